@@ -1,0 +1,76 @@
+# `make demo` and `make test` do all the set-up they need; `make help` lists the rest.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := $(VENV)/.core-installed
+DEV := $(VENV)/.dev-installed
+INPUTS := pyproject.toml constraints.txt Makefile
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+PIP_INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt
+
+DEMO_DB := demo.db
+REPORT := report.html
+PYTEST_ARGS ?=
+
+.PHONY: help demo test lint format types imports bench clean
+
+help:  ## this list
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
+
+demo: $(CORE)  ## find the duplicates among the sample pages, show them with their evidence, write report.html
+	@rm -f $(DEMO_DB) $(DEMO_DB)-wal $(DEMO_DB)-shm
+	$(BIN)/es-dedup --db $(DEMO_DB) scan samples/pages --report $(REPORT)
+	@echo
+	$(BIN)/es-dedup --db $(DEMO_DB) --quiet clusters --limit 0
+	@echo
+	$(BIN)/es-dedup --db $(DEMO_DB) --quiet clusters --limit 3 --evidence
+	@echo "The report is $(REPORT); the index is $(DEMO_DB): try"
+	@echo "  $(BIN)/es-dedup --db $(DEMO_DB) search 三桥"
+	@echo "  $(BIN)/es-dedup --db $(DEMO_DB) explain zhportal/bridge-opening.html twnews/bridge-opening.html"
+
+test: $(DEV)  ## all tests, with coverage; PYTEST_ARGS goes to pytest
+	$(BIN)/python -m pytest --cov --cov-report=term $(PYTEST_ARGS)
+
+lint: $(DEV)  ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(DEV)  ## let ruff repair what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(DEV)  ## mypy, strict
+	$(BIN)/mypy
+
+imports: $(DEV)  ## the dependency rule of ARCHITECTURE.md
+	$(BIN)/lint-imports
+
+bench: $(DEV)  ## every benchmark, one after the other
+	@for file in benchmarks/bench_*.py; do \
+	  [ -e "$$file" ] || { echo "there are no benchmarks/bench_*.py"; exit 1; }; \
+	  echo "== $$file"; $(BIN)/python "$$file"; \
+	done
+
+clean:  ## remove what make has made, the environment too
+	rm -rf $(VENV) build dist htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
+	rm -f $(DEMO_DB) $(DEMO_DB)-wal $(DEMO_DB)-shm $(DEMO_DB).lock $(REPORT)
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(CORE): $(INPUTS)
+	@bash .ci/make-venv $(VENV)
+	@echo "installing es-dedup into $(VENV)"
+	@$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(DEV): $(INPUTS)
+	@bash .ci/make-venv $(VENV)
+	@echo "installing es-dedup and its development tools into $(VENV)"
+	@$(PIP_INSTALL) --editable '.[dev]'
+	@touch $(CORE) $@

@@ -1,0 +1,210 @@
+"""Pages to features in large numbers: chunks in worker processes, in the input's order."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections import deque
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
+from es_dedup.extraction import create_extractor
+from es_dedup.extraction.dates import parse_moment
+from es_dedup.extraction.language import language_of
+from es_dedup.extraction.metadata import site_of
+from es_dedup.index.columns import RecordBatch
+from es_dedup.model import Content, Page, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from es_dedup.config import Settings
+    from es_dedup.extraction.port import Extractor
+
+    TextCodec = Callable[[str], bytes]
+
+CHUNK_PAGES: Final = 256  # arrays of so many pages stay in the processor's cache
+CHUNK_CHARS: Final = 1_000_000
+POOL_FROM_PAGES: Final = 1_000  # below, starting processes costs more than it saves
+AHEAD: Final = 3  # chunks in flight per worker: keeps workers busy and memory bounded
+MAX_TITLE_CHARS: Final = 1_000
+MAX_URL_CHARS: Final = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some pages with all that is stored of them.
+
+    Attributes:
+        records: columns to write.
+        table: their features, row by row the same pages.
+        days: day of publication as a day number, 0 when unknown.
+        failed: page id to reason, for pages that are not in ``records``.
+        read: pages the chunk was made from.
+    """
+
+    records: RecordBatch
+    table: FeatureTable
+    days: np.ndarray
+    failed: dict[str, str]
+    read: int
+
+
+def chunks(pages: Iterable[Page], settings: Settings, codec: TextCodec | None) -> Iterator[Chunk]:
+    """Features of all pages, in order; worker processes are used when there are many pages.
+
+    Args:
+        pages: taken lazily, a bounded number ahead.
+        settings: detectors, extraction, number of workers.
+        codec: packs a text for storage; None keeps none.
+    """
+    groups = _groups(iter(pages))
+    first = list(islice(groups, _pool_groups()))
+    workers = settings.workers or os.cpu_count() or 1
+    if workers < 2 or sum(map(len, first)) < POOL_FROM_PAGES:  # noqa: PLR2004 - one worker is this process
+        extractor = create_extractor(settings.extraction)
+        for group in chain(first, groups):
+            yield make_chunk(group, settings, extractor, codec)
+        return
+    with ProcessPoolExecutor(
+        workers, mp_context=_context(), initializer=_prepare, initargs=(settings, codec)
+    ) as pool:
+        waiting: deque[Future[Chunk]] = deque()
+        for group in chain(first, groups):
+            waiting.append(pool.submit(_work, group))
+            if len(waiting) >= AHEAD * workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def make_chunk(
+    pages: list[Page], settings: Settings, extractor: Extractor, codec: TextCodec | None
+) -> Chunk:
+    """Features of some pages in this process; a page that cannot be processed is named in ``failed``."""
+    kept: list[tuple[Page, Content, str]] = []
+    failed: dict[str, str] = {}
+    for page in pages:
+        problem = _id_problem(page.id)
+        if problem:
+            failed[str(page.id)[:80]] = problem
+            continue
+        content, skipped = content_of(page, extractor)
+        kept.append((page, content, skipped))
+    contents = [content for _, content, _ in kept]
+    table = featurise([content.text for content in contents], [content.title for content in contents], settings)
+    published = [content.published.isoformat() if content.published else "" for content in contents]
+    terms, offsets = stored_terms(table, settings)
+    words = table.has_words.tolist()
+    records = RecordBatch(
+        ids=[page.id for page, _, _ in kept],
+        lengths=table.lengths.tolist(),
+        content_hashes=table.hashes.tolist(),
+        payloads=pack(table),
+        terms=terms,
+        term_offsets=offsets,
+        texts=[codec(content.text) for content in contents] if codec else (),
+        urls=[(content.url or "")[:MAX_URL_CHARS] for content in contents],
+        sites=[content.site for content in contents],
+        titles=[content.title[:MAX_TITLE_CHARS] for content in contents],
+        published=published,
+        languages=[content.language for content in contents],
+        skipped=[skipped or ("" if has else "no-words") for (_, _, skipped), has in zip(kept, words, strict=True)],
+    )
+    return Chunk(records, table, np.array([day_of(when) for when in published], dtype=np.int64), failed, len(pages))
+
+
+def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:
+    """Content of a page and, when it has none, the reason; values the caller gave win over extracted ones."""
+    skipped = ""
+    if page.text is not None:
+        content = Content(_clean(page.text), url=page.url, language=language_of(page.text))
+    elif page.html is None:
+        content, skipped = Content("", url=page.url), "no-input"
+    else:
+        found = extractor.extract(page.html, url=page.url, http_charset=page.http_charset)
+        if isinstance(found, Skipped):
+            content, skipped = Content("", url=page.url), found.reason
+        else:
+            content = found
+    return (
+        replace(
+            content,
+            title=_clean(page.title) if page.title else content.title,
+            site=page.site or content.site or site_of(content.url),
+            published=_moment(page.published) or content.published,
+        ),
+        skipped,
+    )
+
+
+def day_of(published: str) -> int:
+    """Day number of an ISO 8601 time, 0 when there is none."""
+    return date.fromisoformat(published[:10]).toordinal() if published else 0
+
+
+def _moment(value: str | datetime | None) -> datetime | None:
+    if isinstance(value, datetime) or not value:
+        return value or None
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        return parse_moment(value)
+
+
+def _clean(text: str) -> str:
+    """Without halves of surrogate pairs, which no storage takes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "ignore").decode("utf-8")
+    return text
+
+
+def _id_problem(page_id: str) -> str:
+    if not isinstance(page_id, str) or not page_id:
+        return "a page needs an id, a string of 1-512 characters"
+    return "" if len(page_id) <= 512 else f"page id has {len(page_id)} characters, at most 512 are kept"  # noqa: PLR2004
+
+
+def _groups(pages: Iterator[Page]) -> Iterator[list[Page]]:
+    """Pages in chunks of bounded number and size."""
+    group: list[Page] = []
+    size = 0
+    for page in pages:
+        group.append(page)
+        size += len(page.text or page.html or "")
+        if len(group) >= CHUNK_PAGES or size >= CHUNK_CHARS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _pool_groups() -> int:
+    return -(-POOL_FROM_PAGES // CHUNK_PAGES)
+
+
+def _context() -> multiprocessing.context.BaseContext:
+    """Forking is fastest, but not safe beside other threads."""
+    if "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1:
+        return multiprocessing.get_context("fork")
+    return multiprocessing.get_context("spawn")
+
+
+_worker: dict[str, object] = {}
+
+
+def _prepare(settings: Settings, codec: TextCodec | None) -> None:
+    _worker.update(settings=settings, codec=codec, extractor=create_extractor(settings.extraction))
+
+
+def _work(pages: list[Page]) -> Chunk:
+    return make_chunk(pages, _worker["settings"], _worker["extractor"], _worker["codec"])  # type: ignore[arg-type]

@@ -1,0 +1,220 @@
+"""Candidate pairs of a whole corpus: every page's probe against every page's stored terms, as a sorted join.
+
+The plan is the one an index executes page by page (``Probe``): shared terms are counted per pair and detector, and a
+pair is a candidate when its count can belong to a related pair. A term that very many pages carry joins each of them
+only with its first carriers in canonical order: representatives come from there, and the join stays linear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from es_dedup.detectors import coverage, simhash
+from es_dedup.text.ragged import owners_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from es_dedup.config import Settings
+    from es_dedup.detectors.coverage import Sampled
+    from es_dedup.detectors.features import FeatureTable
+
+    Rows = NDArray[np.int64]
+
+CARRIERS: Final = 32  # of a term that are joined; recall is unchanged from 16 on (docs/benchmarks.md)
+MIN_SHARE: Final = 0.25  # of the comparable terms; related pages share 0.4 or more of them
+FEW_TERMS: Final = 4  # so few comparable terms that one of them in common is enough
+CHUNK_HITS: Final = 2_000_000  # joined rows held at a time: about 100 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Candidate pairs.
+
+    Attributes:
+        left, right: rows, ``left`` < ``right``; each pair once, ascending.
+        capped_terms: probe terms of which only the first carriers were joined.
+    """
+
+    left: Rows
+    right: Rows
+    capped_terms: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Hits:
+    """Counted pairs of one detector: ``asker`` probed, ``stored`` was found, ``shared`` terms in common."""
+
+    asker: Rows
+    stored: Rows
+    shared: Rows
+
+
+def candidate_pairs(table: FeatureTable, settings: Settings, ranks: Rows) -> Joined:
+    """Candidates of all enabled detectors.
+
+    Args:
+        table: the corpus.
+        settings: which detectors ask.
+        ranks: place of each row in canonical order; shape (rows,).
+    """
+    keys: list[NDArray[np.uint64]] = []
+    capped = 0
+    enabled = settings.detectors
+    if coverage.Coverage.name in enabled:
+        cover = table.coverage
+        for asked, stored, least in (
+            (coverage.probed_grams(cover), coverage.stored_grams(cover), coverage.MIN_SHARED_GRAMS),
+            (coverage.probed_clauses(cover), coverage.stored_clauses(cover), 1),
+        ):
+            found, count = _sampled_pairs(asked, stored, least, ranks)
+            keys.append(found)
+            capped += count
+    if "ccdet" in enabled:
+        found, count = _period_pairs(table, settings, ranks)
+        keys.append(found)
+        capped += count
+    if "simhash" in enabled:
+        keys.append(_fingerprint_pairs(table, settings, ranks))
+    keys.append(_equal_pairs(table, ranks))
+    every = np.unique(np.concatenate(keys))
+    return Joined((every >> np.uint64(32)).astype(np.int64), (every & np.uint64(0xFFFFFFFF)).astype(np.int64), capped)
+
+
+def _sampled_pairs(asked: Sampled, stored: Sampled, least: int, ranks: Rows) -> tuple[NDArray[np.uint64], int]:
+    """Pairs in which the asker holds a quarter of the other's stored terms that it can know of.
+
+    Both pages ask, so a short page inside a long one is found by the long one, which knows all the short one's terms.
+    """
+    owner = owners_of(stored.offsets)
+    ordered = (owner.astype(np.uint64) << np.uint64(32)) | stored.values
+    keys = []
+    join = _TermJoin(stored.values, owner, ranks)
+    size = np.diff(stored.offsets)
+    for hits in join.run(asked.values, asked.offsets):
+        likely = np.flatnonzero((hits.shared >= least) | (size[hits.stored] <= FEW_TERMS))
+        asker, found, shared = hits.asker[likely], hits.stored[likely], hits.shared[likely]
+        comparable = _below(ordered, stored.offsets, found, asked.bound[asker])
+        need = np.maximum(least, np.ceil(MIN_SHARE * comparable))
+        few = (comparable <= FEW_TERMS) & (2 * shared >= comparable)
+        keep = (shared >= need) | few
+        keys.append(_pair_keys(asker[keep], found[keep]))
+    return _merged(keys), join.capped
+
+
+def _below(
+    ordered: NDArray[np.uint64], offsets: Rows, rows: Rows, bound: NDArray[np.uint32]
+) -> Rows:
+    """How many of each row's values are at most the bound."""
+    return np.searchsorted(ordered, (rows.astype(np.uint64) << np.uint64(32)) | bound, side="right") - offsets[rows]
+
+
+def _period_pairs(table: FeatureTable, settings: Settings, ranks: Rows) -> tuple[NDArray[np.uint64], int]:
+    periods, config = table.periods, settings.ccdet
+    size = np.diff(periods.offsets)
+    join = _TermJoin(periods.signatures, owners_of(periods.offsets), ranks)
+    keys = []
+    for hits in join.run(periods.signatures, periods.offsets):
+        fewer = np.minimum(size[hits.asker], size[hits.stored])
+        keep = (hits.shared >= config.min_common) & (hits.shared >= config.min_ccs * fewer)
+        keys.append(_pair_keys(hits.asker[keep], hits.stored[keep]))
+    return _merged(keys), join.capped
+
+
+def _fingerprint_pairs(table: FeatureTable, settings: Settings, ranks: Rows) -> NDArray[np.uint64]:
+    """Pairs with an equal band (or a band one bit apart, beyond three bits) and few differing bits."""
+    having = np.flatnonzero(table.has_words)
+    values = table.fingerprints[having]
+    limit = settings.simhash.max_hamming_bits
+    bands = simhash.band_matrix(values)
+    near = [bands] + [
+        bands[:, band : band + 1] ^ (np.uint64(1) << np.arange(simhash.BAND_BITS, dtype=np.uint64))
+        for band in range(max(0, limit - 3))
+    ]
+    asked = np.concatenate(near, axis=1)
+    offsets = np.zeros(len(table) + 1, dtype=np.int64)
+    offsets[having + 1] = asked.shape[1]
+    join = _TermJoin(bands.ravel(), np.repeat(having, simhash.BANDS), ranks)
+    keys = []
+    for hits in join.run(asked.ravel(), np.cumsum(offsets)):
+        bits = np.bitwise_count(table.fingerprints[hits.asker] ^ table.fingerprints[hits.stored])
+        keep = bits <= limit
+        keys.append(_pair_keys(hits.asker[keep], hits.stored[keep]))
+    return _merged(keys)
+
+
+def _equal_pairs(table: FeatureTable, ranks: Rows) -> NDArray[np.uint64]:
+    """Each page with the first page of equal text."""
+    order = np.lexsort((ranks, table.hashes))
+    hashes = table.hashes[order]
+    first = np.concatenate(([True], hashes[1:] != hashes[:-1])) if len(hashes) else np.zeros(0, dtype=np.bool_)
+    leader = order[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))] if len(order) else order
+    keep = (leader != order) & (hashes != 0)
+    return np.unique(_pair_keys(order[keep], leader[keep]))
+
+
+class _TermJoin:
+    """Stored terms in order, ready to be asked; the first ``CARRIERS`` rows of each term answer."""
+
+    def __init__(self, values: NDArray[Any], owners: Rows, ranks: Rows) -> None:
+        order = np.lexsort((ranks[owners], values))
+        values, owners = values[order], owners[order]
+        starts = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1]))) if len(values) else order
+        counts = np.diff(np.append(starts, len(values)))
+        useful = counts > 1  # a term of one page joins nothing
+        self._values = values[starts[useful]] if len(values) else values
+        self._starts, self._counts = starts[useful], counts[useful]
+        self._owners = owners
+        self.capped = 0
+
+    def run(self, asked: NDArray[Any], offsets: Rows) -> Iterator[_Hits]:
+        """Counted pairs, in blocks of askers."""
+        place = np.searchsorted(self._values, asked)
+        place[place == len(self._values)] = 0
+        known = (self._values[place] == asked) if len(self._values) else np.zeros(len(asked), dtype=np.bool_)
+        term, asker = place[known], owners_of(offsets)[known]
+        counts = np.minimum(self._counts[term], CARRIERS)
+        self.capped += int((self._counts[term] > CARRIERS).sum())
+        for start, end in _blocks(asker, counts):
+            yield self._count(asker[start:end], term[start:end], counts[start:end])
+
+    def _count(self, asker: Rows, term: Rows, counts: Rows) -> _Hits:
+        first = np.cumsum(counts) - counts
+        place = np.repeat(self._starts[term] - first, counts) + np.arange(int(counts.sum()))
+        keys = (np.repeat(asker, counts).astype(np.uint64) << np.uint64(32)) | self._owners[place].astype(np.uint64)
+        keys.sort()
+        starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else place
+        shared = np.diff(np.append(starts, len(keys)))
+        keys = keys[starts]
+        ours, theirs = (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        other = ours != theirs
+        return _Hits(ours[other], theirs[other], shared[other])
+
+
+def _blocks(asker: Rows, counts: Rows) -> Iterator[tuple[int, int]]:
+    """Slices of about ``CHUNK_HITS`` joined rows that never cut an asker in two."""
+    total = np.cumsum(counts)
+    start, done = 0, 0
+    while start < len(asker):
+        end = int(np.searchsorted(total, done + CHUNK_HITS, side="right"))
+        end = max(end, start + 1)
+        if end < len(asker):
+            end = int(np.searchsorted(asker, asker[end - 1], side="right"))
+        yield start, end
+        start, done = end, int(total[end - 1])
+
+
+def _pair_keys(left: Rows, right: Rows) -> NDArray[np.uint64]:
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    return (low.astype(np.uint64) << np.uint64(32)) | high.astype(np.uint64)
+
+
+def _merged(keys: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    return np.unique(np.concatenate(keys)) if keys else np.zeros(0, dtype=np.uint64)
+
+

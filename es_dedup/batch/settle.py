@@ -1,0 +1,212 @@
+"""From stored features to edges and clusters: for the whole corpus at once, or for a few new pages.
+
+Both use the same candidates' terms, the same judge and the same star clustering. A full run learns new statistics;
+a partial one uses those at hand. ``Deduplicator`` chooses the full run when a fifth of the corpus is new, so its cost
+per page stays constant as the corpus grows.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.batch.featurise import day_of
+from es_dedup.batch.join import candidate_pairs
+from es_dedup.batch.verify import BLOCK, Verified, verify
+from es_dedup.clustering import Neighbourhood, PageKey, canonical_order, cluster_all, repair, same_neighbours, settle
+from es_dedup.detectors.features import FeatureTable, unpack
+from es_dedup.judgement.compare import Pages
+from es_dedup.judgement.lookup import Lookup
+from es_dedup.judgement.statistics import Statistics, learn
+from es_dedup.model import Progress
+from es_dedup.text.hashing import hash64
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from es_dedup.config import Settings
+    from es_dedup.index.port import Assignment, FeatureRecord, Index
+    from es_dedup.model import Edge
+
+    Listener = Callable[[Progress], None]
+
+LOOKUP_PAGES: Final = 64  # pages probed and compared at a time in a partial run
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Feature rows of pages with what clustering and statistics need beside them."""
+
+    pages: Pages
+    keys: list[PageKey]
+    sites: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What a run did.
+
+    Attributes:
+        statistics: those the pairs were judged with.
+        edges: related pairs found.
+        pairs: pairs compared.
+        capped_terms, truncated: as in ``AddReport``.
+    """
+
+    statistics: Statistics
+    edges: list[Edge]
+    pairs: int
+    capped_terms: int = 0
+    truncated: int = 0
+
+
+def key_of(record: FeatureRecord) -> PageKey:
+    """What the canonical order looks at, of a stored page."""
+    return PageKey(record.page_id, record.published, record.site, record.url, record.length)
+
+
+def load_corpus(index: Index) -> Corpus:
+    """All stored pages."""
+    keys: list[PageKey] = []
+    tables: list[FeatureTable] = []
+    for records in index.scan(batch=2_000):
+        keys += map(key_of, records)
+        tables.append(unpack([record.payload for record in records]))
+    table = FeatureTable.concatenate(tables) if tables else unpack([])
+    return corpus_of(keys, table)
+
+
+def corpus_of(keys: list[PageKey], table: FeatureTable) -> Corpus:
+    """A corpus of rows at hand."""
+    days = np.array([day_of(key.published) for key in keys], dtype=np.int64)
+    return Corpus(Pages([key.page_id for key in keys], table, days), keys, [key.site for key in keys])
+
+
+def settle_corpus(
+    index: Index, corpus: Corpus, settings: Settings, listener: Listener | None = None, *, fresh: bool = False
+) -> Settled:
+    """Learn statistics, find and judge all pairs, cluster everything, and store the result.
+
+    Args:
+        index: holds the pages of the corpus.
+        corpus: all stored pages.
+        settings: detectors and canonical order.
+        listener: told of progress.
+        fresh: no page was clustered before; else cluster ids are kept where they can be.
+    """
+    tell = listener or _silent
+    pages, total = corpus.pages, len(corpus.keys)
+    tell(Progress("join", 0, total))
+    statistics = _learn(corpus, settings)
+    joined = candidate_pairs(pages.table, settings, _ranks(corpus, settings))
+    tell(Progress("join", total, total))
+    found = _verify_all(pages, joined.left, joined.right, statistics, settings, tell)
+    edges = found.edges(pages.ids)
+    tell(Progress("cluster", 0, total))
+    if fresh:
+        assignments: Iterable[Assignment] = cluster_all(corpus.keys, edges, settings.cluster).values()
+    else:
+        assignments = _recluster(index, corpus, edges, settings)
+    index.save_statistics(statistics.to_bytes())
+    index.replace_all(edges, assignments)
+    tell(Progress("cluster", total, total))
+    return Settled(statistics, edges, len(joined.left), joined.capped_terms)
+
+
+def settle_new(
+    index: Index,
+    new_ids: Sequence[str],
+    neighbours: Iterable[str],
+    lookup: Lookup,
+    settings: Settings,
+    listener: Listener | None = None,
+) -> Settled:
+    """Find, judge and cluster pages that were just stored, each against all that is stored.
+
+    Args:
+        index: holds them.
+        new_ids: new or replaced pages; their edges are made anew.
+        neighbours: pages that had an edge to a replaced page.
+        lookup: finds and compares stored pages.
+        settings: canonical order.
+        listener: told of progress.
+    """
+    tell = listener or _silent
+    edges: dict[tuple[str, str], Edge] = {}
+    pairs = capped = truncated = 0
+    for start in range(0, len(new_ids), LOOKUP_PAGES):
+        some = new_ids[start : start + LOOKUP_PAGES]
+        found = lookup.of_stored(some)
+        edges.update(((edge.left, edge.right), edge) for edge in found.edges())
+        pairs += found.pairs
+        capped += found.capped_terms
+        truncated += found.truncated
+        tell(Progress("verify", start + len(some), len(new_ids)))
+    index.put_edges(edges.values())
+    change = settle(index, _keys(index), {*new_ids, *neighbours}, settings.cluster)
+    index.assign_many(change.assignments)
+    return Settled(lookup.statistics, list(edges.values()), pairs, capped, truncated)
+
+
+def repair_around(index: Index, touched: Iterable[str], settings: Settings) -> int:
+    """Cluster what is left around pages that were removed; returns how many clusters changed."""
+    change = settle(index, _keys(index), set(touched), settings.cluster)
+    index.assign_many(change.assignments)
+    return len({assignment.cluster_id for assignment in change.assignments} | set(change.retired))
+
+
+def edge_neighbours(index: Index, page_ids: Sequence[str]) -> set[str]:
+    """Pages with an exact or duplicate edge to any of these."""
+    return same_neighbours(index.edges_of(page_ids), set(page_ids)) - set(page_ids)
+
+
+def _keys(index: Index) -> Callable[[Iterable[str]], dict[str, PageKey]]:
+    return lambda ids: {page_id: key_of(record) for page_id, record in index.get_many(ids).items()}
+
+
+def _learn(corpus: Corpus, settings: Settings) -> Statistics:
+    ids = np.array([hash64(page_id) for page_id in corpus.pages.ids], dtype=np.uint64)
+    return learn(corpus.pages.table, ids, corpus.pages.days, corpus.sites, settings.ccdet)
+
+
+def _ranks(corpus: Corpus, settings: Settings) -> np.ndarray:
+    """Place of each row in canonical order."""
+    place = {key.page_id: at for at, key in enumerate(canonical_order(corpus.keys, settings.cluster))}
+    return np.array([place[page_id] for page_id in corpus.pages.ids], dtype=np.int64)
+
+
+def _verify_all(
+    pages: Pages,
+    left: np.ndarray,
+    right: np.ndarray,
+    statistics: Statistics,
+    settings: Settings,
+    tell: Listener,
+) -> Verified:
+    """Blocks of pairs on several threads: the array operations run outside the interpreter's lock."""
+    weights = statistics.weights(pages.table.coverage)
+    starts = range(0, len(left), BLOCK)
+    done = 0
+    parts = []
+    with ThreadPoolExecutor(settings.workers or None) as pool:
+        for part in pool.map(
+            lambda start: verify(pages, left[start : start + BLOCK], right[start : start + BLOCK], weights), starts
+        ):
+            parts.append(part)
+            done = min(done + BLOCK, len(left))
+            tell(Progress("verify", done, len(left)))
+    return Verified.concatenate(parts)
+
+
+def _recluster(index: Index, corpus: Corpus, edges: Sequence[Edge], settings: Settings) -> Iterable[Assignment]:
+    """All assignments, the changed and the unchanged."""
+    current = index.assignments(corpus.pages.ids)
+    change = repair(Neighbourhood(tuple(corpus.keys), tuple(edges), current), settings.cluster)
+    return {**current, **{assignment.page_id: assignment for assignment in change.assignments}}.values()
+
+
+def _silent(_: Progress) -> None:
+    return None

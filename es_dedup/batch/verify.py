@@ -1,0 +1,81 @@
+"""Verification of many candidate pairs: a cheap pass over all, the full measures for what is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.detectors.coverage_pairs import best_cover, measure
+from es_dedup.judgement.compare import judge_rows
+from es_dedup.judgement.judge import NEEDED_COVER, RELATIONS
+from es_dedup.model import Edge
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from es_dedup.detectors.coverage_pairs import Weights
+    from es_dedup.judgement.compare import Pages
+
+BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Pairs that are related; every array has shape (pairs,).
+
+    Attributes:
+        left, right: rows.
+        relation: index into ``RELATIONS``, never 0.
+        score: agreement, in [0, 1].
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    relation: NDArray[np.int8]
+    score: NDArray[np.float64]
+
+    @classmethod
+    def concatenate(cls, parts: list[Verified]) -> Verified:
+        """Several results as one."""
+        none = np.zeros(0, dtype=np.int64)
+        if not parts:
+            return cls(none, none, none.astype(np.int8), none.astype(np.float64))
+        return cls(
+            *(
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("left", "right", "relation", "score")
+            )
+        )
+
+    def edges(self, ids: list[str]) -> list[Edge]:
+        """The pairs as edges, the smaller id on the left."""
+        made = []
+        for left, right, relation, score in zip(
+            self.left.tolist(), self.right.tolist(), self.relation.tolist(), self.score.tolist(), strict=True
+        ):
+            kind, first, second = RELATIONS[relation], ids[left], ids[right]
+            if first > second:
+                kind, first, second = kind.reversed, second, first
+            made.append(Edge(first, second, kind, round(score, 4)))
+        return made
+
+
+def verify(
+    pages: Pages, left: NDArray[np.int64], right: NDArray[np.int64], weights: Weights
+) -> Verified:
+    """Judge the pairs (left row, right row) of one table and keep the related ones.
+
+    Args:
+        pages: rows of both sides.
+        left, right: rows of the pairs; about ``BLOCK`` at a time.
+        weights: what the table's grams and clauses count.
+    """
+    cover = pages.table.coverage
+    # the judge never accepts less than this, so nothing is lost here
+    likely = best_cover(cover, left, cover, right, weights, weights) >= min(NEEDED_COVER)
+    left, right = left[likely], right[likely]
+    judged = judge_rows(measure(cover, left, cover, right, weights, weights), pages, left, pages, right)
+    related = judged.rule == 0
+    return Verified(left[related], right[related], judged.relation[related], judged.score[related])

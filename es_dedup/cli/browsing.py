@@ -1,0 +1,157 @@
+"""``clusters``, ``show`` and ``search``: looking at what is stored."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from es_dedup.cli.checking import show_pair
+from es_dedup.cli.output import clean
+from es_dedup.cli.session import Session, session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from es_dedup.model import Cluster
+    from es_dedup.pipeline import Deduplicator
+
+SHOWN_CLUSTERS: Final = 50
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(clusters)
+    app.command()(show)
+    app.command()(search)
+
+
+def clusters(
+    context: typer.Context,
+    min_size: Annotated[int, typer.Option(min=1, help="Least number of pages in a cluster.")] = 2,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=0, help="Most clusters, the largest first; 0: all, by id (50; all with --json)."),
+    ] = None,
+    evidence: Annotated[
+        bool, typer.Option("--evidence", help="Show each cluster's members with their numbers.")
+    ] = False,
+) -> None:
+    """List the clusters."""
+    session = session_of(context)
+    limit = (0 if session.output.as_json else SHOWN_CLUSTERS) if limit is None else limit
+    with session.read() as dedup:
+        found: Iterable[Cluster] = dedup.clusters(min_size=min_size)
+        if limit:
+            found = heapq.nsmallest(limit, found, key=lambda cluster: (-cluster.size, cluster.id))
+        if session.output.as_json:
+            for cluster in found:
+                session.output.emit(_as_dict(dedup, cluster, evidence=evidence))
+        elif evidence:
+            for cluster in found:
+                _show(session, dedup, cluster, evidence=True)
+        else:
+            heads = ("pages", "cluster", "title of the representative", "site", "similarity")
+            session.output.table(heads, (_row(dedup, cluster) for cluster in found))
+    if limit:
+        session.output.note(f"at most {limit:,} clusters are shown; --limit 0 shows all")
+
+
+def show(
+    context: typer.Context,
+    cluster: Annotated[
+        str,
+        typer.Argument(help="Id of a cluster, or of any page in it.", metavar="CLUSTER", show_default=False),
+    ],
+    evidence: Annotated[bool, typer.Option(help="Show the numbers each member rests on.")] = True,
+) -> None:
+    """Show one cluster: its representative, and every member with the evidence."""
+    session = session_of(context)
+    with session.read() as dedup:
+        found = _find(dedup, cluster)
+        session.output.emit(_as_dict(dedup, found, evidence=evidence))
+        _show(session, dedup, found, evidence=evidence)
+
+
+def search(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="Words to look for.", metavar="QUERY", show_default=False)],
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Most hits.")] = 10,
+    offset: Annotated[int, typer.Option(min=0, help="Hits to pass over.")] = 0,
+    collapse: Annotated[bool, typer.Option(help="One hit per cluster.")] = True,
+) -> None:
+    """Search the stored texts, one hit per cluster."""
+    session = session_of(context)
+    with session.read() as dedup:
+        result = dedup.search(query, limit=limit, offset=offset, collapse=collapse)
+    session.output.emit(result)
+    rows = ((f"{hit.score:.2f}", hit.page_id, hit.title or hit.url, hit.similar_count) for hit in result.hits)
+    session.output.table(("score", "page", "title", "similar pages"), rows)
+    unit = "clusters" if collapse else "pages"
+    total = result.total_groups if collapse else result.total_documents
+    session.output.note(f"{len(result.hits)} of {total:,} {unit}, {result.total_documents:,} pages in all")
+
+
+def _find(dedup: Deduplicator, name: str) -> Cluster:
+    from es_dedup.errors import UnknownPage
+
+    try:
+        return dedup.cluster(name)
+    except UnknownPage:
+        # A cluster keeps its id when the page it was named after is removed.
+        for cluster in dedup.clusters():
+            if cluster.id == name:
+                return cluster
+        raise
+
+
+def _row(dedup: Deduplicator, cluster: Cluster) -> tuple[object, ...]:
+    record = dedup.record(cluster.representative)
+    scores = [member.score for member in cluster.members]
+    return (
+        cluster.size,
+        cluster.id,
+        record.title or record.url or record.page_id,
+        record.site,
+        f"{min(scores):.2f}-{max(scores):.2f}" if scores else "",
+    )
+
+
+def _show(session: Session, dedup: Deduplicator, cluster: Cluster, *, evidence: bool) -> None:
+    output = session.output
+    if output.as_json:
+        return
+    record = dedup.record(cluster.representative)
+    output.line(f"cluster {clean(cluster.id)}: {cluster.size} pages")
+    output.line(f"  representative {clean(record.page_id)}  {clean(record.title)}  {clean(record.url)}")
+    if cluster.contained_in:
+        output.line(f"  stands inside {', '.join(map(clean, cluster.contained_in))}")
+    for member in cluster.members:
+        page = dedup.record(member.page_id)
+        head = f"  {member.relation} {member.score:.2f}  {clean(page.page_id)}  {clean(page.title)}  {clean(page.url)}"
+        output.line(head)
+        if evidence:
+            show_pair(output, dedup.explain(cluster.representative, member.page_id))
+    output.line()
+
+
+def _as_dict(dedup: Deduplicator, cluster: Cluster, *, evidence: bool) -> dict[str, Any]:
+    members = []
+    for member in cluster.members:
+        shown = _page(dedup, member.page_id) | {"relation": member.relation, "score": member.score}
+        if evidence:
+            shown["evidence"] = dedup.explain(cluster.representative, member.page_id).as_dict()
+        members.append(shown)
+    return {
+        "id": cluster.id,
+        "size": cluster.size,
+        "representative": _page(dedup, cluster.representative),
+        "members": members,
+        "contained_in": cluster.contained_in,
+    }
+
+
+def _page(dedup: Deduplicator, page_id: str) -> dict[str, Any]:
+    record = dedup.record(page_id)
+    return {"page_id": page_id, "title": record.title, "url": record.url, "published": record.published}

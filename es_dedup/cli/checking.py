@@ -1,0 +1,136 @@
+"""``check`` and ``explain``: pages against the index, and pages against each other."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from es_dedup.cli.group import ExitCode
+from es_dedup.cli.inputs import Intake, Paths, with_input_options
+from es_dedup.cli.output import Output, clean
+from es_dedup.cli.session import session_of
+from es_dedup.model import Outcome
+from es_dedup.readers import InputFailure, ReadOptions, read_pages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_dedup.model import Decision, JudgedPair, Page
+    from es_dedup.pipeline import Deduplicator
+
+_BATCH: Final = 256
+_KNOWN: Final = (Outcome.DUPLICATE, Outcome.CONTAINED)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(check)
+    app.command()(explain)
+
+
+@with_input_options
+def check(
+    context: typer.Context,
+    paths: Paths,
+    options: ReadOptions,
+    evidence: Annotated[
+        bool, typer.Option("--evidence", help="Show the numbers of every related page.")
+    ] = False,
+) -> None:
+    """Say of each page whether the index holds it already; nothing is written.
+
+    Ends with code 4 when at least one page is a duplicate of, or contained in, a stored page.
+    """
+    session = session_of(context)
+    intake = Intake(paths, options, session)
+    known = checked = 0
+    with session.read() as dedup:
+        for decision in _decisions(dedup, intake):
+            checked += 1
+            known += decision.outcome in _KNOWN
+            session.output.emit(decision)
+            session.output.line(_in_words(decision))
+            for pair in decision.verdicts if evidence else ():
+                show_pair(session.output, pair)
+    session.output.note(f"{checked:,} checked, {known:,} known, {intake.failed:,} left out")
+    if intake.failed:
+        raise typer.Exit(ExitCode.LEFT_OUT)
+    if known:
+        raise typer.Exit(ExitCode.KNOWN)
+
+
+def explain(
+    context: typer.Context,
+    left: Annotated[
+        str, typer.Argument(help="Id of a stored page, or a page file.", metavar="A", show_default=False)
+    ],
+    right: Annotated[
+        str, typer.Argument(help="Id of a stored page, or a page file.", metavar="B", show_default=False)
+    ],
+) -> None:
+    """Show how two pages stand to each other, with the numbers of every method and their limits.
+
+    A page id that is stored comes before a file of the same name.
+    """
+    session = session_of(context)
+    files = Path(left).is_file() and Path(right).is_file()
+    with session.scratch() if files and not session.exists else session.read() as dedup:
+        pair = dedup.explain(_page_or_id(dedup, left), _page_or_id(dedup, right))
+    session.output.emit(pair)
+    show_pair(session.output, pair)
+
+
+def show_pair(output: Output, pair: JudgedPair) -> None:
+    """A judged pair for people: the relation and its reason, then one line per method."""
+    from es_dedup.report.evidence import measures
+
+    output.line(
+        f"{clean(pair.left)} ~ {clean(pair.right)}: {pair.relation} {pair.score:.2f} ({clean(pair.reason)})"
+    )
+    lines = [("judge", str(pair.relation), pair.score, pair.evidence)]
+    lines += [
+        (verdict.detector, str(verdict.relation), verdict.score, verdict.evidence)
+        for verdict in pair.verdicts
+    ]
+    for name, relation, score, numbers in lines:
+        shown = ", ".join(clean(measure) for measure in measures(numbers))
+        output.line(f"  {name:<10} {relation:<10} {score:.3f}  {shown}")
+
+
+def _decisions(dedup: Deduplicator, intake: Intake) -> Iterator[Decision]:
+    pages = intake.pages()
+    while batch := list(islice(pages, _BATCH)):
+        yield from dedup.check_many(batch)
+
+
+def _in_words(decision: Decision) -> str:
+    parts = [f"{clean(decision.page_id)}: {decision.outcome}"]
+    if decision.duplicate_of:
+        parts.append(f"of {clean(decision.duplicate_of)} (cluster {clean(decision.cluster_id)})")
+    for word, ids in (("contained in", decision.contained_in), ("contains", decision.contains)):
+        if ids:
+            parts.append(f"{word} {', '.join(map(clean, ids))}")
+    if decision.verdicts:
+        parts.append(f"score {decision.verdicts[0].score:.2f}")
+    parts += [clean(note) for note in decision.notes]
+    return ", ".join(parts).replace(", of ", " of ", 1)
+
+
+def _page_or_id(dedup: Deduplicator, name: str) -> str | Page:
+    from es_dedup.errors import InputError, UnknownPage
+
+    try:
+        dedup.record(name)
+    except UnknownPage:
+        if not Path(name).is_file():
+            raise
+    else:
+        return name
+    for item in read_pages([name]):
+        if isinstance(item, InputFailure):
+            raise InputError(item.source, item.line, item.problem)
+        return item
+    raise InputError(name, None, "holds no page")

@@ -1,0 +1,143 @@
+"""What ``doctor`` looks at."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from es_dedup.errors import DedupError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_dedup.cli.session import Session
+    from es_dedup.config import SettingLine
+
+MIN_PYTHON: Final = (3, 11)
+MIN_FREE_BYTES: Final = 500 * 2**20
+_NEEDED: Final = {"numpy": "numpy", "rjieba": "rjieba", "opencc": "OpenCC", "xxhash": "xxhash"}
+_OPTIONAL: Final = {"pyarrow": "parquet", "fastwarc": "warc", "zstandard": "zstd"}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One line of the doctor's answer."""
+
+    name: str
+    state: Literal["ok", "note", "fault"]
+    found: str
+
+
+def all_checks(session: Session) -> list[CheckResult]:
+    """Every check, in order; none of them writes anything."""
+    return [*_python(), *_packages(), *_sqlite(), *_settings(session), *_disk(session), *_index(session)]
+
+
+def _python() -> Iterator[CheckResult]:
+    fine = sys.version_info >= MIN_PYTHON
+    yield CheckResult(
+        "Python", "ok" if fine else "fault", sys.version.split()[0] + ("" if fine else "; 3.11 is needed")
+    )
+
+
+def _packages() -> Iterator[CheckResult]:
+    for module, package in _NEEDED.items():
+        state: Literal["ok", "note"] = "ok" if _importable(module) else "note"
+        found = (
+            _version(package)
+            if state == "ok"
+            else "not there; es-dedup falls back to slower code or will refuse"
+        )
+        yield CheckResult(f"package {package}", state, found)
+    for module, extra in _OPTIONAL.items():
+        there = _importable(module)
+        found = (
+            _version(module) if there else f"not installed; pip install 'es-dedup[{extra}]' reads such files"
+        )
+        yield CheckResult(f"optional package {module}", "ok" if there else "note", found)
+
+
+def _sqlite() -> Iterator[CheckResult]:
+    with sqlite3.connect(":memory:") as connection:
+        options = {row[0] for row in connection.execute("PRAGMA compile_options")}
+    fine = "ENABLE_FTS5" in options
+    note = "" if fine else "; without FTS5 there is no search"
+    yield CheckResult("SQLite", "ok" if fine else "fault", sqlite3.sqlite_version + note)
+
+
+def _settings(session: Session) -> Iterator[CheckResult]:
+    try:
+        count = sum(line.origin != "default" for line in _describe(session))
+        yield CheckResult("settings", "ok", f"{count} differ from the defaults")
+    except DedupError as error:
+        yield CheckResult("settings", "fault", str(error))
+
+
+def _describe(session: Session) -> list[SettingLine]:
+    from es_dedup.config import describe
+
+    return describe(session.settings)
+
+
+def _disk(session: Session) -> Iterator[CheckResult]:
+    folder = Path(session.db).absolute().parent
+    if not folder.is_dir():
+        yield CheckResult("folder of the index", "fault", f"{folder} does not exist")
+        return
+    writable = os.access(folder, os.W_OK)
+    yield CheckResult(
+        "folder of the index", "ok" if writable else "fault", "writable" if writable else "not writable"
+    )
+    free = shutil.disk_usage(folder).free
+    yield CheckResult("free space", "ok" if free >= MIN_FREE_BYTES else "fault", f"{free / 2**20:,.0f} MB")
+
+
+def _index(session: Session) -> Iterator[CheckResult]:
+    if not session.exists:
+        yield CheckResult("index", "note", f"{session.db} is not there yet; `es-dedup scan PATH` makes it")
+        return
+    try:
+        with session.read() as dedup:
+            facts = dedup.stats()
+        yield CheckResult("index", "ok", f"{facts.get('pages', 0)} pages, settings fit")
+    except DedupError as error:
+        yield CheckResult("index", "fault", str(error))
+        return
+    yield from _integrity(session)
+
+
+def _integrity(session: Session) -> Iterator[CheckResult]:
+    try:
+        connection = sqlite3.connect(f"{Path(session.db).absolute().as_uri()}?mode=ro", uri=True)
+        try:
+            found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        found = str(error)
+    state: Literal["ok", "fault"] = "ok" if found == "ok" else "fault"
+    yield CheckResult(
+        "index file", state, "undamaged" if state == "ok" else f"damaged: {found}; restore a copy"
+    )
+
+
+def _importable(module: str) -> bool:
+    try:
+        import_module(module)
+    except ImportError:
+        return False
+    return True
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "version unknown"

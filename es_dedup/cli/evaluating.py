@@ -1,0 +1,189 @@
+"""``eval`` and ``tune``: how good the judgements are on labelled pairs, and which limits would be better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from es_dedup.cli.figures import show_report, show_sweep
+from es_dedup.cli.group import ExitCode
+from es_dedup.cli.inputs import Intake, with_input_options
+from es_dedup.cli.progress import ProgressDisplay
+from es_dedup.cli.session import Session, session_of
+from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
+
+if TYPE_CHECKING:
+    from es_dedup.evaluation import (
+        LabelledPair,
+        TuneReport,
+    )
+    from es_dedup.evaluation.runner import Measured
+
+SHOWN_MISSING: Final = 5
+MAX_VALUES: Final = 40
+"""Values tried on one axis: those that pairs have, thinned out evenly."""
+
+Labels = Annotated[
+    Path,
+    typer.Argument(
+        help="TSV with a header, or JSONL: id_a, id_b, label (dup, contain, partial, diff).",
+        metavar="LABELS",
+        show_default=False,
+    ),
+]
+Corpus = Annotated[
+    list[Path],
+    typer.Option(
+        "--corpus", "-c", help="Input with the labelled pages; may be repeated.", show_default=False
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """Labels, what the index says of them, and what could not be read."""
+
+    labels: tuple[LabelledPair, ...]
+    measured: Measured
+    left_out: int
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command("eval")(evaluate)
+    app.command()(tune)
+
+
+@with_input_options
+def evaluate(
+    context: typer.Context,
+    labels: Labels,
+    corpus: Corpus,
+    options: ReadOptions,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Method to report beside the judge (else all).")
+    ] = None,
+) -> None:
+    """Measure candidates, judgements and clusters against labelled pairs; the corpus is scanned in memory.
+
+    Partial pairs count neither for nor against; they are reported apart.
+    """
+    from es_dedup.evaluation.runner import report
+
+    session = session_of(context)
+    ground = _measure(session, labels, corpus, options)
+    found = report(ground.measured, ground.labels, method or None)
+    session.output.emit(
+        found.as_dict() | {"missing_pages": ground.measured.missing, "left_out": ground.left_out}
+    )
+    show_report(session.output, found)
+    _end(session, ground)
+
+
+@with_input_options
+def tune(
+    context: typer.Context,
+    labels: Labels,
+    corpus: Corpus,
+    options: ReadOptions,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(help="Sweep method.measure (as `explain` names it); several: all together."),
+    ] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
+    max_merged_diff: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, help="Best is the recall at no larger share of merged diff pairs (else F1)."
+        ),
+    ] = None,
+) -> None:
+    """Sweep limits on labelled pairs with cross-validation and show what would change; nothing is changed.
+
+    Without --measure the main measure of each method is swept by itself.
+    """
+    session = session_of(context)
+    ground = _measure(session, labels, corpus, options)
+    sweeps = [tuple(measure)] if measure else _main_measures(ground.measured)
+    for names in sweeps:
+        found = _sweep(ground, names, folds, max_merged_diff)
+        session.output.emit({"measures": names, **found.as_dict()})
+        show_sweep(session.output, ground.measured, found)
+    _end(session, ground)
+
+
+def _measure(session: Session, labels: Path, corpus: list[Path], options: ReadOptions) -> _Ground:
+    from es_dedup.evaluation import read_labels
+    from es_dedup.evaluation.runner import measure
+
+    pairs = read_labels(labels)
+    intake = Intake(corpus, options, session)
+    with session.scratch() as dedup, ProgressDisplay(quiet=session.output.quiet) as progress:
+        done = dedup.scan(intake.pages(), progress=progress)
+        measured = measure(dedup, pairs, lambda at, total: progress.count("verify", at, total))
+    return _Ground(pairs, measured, intake.failed + len(done.failed))
+
+
+def _end(session: Session, ground: _Ground) -> None:
+    missing = ground.measured.missing
+    if missing:
+        some = ", ".join(missing[:SHOWN_MISSING]) + (" …" if len(missing) > SHOWN_MISSING else "")
+        session.output.warn(
+            f"{len(missing)} labelled pages are not in the corpus; their pairs count as different: {some}"
+        )
+    if missing or ground.left_out:
+        raise typer.Exit(ExitCode.LEFT_OUT)
+
+
+def _main_measures(measured: Measured) -> list[tuple[str, ...]]:
+    """The first measure of each method that has a limit; the score of a method without one."""
+    first: dict[str, str] = {}
+    for name in measured.limits:
+        first.setdefault(name.partition(".")[0], name)
+    for method in measured.judged:
+        first.setdefault(method, f"{method}.score")
+    return [(name,) for name in first.values()]
+
+
+def _sweep(ground: _Ground, names: tuple[str, ...], folds: int, max_merged_diff: float | None) -> TuneReport:
+    from es_dedup.evaluation import Axis, Goal
+    from es_dedup.evaluation import tune as sweep
+
+    measured = ground.measured
+    axes, current = [], {}
+    for name in names:
+        values = sorted({found[name] for found in measured.measures.values() if name in found})
+        if not values:
+            known = sorted({name for found in measured.measures.values() for name in found})
+            raise typer.BadParameter(
+                f"no pair has {name!r}; known are {', '.join(known)}", param_hint="--measure"
+            )
+        limit = measured.limits.get(name)
+        axes.append(
+            Axis(
+                name, _thinned(values, MAX_VALUES if len(names) == 1 else 15), limit is None or limit.at_least
+            )
+        )
+        if limit is not None:
+            current[name] = limit.value
+    known_limits = current if len(current) == len(names) else None
+    try:
+        return sweep(
+            ground.labels,
+            measured.measures,
+            axes,
+            current=known_limits,
+            folds=folds,
+            goal=Goal(max_merged_diff),
+        )
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _thinned(values: list[float], most: int) -> tuple[float, ...]:
+    if len(values) <= most:
+        return tuple(values)
+    return tuple(values[place * (len(values) - 1) // (most - 1)] for place in range(most))

@@ -1,0 +1,150 @@
+"""``export``: clusters, and the lists of pages to keep and to drop."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from typing import IO, TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import typer
+
+from es_dedup.cli.session import session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_dedup.model import Cluster
+    from es_dedup.pipeline import Deduplicator
+
+
+COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+    "clusters": ("cluster_id", "page_id", "representative", "relation", "score", "size", "title", "url"),
+    "keep": ("page_id", "cluster_id", "size"),
+    "drop": ("page_id", "cluster_id", "reason", "because_of", "score"),
+}
+_PARQUET_ROWS: Final = 10_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(export)
+
+
+def export(
+    context: typer.Context,
+    what: Annotated[
+        Literal["clusters", "keep", "drop"],
+        typer.Option(help="All pages of clusters; the pages to keep; the pages to drop."),
+    ] = "clusters",
+    format_: Annotated[
+        Literal["jsonl", "csv", "parquet"],
+        typer.Option("--format", help="Form of the rows: jsonl, csv or parquet."),
+    ] = "jsonl",
+    target: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File to write (else standard output).", dir_okay=False),
+    ] = None,
+    min_size: Annotated[int, typer.Option(min=1, help="Least pages in a cluster, for --what clusters.")] = 2,
+    drop_contained: Annotated[
+        bool, typer.Option("--drop-contained", help="Drop pages that stand inside a longer page too.")
+    ] = False,
+) -> None:
+    """Write clusters, or the list of pages to keep or to drop.
+
+    Every stored page is in exactly one of the two lists: each cluster's representative is kept, its members dropped.
+    """
+    session = session_of(context)
+    if format_ == "parquet" and target is None:
+        raise typer.BadParameter("Parquet needs --output FILE", param_hint="--format")
+    with session.read() as dedup:
+        rows = _rows(dedup, what, min_size=min_size, drop_contained=drop_contained)
+        if format_ == "parquet" and target is not None:
+            count = _write_parquet(rows, what, target)
+        else:
+            with _stream(target) as stream:
+                count = _write_lines(rows, COLUMNS[what], format_, stream)
+    session.output.note(f"{count:,} rows{f' in {target}' if target else ''}")
+
+
+def _rows(dedup: Deduplicator, what: str, *, min_size: int, drop_contained: bool) -> Iterator[dict[str, Any]]:
+    for cluster in dedup.clusters(min_size=min_size if what == "clusters" else 1):
+        dropped = drop_contained and bool(cluster.contained_in)
+        if what == "clusters":
+            yield from _pages(dedup, cluster)
+        elif what == "keep" and not dropped:
+            yield {"page_id": cluster.representative, "cluster_id": cluster.id, "size": cluster.size}
+        elif what == "drop":
+            yield from _dropped(cluster, representative_too=dropped)
+
+
+def _pages(dedup: Deduplicator, cluster: Cluster) -> Iterator[dict[str, Any]]:
+    pages = [(cluster.representative, True, "exact", 1.0)]
+    pages += [(member.page_id, False, str(member.relation), member.score) for member in cluster.members]
+    for page_id, representative, relation, score in pages:
+        record = dedup.record(page_id)
+        yield {
+            "cluster_id": cluster.id, "page_id": page_id, "representative": representative, "relation": relation,
+            "score": round(score, 4), "size": cluster.size, "title": record.title, "url": record.url,
+        }  # fmt: skip
+
+
+def _dropped(cluster: Cluster, *, representative_too: bool) -> Iterator[dict[str, Any]]:
+    if representative_too:
+        yield {
+            "page_id": cluster.representative, "cluster_id": cluster.id, "reason": "contained",
+            "because_of": cluster.contained_in[0], "score": None,
+        }  # fmt: skip
+    for member in cluster.members:
+        yield {
+            "page_id": member.page_id, "cluster_id": cluster.id, "reason": str(member.relation),
+            "because_of": cluster.representative, "score": round(member.score, 4),
+        }  # fmt: skip
+
+
+@contextmanager
+def _stream(target: Path | None) -> Iterator[IO[str]]:
+    """Standard output, or a file that replaces the old one only when it is complete."""
+    if target is None:
+        yield sys.stdout
+        return
+    part = target.with_name(target.name + ".part")
+    with part.open("w", encoding="utf-8", newline="") as stream:
+        yield stream
+    part.replace(target)
+
+
+def _write_lines(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], form: str, stream: IO[str]) -> int:
+    count = 0
+    table = csv.DictWriter(stream, columns, lineterminator="\n")
+    if form == "csv":
+        table.writeheader()
+    for row in rows:
+        if form == "csv":
+            table.writerow(row)
+        else:
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+        count += 1
+    return count
+
+
+def _write_parquet(rows: Iterator[dict[str, Any]], what: str, target: Path) -> int:
+    from es_dedup.errors import MissingExtra
+
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise MissingExtra("pyarrow", "parquet", "export to Parquet") from error
+    kinds = {"representative": pa.bool_(), "score": pa.float64(), "size": pa.int64()}
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS[what]])
+    part, count = target.with_name(target.name + ".part"), 0
+    with pq.ParquetWriter(part, schema) as writer:
+        while batch := list(islice(rows, _PARQUET_ROWS)):
+            writer.write_table(pa.Table.from_pylist(batch, schema))
+            count += len(batch)
+    part.replace(target)
+    return count

@@ -1,0 +1,123 @@
+"""What holds for every command: global options anywhere, errors in one clear line, exit codes, signals."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+import signal
+import sys
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from es_dedup.errors import ConfigError, DedupError
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+FLAGS: Final = frozenset({"--json", "--quiet", "-q"})
+VALUED: Final = frozenset({"--db", "--config"})
+
+
+class ExitCode(IntEnum):
+    """What the exit code says; listed in docs/reference/cli.md."""
+
+    OK = 0
+    ERROR = 1
+    USAGE = 2
+    LEFT_OUT = 3
+    KNOWN = 4
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+    TERMINATED = 143
+
+
+class Terminated(KeyboardInterrupt):
+    """The process was asked to end (SIGTERM); handled like Ctrl-C."""
+
+
+class CommandGroup(TyperGroup):
+    """The top group."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the global options from wherever they stand, then parse as usual."""
+        return super().parse_args(ctx, globals_first(args))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; turn what it raises into a line on standard error and an exit code."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except KeyboardInterrupt as interrupt:
+            _say(_interrupted(ctx.obj))
+            code = ExitCode.TERMINATED if isinstance(interrupt, Terminated) else ExitCode.INTERRUPTED
+            raise typer.Exit(code) from interrupt
+        except DedupError as error:
+            fail(str(error), ExitCode.USAGE if isinstance(error, ConfigError) else ExitCode.ERROR, error)
+        except BrokenPipeError as error:
+            # The reader has gone; what is still buffered must not raise again when the interpreter ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(ExitCode.BROKEN_PIPE) from error
+        except OSError as error:
+            fail(_plain(error), ExitCode.ERROR, error)
+        return result
+
+
+def globals_first(args: list[str]) -> list[str]:
+    """Arguments with the global options moved to the front; what follows ``--`` stays as it is."""
+    end = args.index("--") if "--" in args else len(args)
+    front: list[str] = []
+    rest: list[str] = []
+    place = 0
+    while place < end:
+        argument = args[place]
+        name, _, value = argument.partition("=")
+        if argument in FLAGS or (name in VALUED and value):
+            front.append(argument)
+        elif argument in VALUED and place + 1 < end:
+            front += args[place : place + 2]
+            place += 1
+        else:
+            rest.append(argument)
+        place += 1
+    return front + rest + args[end:]
+
+
+def fail(message: str, code: ExitCode, cause: BaseException | None = None) -> NoReturn:
+    """Say what went wrong on standard error and end with ``code``."""
+    _say(f"error: {message}")
+    raise typer.Exit(code) from cause
+
+
+def handle_signals() -> None:
+    """Let SIGTERM end a command as cleanly as Ctrl-C does."""
+
+    def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, terminate)
+
+
+def _interrupted(session: Any) -> str:
+    written = getattr(session, "writing", False)
+    if not written:
+        return "interrupted; nothing was being written"
+    command = shlex.join(["es-dedup", *sys.argv[1:]])
+    return f"interrupted; what was stored is kept. To go on, run the same command again:\n  {command}"
+
+
+def _plain(error: OSError) -> str:
+    if error.errno == errno.ENOSPC:
+        return f"no space left on the disk{_of(error)}; what was stored before is kept: free some space and run it again"
+    return f"{error.strerror or error}{_of(error)}"
+
+
+def _of(error: OSError) -> str:
+    return f" ({error.filename})" if error.filename else ""
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(message + "\n")

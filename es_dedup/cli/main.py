@@ -1,0 +1,63 @@
+"""The application: global options, and the commands of all groups."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from typing import Annotated
+
+import typer
+
+from es_dedup.cli import browsing, checking, evaluating, exporting, managing, scanning
+from es_dedup.cli.group import CommandGroup, handle_signals
+from es_dedup.cli.output import Output
+from es_dedup.cli.session import DEFAULT_DB, Session
+
+app = typer.Typer(
+    name="es-dedup",
+    cls=CommandGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Finds near-duplicate web pages, with evidence.",
+    epilog="--db, --config, --json and --quiet may stand anywhere on the line. Exit codes: 0 done, 1 error, 2 usage "
+    "or settings, 3 done but some input was left out, 4 `check` found a known page, 130 interrupted.",
+)
+for group in (scanning, checking, browsing, exporting, managing, evaluating):
+    group.register(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            typer.echo(f"es-dedup {version('es-dedup')}")
+        except PackageNotFoundError:
+            typer.echo("es-dedup (not installed)")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    db: Annotated[str, typer.Option(help="Index file, or :memory:.", metavar="PATH")] = DEFAULT_DB,
+    config: Annotated[
+        Path | None, typer.Option(help="Settings file (else es-dedup.toml of this folder).", metavar="PATH")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a line on standard output.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")] = False,
+    version: Annotated[  # noqa: ARG001 - handled by its callback
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Finds near-duplicate web pages, with evidence."""
+    context.obj = Session(db=db, config=config, output=Output(as_json=as_json, quiet=quiet))
+
+
+def run() -> None:
+    """Entry point of the console script."""
+    handle_signals()
+    app()

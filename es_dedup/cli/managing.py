@@ -1,0 +1,125 @@
+"""``remove``, ``stats``, ``doctor`` and ``config show``: looking after an index."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from es_dedup.cli.group import ExitCode
+from es_dedup.cli.session import Session, session_of
+
+config_app = typer.Typer(help="Settings.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(remove)
+    app.command()(stats)
+    app.command()(doctor)
+    app.add_typer(config_app, name="config")
+
+
+def remove(
+    context: typer.Context,
+    ids: Annotated[list[str], typer.Argument(help="Ids of stored pages.", metavar="ID…", show_default=False)],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be removed and write nothing.")
+    ] = False,
+) -> None:
+    """Remove pages and repair their clusters.
+
+    Ends with code 3 when some ids were unknown; the others are removed.
+    """
+    session = session_of(context)
+    if dry_run:
+        removed, unknown, repaired = _would_remove(session, ids)
+    else:
+        session.read().close()
+        with session.write() as dedup:
+            done = dedup.remove(ids)
+        removed, unknown, repaired = done.removed, list(done.unknown), done.repaired_clusters
+    output = session.output
+    output.emit({"removed": removed, "unknown": unknown, "repaired_clusters": repaired, "dry_run": dry_run})
+    for page_id in unknown:
+        output.warn(f"unknown: {page_id}")
+    name = "would be removed" if dry_run else "removed"
+    output.facts({name: removed, "unknown": len(unknown), "repaired clusters": repaired})
+    if unknown:
+        raise typer.Exit(ExitCode.LEFT_OUT)
+
+
+def stats(context: typer.Context) -> None:
+    """Show how much the index holds, and with which settings it was made."""
+    session = session_of(context)
+    with session.read() as dedup:
+        facts = dedup.stats()
+    session.output.emit({"db": session.db, **facts})
+    session.output.facts({"index": session.db, **facts})
+
+
+def doctor(context: typer.Context) -> None:
+    """Check the installation, the settings and the index, and say what to do about each fault.
+
+    Ends with code 1 when something is wrong.
+    """
+    from es_dedup.cli.checks import all_checks
+
+    session = session_of(context)
+    results = all_checks(session)
+    faults = sum(result.state == "fault" for result in results)
+    session.output.emit({"faults": faults, "checks": results})
+    session.output.table(("state", "what", "found"), ((r.state, r.name, r.found) for r in results))
+    if faults:
+        raise typer.Exit(ExitCode.ERROR)
+
+
+@config_app.command("show")
+def config_show(context: typer.Context) -> None:
+    """Show every setting with its value and where it comes from, and the fingerprint stored features depend on."""
+    from es_dedup.config import describe, fingerprint
+    from es_dedup.text.hashing import SIGNATURE_VERSION
+
+    session = session_of(context)
+    lines = describe(session.settings)
+    current, stored = fingerprint(session.settings, SIGNATURE_VERSION), _stored_fingerprint(session)
+    session.output.emit({"settings": lines, "fingerprint": current, "fingerprint_of_index": stored})
+    rows: list[tuple[Any, ...]] = [
+        (line.key, line.value, line.origin, "yes" if line.shapes else "", line.description) for line in lines
+    ]
+    session.output.table(("setting", "value", "from", "shapes features", "meaning"), rows)
+    session.output.line(f"fingerprint of these settings  {current}")
+    if stored is not None:
+        session.output.line(f"fingerprint of {session.db}  {stored}")
+
+
+def _stored_fingerprint(session: Session) -> str | None:
+    from es_dedup.errors import IndexError_, SettingsMismatch
+
+    if not session.exists:
+        return None
+    try:
+        with session.read() as dedup:
+            found = dedup.stats().get("settings")
+    except SettingsMismatch as mismatch:
+        return mismatch.found
+    except IndexError_ as error:
+        return f"unreadable: {error}"
+    return str(found) if found is not None else None
+
+
+def _would_remove(session: Session, ids: list[str]) -> tuple[int, list[str], int]:
+    from es_dedup.errors import UnknownPage
+
+    unknown: list[str] = []
+    clusters: set[str] = set()
+    with session.read() as dedup:
+        for page_id in dict.fromkeys(ids):
+            try:
+                cluster = dedup.cluster(page_id)
+            except UnknownPage:
+                unknown.append(page_id)
+            else:
+                if cluster.size > 1:
+                    clusters.add(cluster.id)
+    return len(set(ids)) - len(unknown), unknown, len(clusters)

@@ -1,0 +1,118 @@
+"""Results for people (tables) or machines (JSON lines), and notes on standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import Console
+
+_CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What a page could steer a terminal with."""
+
+
+class Output:
+    """Where a command's results go.
+
+    With ``as_json`` each result is one line of JSON on standard output and nothing else is written there.
+    On a terminal tables are drawn; into a pipe they are written as tab-separated lines without colour.
+    """
+
+    def __init__(self, *, as_json: bool, quiet: bool) -> None:
+        self.as_json, self.quiet = as_json, quiet
+
+    @property
+    def console(self) -> Console:
+        """Standard output, for drawings."""
+        from rich.console import Console
+
+        return Console(file=sys.stdout, highlight=False)
+
+    def emit(self, result: Any) -> None:
+        """One result as a line of JSON; only with ``as_json``."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(plain(result), ensure_ascii=False, allow_nan=False) + "\n")
+
+    def line(self, text: str = "") -> None:
+        """A line for people, on standard output."""
+        if not self.as_json:
+            sys.stdout.write(_storable(text) + "\n")
+
+    def note(self, text: str) -> None:
+        """A remark on standard error; not when quiet."""
+        if not self.quiet:
+            self.warn(text)
+
+    def warn(self, text: str) -> None:
+        """A remark on standard error, quiet or not."""
+        sys.stderr.write(_storable(text) + "\n")
+
+    def table(self, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        """A table for people: drawn on a terminal, tab-separated in a pipe."""
+        if self.as_json:
+            return
+        if not sys.stdout.isatty():
+            self.line("\t".join(head))
+            for row in rows:
+                self.line("\t".join(clean(cell) for cell in row))
+            return
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(*head, box=box.SIMPLE_HEAD, header_style="bold")
+        for row in rows:
+            table.add_row(*(Text(clean(cell)) for cell in row))
+        self.console.print(table)
+
+    def facts(self, facts: Mapping[str, object]) -> None:
+        """Names and values below each other."""
+        width = max((len(name) for name in facts), default=0)
+        for name, value in facts.items():
+            self.line(f"{name:<{width}}  {clean(_number(value))}")
+
+
+def clean(value: object) -> str:
+    """Text on one line, without characters that steer a terminal."""
+    return _storable(_CONTROLS.sub(" ", str(value)))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it."""
+    if value is None or isinstance(value, (str, int, float)):
+        return _plain_scalar(value)
+    if hasattr(value, "as_dict"):
+        return plain(value.as_dict())
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _plain_scalar(value: str | float | None) -> str | float | None:
+    if isinstance(value, float):
+        return round(value, 4) if math.isfinite(value) else None
+    return value
+
+
+def _storable(text: str) -> str:
+    encoding = sys.stdout.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _number(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"

@@ -1,0 +1,151 @@
+"""``scan`` and ``add``: pages into the index."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from es_dedup.cli.group import ExitCode
+from es_dedup.cli.inputs import Intake, Paths, with_input_options
+from es_dedup.cli.progress import ProgressDisplay
+from es_dedup.cli.session import Session, session_of
+from es_dedup.model import AddReport, WritePolicy
+from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
+
+if TYPE_CHECKING:
+    from es_dedup.pipeline import Deduplicator
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen and write nothing.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(scan)
+    app.command()(add)
+
+
+@with_input_options
+def scan(
+    context: typer.Context,
+    paths: Paths,
+    options: ReadOptions,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a self-contained HTML page with the clusters.", dir_okay=False)
+    ] = None,
+    report_clusters: Annotated[
+        int, typer.Option(min=0, help="Largest clusters the page shows with texts.")
+    ] = 50,
+    dry_run: DryRun = False,
+) -> None:
+    """Find the duplicates in a pile of pages: store them all, then cluster the whole index.
+
+    Pages that are stored already and have not changed are skipped, so a scan that was stopped goes on where it was.
+    """
+    session = session_of(context)
+    _check_report(report, dry_run)
+    intake = Intake(paths, options, session)
+    with session.write(dry_run=dry_run) as dedup, ProgressDisplay(quiet=session.output.quiet) as progress:
+        done = dedup.scan(intake.pages(), progress=progress, dry_run=dry_run)
+        if report is not None:
+            _write_report(dedup, report, report_clusters, _run_facts(done, intake), progress)
+        counts = {} if dry_run else _counts(dedup)
+    _finish(
+        session, "scan", done, intake, counts | ({"report": str(report)} if report else {}), dry_run=dry_run
+    )
+
+
+@with_input_options
+def add(
+    context: typer.Context,
+    paths: Paths,
+    options: ReadOptions,
+    policy: Annotated[
+        WritePolicy,
+        typer.Option(help="What is done with a page that is a duplicate of, or contained in, a stored one."),
+    ] = WritePolicy.MARK,
+    dry_run: DryRun = False,
+) -> None:
+    """Add pages to the index and say of each whether it is known."""
+    session = session_of(context)
+    intake = Intake(paths, options, session)
+    with session.write(dry_run=dry_run) as dedup, ProgressDisplay(quiet=session.output.quiet) as progress:
+        done = dedup.add_many(intake.pages(), policy=policy, progress=progress, dry_run=dry_run)
+    for page_id, decision in done.decisions.items():
+        about = decision.duplicate_of or ", ".join(decision.contained_in or decision.contains)
+        session.output.line(
+            f"{page_id}: {decision.outcome}{' of ' if decision.duplicate_of else ': '}{about}"
+        )
+    decisions = {page_id: decision.as_dict() for page_id, decision in done.decisions.items()}
+    _finish(session, "add", done, intake, {"decisions": decisions}, dry_run=dry_run)
+
+
+def _check_report(report: Path | None, dry_run: bool) -> None:
+    """Refuse before the work what would fail after it."""
+    if report is None:
+        return
+    if dry_run:
+        raise typer.BadParameter("a dry run stores nothing that could be shown", param_hint="--report")
+    if not report.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {report.absolute().parent}", param_hint="--report")
+
+
+def _write_report(
+    dedup: Deduplicator, path: Path, clusters: int, run: dict[str, object], progress: ProgressDisplay
+) -> None:
+    from es_dedup.report import ReportLimits, write_report
+
+    def show(done: int, total: int) -> None:
+        progress.count("report", done, total)
+
+    write_report(dedup, path, title=path.stem, limits=ReportLimits(clusters=clusters), run=run, progress=show)
+
+
+def _run_facts(done: AddReport, intake: Intake) -> dict[str, object]:
+    return {"read": done.read, "left out": intake.failed + len(done.failed), "pairs compared": done.pairs}
+
+
+def _counts(dedup: Deduplicator) -> dict[str, Any]:
+    stats = dedup.stats()
+    return {name: stats[name] for name in ("pages", "clusters", "duplicates") if name in stats}
+
+
+def _finish(
+    session: Session, command: str, done: AddReport, intake: Intake, more: dict[str, Any], *, dry_run: bool
+) -> None:
+    """Show the summary; end with code 3 when some input was left out."""
+    output = session.output
+    summary: dict[str, Any] = {
+        "command": command, "db": session.db, "dry_run": dry_run, "read": done.read, "stored": done.stored,
+        "unchanged": done.unchanged, "left_out_by_policy": done.left_out, "failed": done.failed,
+        "skipped": done.skipped, "outcomes": done.outcomes, "pairs": done.pairs, "capped_terms": done.capped_terms,
+        "truncated": done.truncated, "seconds": done.seconds, "input": intake.as_dict(),
+    }  # fmt: skip
+    output.emit(summary | more)
+    for place, reason in list(done.failed.items())[:20]:
+        output.warn(f"left out: {place}: {reason}")
+    output.facts(_facts(done, intake, more, dry_run=dry_run))
+    if command == "scan" and not dry_run:
+        output.note(f"`es-dedup --db {session.db} clusters` lists the clusters")
+    if intake.failed or done.failed:
+        raise typer.Exit(ExitCode.LEFT_OUT)
+
+
+def _facts(done: AddReport, intake: Intake, more: dict[str, Any], *, dry_run: bool) -> dict[str, object]:
+    facts: dict[str, object] = {
+        "read": done.read,
+        "would be stored" if dry_run else "stored": done.stored,
+        "unchanged": done.unchanged,
+        "identical repeats": intake.repeats,
+        "left out": intake.failed + len(done.failed),
+        "not stored by policy": done.left_out,
+    }
+    facts |= {f"without features ({reason})": count for reason, count in done.skipped.items()}
+    facts |= {f"outcome {name}": count for name, count in done.outcomes.items()}
+    facts |= {f"in the index: {name}": count for name, count in more.items() if isinstance(count, int)}
+    facts |= {"pairs compared": done.pairs, "seconds": round(float(sum(done.seconds.values())), 2)}
+    if "report" in more:
+        facts["report"] = more["report"]
+    always = ("read", "stored", "would be stored", "left out")
+    return {name: value for name, value in facts.items() if value or name in always}

@@ -1,0 +1,89 @@
+"""One run of the command line: where the index is, which settings hold, how results are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import NotAnIndex
+
+if TYPE_CHECKING:
+    from es_dedup.cli.output import Output
+    from es_dedup.config import Settings
+    from es_dedup.pipeline import Deduplicator
+
+DEFAULT_DB: Final = "es-dedup.db"
+MEMORY: Final = ":memory:"
+
+
+@dataclass(slots=True)
+class Session:
+    """What the global options say.
+
+    Attributes:
+        db: the index file, or ``:memory:``.
+        config: the settings file, None for the usual places.
+        output: where results and notes go.
+        writing: a command is changing the index; an interruption then tells how to go on.
+    """
+
+    db: str
+    config: Path | None
+    output: Output
+    writing: bool = False
+    _settings: Settings | None = field(default=None, repr=False)
+
+    @property
+    def settings(self) -> Settings:
+        """Settings, loaded on first use.
+
+        Raises:
+            ConfigError: they are wrong.
+        """
+        if self._settings is None:
+            from es_dedup.config import load_settings
+
+            self._settings = load_settings(self.config)
+        return self._settings
+
+    @property
+    def exists(self) -> bool:
+        """Whether the index file is there."""
+        return self.db != MEMORY and Path(self.db).exists()
+
+    def read(self) -> Deduplicator:
+        """The index, opened for reading.
+
+        Raises:
+            NotAnIndex: there is no such file.
+        """
+        if not self.exists:
+            raise NotAnIndex(self.db, "there is no such file; `es-dedup scan PATH` makes it")
+        return self._open(read_only=True)
+
+    def write(self, *, dry_run: bool = False) -> Deduplicator:
+        """The index, opened for writing; made when it is not there, in memory on a dry run."""
+        if dry_run:
+            return self._open(read_only=True) if self.exists else self.scratch()
+        self.writing = True
+        return self._open()
+
+    def scratch(self) -> Deduplicator:
+        """An index in memory, for work that leaves nothing behind."""
+        from es_dedup.pipeline import Deduplicator
+
+        return Deduplicator.open(MEMORY, settings=self.settings)
+
+    def _open(self, **options: Any) -> Deduplicator:
+        from es_dedup.pipeline import Deduplicator
+
+        return Deduplicator.open(self.db, settings=self.settings, **options)
+
+
+def session_of(context: Any) -> Session:
+    """The session of a command's context."""
+    session = context.obj
+    if not isinstance(session, Session):
+        raise TypeError(f"no session in this context: {session!r}")
+    return session

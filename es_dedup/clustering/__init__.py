@@ -1,0 +1,40 @@
+"""Star clusters around representatives, without chaining.
+
+Main names: ``cluster_all`` gives the one partition of a set of pages and verified edges; ``settle`` gives the
+assignments to write after pages were added, updated or removed; ``repair`` over all pages is the sweep.
+
+Traps:
+
+- The partition depends on pages and edges alone, never on the order of arrival; a cluster's *id* has a
+  history (``repair`` has its rules), so compare partitions, not ids, with those of a full run.
+- Similarity is not transitive: two pages that resemble a third are in one cluster only if each has an edge to
+  the representative, so a page may stand alone although it has an edge to a member.
+- Containment is a pointer between clusters (``containment``), never membership.
+- A page's place in the order is part of the input: a changed time, site, length or URL is an update.
+"""
+
+from es_dedup.clustering.order import NEVER, PageKey, canonical_order, instant, sort_key
+from es_dedup.clustering.repair import Change, Neighbourhood, place, repair, same_neighbours
+from es_dedup.clustering.star import Stars, build_clusters, cluster_all, containment, join_stars
+from es_dedup.clustering.upkeep import MAX_COMPONENT_PAGES, component, settle
+
+__all__ = [
+    "MAX_COMPONENT_PAGES",
+    "NEVER",
+    "Change",
+    "Neighbourhood",
+    "PageKey",
+    "Stars",
+    "build_clusters",
+    "canonical_order",
+    "cluster_all",
+    "component",
+    "containment",
+    "instant",
+    "join_stars",
+    "place",
+    "repair",
+    "same_neighbours",
+    "settle",
+    "sort_key",
+]

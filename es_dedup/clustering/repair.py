@@ -1,0 +1,189 @@
+"""Keeps stored clusters right when pages come, change or go: pure functions over a neighbourhood.
+
+A cluster's partition follows from its edges alone; its id also has a history. Three rules name a cluster:
+
+- A page alone has its own id.
+- The id of a page that is still stored goes where that page goes; the id of a page that is gone stays with
+  the largest remaining part (tie: the part whose representative comes first in canonical order).
+- Where clusters merge, the smaller id wins and the others are retired.
+
+So an id is in use only by the cluster that holds the page of that name, or after that page was deleted. A new
+id, the representative's own, is therefore always free.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from es_dedup.clustering.order import canonical_order, sort_key
+from es_dedup.clustering.star import join_stars
+from es_dedup.index.port import Assignment
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from es_dedup.clustering.order import PageKey
+    from es_dedup.config import ClusterConfig
+    from es_dedup.model import Edge
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """The part of the store that a change can touch.
+
+    Attributes:
+        pages: keys of stored pages, each once.
+        edges: edges between them; others are passed over.
+        current: stored assignments by page id, of ``pages`` and possibly of more; a new page has none.
+    """
+
+    pages: tuple[PageKey, ...]
+    edges: tuple[Edge, ...]
+    current: Mapping[str, Assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What has to be written.
+
+    Attributes:
+        assignments: new or changed ones, by page id ascending.
+        retired: cluster id no longer in use to the id that took over (where the page of that name is now, or
+            the largest part of its pages).
+    """
+
+    assignments: tuple[Assignment, ...] = ()
+    retired: Mapping[str, str] = field(default_factory=dict)
+
+
+def place(page_id: str, near: Neighbourhood, config: ClusterConfig) -> Change | None:
+    """Place one new page by its direct neighbours alone, if that equals a full run; else None.
+
+    It does when the page joins a representative that comes before it, or becomes a representative and no
+    neighbour would rather have it than the representative it has. Otherwise the page's component has to be
+    repaired.
+
+    Args:
+        page_id: a stored page without assignment.
+        near: the page, all pages it has an exact or duplicate edge to, and their representatives; ``current``
+            also has the members of a cluster that bears the page's id (left behind by a deleted page of that
+            name).
+        config: the canonical order.
+    """
+    key = sort_key(config)
+    keys = {page.page_id: key(page) for page in near.pages}
+    beside = same_neighbours(near.edges, {page_id})
+    if page_id in near.current or not beside <= keys.keys() or not beside <= near.current.keys():
+        return None
+    stars = {name for name in beside if near.current[name].representative == name}
+    if not any(keys[star] < keys[page_id] for star in stars):
+        chiefs = {near.current[name].representative for name in beside}
+        if stars or not chiefs <= keys.keys() or any(keys[chief] > keys[page_id] for chief in chiefs):
+            return None
+    if any(each.cluster_id == page_id for each in near.current.values()):
+        return None
+    return repair(near, config, loose={page_id})
+
+
+def repair(near: Neighbourhood, config: ClusterConfig, *, loose: Collection[str] | None = None) -> Change:
+    """Cluster a neighbourhood again and keep cluster ids stable by the rules of this module.
+
+    With ``loose`` left out the result equals a full run, if the pages are whole components: with a page,
+    every page that it has an exact or duplicate edge to, and every page of its cluster.
+
+    Args:
+        near: the neighbourhood.
+        config: the canonical order.
+        loose: pages to place anew, in canonical order, each at the first representative it has an edge to:
+            first among the present ones, then among those that become one. All other pages stay where they
+            are. None of the loose pages may be the representative of a page that is not loose. ``current``
+            has to hold all pages of each cluster that a loose page is in or gives its name to.
+
+    Raises:
+        ValueError: a page id occurs twice, or a page that is not loose has no assignment.
+    """
+    ordered = [page.page_id for page in canonical_order(near.pages, config)]
+    free = set(ordered) if loose is None else set(loose) & set(ordered)
+    if any(name not in free and name not in near.current for name in ordered):
+        raise ValueError(
+            "a page that is to stay where it is has no assignment: name it among the loose pages"
+        )
+    present = [name for name in ordered if name not in free and near.current[name].representative == name]
+    names = present + [name for name in ordered if name in free]
+    stars = join_stars(names, near.edges if loose is None else _touching(near.edges, free))
+    star_of = dict(zip(names, stars.representative, strict=True))
+    titles, retired = _titles(star_of, near.current, free)
+    fresh = [
+        Assignment(name, titles[star_of[name]], star_of[name], relation, score)
+        for name, relation, score in zip(names, stars.relation, stars.score, strict=True)
+        if name in free
+    ]
+    stay = [each for name, each in near.current.items() if name not in free]
+    fresh += [replace(each, cluster_id=titles.get(each.representative, each.cluster_id)) for each in stay]
+    changed = [each for each in fresh if near.current.get(each.page_id) != each]
+    return Change(tuple(sorted(changed, key=lambda each: each.page_id)), retired)
+
+
+def same_neighbours(edges: Iterable[Edge], page_ids: Collection[str]) -> set[str]:
+    """The pages that any of ``page_ids`` has an exact or duplicate edge to, without these themselves."""
+    found: set[str] = set()
+    for edge in edges:
+        if edge.relation.same:
+            if edge.left in page_ids:
+                found.add(edge.right)
+            if edge.right in page_ids:
+                found.add(edge.left)
+    return found.difference(page_ids)
+
+
+def _touching(edges: Iterable[Edge], free: Collection[str]) -> list[Edge]:
+    """Edges with a loose end: two present representatives never join each other."""
+    return [edge for edge in edges if edge.left in free or edge.right in free]
+
+
+def _titles(
+    star_of: Mapping[str, str], current: Mapping[str, Assignment], free: Collection[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Cluster id by representative, and the retired ids with their successors."""
+    keepers = {each.cluster_id: each.representative for name, each in current.items() if name not in free}
+    owner = _owners(star_of, current, keepers)
+    sizes = Counter(star_of.values())
+    sizes.update(
+        each.representative for name, each in current.items() if name not in free and name not in star_of
+    )
+    left = {each.cluster_id for name, each in current.items() if name in free}
+    claims: dict[str, list[str]] = {}
+    for title, star in owner.items():
+        claims.setdefault(star, []).append(title)
+    staying = set(keepers.values())
+    titles: dict[str, str] = {}
+    for star in sizes:
+        # A present star is known in full only if a loose page was in it; then it may have been left alone.
+        held = [title for title in claims.get(star, ()) if star not in staying or keepers.get(title) == star]
+        alone = sizes[star] == 1 and (star not in staying or not left.isdisjoint(held))
+        titles[star] = star if alone or not held else min(held)
+    used = set(titles.values())
+    return titles, {title: titles[star] for title, star in sorted(owner.items()) if title not in used}
+
+
+def _owners(
+    star_of: Mapping[str, str], current: Mapping[str, Assignment], keepers: Mapping[str, str]
+) -> dict[str, str]:
+    """For each cluster id in use, the representative of the star that has the first claim on it."""
+    rank = {star: at for at, star in enumerate(dict.fromkeys(star_of.values()))}
+    parts: dict[str, dict[str, int]] = {}
+    for name, each in current.items():
+        shares = parts.setdefault(each.cluster_id, {})
+        if name in star_of:
+            shares[star_of[name]] = shares.get(star_of[name], 0) + 1
+    owner: dict[str, str] = {}
+    for title, shares in parts.items():
+        if title in star_of:
+            owner[title] = star_of[title]
+        elif title in keepers:
+            owner[title] = keepers[title]
+        else:
+            owner[title] = min(shares, key=lambda star: (-shares[star], rank[star]))
+    return owner

@@ -1,0 +1,147 @@
+"""Star clustering of a whole set of pages: a pure function of keys and verified edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from es_dedup.clustering.order import canonical_order
+from es_dedup.index.port import Assignment
+from es_dedup.model import Cluster, Member, Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from es_dedup.clustering.order import PageKey
+    from es_dedup.config import ClusterConfig
+    from es_dedup.model import Edge
+
+
+@dataclass(frozen=True, slots=True)
+class Stars:
+    """Pages joined to representatives, as parallel lists in the order the pages were given.
+
+    Attributes:
+        representative: page id of each page's representative; its own for a representative.
+        relation: to the representative; ``exact`` for itself.
+        score: of the edge to the representative, in [0, 1]; 1.0 for itself.
+    """
+
+    representative: list[str]
+    relation: list[Relation]
+    score: list[float]
+
+
+def cluster_all(
+    pages: Iterable[PageKey], edges: Iterable[Edge], config: ClusterConfig
+) -> dict[str, Assignment]:
+    """The one partition that these pages and edges have, in any input order.
+
+    In canonical order, a page joins the first representative that it has an exact or duplicate edge to; a
+    page without such an edge becomes a representative. Whether the edge is exact or duplicate does not change
+    the choice.
+
+    Args:
+        pages: each page once; may be empty.
+        edges: verified relations. Those between the same two pages count once: exact before duplicate, then
+            the higher score. Containment edges and edges to pages that are not given are passed over.
+        config: the canonical order.
+
+    Returns:
+        One assignment per page, in canonical order; a cluster's id is its representative's page id.
+
+    Raises:
+        ValueError: a page id occurs twice.
+    """
+    names = [page.page_id for page in canonical_order(pages, config)]
+    stars = join_stars(names, edges)
+    stands_for = stars.representative
+    return dict(
+        zip(names, map(Assignment, names, stands_for, stands_for, stars.relation, stars.score), strict=True)
+    )
+
+
+def join_stars(names: Sequence[str], edges: Iterable[Edge]) -> Stars:
+    """Stars over pages that are in order already: each joins the first representative it has a same-edge to.
+
+    Args:
+        names: page ids, distinct, first choice for a representative first.
+        edges: as for ``cluster_all``.
+    """
+    same, order, late, early = _sorted_edges(names, edges)
+    representative = list(range(len(names)))
+    relation = [Relation.EXACT] * len(names)
+    score = [1.0] * len(names)
+    # Edges come by their later page: whether the earlier one is a representative is settled when it is asked.
+    for at, page, other in zip(order, late, early, strict=True):
+        if representative[other] == other and representative[page] == page and other != page:
+            representative[page] = other
+            relation[page], score[page] = same[at].relation, same[at].score
+    return Stars([names[place] for place in representative], relation, score)
+
+
+def _sorted_edges(
+    names: Sequence[str], edges: Iterable[Edge]
+) -> tuple[list[Edge], list[int], list[int], list[int]]:
+    """Same-edges; their order by (later page, earlier page), strongest first; the pages' places in it."""
+    place = {name: at for at, name in enumerate(names)}
+    exact, duplicate = Relation.EXACT, Relation.DUPLICATE
+    same = [edge for edge in edges if edge.relation in (exact, duplicate)]
+    # Flat lists of numbers rather than tuples: a third of the time, because nothing is left for the collector
+    # to walk.
+    left = np.array([place.get(edge.left, -1) for edge in same], dtype=np.int64)
+    right = np.array([place.get(edge.right, -1) for edge in same], dtype=np.int64)
+    # Scores lie in [0, 1]: with 2 for a duplicate edge, every exact one comes first.
+    weakness = np.array([2.0 * (edge.relation == duplicate) - edge.score for edge in same], dtype=np.float64)
+    late, early = np.maximum(left, right), np.minimum(left, right)
+    order = np.lexsort((weakness, late * len(names) + early))
+    order = order[early[order] >= 0]
+    return same, order.tolist(), late[order].tolist(), early[order].tolist()
+
+
+def containment(edges: Iterable[Edge], assignments: Mapping[str, Assignment]) -> dict[str, tuple[str, ...]]:
+    """Pointers between clusters: for each, the ids of those whose representative contains its own.
+
+    Only edges between two representatives count. Pointers may form a cycle when texts nearly contain each
+    other; whoever follows them has to remember where it has been.
+
+    Returns:
+        Cluster id to the other clusters' ids, ascending; clusters contained in none are absent.
+    """
+    found: dict[str, set[str]] = {}
+    for edge in edges:
+        if edge.relation == Relation.CONTAINS:
+            outer, inner = assignments.get(edge.left), assignments.get(edge.right)
+        elif edge.relation == Relation.CONTAINED:
+            outer, inner = assignments.get(edge.right), assignments.get(edge.left)
+        else:
+            continue
+        if outer is not None and inner is not None and _stands(outer) and _stands(inner):
+            found.setdefault(inner.cluster_id, set()).add(outer.cluster_id)
+    return {name: tuple(sorted(others - {name})) for name, others in found.items() if others - {name}}
+
+
+def build_clusters(assignments: Iterable[Assignment], edges: Iterable[Edge] = ()) -> list[Cluster]:
+    """Clusters by id, members by page id, with their containment pointers.
+
+    Args:
+        assignments: all assignments of each cluster that is touched.
+        edges: those between the representatives; others are passed over.
+    """
+    by_page = {each.page_id: each for each in assignments}
+    pointers = containment(edges, by_page)
+    groups: dict[str, list[Assignment]] = {}
+    for name in sorted(by_page):
+        groups.setdefault(by_page[name].cluster_id, []).append(by_page[name])
+    return [_cluster(name, groups[name], pointers.get(name, ())) for name in sorted(groups)]
+
+
+def _cluster(name: str, group: Sequence[Assignment], contained_in: tuple[str, ...]) -> Cluster:
+    members = tuple(Member(each.page_id, each.relation, each.score) for each in group if not _stands(each))
+    return Cluster(name, group[0].representative, members, contained_in)
+
+
+def _stands(assignment: Assignment) -> bool:
+    return assignment.page_id == assignment.representative

@@ -1,0 +1,125 @@
+"""From touched pages to the change to write: which part of the store to read, which rule to apply."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.clustering.repair import Change, Neighbourhood, place, repair, same_neighbours
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from es_dedup.clustering.order import PageKey
+    from es_dedup.config import ClusterConfig
+    from es_dedup.index.port import ClusterStore
+    from es_dedup.model import Edge
+
+    KeysOf = Callable[[Iterable[str]], Mapping[str, PageKey]]
+    EdgesOf = Callable[[Iterable[str]], list[Edge]]
+
+MAX_COMPONENT_PAGES: Final = 2000
+"""Pages of a component that are clustered again at one change; beyond it pages are only placed."""
+
+
+def settle(
+    store: ClusterStore,
+    keys_of: KeysOf,
+    touched: Collection[str],
+    config: ClusterConfig,
+    *,
+    limit: int = MAX_COMPONENT_PAGES,
+) -> Change:
+    """The assignments to write after edges have changed; reads the store, writes nothing.
+
+    The result is that of a full run, as long as no touched page is in a component of more than ``limit``
+    pages. In a larger one only the touched pages are placed, each at the first present representative it has
+    an edge to; all clusters stay stars, but an earlier representative may be passed over until a sweep
+    (``repair`` of everything).
+
+    Args:
+        store: with the new edges in it and those of removed pages gone.
+        keys_of: keys of stored pages; unknown ids are absent from its answer.
+        touched: pages that are new or updated, and stored pages that had an exact or duplicate edge to a page
+            that was updated or removed (read ``same_neighbours`` before the change). Removed pages may be
+            named too.
+        config: the canonical order.
+        limit: pages of a component, at least 1.
+    """
+    stored = set(keys_of(touched))
+    if len(stored) == 1 and (change := _place_one(store, keys_of, next(iter(stored)), config)) is not None:
+        return change
+    # A deleted page's cluster keeps its id; pages that come under that id have to be named together with it.
+    seeds = stored.union(each.page_id for group in store.members(stored).values() for each in group)
+    pages, edges, large = _components(seeds, store.edges_of, limit)
+    if large:
+        return _place_loose(store, keys_of, pages, large, config)
+    near = Neighbourhood(tuple(keys_of(pages).values()), tuple(edges), store.assignments(pages))
+    return repair(near, config)
+
+
+def component(seeds: Iterable[str], edges_of: EdgesOf, limit: int) -> tuple[set[str], list[Edge], bool]:
+    """Pages that exact and duplicate edges connect with the seeds, and these edges.
+
+    Args:
+        seeds: page ids.
+        edges_of: as ``ClusterStore.edges_of``; asked once per step away from the seeds.
+        limit: the search stops when more pages than this are found.
+
+    Returns:
+        Pages (seeds included), edges, and whether the component is complete; if not, both are only a part.
+    """
+    pages = set(seeds)
+    front = sorted(pages)
+    edges: dict[tuple[str, str], Edge] = {}
+    while front and len(pages) <= limit:
+        fresh = [edge for edge in edges_of(front) if edge.relation.same]
+        edges.update(((edge.left, edge.right), edge) for edge in fresh)
+        front = sorted(same_neighbours(fresh, set(front)) - pages)
+        pages.update(front)
+    return pages, list(edges.values()), not front and len(pages) <= limit
+
+
+def _components(seeds: Iterable[str], edges_of: EdgesOf, limit: int) -> tuple[set[str], list[Edge], set[str]]:
+    """Pages and edges of the seeds' components within the limit, and the seeds that are in larger ones."""
+    pages: set[str] = set()
+    edges: list[Edge] = []
+    large: set[str] = set()
+    for seed in sorted(seeds):
+        if seed in pages:
+            continue
+        found, between, complete = component([seed], edges_of, limit)
+        if complete:
+            pages |= found
+            edges += between
+        else:
+            large.add(seed)
+    return pages, edges, large
+
+
+def _place_one(store: ClusterStore, keys_of: KeysOf, page_id: str, config: ClusterConfig) -> Change | None:
+    edges = store.edges_of([page_id])
+    names = {page_id, *same_neighbours(edges, {page_id})}
+    current = store.assignments(names)
+    chiefs = {each.representative for each in current.values()} - names
+    current.update(store.assignments(chiefs))
+    names |= chiefs
+    current.update((each.page_id, each) for group in store.members([page_id]).values() for each in group)
+    return place(page_id, Neighbourhood(tuple(keys_of(names).values()), tuple(edges), current), config)
+
+
+def _place_loose(
+    store: ClusterStore,
+    keys_of: KeysOf,
+    pages: Collection[str],
+    large: Collection[str],
+    config: ClusterConfig,
+) -> Change:
+    """Cluster ``pages``, whole components, again; place those of ``large`` that stand for no other page."""
+    touched = {*pages, *large}
+    edges = store.edges_of(touched)
+    current = store.assignments({*touched, *same_neighbours(edges, touched)})
+    groups = store.members({*touched, *(each.cluster_id for each in current.values())})
+    current.update((each.page_id, each) for group in groups.values() for each in group)
+    loose = touched - {each.representative for name, each in current.items() if name not in touched}
+    names = {*loose, *same_neighbours(edges, loose)}
+    return repair(Neighbourhood(tuple(keys_of(names).values()), tuple(edges), current), config, loose=loose)

@@ -1,0 +1,376 @@
+"""Typed settings: defaults, a TOML file, environment variables and arguments, in rising order of precedence.
+
+Adding a setting is adding a field to a section: its description, range and, where it shapes what is stored,
+``json_schema_extra=SHAPES`` are all that loading, checking, the fingerprint and ``config show`` need.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+import tomllib
+import typing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+
+from es_dedup.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pydantic.fields import FieldInfo
+    from pydantic_core import ErrorDetails
+
+DEFAULT_FILE: Final = "es-dedup.toml"
+PREFIX: Final = "ES_DEDUP_"
+OTHER_VARIABLES: Final = frozenset({"ES_DEDUP_CONFIG", "ES_DEDUP_DATA", "ES_DEDUP_FUZZ", "ES_DEDUP_ES_URL"})
+"""Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load."""
+SHAPES: Final[dict[str, Any]] = {"shapes": True}
+"""Marks a setting that stored features depend on: it is part of the fingerprint."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    detector: ClassVar[str | None] = None
+
+
+class ExtractionConfig(_Section):
+    """Limits and options of HTML extraction; none of them makes stored features incomparable."""
+
+    extractor: str = Field("density", description="which extractor reads HTML: density, topic or plain")
+    max_bytes: int = Field(
+        10_000_000, ge=1_000, le=200_000_000, description="bytes of a page that are read; the rest is cut"
+    )
+    max_depth: int = Field(256, ge=16, le=10_000, description="nesting beyond this is flattened")
+    max_nodes: int = Field(300_000, ge=1_000, le=10_000_000, description="elements beyond this are not read")
+    max_seconds: float = Field(10.0, gt=0, le=600, description="time for one page")
+    min_block_chars: int = Field(
+        50, ge=0, le=10_000, description="blocks with less text are not chosen as main text"
+    )
+
+
+class CcdetConfig(_Section):
+    """Period signatures (CCDet)."""
+
+    detector = "ccdet"
+
+    window: int = Field(
+        10, ge=2, le=64, description="characters before a full stop", json_schema_extra=SHAPES
+    )
+    min_ccs: float = Field(0.6, ge=0, le=1, description="common containment similarity that accepts")
+    min_clr: float = Field(0.5, ge=0, le=1, description="length ratio below which a match is containment")
+    min_features: int = Field(
+        3, ge=1, le=100, description="signatures a page needs to be compared", json_schema_extra=SHAPES
+    )
+    min_common: int = Field(2, ge=1, le=100, description="signatures two pages must share")
+    prune: Literal["site", "idf", "none"] = Field("site", description="which signatures are dropped as noise")
+    prune_min_pages: int = Field(
+        3, ge=2, le=1000, description="pages of one site that make a signature noise"
+    )
+    prune_site_share: float = Field(
+        1.0, gt=0, le=1, description="share of its most frequent site that makes it noise"
+    )
+
+
+class SimhashConfig(_Section):
+    """64-bit SimHash."""
+
+    detector = "simhash"
+
+    max_hamming_bits: int = Field(3, ge=0, le=7, description="differing bits of 64 that still accept")
+    features: Literal["words", "grams"] = Field(
+        "grams",
+        description="what is hashed: pairs of neighbouring tokens, or segmented words",
+        json_schema_extra=SHAPES,
+    )
+
+
+class CoverageConfig(_Section):
+    """Two-way coverage by clauses and sketch."""
+
+    detector = "coverage"
+
+    min_cover: float = Field(0.6, ge=0, le=1, description="share of the better covered page that accepts")
+    min_both: float = Field(
+        0.55, ge=0, le=1, description="share of the less covered page that makes a duplicate"
+    )
+
+
+class IndexConfig(_Section):
+    """Candidates and storage."""
+
+    limit: int = Field(50, ge=1, le=1000, description="candidates per page")
+    max_df: int = Field(200, ge=10, le=1_000_000, description="terms in more pages than this are probed last")
+    keep_text: bool = Field(default=True, description="keep main texts for search, reports and highlighting")
+    lock_seconds: float = Field(10.0, ge=0, le=3600, description="how long to wait for another writer")
+
+
+class ClusterConfig(_Section):
+    """Choice of the representative."""
+
+    order: Literal["earliest", "longest", "shortest-url"] = Field(
+        "earliest", description="which page stands for a cluster"
+    )
+    preferred_sites: tuple[str, ...] = Field((), description="sites whose pages come first, best first")
+
+
+class Settings(_Section):
+    """All settings.
+
+    Environment variables: ``ES_DEDUP_`` + section + ``__`` + key in capitals, e.g. ``ES_DEDUP_INDEX__LIMIT=100``;
+    lists are separated by commas.
+    """
+
+    detectors: tuple[str, ...] = Field(
+        ("ccdet", "simhash", "coverage"), description="methods whose features are stored"
+    )
+    workers: int = Field(0, ge=0, le=256, description="processes for large batches; 0: one per core")
+    extraction: ExtractionConfig = ExtractionConfig()
+    ccdet: CcdetConfig = CcdetConfig()
+    simhash: SimhashConfig = SimhashConfig()
+    coverage: CoverageConfig = CoverageConfig()
+    index: IndexConfig = IndexConfig()
+    cluster: ClusterConfig = ClusterConfig()
+
+    _origins: dict[str, str] = PrivateAttr(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingLine:
+    """One line of ``config show``.
+
+    Attributes:
+        key: ``section.key``, or ``key`` outside the sections.
+        value, default: as JSON-ready values.
+        origin: ``default``, ``argument``, the file's name, or the environment variable's name.
+        shapes: stored features depend on it.
+        description: what it means.
+    """
+
+    key: str
+    value: Any
+    default: Any
+    origin: str
+    shapes: bool
+    description: str
+
+
+def load_settings(
+    path: Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Settings:
+    """Settings from a TOML file, the environment over it, and ``overrides`` over both.
+
+    Args:
+        path: the file; when None, the one ``ES_DEDUP_CONFIG`` names, else ``es-dedup.toml`` of the current folder if
+            it is there.
+        overrides: by dotted key (``{"index.limit": 100}``) or nested.
+        environ: in place of the process's environment.
+
+    Raises:
+        ConfigError: unknown keys, bad values, an unreadable file; all problems are named at once.
+    """
+    environ = os.environ if environ is None else environ
+    problems: list[str] = []
+    file = _file_to_read(path, environ)
+    values, origins = _layered(
+        (_flatten(_read_file(file, problems) if file else {}), str(file)),
+        (_from_environment(environ, problems), ""),
+        (_flatten(overrides or {}), "argument"),
+    )
+    problems += _take_unknown(values, origins)
+    try:
+        settings = Settings.model_validate(_nest(values))
+    except ValidationError as error:
+        problems += [_in_words(detail, origins) for detail in error.errors(include_url=False)]
+    if problems:
+        raise ConfigError(tuple(problems), str(file) if file else "settings")
+    settings._origins.update(origins)  # noqa: SLF001 - our own private attribute, set once while building
+    return settings
+
+
+def fingerprint(settings: Settings, signature_version: int) -> str:
+    """Short hex digest of exactly those settings that stored features depend on.
+
+    Two settings with one fingerprint make comparable features. Sections of detectors that are switched off and the
+    order of ``detectors`` do not count.
+
+    Args:
+        settings: the settings in force.
+        signature_version: version of the text steps (normalising, hashing), from ``es_dedup.text``.
+
+    Returns:
+        16 hexadecimal characters.
+    """
+    shaping: dict[str, Any] = {
+        "signature_version": signature_version,
+        "detectors": sorted(settings.detectors),
+    }
+    for key, field, section in _fields(Settings):
+        off = section.detector is not None and section.detector not in settings.detectors
+        if _shapes(field) and not off:
+            shaping[key] = _value(settings, key)
+    return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def describe(settings: Settings) -> list[SettingLine]:
+    """Every setting with its value and where that came from, in the order of the sections."""
+    plain = Settings()
+    lines = []
+    for key, field, _ in _fields(Settings):
+        value, default = _value(settings, key), _value(plain, key)
+        origin = settings._origins.get(key) or ("default" if value == default else "argument")  # noqa: SLF001 - ours
+        lines.append(SettingLine(key, value, default, origin, _shapes(field), field.description or ""))
+    return lines
+
+
+def _fields(model: type[_Section], prefix: str = "") -> Iterator[tuple[str, FieldInfo, type[_Section]]]:
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, _Section):
+            yield from _fields(kind, f"{prefix}{name}.")
+        else:
+            yield prefix + name, field, model
+
+
+def _shapes(field: FieldInfo) -> bool:
+    extra = field.json_schema_extra
+    return isinstance(extra, dict) and bool(extra.get("shapes"))
+
+
+def _value(settings: BaseModel, key: str) -> Any:
+    value: Any = settings
+    for part in key.split("."):
+        value = getattr(value, part)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _file_to_read(path: Path | None, environ: Mapping[str, str]) -> Path | None:
+    named = environ.get("ES_DEDUP_CONFIG")
+    if path is not None or named:
+        return path or Path(named or "")
+    default = Path(DEFAULT_FILE)
+    return default if default.is_file() else None
+
+
+def _read_file(path: Path, problems: list[str]) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        problems.append(f"cannot be read: {error.strerror or error}")
+    except UnicodeDecodeError:
+        problems.append("is not UTF-8 text")
+    except tomllib.TOMLDecodeError as error:
+        problems.append(f"is not valid TOML: {error}")
+    return {}
+
+
+def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
+    fields = {_variable(key): (key, field) for key, field, _ in _fields(Settings)}
+    values: dict[str, Any] = {}
+    for name in sorted(name for name in environ if name.startswith(PREFIX) and name not in OTHER_VARIABLES):
+        if name not in fields:
+            problems.append(f"environment variable {name}: no such setting{_hint(name, set(fields))}")
+            continue
+        key, field = fields[name]
+        values[key] = _split(environ[name]) if typing.get_origin(field.annotation) is tuple else environ[name]
+    return values
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _layered(*layers: tuple[dict[str, Any], str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Values of later layers over those of earlier ones, and where each came from."""
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for layer, origin in layers:
+        values |= layer
+        origins |= {key: origin or _variable(key) for key in layer}
+    return values, origins
+
+
+def _take_unknown(values: dict[str, Any], origins: Mapping[str, str]) -> Iterator[str]:
+    """Remove the keys that no setting has, and say of each what is wrong."""
+    known = {key for key, _, _ in _fields(Settings)}
+    for key in [key for key in values if key not in known]:
+        del values[key]
+        if key in Settings.model_fields:
+            yield f"{_place(key, origins[key])}: must be a section, written [{key}]"
+        else:
+            yield f"{_place(key, origins[key])}: unknown key{_hint(key, known)}"
+
+
+def _variable(key: str) -> str:
+    return PREFIX + key.replace(".", "__").upper()
+
+
+def _flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            flat |= _flatten(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def _nest(values: Mapping[str, Any]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for key, value in values.items():
+        *sections, name = key.split(".")
+        target = nested
+        for section in sections:
+            target = target.setdefault(section, {})
+        target[name] = value
+    return nested
+
+
+def _hint(key: str, known: set[str]) -> str:
+    """The nearest known key, by the whole name first, then by the last part (a key in the wrong section)."""
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.75)
+    if not near:
+        last = {name.rpartition(".")[2]: name for name in sorted(known, reverse=True)}
+        near = [
+            last[name] for name in difflib.get_close_matches(key.rpartition(".")[2], last, n=1, cutoff=0.75)
+        ]
+    return f"; did you mean {near[0]}?" if near else "; `es-dedup config show` lists all"
+
+
+def _place(key: str, origin: str) -> str:
+    if origin.startswith(PREFIX):
+        return f"environment variable {origin}"
+    return f"{key} (given as an argument)" if origin == "argument" else key
+
+
+_WORDS: Final = {
+    "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be more than {gt}",
+    "less_than_equal": "must be at most {le}",
+    "less_than": "must be less than {lt}",
+    "literal_error": "must be one of {expected}",
+    "int_parsing": "must be a whole number",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "string_type": "must be text",
+    "tuple_type": "must be a list",
+}
+
+
+def _in_words(detail: ErrorDetails, origins: Mapping[str, str]) -> str:
+    key = ".".join(part for part in detail["loc"] if isinstance(part, str))
+    words = _WORDS.get(detail["type"])
+    rule = words.format_map(detail.get("ctx", {})) if words else detail["msg"]
+    return f"{_place(key, origins.get(key, ''))}: {rule}, got {detail['input']!r}"

@@ -1,0 +1,86 @@
+"""From the judged pairs of a page to what is said of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from es_dedup.model import Decision, Outcome, Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from es_dedup.index.port import Assignment
+    from es_dedup.model import Edge, JudgedPair
+
+
+def decide(
+    page_id: str,
+    related: Sequence[JudgedPair],
+    assigned: Mapping[str, Assignment],
+    *,
+    inconclusive: bool = False,
+    problem: str = "",
+) -> Decision:
+    """What is said of a page that is not stored.
+
+    Args:
+        page_id: the page.
+        related: its judged pairs with stored pages, seen from it, strongest first.
+        assigned: clusters of the pages in ``related``.
+        inconclusive: candidates were cut and none was related.
+        problem: why the page could not be processed.
+
+    Returns:
+        A duplicate names the representative it matches directly, if it matches one, else the page it matches best; it
+        then would start a cluster of its own.
+    """
+    same = [pair for pair in related if pair.relation.same]
+    inside = tuple(pair.right for pair in related if pair.relation is Relation.CONTAINED)
+    outside = tuple(pair.right for pair in related if pair.relation is Relation.CONTAINS)
+    stars = [pair.right for pair in same if pair.right in assigned and assigned[pair.right].representative == pair.right]
+    duplicate_of = stars[0] if stars else same[0].right if same else None
+    notes = (problem,) if problem else ("the list of candidates was cut: check again later",) if inconclusive else ()
+    return Decision(
+        page_id=page_id,
+        outcome=_outcome(duplicate_of, inside, outside, inconclusive=inconclusive),
+        cluster_id=assigned[stars[0]].cluster_id if stars else page_id,
+        duplicate_of=duplicate_of,
+        contained_in=inside,
+        contains=outside,
+        verdicts=tuple(related),
+        notes=notes,
+    )
+
+
+def stored_decision(page_id: str, assignment: Assignment, edges: Iterable[Edge]) -> Decision:
+    """What is said of a stored page, from its assignment and its edges; without the judged pairs."""
+    inside: list[str] = []
+    outside: list[str] = []
+    for edge in edges:
+        other = edge.right if edge.left == page_id else edge.left
+        relation = edge.relation if edge.left == page_id else edge.relation.reversed
+        if relation is Relation.CONTAINED:
+            inside.append(other)
+        elif relation is Relation.CONTAINS:
+            outside.append(other)
+    duplicate_of = None if assignment.representative == page_id else assignment.representative
+    return Decision(
+        page_id=page_id,
+        outcome=_outcome(duplicate_of, inside, outside, inconclusive=False),
+        cluster_id=assignment.cluster_id,
+        duplicate_of=duplicate_of,
+        contained_in=tuple(sorted(inside)),
+        contains=tuple(sorted(outside)),
+    )
+
+
+def _outcome(
+    duplicate_of: str | None, inside: Sequence[str], outside: Sequence[str], *, inconclusive: bool
+) -> Outcome:
+    if duplicate_of:
+        return Outcome.DUPLICATE
+    if inside:
+        return Outcome.CONTAINED
+    if outside:
+        return Outcome.CONTAINS
+    return Outcome.INCONCLUSIVE if inconclusive else Outcome.UNIQUE

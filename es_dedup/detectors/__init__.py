@@ -1,0 +1,1 @@
+"""One module per method: its pure functions, then its detector class."""

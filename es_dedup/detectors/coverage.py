@@ -1,0 +1,194 @@
+"""Coverage, the detector of our own: how much of each page the other one has, in both directions.
+
+A page's grams and clauses are sampled by hash, compared below the common threshold, and weighted by what the corpus
+knows: a clause that pages about other things carry too is template and counts little. docs/algorithms/coverage.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.detectors import coverage_codec
+from es_dedup.detectors.coverage_features import COMPLETE, CoverageTable, build
+from es_dedup.detectors.coverage_pairs import PairMeasures, measure, uniform_weights
+from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.text.hashing import tagged_terms
+from es_dedup.text.ragged import offsets_of, owners_of, rank_within, take
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from es_dedup.config import CoverageConfig
+    from es_dedup.model import Content
+
+GRAM_TAG: Final = 8
+CLAUSE_TAG: Final = 9
+STORED_GRAM_SHARE: Final = 24  # one gram in so many is stored as a term, within the limits below
+STORED_GRAMS: Final = (16, 64)
+PROBED_GRAM_SHARE: Final = 8
+PROBED_GRAMS: Final = (32, 512)
+STORED_CLAUSES: Final = 12
+PROBED_CLAUSES: Final = 64
+MIN_CLAUSE_CHARS: Final = 8  # shorter clauses recur in unrelated pages
+MIN_SHARED_GRAMS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """Selected hashes of a table's rows: ``values[offsets[i]:offsets[i + 1]]``, ascending within a row.
+
+    ``bound`` is, per row, the largest hash below which the selection holds every hash of the page.
+    """
+
+    offsets: NDArray[np.int64]
+    values: NDArray[np.uint32]
+    bound: NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageFeatures:
+    """Features of one page: a table with one row."""
+
+    table: CoverageTable
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CoverageFeatures) and coverage_codec.pack(self.table, 0) == coverage_codec.pack(
+            other.table, 0
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays are not hashable
+
+
+def gram_count(table: CoverageTable) -> NDArray[np.float64]:
+    """Estimated number of distinct grams of each page: exact when the sample is complete."""
+    kept = np.diff(table.gram_offsets).astype(np.float64)
+    share = table.gram_threshold.astype(np.float64) / float(COMPLETE)
+    return np.where(table.gram_threshold == COMPLETE, kept, kept / np.maximum(share, 1e-9))
+
+
+def stored_grams(table: CoverageTable) -> Sampled:
+    """The smallest grams of each page: those it is found by."""
+    return _smallest_grams(table, STORED_GRAM_SHARE, STORED_GRAMS)
+
+
+def probed_grams(table: CoverageTable) -> Sampled:
+    """The smallest grams of each page: those it asks for; more than are stored, so that a long page finds short ones."""
+    return _smallest_grams(table, PROBED_GRAM_SHARE, PROBED_GRAMS)
+
+
+def stored_clauses(table: CoverageTable) -> Sampled:
+    """Clauses each page is found by."""
+    return _smallest_clauses(table, STORED_CLAUSES)
+
+
+def probed_clauses(table: CoverageTable) -> Sampled:
+    """Clauses each page asks for."""
+    return _smallest_clauses(table, PROBED_CLAUSES)
+
+
+def _smallest_grams(table: CoverageTable, share: int, limits: tuple[int, int]) -> Sampled:
+    limit = np.clip(gram_count(table) // share, *limits).astype(np.int64)
+    owner = owners_of(table.gram_offsets)
+    keep = rank_within(owner, len(table)) < limit[owner]
+    return _sampled(table.grams[keep], owner[keep], table.gram_offsets, table.gram_threshold)
+
+
+def _smallest_clauses(table: CoverageTable, most: int) -> Sampled:
+    owner = owners_of(table.clause_offsets)
+    long = table.clause_lengths >= MIN_CLAUSE_CHARS
+    keep = np.flatnonzero(long)
+    keep = keep[rank_within(owner[keep], len(table)) < most]
+    return _sampled(table.clauses[keep], owner[keep], offsets_of(owner[long], len(table)), table.clause_threshold)
+
+
+def _sampled(
+    values: NDArray[np.uint32], owner: NDArray[np.int64], full: NDArray[np.int64], threshold: NDArray[np.uint32]
+) -> Sampled:
+    rows = len(full) - 1
+    offsets = offsets_of(owner, rows)
+    bound = threshold.copy()
+    cut = np.flatnonzero((np.diff(offsets) < np.diff(full)) & (np.diff(offsets) > 0))
+    bound[cut] = values[offsets[1:][cut] - 1]
+    return Sampled(offsets, values, bound)
+
+
+class Coverage:
+    """The detector; verdicts of its own use no corpus statistics (the judge does)."""
+
+    name = "coverage"
+    version = 1
+
+    def __init__(self, config: CoverageConfig) -> None:
+        self._config = config
+
+    def featurise(self, content: Content) -> CoverageFeatures | Skipped:
+        """Features of one page, or ``Skipped`` when it has no word."""
+        return self.featurise_many([content])[0]
+
+    def featurise_many(self, contents: Sequence[Content]) -> list[CoverageFeatures | Skipped]:
+        """Features of several pages."""
+        table = build([content.text for content in contents], [content.title for content in contents])
+        return [
+            CoverageFeatures(take(table, np.array([row]))) if table.tokens[row] else Skipped("no-words")
+            for row in range(len(table))
+        ]
+
+    def terms(self, features: CoverageFeatures) -> tuple[int, ...]:
+        """Terms to store: the smallest grams and clauses."""
+        grams = tagged_terms(GRAM_TAG, stored_grams(features.table).values)
+        clauses = tagged_terms(CLAUSE_TAG, stored_clauses(features.table).values)
+        return tuple(np.concatenate((grams, clauses)).tolist())
+
+    def probe(self, features: CoverageFeatures) -> Probe | None:
+        """Pages that share two grams or one clause; a page of very few grams asks for one."""
+        grams = tuple(tagged_terms(GRAM_TAG, probed_grams(features.table).values).tolist())
+        clauses = tuple(tagged_terms(CLAUSE_TAG, probed_clauses(features.table).values).tolist())
+        few = len(grams) < 2 * MIN_SHARED_GRAMS
+        groups = [TermGroup(grams, 1 if few else MIN_SHARED_GRAMS)] if grams else []
+        if clauses:
+            groups.append(TermGroup(clauses, 1))
+        return Probe(tuple(groups)) if groups else None
+
+    def verify(self, left: CoverageFeatures, right: CoverageFeatures) -> Verdict:
+        """Duplicate, containment or different by coverage both ways, nothing discounted."""
+        row = np.zeros(1, dtype=np.int64)
+        measures = measure(
+            left.table, row, right.table, row, uniform_weights(left.table), uniform_weights(right.table)
+        )
+        return self.judge(measures, 0)
+
+    def judge(self, measures: PairMeasures, pair: int) -> Verdict:
+        """The verdict on one of the measured pairs."""
+        config = self._config
+        left, right = float(measures.left.cover[pair]), float(measures.right.cover[pair])
+        evidence: dict[str, float | int | str | bool | None] = {
+            "left_cover": round(left, 4),
+            "right_cover": round(right, 4),
+            "min_cover": config.min_cover,
+            "min_both": config.min_both,
+            "left_raw_cover": round(float(measures.left.raw_cover[pair]), 4),
+            "right_raw_cover": round(float(measures.right.raw_cover[pair]), 4),
+            "shared_clauses": int(measures.shared_clauses[pair]),
+            "discounted_clauses": int(measures.discounted_clauses[pair]),
+            "shared_tokens": round(float(measures.shared_tokens[pair])),
+        }
+        if max(left, right) < config.min_cover:
+            relation = Relation.DIFFERENT
+        elif min(left, right) >= config.min_both:
+            relation = Relation.DUPLICATE
+        else:
+            relation = Relation.CONTAINED if left > right else Relation.CONTAINS
+        return Verdict(self.name, relation, max(left, right), evidence)
+
+    def pack(self, features: CoverageFeatures) -> bytes:
+        """See ``coverage_codec``."""
+        return coverage_codec.pack(features.table, 0)
+
+    def unpack(self, payload: bytes) -> CoverageFeatures:
+        """Features from ``pack``; raises ``ValueError`` on other bytes."""
+        return CoverageFeatures(coverage_codec.unpack_many([payload]))

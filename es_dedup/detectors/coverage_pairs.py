@@ -1,0 +1,320 @@
+"""Measures of many pairs at once: who covers whom, how much, about what, with which numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from es_dedup.text.ragged import gather
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from es_dedup.detectors.coverage_features import CoverageTable
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Counts: TypeAlias = NDArray[np.int64]
+
+_SHIFT: Final = np.uint64(32)
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each sampled gram and clause of a table counts, in [0, 1]: 1 content, towards 0 template."""
+
+    grams: Floats
+    clauses: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of each pair; every array has shape (pairs,).
+
+    Attributes:
+        gram_cover, clause_cover: share of this page that the other page has, template discounted, in [0, 1].
+        raw_cover: the larger of both without discount.
+        title_terms: title terms that occur in this page's body.
+        shared_terms: of these, those that occur in what both pages share (and is not template).
+        lost_terms: of these, those seen only in what the other page lacks.
+        foreign_terms: title terms of this page that the other title lacks, and that are seen in the body.
+        foreign_lost: of these, those seen only in what the other page lacks.
+        numbers, lost_numbers: numbers of this page, and those of them that the other page lacks.
+    """
+
+    gram_cover: Floats
+    clause_cover: Floats
+    raw_cover: Floats
+    title_terms: Counts
+    shared_terms: Counts
+    lost_terms: Counts
+    foreign_terms: Counts
+    foreign_lost: Counts
+    numbers: Counts
+    lost_numbers: Counts
+
+    @property
+    def cover(self) -> Floats:
+        """The larger of gram and clause cover: clauses see re-cut text, grams see edited text."""
+        return np.maximum(self.gram_cover, self.clause_cover)
+
+
+@dataclass(frozen=True, slots=True)
+class PairMeasures:
+    """Measures of pairs; every array has shape (pairs,).
+
+    Attributes:
+        left, right: the two sides.
+        shared_grams: sampled grams in common; ``shared_tokens`` the estimate for the whole pages, weighted.
+        shared_clauses, discounted_clauses: clauses in common, and those of them with weight below 0.5.
+        shared_chars: characters of the clauses in common, weighted.
+        title_overlap: shared title terms over the shorter title's, in [0, 1]; -1 when a title is missing.
+        same_numbers, other_numbers: clauses equal after masking numbers: with equal and with other numbers.
+    """
+
+    left: Side
+    right: Side
+    shared_grams: Counts
+    shared_tokens: Floats
+    shared_clauses: Counts
+    discounted_clauses: Counts
+    shared_chars: Floats
+    title_overlap: Floats
+    same_numbers: Counts
+    other_numbers: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Matched:
+    """Elements of one side below the common threshold, and which of them the other side has too."""
+
+    places: Counts
+    owners: Counts
+    hit: NDArray[np.bool_]
+
+
+def uniform_weights(table: CoverageTable) -> Weights:
+    """Every feature counts fully: what is known without corpus statistics."""
+    return Weights(np.ones(len(table.grams)), np.ones(len(table.clauses)))
+
+
+def measure(
+    left: CoverageTable,
+    left_rows: Counts,
+    right: CoverageTable,
+    right_rows: Counts,
+    left_weights: Weights,
+    right_weights: Weights,
+) -> PairMeasures:
+    """Measures of the pairs (left row, right row).
+
+    Args:
+        left, right: feature tables; may be one and the same.
+        left_rows, right_rows: rows of the pairs, equally long.
+        left_weights, right_weights: weights that belong to the tables.
+    """
+    pairs = len(left_rows)
+    gram_bound = np.minimum(left.gram_threshold[left_rows], right.gram_threshold[right_rows])
+    clause_bound = np.minimum(left.clause_threshold[left_rows], right.clause_threshold[right_rows])
+    grams = _match(left.grams, left.gram_offsets, left_rows, right.grams, right.gram_offsets, right_rows, gram_bound)
+    clauses = _match(
+        left.clauses, left.clause_offsets, left_rows, right.clauses, right.clause_offsets, right_rows, clause_bound
+    )
+    title_overlap, left_new, right_new = _titles(left, left_rows, right, right_rows)
+    number_bound = np.minimum(left.number_threshold[left_rows], right.number_threshold[right_rows])
+    numbers = _match(
+        left.numbers, left.number_offsets, left_rows, right.numbers, right.number_offsets, right_rows, number_bound
+    )
+    sides = [
+        _side(table, rows, weights, gram, clause, new, number)
+        for table, rows, weights, gram, clause, new, number in (
+            (left, left_rows, left_weights, grams[0], clauses[0], left_new, numbers[0]),
+            (right, right_rows, right_weights, grams[1], clauses[1], right_new, numbers[1]),
+        )
+    ]
+    own, hit = clauses[0], clauses[0].hit
+    weight = left_weights.clauses[own.places[hit]]
+    shared = np.bincount(own.owners[hit], minlength=pairs)
+    lengths = left.clause_lengths[own.places[hit]]
+    same, other = _numbers(left, clauses[0], right, clauses[1], pairs)
+    shared_grams = np.bincount(grams[0].owners[grams[0].hit], minlength=pairs)
+    return PairMeasures(
+        left=sides[0],
+        right=sides[1],
+        shared_grams=shared_grams,
+        shared_tokens=np.minimum(
+            sides[0].gram_cover * left.tokens[left_rows], sides[1].gram_cover * right.tokens[right_rows]
+        ),
+        shared_clauses=shared,
+        discounted_clauses=np.bincount(own.owners[hit][weight < 0.5], minlength=pairs),
+        shared_chars=np.bincount(own.owners[hit], weights=weight * lengths, minlength=pairs),
+        title_overlap=np.where(left.titled[left_rows] & right.titled[right_rows], title_overlap, -1.0),
+        same_numbers=same,
+        other_numbers=other,
+    )
+
+
+def best_cover(
+    left: CoverageTable,
+    left_rows: Counts,
+    right: CoverageTable,
+    right_rows: Counts,
+    left_weights: Weights,
+    right_weights: Weights,
+) -> Floats:
+    """Cover of the better covered page of each pair, as ``measure`` gives it, without the rest; shape (pairs,)."""
+    pairs = len(left_rows)
+    gram_bound = np.minimum(left.gram_threshold[left_rows], right.gram_threshold[right_rows])
+    grams = _match(left.grams, left.gram_offsets, left_rows, right.grams, right.gram_offsets, right_rows, gram_bound)
+    bound = np.minimum(left.clause_threshold[left_rows], right.clause_threshold[right_rows])
+    clauses = _match(
+        left.clauses, left.clause_offsets, left_rows, right.clauses, right.clause_offsets, right_rows, bound
+    )
+    best = np.zeros(pairs)
+    for table, weights, gram, clause in (
+        (left, left_weights, grams[0], clauses[0]),
+        (right, right_weights, grams[1], clauses[1]),
+    ):
+        sizes = table.clause_lengths[clause.places].astype(np.float64)
+        best = np.maximum(best, _cover(gram, weights.grams[gram.places], np.ones(len(gram.places)), pairs)[0])
+        best = np.maximum(best, _cover(clause, weights.clauses[clause.places], sizes, pairs)[0])
+    return best
+
+
+def _match(
+    left: NDArray[np.uint32],
+    left_offsets: Counts,
+    left_rows: Counts,
+    right: NDArray[np.uint32],
+    right_offsets: Counts,
+    right_rows: Counts,
+    bound: NDArray[np.uint32],
+) -> tuple[_Matched, _Matched]:
+    places_left, owners_left, keys_left = _below(left, left_offsets, left_rows, bound)
+    places_right, owners_right, keys_right = _below(right, right_offsets, right_rows, bound)
+    found = _member(keys_left, keys_right)
+    back = np.zeros(len(keys_right), dtype=np.bool_)
+    if found.any():
+        back[np.searchsorted(keys_right, keys_left[found])] = True
+    return _Matched(places_left, owners_left, found), _Matched(places_right, owners_right, back)
+
+
+def _below(
+    values: NDArray[np.uint32], offsets: Counts, rows: Counts, bound: NDArray[np.uint32]
+) -> tuple[Counts, Counts, NDArray[np.uint64]]:
+    places, owners = gather(offsets, rows)
+    taken = values[places]
+    keep = taken <= bound[owners]
+    places, owners = places[keep], owners[keep]
+    return places, owners, (owners.astype(np.uint64) << _SHIFT) | taken[keep]
+
+
+def _member(wanted: NDArray[np.uint64], among: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which wanted keys occur among others; both ascending."""
+    if not len(among):
+        return np.zeros(len(wanted), dtype=np.bool_)
+    place = np.searchsorted(among, wanted)
+    place[place == len(among)] = 0
+    return among[place] == wanted
+
+
+def _side(
+    table: CoverageTable,
+    rows: Counts,
+    weights: Weights,
+    grams: _Matched,
+    clauses: _Matched,
+    new: NDArray[np.uint32],
+    numbers: _Matched,
+) -> Side:
+    pairs = len(rows)
+    gram_cover, gram_raw = _cover(grams, weights.grams[grams.places], np.ones(len(grams.places)), pairs)
+    clause_cover, clause_raw = _cover(
+        clauses, weights.clauses[clauses.places], table.clause_lengths[clauses.places].astype(np.float64), pairs
+    )
+    content_grams = grams.hit & (weights.grams[grams.places] >= 0.5)
+    content_clauses = clauses.hit & (weights.clauses[clauses.places] >= 0.5)
+    shared = _or(table.gram_masks, grams, content_grams, pairs) | _or(
+        table.clause_masks, clauses, content_clauses, pairs
+    )
+    apart = _or(table.gram_masks, grams, ~grams.hit, pairs) | _or(table.clause_masks, clauses, ~clauses.hit, pairs)
+    body = table.body_mask[rows]
+    lost = apart & ~shared & body
+    return Side(
+        gram_cover=gram_cover,
+        clause_cover=clause_cover,
+        raw_cover=np.maximum(gram_raw, clause_raw),
+        title_terms=_bits(body),
+        shared_terms=_bits(shared & body),
+        lost_terms=_bits(lost),
+        foreign_terms=_bits(new & body & (shared | apart)),
+        foreign_lost=_bits(new & lost),
+        numbers=np.bincount(numbers.owners, minlength=pairs),
+        lost_numbers=np.bincount(numbers.owners[~numbers.hit], minlength=pairs),
+    )
+
+
+def _cover(matched: _Matched, weight: Floats, size: Floats, pairs: int) -> tuple[Floats, Floats]:
+    """Weighted and raw share of this side that was found on the other."""
+    total = np.bincount(matched.owners, weights=size, minlength=pairs)
+    owners, hit = matched.owners[matched.hit], matched.hit
+    raw = np.bincount(owners, weights=size[hit], minlength=pairs)
+    weighted = np.bincount(owners, weights=(size * weight)[hit], minlength=pairs)
+    rest = total - raw
+    return weighted / np.maximum(rest + weighted, 1e-9), raw / np.maximum(total, 1e-9)
+
+
+def _or(masks: NDArray[np.uint32], matched: _Matched, chosen: NDArray[np.bool_], pairs: int) -> NDArray[np.uint32]:
+    """Union of the masks of the chosen elements, per pair."""
+    result = np.zeros(pairs, dtype=np.uint32)
+    if not len(matched.owners):
+        return result
+    starts = np.searchsorted(matched.owners, np.arange(pairs))
+    filled = np.flatnonzero(np.diff(np.append(starts, len(matched.owners))))
+    values = np.where(chosen, masks[matched.places], np.uint32(0))
+    result[filled] = np.bitwise_or.reduceat(values, starts[filled])
+    return result
+
+
+def _bits(masks: NDArray[np.uint32]) -> Counts:
+    return np.bitwise_count(masks).astype(np.int64)
+
+
+def _titles(
+    left: CoverageTable, left_rows: Counts, right: CoverageTable, right_rows: Counts
+) -> tuple[Floats, NDArray[np.uint32], NDArray[np.uint32]]:
+    """Overlap of the titles, and on each side the mask of terms that the other title lacks."""
+    pairs = len(left_rows)
+    left_keys, left_bits, left_owner = _title_keys(left, left_rows)
+    right_keys, right_bits, right_owner = _title_keys(right, right_rows)
+    in_right = np.isin(left_keys, right_keys)
+    in_left = np.isin(right_keys, left_keys)
+    shared = np.bincount(left_owner[in_right], minlength=pairs)
+    shorter = np.minimum(np.bincount(left_owner, minlength=pairs), np.bincount(right_owner, minlength=pairs))
+    new_left = np.bincount(left_owner[~in_right], weights=left_bits[~in_right], minlength=pairs)
+    new_right = np.bincount(right_owner[~in_left], weights=right_bits[~in_left], minlength=pairs)
+    return shared / np.maximum(shorter, 1), new_left.astype(np.uint32), new_right.astype(np.uint32)
+
+
+def _title_keys(table: CoverageTable, rows: Counts) -> tuple[NDArray[np.uint64], Floats, Counts]:
+    places, owners = gather(table.title_offsets, rows)
+    rank = places - table.title_offsets[rows][owners]
+    keys = (owners.astype(np.uint64) << _SHIFT) | table.titles[places]
+    return keys, (np.uint64(1) << rank.astype(np.uint64)).astype(np.float64), owners
+
+
+def _numbers(
+    left: CoverageTable, left_clauses: _Matched, right: CoverageTable, right_clauses: _Matched, pairs: int
+) -> tuple[Counts, Counts]:
+    """Clauses with numbers that agree once numbers are masked: those with the same numbers, those with others."""
+    own = left.clause_masked[left_clauses.places]
+    numeric = own != 0
+    same = np.bincount(left_clauses.owners[numeric & left_clauses.hit], minlength=pairs)
+    open_left = numeric & ~left_clauses.hit
+    others = right.clause_masked[right_clauses.places]
+    open_right = (others != 0) & ~right_clauses.hit
+    keys = (left_clauses.owners[open_left].astype(np.uint64) << _SHIFT) | own[open_left]
+    among = (right_clauses.owners[open_right].astype(np.uint64) << _SHIFT) | others[open_right]
+    aligned = np.isin(keys, among)
+    return same, np.bincount(left_clauses.owners[open_left][aligned], minlength=pairs)

@@ -1,0 +1,190 @@
+"""All default detectors' features of many pages in one table, made in one pass over the text.
+
+Normalising and tokenising are shared; a detector that is switched off leaves its columns empty.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+
+from es_dedup.detectors import ccdet, coverage, coverage_codec, simhash
+from es_dedup.detectors.ccdet import Ccdet, PeriodFeatures, PeriodTable
+from es_dedup.detectors.coverage_features import CoverageTable, build_from
+from es_dedup.detectors.simhash import Simhash
+from es_dedup.text.hashing import hash64, tagged_terms
+from es_dedup.text.normalise import normalise_many
+from es_dedup.text.ragged import concatenate, offsets_of, owners_of, take
+from es_dedup.text.tokens import tokenise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from es_dedup.config import Settings
+    from es_dedup.text.normalise import TextBatch
+
+PAYLOAD_VERSION: Final = 1
+_HEAD: Final = struct.Struct("<BHIQ?Q")  # version, bytes of signatures, length, content hash, has words, fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureTable:
+    """Features of several pages.
+
+    Attributes:
+        lengths: characters of the normalised text.
+        hashes: 64-bit hash of the normalised text without white space; 0 for a page without words.
+        fingerprints, has_words: SimHash, and whether the page has any feature it is made of.
+        periods: period signatures.
+        coverage: grams, clauses, numbers and title terms.
+    """
+
+    RAGGED: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    lengths: NDArray[np.int64]
+    hashes: NDArray[np.uint64]
+    fingerprints: NDArray[np.uint64]
+    has_words: NDArray[np.bool_]
+    periods: PeriodTable
+    coverage: CoverageTable
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def take(self, rows: NDArray[np.int64]) -> FeatureTable:
+        """A table of the given rows."""
+        return FeatureTable(
+            self.lengths[rows],
+            self.hashes[rows],
+            self.fingerprints[rows],
+            self.has_words[rows],
+            take(self.periods, rows),
+            take(self.coverage, rows),
+        )
+
+    @classmethod
+    def concatenate(cls, tables: Sequence[FeatureTable]) -> FeatureTable:
+        """The rows of several tables."""
+        return cls(
+            np.concatenate([table.lengths for table in tables]),
+            np.concatenate([table.hashes for table in tables]),
+            np.concatenate([table.fingerprints for table in tables]),
+            np.concatenate([table.has_words for table in tables]),
+            concatenate([table.periods for table in tables]),
+            concatenate([table.coverage for table in tables]),
+        )
+
+
+def featurise(texts: Sequence[str], titles: Sequence[str], settings: Settings) -> FeatureTable:
+    """Features of pages given as main texts and titles."""
+    batch = normalise_many(texts)
+    tokens = tokenise(batch)
+    enabled = settings.detectors
+    has_words = np.diff(tokens.offsets) > 0
+    values = np.zeros(len(batch), dtype=np.uint64)
+    if Simhash.name in enabled:
+        values, _ = Simhash(settings.simhash).values(batch, tokens)
+    periods = ccdet.period_table(batch, settings.ccdet.window)
+    if Ccdet.name not in enabled:
+        periods = take(periods, np.zeros(0, dtype=np.int64))
+        periods = PeriodTable(np.zeros(len(batch) + 1, dtype=np.int64), periods.signatures)
+    return FeatureTable(
+        lengths=np.diff(batch.offsets),
+        hashes=np.where(has_words, content_hashes(batch), np.uint64(0)),
+        fingerprints=values,
+        has_words=has_words,
+        periods=periods,
+        coverage=build_from(batch, tokens, titles),
+    )
+
+
+def content_hashes(batch: TextBatch) -> NDArray[np.uint64]:
+    """xxh3-64 of each page's code points without white space."""
+    keep = (batch.codes != ord(" ")) & (batch.codes != ord("\n"))
+    offsets = np.concatenate(([0], np.cumsum(keep)))[batch.offsets].tolist()
+    raw = memoryview(batch.codes[keep].astype("<u4").tobytes())
+    return np.array(
+        [hash64(raw[4 * start : 4 * end]) for start, end in zip(offsets[:-1], offsets[1:], strict=True)],
+        dtype=np.uint64,
+    )
+
+
+def pack(table: FeatureTable) -> list[bytes]:
+    """Each row as bytes."""
+    heads = zip(
+        table.lengths.tolist(),
+        table.hashes.tolist(),
+        table.has_words.tolist(),
+        table.fingerprints.tolist(),
+        strict=True,
+    )
+    packed = []
+    for row, (length, digest, words, value) in enumerate(heads):
+        signatures = ccdet.pack_signatures(
+            table.periods.signatures[table.periods.offsets[row] : table.periods.offsets[row + 1]]
+        )
+        head = _HEAD.pack(PAYLOAD_VERSION, len(signatures), length, digest, words, value)
+        packed.append(b"".join((head, signatures, coverage_codec.pack(table.coverage, row))))
+    return packed
+
+
+def unpack(payloads: Sequence[bytes]) -> FeatureTable:
+    """A table of the rows that ``pack`` made.
+
+    Raises:
+        ValueError: bytes of another version, or damaged.
+    """
+    heads = [_head(payload) for payload in payloads]
+    signatures: list[PeriodFeatures] = []
+    rest: list[bytes] = []
+    for payload, head in zip(payloads, heads, strict=True):
+        start, end = _HEAD.size, _HEAD.size + head[1]
+        signatures.append(ccdet.unpack_signatures(payload[start:end]))
+        rest.append(payload[end:])
+    counts = [len(features.signatures) for features in signatures]
+    joined = [features.signatures for features in signatures] or [np.zeros(0, dtype=np.uint64)]
+    return FeatureTable(
+        lengths=np.array([head[2] for head in heads], dtype=np.int64),
+        hashes=np.array([head[3] for head in heads], dtype=np.uint64),
+        fingerprints=np.array([head[5] for head in heads], dtype=np.uint64),
+        has_words=np.array([head[4] for head in heads], dtype=np.bool_),
+        periods=PeriodTable(np.concatenate(([0], np.cumsum(counts, dtype=np.int64))), np.concatenate(joined)),
+        coverage=coverage_codec.unpack_many(rest),
+    )
+
+
+def _head(payload: bytes) -> tuple[int, int, int, int, bool, int]:
+    if len(payload) < _HEAD.size or payload[0] != PAYLOAD_VERSION:
+        found = payload[0] if payload else "none"
+        message = f"features of version {found}, this release reads version {PAYLOAD_VERSION}"
+        raise ValueError(message)
+    version, size, length, digest, words, value = _HEAD.unpack_from(payload)
+    return version, size, length, digest, words, value
+
+
+def stored_terms(table: FeatureTable, settings: Settings) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """All terms each page is stored under, with page offsets of shape (pages + 1,)."""
+    rows = len(table)
+    parts: list[tuple[NDArray[np.uint64], NDArray[np.int64]]] = []
+    enabled = settings.detectors
+    if Ccdet.name in enabled:
+        parts.append((tagged_terms(ccdet.TAG, table.periods.signatures), owners_of(table.periods.offsets)))
+    if Simhash.name in enabled:
+        having = np.flatnonzero(table.has_words)
+        bands = simhash.band_matrix(table.fingerprints[having])
+        parts.append((bands.ravel(), np.repeat(having, simhash.BANDS)))
+    if coverage.Coverage.name in enabled:
+        for tag, chosen in (
+            (coverage.GRAM_TAG, coverage.stored_grams(table.coverage)),
+            (coverage.CLAUSE_TAG, coverage.stored_clauses(table.coverage)),
+        ):
+            parts.append((tagged_terms(tag, chosen.values), owners_of(chosen.offsets)))
+    owners = np.concatenate([owner for _, owner in parts]) if parts else np.zeros(0, dtype=np.int64)
+    terms = np.concatenate([term for term, _ in parts]) if parts else np.zeros(0, dtype=np.uint64)
+    order = np.argsort(owners, kind="stable")
+    return terms[order], offsets_of(owners[order], rows)

@@ -1,0 +1,48 @@
+"""What a detection method must offer: features, a probe, a verdict; all pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_dedup.model import Content, Probe, Skipped, Verdict
+
+F = TypeVar("F")
+
+
+class Detector(Protocol[F]):
+    """One method; ``F`` is its feature type.
+
+    A detector does no I/O, reads no clock and uses no unseeded randomness. Knowledge of the corpus is given at
+    construction as an immutable snapshot.
+
+    Attributes:
+        name: lower-case name, unique in the registry.
+        version: raised when features of an older version no longer compare with new ones.
+    """
+
+    name: str
+    version: int
+
+    def featurise(self, content: Content) -> F | Skipped:
+        """Features of one page, or ``Skipped`` when the page gives the method nothing to compare."""
+
+    def featurise_many(self, contents: Sequence[Content]) -> list[F | Skipped]:
+        """The same as ``featurise`` for each content, in order, faster."""
+
+    def probe(self, features: F) -> Probe | None:
+        """The question that finds candidates; None when the method only verifies."""
+
+    def terms(self, features: F) -> tuple[int, ...]:
+        """Terms to store, so that other pages' probes find this one; each an unsigned 48-bit number."""
+
+    def verify(self, left: F, right: F) -> Verdict:
+        """The relation of two pages with the numbers it rests on."""
+
+    def pack(self, features: F) -> bytes:
+        """Features as bytes; ``unpack(pack(f))`` equals ``f``."""
+
+    def unpack(self, payload: bytes) -> F:
+        """Features from bytes; raises ``ValueError`` on bytes that ``pack`` did not make."""

@@ -1,0 +1,203 @@
+"""SimHash: one 64-bit fingerprint a page; pages are compared by the bits in which the fingerprints differ.
+
+Source: Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002; Manku, Jain, Das Sarma,
+"Detecting near-duplicates for web crawling", WWW 2007; block layout and k = 3 as in the article "SimHash" (2018).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.text.hashing import TERM_BITS, mix64
+from es_dedup.text.normalise import decode, normalise_many
+from es_dedup.text.segment import segmenter
+from es_dedup.text.tokens import character_kinds, segment_hashes, tokenise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from es_dedup.config import SimhashConfig
+    from es_dedup.model import Content
+    from es_dedup.text.normalise import TextBatch
+    from es_dedup.text.tokens import TokenBatch
+
+BITS: Final = 64
+BANDS: Final = 4
+BAND_BITS: Final = 16
+TAG: Final = 2  # the four bands of a fingerprint carry the tags 2, 3, 4 and 5
+_PAIR: Final = np.uint64(0x9FB21C651E98DF25)
+_WORD_BASE: Final = 0xA24BAED4963EE407
+_COUNTER_LIMIT: Final = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """A 64-bit SimHash."""
+
+    value: int
+
+
+def hamming_distance(left: int, right: int) -> int:
+    """Number of bits in which two fingerprints differ, 0-64."""
+    return (left ^ right).bit_count()
+
+
+def fingerprints(
+    hashes: NDArray[np.uint64], owners: NDArray[np.int64], count: int, weights: NDArray[np.int64] | None = None
+) -> NDArray[np.uint64]:
+    """SimHash of several pages.
+
+    Args:
+        hashes: feature hashes, ordered by owner.
+        owners: page of each feature.
+        count: number of pages.
+        weights: integer weight of each feature, at least 1; all 1 when None.
+
+    Returns:
+        Shape (count,). Bit j is 1 iff the weighted sum of +1 (bit set) and -1 (bit clear) is above 0; a page without
+        features has 0 and must be told apart by the caller.
+
+    Source:
+        SimHash article, 10.4.1.
+    """
+    if weights is not None:
+        hashes, owners = np.repeat(hashes, weights), np.repeat(owners, weights)
+    total = np.bincount(owners, minlength=count)
+    positive = np.zeros((count, BITS), dtype=np.int64)
+    if len(hashes):
+        rank = np.arange(len(owners)) - (np.cumsum(total) - total)[owners]
+        # eight one-byte counters live in each 64-bit word, so a run is cut before a counter can overflow
+        cuts = np.flatnonzero(rank % _COUNTER_LIMIT == 0)
+        columns = hashes.astype("<u8").view(np.uint8).reshape(-1, 8).T
+        spread = _spread_table()
+        sums = [np.add.reduceat(spread[np.ascontiguousarray(column)], cuts) for column in columns]
+        counters = np.stack(sums, axis=1).astype("<u8").view(np.uint8).reshape(len(cuts), BITS)
+        np.add.at(positive, owners[cuts], counters.astype(np.int64))
+    ones = (2 * positive - total[:, None]) > 0
+    return np.packbits(ones, axis=1, bitorder="little").view("<u8").ravel().astype(np.uint64)
+
+
+@cache
+def _spread_table() -> NDArray[np.uint64]:
+    """For each byte value, its eight bits as the eight bytes of a word."""
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+    return bits.view("<u8").ravel().astype(np.uint64)
+
+
+def band_terms(value: int) -> tuple[int, ...]:
+    """The four 16-bit bands as probe terms, tagged by position."""
+    return tuple(((TAG + band) << (TERM_BITS - 8)) | ((value >> (BAND_BITS * band)) & 0xFFFF) for band in range(BANDS))
+
+
+def band_matrix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Band terms of several fingerprints; shape (fingerprints, 4)."""
+    shifts = np.arange(BANDS, dtype=np.uint64) * np.uint64(BAND_BITS)
+    tags = (np.arange(TAG, TAG + BANDS, dtype=np.uint64)) << np.uint64(TERM_BITS - 8)
+    return ((values[:, None] >> shifts) & np.uint64(0xFFFF)) | tags
+
+
+def probe_terms(value: int, max_bits: int) -> tuple[int, ...]:
+    """Band terms of which any fingerprint within ``max_bits`` of ``value`` stores at least one.
+
+    Args:
+        value: fingerprint.
+        max_bits: 0-7. Up to 3 bits, one of four bands is equal (pigeonhole). Each further bit lets one more band
+            differ in one bit, so that band is probed at distance 1 too: 16 more terms.
+
+    Source:
+        Generalised pigeonhole: radii t_i with sum(t_i + 1) = k + 1 (Norouzi et al. 2012); docs/algorithms/simhash.md.
+    """
+    exact = band_terms(value)
+    near = [term ^ (1 << bit) for term in exact[: max(0, max_bits - 3)] for bit in range(BAND_BITS)]
+    return (*exact, *near)
+
+
+class Simhash:
+    """The detector."""
+
+    name = "simhash"
+    version = 1
+
+    def __init__(self, config: SimhashConfig) -> None:
+        self._config = config
+
+    def values(self, batch: TextBatch, tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """Fingerprints of tokenised texts, and which pages have features at all; both of shape (pages,)."""
+        hashes, owners = _word_features(batch) if self._config.features == "words" else _pair_features(tokens)
+        count = len(batch)
+        has = np.bincount(owners, minlength=count) > 0
+        return fingerprints(hashes, owners, count), has
+
+    def featurise(self, content: Content) -> Fingerprint | Skipped:
+        """Fingerprint of one page, or ``Skipped`` when it has no words."""
+        return self.featurise_many([content])[0]
+
+    def featurise_many(self, contents: Sequence[Content]) -> list[Fingerprint | Skipped]:
+        """Fingerprints of several pages."""
+        batch = normalise_many([content.text for content in contents])
+        values, has = self.values(batch, tokenise(batch))
+        return [
+            Fingerprint(value) if known else Skipped("no-words")
+            for value, known in zip(values.tolist(), has.tolist(), strict=True)
+        ]
+
+    def terms(self, features: Fingerprint) -> tuple[int, ...]:
+        """Terms to store: the four bands."""
+        return band_terms(features.value)
+
+    def probe(self, features: Fingerprint) -> Probe:
+        """Pages with an equal band, or for k above 3 one that differs in one bit."""
+        return Probe((TermGroup(probe_terms(features.value, self._config.max_hamming_bits), 1),))
+
+    def verify(self, left: Fingerprint, right: Fingerprint) -> Verdict:
+        """Duplicate iff the Hamming distance is at most ``max_hamming_bits``."""
+        return self.judge(hamming_distance(left.value, right.value))
+
+    def judge(self, distance: int) -> Verdict:
+        """The verdict from a Hamming distance."""
+        limit = self._config.max_hamming_bits
+        relation = Relation.DUPLICATE if distance <= limit else Relation.DIFFERENT
+        return Verdict(
+            self.name, relation, 1 - distance / BITS, {"hamming_bits": distance, "max_hamming_bits": limit, "of_bits": BITS}
+        )
+
+    def pack(self, features: Fingerprint) -> bytes:
+        """Eight bytes, little-endian."""
+        return features.value.to_bytes(8, "little")
+
+    def unpack(self, payload: bytes) -> Fingerprint:
+        """The fingerprint from ``pack``; raises ``ValueError`` unless there are eight bytes."""
+        if len(payload) != BITS // 8:
+            message = f"a fingerprint takes 8 bytes, got {len(payload)}"
+            raise ValueError(message)
+        return Fingerprint(int.from_bytes(payload, "little"))
+
+
+def _word_features(batch: TextBatch) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Hashes of all words that hold a letter or digit (a word that occurs n times counts n times), and their pages."""
+    codes = np.insert(batch.codes, batch.offsets[1:], ord("\n"))
+    offsets = batch.offsets + np.arange(len(batch) + 1)
+    words = segmenter().cut(decode(codes))
+    ends = np.cumsum(np.fromiter(map(len, words), dtype=np.int64, count=len(words)))
+    starts = np.concatenate(([0], ends[:-1]))
+    letters = np.concatenate(([0], np.cumsum(character_kinds(codes) > 0)))
+    keep = letters[ends] > letters[starts]
+    starts, ends = starts[keep], ends[keep]
+    hashes = segment_hashes(mix64(codes.astype(np.uint64)), starts, ends, _WORD_BASE)
+    return hashes, np.searchsorted(offsets, starts, side="right") - 1
+
+
+def _pair_features(tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Hashes of two neighbouring tokens of one page."""
+    if len(tokens) < 2:  # noqa: PLR2004 - a pair
+        return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
+    same_page = tokens.pages[1:] == tokens.pages[:-1]
+    hashes = mix64(tokens.hashes[:-1] * _PAIR + tokens.hashes[1:])
+    return hashes[same_page], tokens.pages[:-1][same_page].astype(np.int64)

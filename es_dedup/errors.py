@@ -1,0 +1,149 @@
+"""One tree of errors; each says what to do next and whether the same call may be tried again.
+
+Data is passed as positional arguments, so that errors survive pickling between processes.
+"""
+
+from __future__ import annotations
+
+
+class DedupError(Exception):
+    """Root of all errors of this package.
+
+    Attributes:
+        retryable: True when repeating the same call later may succeed.
+    """
+
+    retryable: bool = False
+
+
+class ConfigError(DedupError):
+    """Settings are wrong; all problems are named at once."""
+
+    def __init__(self, problems: tuple[str, ...], source: str = "settings") -> None:
+        super().__init__(problems, source)
+        self.problems, self.source = problems, source
+
+    def __str__(self) -> str:
+        lines = "\n".join(f"  - {problem}" for problem in self.problems)
+        return f"{self.source}: {len(self.problems)} problem(s), nothing was done:\n{lines}"
+
+
+class MissingExtra(DedupError):
+    """An optional package is not installed."""
+
+    def __init__(self, package: str, extra: str, needed_by: str) -> None:
+        super().__init__(package, extra, needed_by)
+        self.package, self.extra, self.needed_by = package, extra, needed_by
+
+    def __str__(self) -> str:
+        return f"{self.needed_by} needs {self.package}: pip install 'es-dedup[{self.extra}]'"
+
+
+class InputError(DedupError):
+    """Input that cannot be read as pages; names file and line."""
+
+    def __init__(self, source: str, line: int | None, problem: str) -> None:
+        super().__init__(source, line, problem)
+        self.source, self.line, self.problem = source, line, problem
+
+    def __str__(self) -> str:
+        place = self.source if self.line is None else f"{self.source}:{self.line}"
+        return f"{place}: {self.problem}"
+
+
+class IndexError_(DedupError):
+    """Root of what an index can raise (the name avoids Python's own IndexError)."""
+
+
+class SchemaMismatch(IndexError_):
+    """The stored format is not the one this version reads."""
+
+    def __init__(self, index: str, expected: int, found: int) -> None:
+        super().__init__(index, expected, found)
+        self.index, self.expected, self.found = index, expected, found
+
+    def __str__(self) -> str:
+        return (
+            f"{self.index} holds format {self.found}, this version needs {self.expected}: "
+            f"use the release that wrote it, or scan the pages again into a new file"
+        )
+
+
+class SettingsMismatch(IndexError_):
+    """The stored features were made with other settings; comparing them would be wrong."""
+
+    def __init__(self, index: str, expected: str, found: str) -> None:
+        super().__init__(index, expected, found)
+        self.index, self.expected, self.found = index, expected, found
+
+    def __str__(self) -> str:
+        return (
+            f"{self.index} was filled with settings {self.found}, the current ones are {self.expected}: "
+            f"open it with the settings it was filled with, or scan the pages again into a new file "
+            f"(`es-dedup config show` prints both)"
+        )
+
+
+class NotAnIndex(IndexError_):
+    """The file exists but is no es-dedup index, or is damaged."""
+
+    def __init__(self, index: str, problem: str) -> None:
+        super().__init__(index, problem)
+        self.index, self.problem = index, problem
+
+    def __str__(self) -> str:
+        return f"{self.index} is not a readable es-dedup index ({self.problem}): name another file, or restore a copy"
+
+
+class IndexLocked(IndexError_):
+    """Another process is writing to the same index."""
+
+    retryable = True
+
+    def __init__(self, index: str, seconds: float) -> None:
+        super().__init__(index, seconds)
+        self.index, self.seconds = index, seconds
+
+    def __str__(self) -> str:
+        return (
+            f"{self.index} is being written by another process (waited {self.seconds:g} s): "
+            f"try again when it has finished; reading is possible meanwhile"
+        )
+
+
+class IndexUnavailable(IndexError_):
+    """The storage did not answer or could not be written; nothing of the failed call was kept."""
+
+    retryable = True
+
+    def __init__(self, index: str, problem: str) -> None:
+        super().__init__(index, problem)
+        self.index, self.problem = index, problem
+
+    def __str__(self) -> str:
+        return f"{self.index}: {self.problem}; nothing of this call was kept, what was acknowledged before is safe"
+
+
+class UnknownPage(DedupError):
+    """A page id that is not stored."""
+
+    def __init__(self, page_id: str) -> None:
+        super().__init__(page_id)
+        self.page_id = page_id
+
+    def __str__(self) -> str:
+        return f"no page {self.page_id!r} is stored: check the id, or add the page first"
+
+
+class DuplicatePage(DedupError):
+    """Raised by the write policy ``fail``."""
+
+    def __init__(self, page_id: str, duplicate_of: str) -> None:
+        super().__init__(page_id, duplicate_of)
+        self.page_id, self.duplicate_of = page_id, duplicate_of
+
+    def __str__(self) -> str:
+        return (
+            f"page {self.page_id!r} duplicates {self.duplicate_of!r} and the write policy is 'fail': "
+            f"use policy 'mark' or 'skip' to go on"
+        )

@@ -1,0 +1,98 @@
+"""Labelled pairs, metrics, threshold sweeps, the quality gate.
+
+``read_labels`` reads what people judged, ``evaluate`` measures methods, candidates and clusters against it,
+``tune`` chooses limits with cross-validation, ``check`` and ``pin`` are the gate.
+
+Traps:
+
+- Precision and F1 depend on the share of ``diff`` pairs in the labels, which is chosen by whoever drew the
+  pairs: compare recall and the share of merged diff pairs, each with its interval.
+- ``partial`` pairs count neither for nor against a method's recall and precision; they are reported apart.
+- A pair that a method was never asked about counts as judged different.
+- B-cubed knows only the labelled pages and takes unlabelled pairs of a group's different pages as different.
+"""
+
+from es_dedup.evaluation.gate import (
+    CEILINGS,
+    Figure,
+    FloorLowered,
+    Floors,
+    check,
+    figures,
+    pin,
+    read_floors,
+)
+from es_dedup.evaluation.groups import BCubed, bcubed, connected, label_groups
+from es_dedup.evaluation.labels import (
+    Label,
+    LabelledPair,
+    LabelsError,
+    Pair,
+    digest,
+    labelled,
+    ordered_pair,
+    parse_labels,
+    read_labels,
+)
+from es_dedup.evaluation.metrics import (
+    BANDS,
+    Band,
+    Judgement,
+    PairScores,
+    RelationScores,
+    Share,
+    by_band,
+    candidate_recall,
+    is_merged,
+    pair_scores,
+    relation_scores,
+    wilson,
+)
+from es_dedup.evaluation.report import EvaluationReport, MethodReport, evaluate, judgement
+from es_dedup.evaluation.tune import Axis, Fold, Goal, TuneReport, fold_of, tune
+
+__all__ = [
+    "BANDS",
+    "CEILINGS",
+    "Axis",
+    "BCubed",
+    "Band",
+    "EvaluationReport",
+    "Figure",
+    "FloorLowered",
+    "Floors",
+    "Fold",
+    "Goal",
+    "Judgement",
+    "Label",
+    "LabelledPair",
+    "LabelsError",
+    "MethodReport",
+    "Pair",
+    "PairScores",
+    "RelationScores",
+    "Share",
+    "TuneReport",
+    "bcubed",
+    "by_band",
+    "candidate_recall",
+    "check",
+    "connected",
+    "digest",
+    "evaluate",
+    "figures",
+    "fold_of",
+    "is_merged",
+    "judgement",
+    "label_groups",
+    "labelled",
+    "ordered_pair",
+    "pair_scores",
+    "parse_labels",
+    "pin",
+    "read_floors",
+    "read_labels",
+    "relation_scores",
+    "tune",
+    "wilson",
+]

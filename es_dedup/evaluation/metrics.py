@@ -1,0 +1,238 @@
+"""Measures of candidates and judgements against labelled pairs; pure functions of their arguments."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.evaluation.labels import Label
+from es_dedup.model import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from es_dedup.evaluation.labels import LabelledPair, Pair
+
+Z_95: Final = 1.959963984540054
+"""Standard deviations that hold 95 % of a normal distribution."""
+
+BANDS: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""Borders of the similarity bands that a confusion is reported by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """``hits`` of ``total``, with 0 <= hits <= total."""
+
+    hits: int
+    total: int
+
+    @property
+    def value(self) -> float | None:
+        """The share in [0, 1]; None of nothing."""
+        return self.hits / self.total if self.total else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form, with the 95 % interval."""
+        low, high = wilson(self.hits, self.total)
+        value = None if self.value is None else round(self.value, 4)
+        return {
+            "hits": self.hits,
+            "total": self.total,
+            "value": value,
+            "low": round(low, 4),
+            "high": round(high, 4),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a method says of a pair: its relation, seen from the smaller id, and its score in [0, 1]."""
+
+    relation: Relation
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PairScores:
+    """How many labelled pairs a method merges, by label; merged is all that is not judged different.
+
+    Attributes:
+        positive: merged among ``dup`` and ``contain``.
+        diff: merged among ``diff``.
+        partial: merged among ``partial``; in none of precision, recall and F1.
+    """
+
+    positive: Share
+    diff: Share
+    partial: Share
+
+    @property
+    def recall(self) -> float | None:
+        """In [0, 1]; None without positive pairs."""
+        return self.positive.value
+
+    @property
+    def precision(self) -> float | None:
+        """In [0, 1]; None when nothing was merged. Depends on the share of ``diff`` pairs in the labels."""
+        return Share(self.positive.hits, self.positive.hits + self.diff.hits).value
+
+    @property
+    def f1(self) -> float | None:
+        """In [0, 1]; None when there is no positive pair and none was merged."""
+        both = self.positive.total + self.positive.hits + self.diff.hits
+        return 2 * self.positive.hits / both if both else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        figures = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+        rounded = {name: None if value is None else round(value, 4) for name, value in figures.items()}
+        shares = {"positive": self.positive, "diff": self.diff, "partial": self.partial}
+        return rounded | {f"merged_{name}": share.as_dict() for name, share in shares.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class RelationScores:
+    """How often a method names the right relation.
+
+    Attributes:
+        correct: over all pairs, of the three classes ``dup``, ``contain`` and ``different`` (``partial`` and
+            ``diff``).
+        direction: of the pairs whose label says which page contains the other and that the method calls
+            containment, how many it turns the right way.
+        confusion: label's class to method's class to pairs; all nine cells.
+    """
+
+    correct: Share
+    direction: Share
+    confusion: Mapping[str, Mapping[str, int]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        confusion = {truth: dict(row) for truth, row in self.confusion.items()}
+        return {
+            "correct": self.correct.as_dict(),
+            "direction": self.direction.as_dict(),
+            "confusion": confusion,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Labelled pairs with a score in [low, high), in the last band [low, high]: how many are merged."""
+
+    low: float
+    high: float
+    merged: Mapping[Label, Share]
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form; labels without pairs are left out."""
+        shares = {str(label): share.as_dict() for label, share in self.merged.items() if share.total}
+        return {"low": self.low, "high": self.high, "merged": shares}
+
+
+def wilson(hits: int, total: int, z: float = Z_95) -> tuple[float, float]:
+    """Interval of a share: the range of true shares under which ``hits`` of ``total`` is no surprise.
+
+    Returns:
+        Bounds in [0, 1], low before high; (0.0, 1.0) of nothing.
+
+    Raises:
+        ValueError: not 0 <= hits <= total.
+
+    Source:
+        E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927),
+        209-212.
+    """
+    if not 0 <= hits <= total:
+        raise ValueError(f"a share needs 0 <= hits <= total, got {hits} of {total}")
+    if not total:
+        return 0.0, 1.0
+    share, spread = hits / total, z * z / total
+    middle = (share + spread / 2) / (1 + spread)
+    half = z * math.sqrt(share * (1 - share) / total + spread / (4 * total)) / (1 + spread)
+    # At the ends the bound is exact; rounding errors would put it beside the share.
+    return (0.0 if hits == 0 else max(0.0, middle - half)), (
+        1.0 if hits == total else min(1.0, middle + half)
+    )
+
+
+def candidate_recall(labels: Iterable[LabelledPair], candidates: AbstractSet[Pair]) -> Share:
+    """Share of the ``dup`` and ``contain`` pairs that are among the candidates."""
+    wanted = [each.pair for each in labels if each.label.positive]
+    return Share(sum(pair in candidates for pair in wanted), len(wanted))
+
+
+def pair_scores(labels: Iterable[LabelledPair], judged: Mapping[Pair, Judgement]) -> PairScores:
+    """Merged pairs by label; a pair that is not in ``judged`` counts as judged different."""
+    counts: Counter[tuple[str, bool]] = Counter()
+    for each in labels:
+        group = "positive" if each.label.positive else str(each.label)
+        counts[group, is_merged(judged.get(each.pair))] += 1
+
+    def share(group: str) -> Share:
+        return Share(counts[group, True], counts[group, True] + counts[group, False])
+
+    return PairScores(share("positive"), share("diff"), share("partial"))
+
+
+def relation_scores(labels: Iterable[LabelledPair], judged: Mapping[Pair, Judgement]) -> RelationScores:
+    """Right relations and directions; a pair that is not in ``judged`` counts as judged different."""
+    confusion = {truth: dict.fromkeys(_CLASSES, 0) for truth in _CLASSES}
+    turned: list[bool] = []
+    for each in labels:
+        said = judged.get(each.pair, _UNJUDGED).relation
+        confusion[_truth(each)][_class(said)] += 1
+        if each.relation in _DIRECTED and said in _DIRECTED:
+            turned.append(said == each.relation)
+    right = sum(confusion[name][name] for name in _CLASSES)
+    total = sum(sum(row.values()) for row in confusion.values())
+    return RelationScores(Share(right, total), Share(sum(turned), len(turned)), confusion)
+
+
+def by_band(
+    labels: Iterable[LabelledPair], judged: Mapping[Pair, Judgement], borders: Sequence[float] = BANDS
+) -> tuple[Band, ...]:
+    """Merged pairs by label, apart for each band of the method's score (0.0 for a pair that is not judged).
+
+    Args:
+        labels: the pairs.
+        judged: the method's judgements.
+        borders: at least two, ascending; a score outside counts in the first or last band.
+    """
+    counts: Counter[tuple[int, Label, bool]] = Counter()
+    for each in labels:
+        found = judged.get(each.pair, _UNJUDGED)
+        band = sum(found.score >= border for border in borders[1:-1])
+        counts[band, each.label, is_merged(found)] += 1
+
+    def share(band: int, label: Label) -> Share:
+        return Share(counts[band, label, True], counts[band, label, True] + counts[band, label, False])
+
+    return tuple(
+        Band(borders[band], borders[band + 1], {label: share(band, label) for label in Label})
+        for band in range(len(borders) - 1)
+    )
+
+
+def is_merged(judgement: Judgement | None) -> bool:
+    """Whether a method joins the two pages in any way: exact, duplicate, contains or contained."""
+    return judgement is not None and judgement.relation != Relation.DIFFERENT
+
+
+_UNJUDGED: Final = Judgement(Relation.DIFFERENT)
+_CLASSES: Final = ("dup", "contain", "different")
+_DIRECTED: Final = (Relation.CONTAINS, Relation.CONTAINED)
+
+
+def _class(relation: Relation) -> str:
+    if relation.same:
+        return "dup"
+    return "contain" if relation in _DIRECTED else "different"
+
+
+def _truth(pair: LabelledPair) -> str:
+    return str(pair.label) if pair.label.positive else "different"

@@ -1,0 +1,103 @@
+"""All figures of one run over one set of labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from es_dedup.evaluation.groups import bcubed, label_groups
+from es_dedup.evaluation.labels import Label, digest, ordered_pair
+from es_dedup.evaluation.metrics import Judgement, by_band, candidate_recall, pair_scores, relation_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from es_dedup.evaluation.groups import BCubed
+    from es_dedup.evaluation.labels import LabelledPair, Pair
+    from es_dedup.evaluation.metrics import Band, PairScores, RelationScores, Share
+    from es_dedup.model import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class MethodReport:
+    """Figures of one method, or of the judge: merged pairs, relations, merged pairs by band of score."""
+
+    pairs: PairScores
+    relations: RelationScores
+    bands: tuple[Band, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        bands = [band.as_dict() for band in self.bands]
+        return {"pairs": self.pairs.as_dict(), "relations": self.relations.as_dict(), "bands": bands}
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationReport:
+    """Figures of one run over one set of labels.
+
+    Attributes:
+        labels_sha256: digest of the labels.
+        pairs: number of labelled pairs.
+        labels: label to number of pairs, all four.
+        candidates: source of candidates to the share of positive pairs among them.
+        methods: method to its figures; the judge is one of them.
+        clusters: agreement of the clusters with the groups that ``dup`` labels make; None when not given.
+    """
+
+    labels_sha256: str
+    pairs: int
+    labels: Mapping[Label, int]
+    candidates: Mapping[str, Share]
+    methods: Mapping[str, MethodReport]
+    clusters: BCubed | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "labels_sha256": self.labels_sha256,
+            "pairs": self.pairs,
+            "labels": {str(label): count for label, count in self.labels.items()},
+            "candidates": {name: share.as_dict() for name, share in self.candidates.items()},
+            "methods": {name: method.as_dict() for name, method in self.methods.items()},
+            "clusters": self.clusters.as_dict() if self.clusters else None,
+        }
+
+
+def evaluate(
+    labels: Iterable[LabelledPair],
+    judged: Mapping[str, Mapping[Pair, Judgement]],
+    candidates: Mapping[str, AbstractSet[Pair]] | None = None,
+    clusters: Mapping[str, Hashable] | None = None,
+) -> EvaluationReport:
+    """Every figure of this package over one set of labels.
+
+    Args:
+        labels: judged pairs, each once.
+        judged: method to pair to what it says (build with ``judgement``); a missing pair counts as judged
+            different.
+        candidates: source (a method, or the whole index) to the pairs it proposes, ids in order.
+        clusters: page to its cluster; a labelled page that is missing stands alone.
+    """
+    labels = tuple(labels)
+    counts = Counter(each.label for each in labels)
+    methods = {
+        name: MethodReport(pair_scores(labels, found), relation_scores(labels, found), by_band(labels, found))
+        for name, found in judged.items()
+    }
+    return EvaluationReport(
+        labels_sha256=digest(labels),
+        pairs=len(labels),
+        labels={label: counts[label] for label in Label},
+        candidates={name: candidate_recall(labels, pairs) for name, pairs in (candidates or {}).items()},
+        methods=methods,
+        clusters=None if clusters is None else bcubed(clusters, label_groups(labels)),
+    )
+
+
+def judgement(left: str, right: str, relation: Relation, score: float) -> tuple[Pair, Judgement]:
+    """Key and value for ``evaluate``; ``relation`` is seen from ``left`` as given, score in [0, 1]."""
+    turned = relation if left < right else relation.reversed
+    return ordered_pair(left, right), Judgement(turned, score)

@@ -1,0 +1,179 @@
+"""Asks an index about every labelled pair: what each method says, what was proposed, how pages were clustered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from es_dedup.errors import UnknownPage
+from es_dedup.evaluation.report import EvaluationReport, evaluate, judgement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from es_dedup.evaluation.labels import LabelledPair, Pair
+    from es_dedup.evaluation.metrics import Judgement
+    from es_dedup.index.port import FeatureRecord
+    from es_dedup.model import Cluster, JudgedPair, Number
+
+JUDGE: Final = "judge"
+INDEX: Final = "index"
+"""Source of candidates: all detectors' probes together."""
+
+
+class LabelledIndex(Protocol):
+    """The part of ``Deduplicator`` that an evaluation asks."""
+
+    def record(self, page_id: str) -> FeatureRecord:
+        """What is stored of a page; raises ``UnknownPage``."""
+
+    def explain(self, left: str, right: str) -> JudgedPair:
+        """How two stored pages stand to each other."""
+
+    def candidates(self, page_id: str) -> list[str]:
+        """Ids that the probes of a stored page find."""
+
+    def clusters(self, *, min_size: int = 1) -> Iterator[Cluster]:
+        """All clusters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit that a method held a measure against.
+
+    Attributes:
+        key: the setting's name within the method's section, ``min_ccs``.
+        value: today's limit.
+        at_least: the measure must reach it; else it must not pass it.
+    """
+
+    key: str
+    value: float
+    at_least: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What an index says of labelled pairs.
+
+    Attributes:
+        judged: method (the judge too) to pair to its judgement; pairs of missing pages are absent.
+        candidates: source to the labelled pairs it proposes, from either page.
+        clusters: labelled page to its cluster.
+        measures: pair to ``method.measure`` to value; the score of a method is ``method.score``.
+        limits: ``method.measure`` to its limit, for measures that have one.
+        missing: labelled pages that are not stored, in order.
+    """
+
+    judged: Mapping[str, Mapping[Pair, Judgement]]
+    candidates: Mapping[str, frozenset[Pair]]
+    clusters: Mapping[str, str]
+    measures: Mapping[Pair, Mapping[str, float]]
+    limits: Mapping[str, Limit]
+    missing: tuple[str, ...]
+
+
+def run(
+    dedup: LabelledIndex, labels: Sequence[LabelledPair], methods: Iterable[str] | None = None
+) -> EvaluationReport:
+    """Every figure of the evaluation for an index that holds the labelled pages.
+
+    Args:
+        dedup: an index whose pages are clustered (after ``scan``).
+        labels: judged pairs; a pair with a page that is not stored counts as judged different.
+        methods: methods to report beside the judge; all that gave verdicts when None.
+    """
+    return report(measure(dedup, labels), labels, methods)
+
+
+def report(
+    measured: Measured, labels: Sequence[LabelledPair], methods: Iterable[str] | None = None
+) -> EvaluationReport:
+    """The same for measurements at hand."""
+    wanted = None if methods is None else {JUDGE, *methods}
+    judged = {name: found for name, found in measured.judged.items() if wanted is None or name in wanted}
+    return evaluate(labels, judged, measured.candidates, measured.clusters)
+
+
+def measure(
+    dedup: LabelledIndex,
+    labels: Sequence[LabelledPair],
+    progress: Callable[[int, int], None] | None = None,
+) -> Measured:
+    """Ask the index about every labelled pair.
+
+    Args:
+        dedup: an index whose pages are clustered (after ``scan``).
+        labels: judged pairs.
+        progress: called with pairs done and all pairs, after each pair.
+    """
+    pages = dict.fromkeys(page for each in labels for page in each.pair)
+    missing = tuple(page for page in pages if not _is_stored(dedup, page))
+    absent = set(missing)
+    judged: dict[str, dict[Pair, Judgement]] = {JUDGE: {}}
+    measures: dict[Pair, dict[str, float]] = {}
+    limits: dict[str, Limit] = {}
+    for done, each in enumerate(labels, 1):
+        if not absent.intersection(each.pair):
+            pair = dedup.explain(each.left, each.right)
+            _keep_judgements(pair, judged)
+            measures[each.pair] = _measures(pair, limits)
+        if progress is not None:
+            progress(done, len(labels))
+    proposed = {page: set(dedup.candidates(page)) for page in pages if page not in absent}
+    found = frozenset(
+        each.pair
+        for each in labels
+        if each.right in proposed.get(each.left, ()) or each.left in proposed.get(each.right, ())
+    )
+    return Measured(judged, {INDEX: found}, _clusters(dedup, pages), measures, limits, missing)
+
+
+def _is_stored(dedup: LabelledIndex, page_id: str) -> bool:
+    try:
+        dedup.record(page_id)
+    except UnknownPage:
+        return False
+    return True
+
+
+def _keep_judgements(pair: JudgedPair, judged: dict[str, dict[Pair, Judgement]]) -> None:
+    said = [(JUDGE, pair.relation, pair.score)]
+    said += [(verdict.detector, verdict.relation, verdict.score) for verdict in pair.verdicts]
+    for name, relation, score in said:
+        key, value = judgement(pair.left, pair.right, relation, score)
+        judged.setdefault(name, {})[key] = value
+
+
+def _measures(pair: JudgedPair, limits: dict[str, Limit]) -> dict[str, float]:
+    """Numbers of all methods by ``method.measure``; limits met on the way are kept in ``limits``."""
+    found = {f"{JUDGE}.score": pair.score}
+    sources = [(JUDGE, pair.evidence)]
+    for verdict in pair.verdicts:
+        found[f"{verdict.detector}.score"] = verdict.score
+        sources.append((verdict.detector, verdict.evidence))
+    for method, evidence in sources:
+        for name, value in evidence.items():
+            number = _number(value)
+            if number is None or name.startswith(("min_", "max_")):
+                continue
+            found[f"{method}.{name}"] = number
+            for key, at_least in ((f"min_{name}", True), (f"max_{name}", False)):
+                bound = _number(evidence.get(key))
+                if bound is not None:
+                    limits[f"{method}.{name}"] = Limit(key, bound, at_least)
+    return found
+
+
+def _number(value: Number) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _clusters(dedup: LabelledIndex, pages: Iterable[str]) -> dict[str, str]:
+    wanted = set(pages)
+    found: dict[str, str] = {}
+    for cluster in dedup.clusters():
+        for page in (cluster.representative, *(member.page_id for member in cluster.members)):
+            if page in wanted:
+                found[page] = cluster.id
+    return found

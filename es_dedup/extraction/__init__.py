@@ -1,0 +1,64 @@
+"""HTML bytes to content: charset, limits, main text, metadata.
+
+``extract`` reads one page with given settings; ``create_extractor`` gives the object to keep for many pages. The methods
+that choose the main text are ``density`` (default), ``topic`` (the published DOM-block method) and ``plain`` (all text).
+
+Traps:
+    - ``extract`` always returns ``Content``; ``Extractor.extract`` returns ``Skipped`` for pages without text.
+    - A compressed body is binary here: undo the transfer encoding first.
+    - Declared charsets only break ties; ``Content.notes`` says when one was overruled.
+    - Text given as ``str`` is taken as decoded: a charset declared inside it means nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from es_dedup.extraction.metadata import site_of
+from es_dedup.extraction.page import HtmlExtractor, MainText
+from es_dedup.extraction.port import Extractor
+from es_dedup.extraction.registry import DEFAULT_EXTRACTOR, create_extractor, extractor_names, register
+from es_dedup.model import Content, Skipped
+
+if TYPE_CHECKING:
+    from es_dedup.config import ExtractionConfig
+
+__all__ = [
+    "DEFAULT_EXTRACTOR",
+    "Extractor",
+    "HtmlExtractor",
+    "MainText",
+    "create_extractor",
+    "extract",
+    "extractor_names",
+    "register",
+]
+
+
+def extract(
+    html: bytes | str,
+    *,
+    url: str | None = None,
+    http_charset: str | None = None,
+    config: ExtractionConfig | None = None,
+) -> Content:
+    """Main text and metadata of one page.
+
+    Args:
+        html: bytes as served (any length, any bytes), or decoded HTML.
+        url: where the page was found; used for the site and to resolve a relative canonical URL.
+        http_charset: charset from the HTTP header, if known.
+        config: limits and the method; None stands for the defaults.
+
+    Returns:
+        Content always. For a page that cannot be used its text is empty and its notes give the reason
+        (``skipped: binary (PDF)``); use ``create_extractor(config).extract`` to get ``Skipped`` instead.
+
+    Raises:
+        ConfigError: the settings name an unknown extractor.
+    """
+    found = create_extractor(config).extract(html, url=url, http_charset=http_charset)
+    if isinstance(found, Skipped):
+        detail = f" ({found.detail})" if found.detail else ""
+        return Content("", url=url, site=site_of(url), notes=(f"skipped: {found.reason}{detail}",))
+    return found

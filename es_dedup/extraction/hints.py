@@ -1,0 +1,86 @@
+"""Words that page authors use for parts of a page: tag names, class and id words, opening words of furniture."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+NEGATIVE_TAGS: Final = frozenset({"nav", "aside", "footer", "menu", "dialog", "address"})
+POSITIVE_TAGS: Final = frozenset({"article", "main"})
+
+# Parts of class and id names, lower case; searched as they stand.
+_NEGATIVE: Final = tuple(
+    "nav menu footer header-top sidebar side-bar side_bar aside crumb copyright disclaim related relevant recommend recirc "
+    "readmore read-more more-news more-stories more-from most-read popular trending share sharing social follow bdshare "
+    "weibo wechat qrcode qr-code comment respond disqus pinglun advert sponsor promo banner popup pop-up modal overlay "
+    "tooltip cookie consent gdpr subscri newsletter signup sign-up login regist toolbar paginat pager "
+    "print-only skip-link screen-reader visually-hidden sr-only ranking guess xiangguan tuijian caption credit byline "
+    "taglist tag-list tags keywords statement shengming zeren editor".split()
+)
+# The same, but only as a whole word of a name.
+_NEGATIVE_WORDS: Final = frozenset(
+    "ad ads adv gg foot bottom tips hot link links rank meta edit tag top".split()
+)
+_POSITIVE: Final = tuple(
+    "article content entry story body text detail main zhengwen newscon news-con answer question message rich post".split()
+)
+_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_DIGITS: Final = {ord(digit): None for digit in "0123456789"}
+
+_FURNITURE: Final = re.compile(
+    r"^[\s【\[（(<《■▲●◆★☆※→>▼*·—-]*(?:"
+    r"(?:责任|本文|本期|值班|执行|新媒体|网络|视觉|图文|主)?(?:编辑|编审|校对|美编|责编|排版|监制|审核|初审|终审|编校|记者编辑|统筹)\s?[:：/丨|]|"
+    r"(?:文章|稿件|信息|新闻|图片|本文|资料|内容)?来源\s?[:：/丨|]|(?:原)?(?:标题|题)\s?[:：]|作者\s?[:：]|发布(?:时间|日期|于)|更新时间|浏览次数|点击(?:数|量)?\s?[:：]|阅读\s?[:：(（]|"
+    r"(?:免责|版权|郑重|特别|法律|重要)?(?:声明|提示|说明)\s?[:：]|免责(?:声明|条款)|版权(?:声明|所有|归)|著作权|未经(?:本网|授权|许可|书面)|凡本(?:网|站|报)|凡注明|"
+    r"相关(?:阅读|新闻|链接|推荐|文章|报道|资讯|专题|标签)|延伸阅读|推荐阅读|更多(?:精彩|新闻|内容|资讯)|热门(?:推荐|文章|新闻|评论)|精彩推荐|猜你喜欢|上一篇|下一篇|返回(?:首页|顶部|列表)|"
+    r"扫(?:一扫|码|描)|长按|微信(?:扫|公众号|号\s?[:：])|关注(?:我们|微信|公众号)|分享(?:到|至|给)?|收藏|打印|字(?:号|体)\s?[:：]|点击(?:进入|下载|查看|关注)|"
+    r"网友评论|我要评论|发表评论|最新评论|标签\s?[:：]|关键[词字]\s?[:：]|本文(?:网址|链接|地址|转自|转载|系|仅代表)|举报(?:邮箱|电话)|(?:联系|投稿|新闻)(?:邮箱|热线|电话)|转载请|打开(?:APP|微信)|下载(?:APP|客户端)|"
+    r"related (?:articles?|stories|posts|topics|content|news|links)|read (?:more|next|also)\b|see also|more (?:from|on|stories|news)\b|most (?:read|popular)|"
+    r"recommended|advertisement|sponsored|sign up|subscribe|newsletter|share (?:this|on|via)|follow (?:us|@)|copyright|©|all rights reserved|"
+    r"(?:this|our) (?:site|website) uses cookies|we use cookies|comments?\s*(?:\(\d+\))?$|leave a (?:comment|reply)|photo(?:graph)?s? (?:by|credit)|image (?:source|credit)|getty images|filed under|tags?\s?:|"
+    r"please (?:enable|log ?in|sign)|your email|click here|terms of (?:use|service)|privacy policy)",
+    re.IGNORECASE,
+)
+_BOTH: Final = 2
+_MAX_HEADING_CHARS: Final = 30
+_HEAD_CHARS: Final = 80
+_CONSENT_CHARS: Final = 1_000
+_CONSENT: Final = re.compile(
+    r"\b(?:we|our|your|these|this (?:site|website)|any website)\b.{0,200}?\b(?:use|browser|consent|preference|privacy|store|allow|partner)",
+    re.IGNORECASE,
+)
+_TAIL_HEADING: Final = re.compile(
+    r"^[\s【\[■●◆>]*(?:相关(?:阅读|新闻|链接|推荐|文章|报道|资讯)|延伸阅读|推荐阅读|热门(?:推荐|文章|新闻|评论)|精彩推荐|猜你喜欢|更多(?:精彩|新闻|资讯)|网友评论|发表评论|最新评论|免责声明|版权声明|"
+    r"related (?:articles?|stories|posts|content|news)|read next|recommended(?: for you)?|you may also like|more from|comments?|leave a (?:comment|reply)|most (?:read|popular))[\s:：\]】]*(?:\(\d+\))?$",
+    re.IGNORECASE,
+)
+
+
+def hint(words: str) -> int:
+    """What class and id words say of an element: -1 furniture, 1 main text, 0 nothing or both."""
+    kinds = {_hint_of_word(word) for word in words[:400].translate(_DIGITS).split()}
+    return (1 in kinds or _BOTH in kinds) - (-1 in kinds or _BOTH in kinds)
+
+
+@lru_cache(maxsize=32_768)
+def _hint_of_word(word: str) -> int:
+    """-1, 0 or 1 as above, or ``_BOTH``."""
+    lower = word.lower()
+    positive = any(map(lower.__contains__, _POSITIVE))
+    negative = any(map(lower.__contains__, _NEGATIVE))
+    negative = negative or not _NEGATIVE_WORDS.isdisjoint(found.lower() for found in _WORDS.findall(word))
+    return _BOTH if positive and negative else positive - negative
+
+
+def is_furniture(text: str) -> bool:
+    """True when a line opens like a byline, disclaimer, share bar or list of related pages, or asks for consent."""
+    if _FURNITURE.match(text[:_HEAD_CHARS]):
+        return True
+    head = text[:_CONSENT_CHARS]
+    return "cookie" in head.lower() and bool(_CONSENT.search(head))
+
+
+def is_tail_heading(text: str) -> bool:
+    """True when a line is the heading of what follows an article: related pages, comments, disclaimer."""
+    return len(text) <= _MAX_HEADING_CHARS and bool(_TAIL_HEADING.match(text))

@@ -1,0 +1,40 @@
+"""Language of a text by its script: Chinese, English or neither."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+MIN_LETTERS: Final = 20
+"""Units (ideographs, or Latin words) below which no language is named."""
+
+_IDEOGRAPHS: Final = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_KANA_HANGUL: Final = re.compile(r"[\u3041-\u30fa\uac00-\ud7a3]")
+_LATIN_WORDS: Final = re.compile(r"[A-Za-z\u00c0-\u024f]+")
+_ENGLISH: Final = frozenset(
+    "the of and to in a is that for it on was with as by be are this at from or an have not but which you his they has".split()
+)
+_MIN_ENGLISH_SHARE: Final = 0.15  # of words; running English has about 0.3, other languages below 0.08
+_SAMPLE_CHARS: Final = 50_000
+
+
+def language_of(text: str) -> str:
+    """``zh``, ``en`` or ``und``.
+
+    Args:
+        text: main text; only its first 50,000 characters are looked at.
+
+    Returns:
+        ``und`` for other languages, and for fewer than ``MIN_LETTERS`` ideographs or words.
+    """
+    text = text[:_SAMPLE_CHARS]
+    ideographs = len(_IDEOGRAPHS.findall(text))
+    words = _LATIN_WORDS.findall(text)
+    if max(ideographs, len(words)) < MIN_LETTERS:
+        return "und"
+    if len(_KANA_HANGUL.findall(text)) > 0.1 * (ideographs + len(words)):
+        return "und"
+    if ideographs >= len(words):
+        return "zh"
+    known = sum(1 for word in words if word.lower() in _ENGLISH)
+    return "en" if known >= _MIN_ENGLISH_SHARE * len(words) else "und"

@@ -1,0 +1,220 @@
+"""Title, canonical URL, site and time of publication, from what a page declares and from its headings."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urljoin, urlsplit
+
+from es_dedup.extraction.dates import labelled_moment, parse_moment, url_moment
+from es_dedup.extraction.document import clean, inner_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from lxml import etree
+
+    from es_dedup.extraction.document import Document
+
+MAX_TITLE_CHARS: Final = 500
+MAX_URL_CHARS: Final = 2_000
+MAX_DATE_LINE_CHARS: Final = 200
+"""Longer lines are prose: a date in them is not the page's own."""
+
+_MAX_DATELINE_CHARS: Final = 80
+_MAX_SITE_CHARS: Final = 16
+_MIN_SEGMENT_CHARS: Final = 4  # a shorter part of a title is a section, not a headline
+_SEPARATOR: Final = re.compile(
+    r"\s*(?:[|｜_»›·•丨]|(?<=\s)[-–—](?=\s)|--+|——|(?<=[\u3400-\u9fff）)】”！？])[-–—](?=[\u3400-\u9fffA-Za-z]))\s*"
+)
+_SITE_WORD: Final = re.compile(
+    r"(?:网|網|频道|中心|新闻|日报|晚报|在线|论坛|社区|博客|门户|电视台|客户端|Online|News|Blog|\.com|\.cn)$",
+    re.IGNORECASE,
+)
+_TITLE_KEYS: Final = ("og:title", "twitter:title")
+_DATE_KEYS: Final = (
+    "article:published_time", "og:published_time", "publishdate", "pubdate", "publish_date", "datepublished", "publication_date",
+    "article.published", "dc.date.issued", "dcterms.created", "dc.date", "weibo: article:create_at", "sailthru.date", "date",
+)  # fmt: skip
+_MAX_JSON_NODES: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a page says of itself.
+
+    Attributes:
+        title: without the site's name; may be empty.
+        url: canonical URL when the page names a usable one, else the URL given.
+        site: host of that URL without ``www.``; empty when unknown.
+        published: time of publication; naive when the page names no zone.
+    """
+
+    title: str
+    url: str | None
+    site: str
+    published: datetime | None
+
+
+def read_metadata(document: Document, json_ld: Sequence[str], url: str | None) -> Metadata:
+    """Read a page's metadata; whatever is missing or malformed is left out."""
+    metas = _metas(document.root)
+    canonical = _canonical(document.root, metas, url)
+    return Metadata(
+        title=_title(document.root, metas),
+        url=canonical or url,
+        site=site_of(canonical or url),
+        published=_published(document, metas, json_ld, canonical or url),
+    )
+
+
+def site_of(url: str | None) -> str:
+    """Host of a URL in lower case without ``www.`` and port; empty when there is none."""
+    try:
+        host = urlsplit(url or "").hostname or ""
+    except ValueError:
+        return ""
+    return host.removeprefix("www.")
+
+
+def _metas(root: etree._Element) -> dict[str, str]:
+    """``name``, ``property``, ``itemprop`` and ``http-equiv`` to content; the first of equal names wins."""
+    found: dict[str, str] = {}
+    for element in root.iter("meta"):
+        content = (element.get("content") or "").strip()
+        if content:
+            for attribute in ("property", "name", "itemprop", "http-equiv"):
+                if key := element.get(attribute):
+                    found.setdefault(key.strip().lower()[:80], content)
+    return found
+
+
+def _canonical(root: etree._Element, metas: dict[str, str], url: str | None) -> str | None:
+    links = (
+        link.get("href")
+        for link in root.iter("link")
+        if "canonical" in (link.get("rel") or "").lower().split()
+    )
+    for candidate in (*links, metas.get("og:url")):
+        if candidate and (absolute := _absolute(candidate.strip(), url)):
+            return absolute
+    return None
+
+
+def _absolute(candidate: str, url: str | None) -> str | None:
+    if len(candidate) > MAX_URL_CHARS or any(char.isspace() for char in candidate):
+        return None
+    try:
+        absolute = urljoin(url or "", candidate)
+        parts = urlsplit(absolute)
+        usable = parts.scheme in ("http", "https") and parts.hostname
+    except ValueError:
+        return None
+    return absolute if usable else None
+
+
+def _title(root: etree._Element, metas: dict[str, str]) -> str:
+    heads = [heading for element in root.iter("h1") if (heading := inner_text(element))][:8]
+    declared = [metas[key] for key in _TITLE_KEYS if key in metas]
+    element = next(root.iter("title"), None)
+    page = [inner_text(element)] if element is not None else []
+    names = [metas[key] for key in ("og:site_name", "application-name") if key in metas]
+    for title in (*declared, *page):
+        if title := clean(title)[:MAX_TITLE_CHARS]:
+            return cut_site_name(title, names=names, headings=heads)
+    return heads[0][:MAX_TITLE_CHARS] if heads else ""
+
+
+def cut_site_name(title: str, *, names: Sequence[str], headings: Sequence[str]) -> str:
+    """Cut the site's name, section names and slogans off a title.
+
+    Args:
+        title: as declared by the page.
+        names: names the site gives itself; may be empty.
+        headings: texts of the page's main headings; one that equals a segment of the title is the title.
+
+    Returns:
+        The title itself when nothing says which part is the site.
+    """
+    segments = [segment for segment in _SEPARATOR.split(title) if segment]
+    if len(segments) <= 1:
+        return title
+    for heading in headings:
+        if (
+            len(heading) >= _MIN_SEGMENT_CHARS
+            and heading in title
+            and any(segment in heading for segment in segments)
+        ):
+            return heading
+    known = {name.casefold() for name in names}
+    left = [
+        s for s in segments if s.casefold() not in known and not any(s.casefold() in name for name in known)
+    ]
+    while len(left) > 1 and _is_site(left[-1], left[0]):
+        left.pop()
+    if not left or left == segments:
+        return title
+    start, end = title.find(left[0]), title.rfind(left[-1]) + len(left[-1])
+    return title[start:end]
+
+
+def _is_site(last: str, first: str) -> bool:
+    """The last part of a title looks like a site or a section: it says so, or is much too short for a headline."""
+    if _SITE_WORD.search(last):
+        return len(last) <= max(len(first), _MAX_SITE_CHARS)
+    return len(last) <= _MIN_SEGMENT_CHARS < len(first)
+
+
+def _published(
+    document: Document, metas: dict[str, str], json_ld: Sequence[str], url: str | None
+) -> datetime | None:
+    for text in _declared_dates(document.root, metas, json_ld):
+        if moment := parse_moment(text):
+            return moment
+    lines = [block.text for block in document.blocks if block.chars <= MAX_DATE_LINE_CHARS]
+    for line in lines:
+        if moment := labelled_moment(line):
+            return moment
+    return (url_moment(url) if url else None) or _date_line(lines)
+
+
+def _date_line(lines: Sequence[str]) -> datetime | None:
+    """A short line near the head of the page that is little else than a full date with time."""
+    for line in lines[:150]:
+        if len(line) <= _MAX_DATELINE_CHARS and re.search(
+            r"(?:19|20)\d{2}[-/.年]\d{1,2}[-/.月]\d{1,2}.{0,4}\d{1,2}[:：]\d{2}", line
+        ):
+            return parse_moment(line)
+    return None
+
+
+def _declared_dates(root: etree._Element, metas: dict[str, str], json_ld: Sequence[str]) -> Iterator[str]:
+    yield from (metas[key] for key in _DATE_KEYS[:4] if key in metas)
+    for source in json_ld:
+        yield from _json_dates(source)
+    yield from (metas[key] for key in _DATE_KEYS[4:] if key in metas)
+    for element in root.iter("time", "span", "div", "p", "abbr"):
+        if element.get("itemprop") == "datePublished":
+            yield element.get("content") or element.get("datetime") or inner_text(element)
+        elif element.tag == "time" and (stamp := element.get("datetime")):
+            yield stamp
+
+
+def _json_dates(source: str) -> Iterator[str]:
+    try:
+        waiting: list[Any] = [json.loads(source, strict=False)]
+    except (ValueError, RecursionError):
+        return
+    for _ in range(_MAX_JSON_NODES):
+        if not waiting:
+            return
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if isinstance(date := value.get("datePublished"), str):
+                yield date
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)

@@ -1,0 +1,109 @@
+"""One page from bytes to content: decode, guard, parse, choose the main text, read the metadata."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Protocol
+
+from es_dedup.extraction.charset import decode
+from es_dedup.extraction.document import build, parse
+from es_dedup.extraction.guard import Deadline, DeadlineExceeded, binary_kind, guard
+from es_dedup.extraction.language import language_of
+from es_dedup.extraction.metadata import read_metadata
+from es_dedup.model import Content, Skipped
+
+if TYPE_CHECKING:
+    from es_dedup.config import ExtractionConfig
+    from es_dedup.extraction.document import Document
+
+_TAG = re.compile(r"</?[a-zA-Z]|<!")
+
+
+class MainText(Protocol):
+    """A method that chooses the main text of a parsed page."""
+
+    def __call__(self, document: Document, config: ExtractionConfig) -> str:
+        """Main text with paragraph breaks as newlines; empty when the page has no text."""
+
+
+class HtmlExtractor:
+    """Reads HTML with one main-text method. Holds no state between pages; safe to share between threads.
+
+    Args:
+        name: of the method, for reports.
+        method: chooses the main text.
+        config: limits and options.
+    """
+
+    def __init__(self, name: str, method: MainText, config: ExtractionConfig) -> None:
+        self.name = name
+        self._method = method
+        self._config = config
+
+    def extract(
+        self, html: bytes | str, *, url: str | None = None, http_charset: str | None = None
+    ) -> Content | Skipped:
+        """Main text and metadata of a page, or why there is none.
+
+        Args:
+            html: bytes as served (any length, any bytes), or decoded HTML. Text without any tag is taken as it is.
+            url: where the page was found; used for the site and to resolve a relative canonical URL.
+            http_charset: charset from the HTTP header, if known.
+
+        Returns:
+            Content with text, or ``Skipped``: ``binary`` (detail: the kind), ``empty`` (nothing to read), ``timeout``.
+            Never raises for what the page holds.
+        """
+        deadline = Deadline(self._config.max_seconds)
+        notes: list[str] = []
+        limit = self._config.max_bytes
+        if len(html) > limit:
+            notes.append(f"longer than {limit} bytes, the rest was cut")
+            html = html[:limit]
+        head = html[:64] if isinstance(html, bytes) else html[:64].encode("latin-1", "replace")
+        if kind := binary_kind(html if isinstance(html, bytes) else head):
+            return Skipped("binary", kind)
+        try:
+            return self._read(html, url, http_charset, notes, deadline)
+        except DeadlineExceeded:
+            return Skipped("timeout", f"more than {self._config.max_seconds:g} s")
+
+    def _read(
+        self,
+        html: bytes | str,
+        url: str | None,
+        http_charset: str | None,
+        notes: list[str],
+        deadline: Deadline,
+    ) -> Content | Skipped:
+        charset: str | None = None
+        if isinstance(html, bytes):
+            decoded = decode(html, http_charset)
+            html, charset = decoded.text, decoded.charset
+            notes.extend(decoded.notes)
+        if not _TAG.search(html):
+            html = f"<body><pre>{html.replace('<', '&lt;')}</pre>"
+        guarded = guard(
+            html, max_depth=self._config.max_depth, max_nodes=self._config.max_nodes, deadline=deadline
+        )
+        notes.extend(guarded.notes)
+        root = parse(guarded.markup)
+        if root is None:
+            return Skipped("empty", "no markup and no text")
+        deadline.check()
+        document = build(root, deadline)
+        text = self._method(document, self._config)
+        deadline.check()
+        about = read_metadata(document, guarded.json_ld, url)
+        if not text:
+            return Skipped("empty", f"no text in the page{': ' + about.title if about.title else ''}")
+        return Content(
+            text=text,
+            title=about.title,
+            language=language_of(text),
+            url=about.url,
+            site=about.site,
+            published=about.published,
+            charset=charset,
+            notes=tuple(notes),
+        )

@@ -1,0 +1,15 @@
+"""All visible text of a page: the last resort, and the baseline that every other extractor must beat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from es_dedup.config import ExtractionConfig
+    from es_dedup.extraction.document import Document
+
+
+def plain_text(document: Document, config: ExtractionConfig) -> str:  # noqa: ARG001 - a method has both
+    """Every visible block on a line of its own; hidden blocks only when nothing else is there."""
+    visible = [block.text for block in document.blocks if not block.hidden]
+    return "\n".join(visible or [block.text for block in document.blocks])

@@ -1,0 +1,53 @@
+"""Extractors by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.config import ExtractionConfig
+from es_dedup.errors import ConfigError
+from es_dedup.extraction.density import density_text
+from es_dedup.extraction.page import HtmlExtractor
+from es_dedup.extraction.plain import plain_text
+from es_dedup.extraction.topic import topic_text
+
+if TYPE_CHECKING:
+    from es_dedup.extraction.page import MainText
+    from es_dedup.extraction.port import Extractor
+
+DEFAULT_EXTRACTOR: Final = "density"
+
+_METHODS: Final[dict[str, MainText]] = {"density": density_text, "plain": plain_text, "topic": topic_text}
+
+
+def extractor_names() -> tuple[str, ...]:
+    """Names that ``create_extractor`` knows, in alphabetical order."""
+    return tuple(sorted(_METHODS))
+
+
+def register(name: str, method: MainText) -> None:
+    """Add a main-text method under a name of its own.
+
+    Raises:
+        ValueError: the name is taken.
+    """
+    if name in _METHODS:
+        raise ValueError(f"an extractor named {name!r} is registered already: choose another name")
+    _METHODS[name] = method
+
+
+def create_extractor(config: ExtractionConfig | None = None) -> Extractor:
+    """The extractor that the settings name.
+
+    Args:
+        config: None stands for the defaults, with ``DEFAULT_EXTRACTOR``.
+
+    Raises:
+        ConfigError: no extractor of that name.
+    """
+    config = config or ExtractionConfig(extractor=DEFAULT_EXTRACTOR)
+    method = _METHODS.get(config.extractor)
+    if method is None:
+        known = ", ".join(extractor_names())
+        raise ConfigError((f"extraction.extractor must be one of {known}, got {config.extractor!r}",))
+    return HtmlExtractor(config.extractor, method, config)

@@ -1,0 +1,1 @@
+"""Storage of features, clusters and statistics: the port and its adapters."""

@@ -1,0 +1,107 @@
+"""Records as columns: the form in which a large batch is written, without an object per page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from es_dedup.index.port import FeatureRecord
+
+_LARGEST: Final = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class RecordBatch:
+    """Many records, one sequence per field of ``FeatureRecord``; place ``i`` of each belongs to page ``i``.
+
+    Attributes:
+        ids: page ids.
+        lengths: characters of the normalised main text.
+        content_hashes: in [0, 2^64); 0 for a page without features.
+        payloads: packed features.
+        terms: all pages' terms one after the other; page ``i`` has those from ``term_offsets[i]`` up to, not
+            with, ``term_offsets[i + 1]``.
+        term_offsets: one more than there are pages, ascending from 0.
+        texts: main texts, or what ``compress_text`` made of them; empty where not kept. No column: none is
+            kept.
+        urls, sites, titles, published, languages, skipped: as in ``FeatureRecord``; no column stands for its
+            default.
+    """
+
+    ids: Sequence[str]
+    lengths: Sequence[int]
+    content_hashes: Sequence[int]
+    payloads: Sequence[bytes]
+    terms: NDArray[np.uint64]
+    term_offsets: NDArray[np.int64]
+    texts: Sequence[str | bytes] = ()
+    urls: Sequence[str] = ()
+    sites: Sequence[str] = ()
+    titles: Sequence[str] = ()
+    published: Sequence[str] = ()
+    languages: Sequence[str] = ()
+    skipped: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse columns that do not fit together.
+
+        Raises:
+            ValueError: two columns differ in length, or the offsets do not cover the terms.
+        """
+        size = len(self.ids)
+        must = (self.lengths, self.content_hashes, self.payloads)
+        may = (self.texts, *self.words)
+        fits = all(len(column) == size for column in must) and all(len(column) in (0, size) for column in may)
+        offsets = self.term_offsets
+        if (
+            not fits
+            or len(offsets) != size + 1
+            or int(offsets[0]) != 0
+            or int(offsets[-1]) != len(self.terms)
+        ):
+            message = "columns of a batch differ in length"
+            raise ValueError(message)
+
+    @property
+    def words(self) -> tuple[Sequence[str], ...]:
+        """The columns of short strings, in the order of the table."""
+        return (self.published, self.sites, self.languages, self.skipped, self.urls, self.titles)
+
+    @classmethod
+    def of(cls, records: Sequence[FeatureRecord]) -> RecordBatch:
+        """The same records as columns."""
+        counts = np.fromiter((len(record.terms) for record in records), dtype=np.int64, count=len(records))
+        offsets = np.zeros(len(records) + 1, dtype=np.int64)
+        np.cumsum(counts, out=offsets[1:])
+        return cls(
+            ids=[record.page_id for record in records],
+            lengths=[record.length for record in records],
+            content_hashes=[record.content_hash for record in records],
+            payloads=[record.payload for record in records],
+            terms=_all_terms(records),
+            term_offsets=offsets,
+            texts=[record.text for record in records],
+            urls=[record.url for record in records],
+            sites=[record.site for record in records],
+            titles=[record.title for record in records],
+            published=[record.published for record in records],
+            languages=[record.language for record in records],
+            skipped=[record.skipped for record in records],
+        )
+
+
+def _all_terms(records: Sequence[FeatureRecord]) -> NDArray[np.uint64]:
+    flat = [term for record in records for term in record.terms]
+    try:
+        return np.array(flat, dtype=np.uint64)
+    except (
+        OverflowError
+    ):  # what fits no 64 bits becomes a term too wide, and its record is refused with the reason
+        return np.array([term if 0 <= term <= _LARGEST else _LARGEST for term in flat], dtype=np.uint64)

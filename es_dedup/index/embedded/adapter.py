@@ -1,0 +1,321 @@
+"""``EmbeddedIndex``: features, clusters and statistics in one SQLite file, behind the ports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Self
+
+import numpy as np
+
+from es_dedup.errors import IndexLocked
+from es_dedup.index.embedded import clusters, fulltext, names, postings, probing, records, schema, sizes
+from es_dedup.index.columns import RecordBatch
+from es_dedup.index.embedded.connection import Connection
+from es_dedup.index.embedded.schema import STORED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+
+    from es_dedup.index.embedded.postings import Postings
+    from es_dedup.index.port import Assignment, FeatureRecord, WriteReport
+    from es_dedup.model import Edge, Probe, ProbeAnswer
+
+CLUSTERS_PER_QUERY: Final = 500
+
+
+class EmbeddedIndex:
+    """All ports of ``es_dedup.index.port`` over one file; beside them, columns in and out for large batches.
+
+    One process writes at a time, any number read meanwhile. Threads may share one object: calls wait for each
+    other. A call that writes is kept whole or not at all, and once it has returned it survives the death of
+    the process; a power cut may take the last calls, back to the last checkpoint (``close`` makes one), but
+    leaves a sound file.
+
+    Use it in a ``with`` block, or call ``close``.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        fingerprint: str,
+        segment: Callable[[str], str] | None = None,
+        lock_seconds: float = 10.0,
+        read_only: bool = False,
+    ) -> None:
+        """Open a file, or make it when it does not exist and its folder does.
+
+        Args:
+            path: the file, or ``:memory:`` for an index that lives as long as the object.
+            fingerprint: of the settings that shape features; must equal the one the file was made with.
+            segment: makes words, separated by spaces, of a text; for ``search`` only. Without it each Chinese
+                character counts as a word.
+            lock_seconds: how long a write waits for another writer; 0 tries once.
+            read_only: the file must exist and is never changed.
+
+        Raises:
+            NotAnIndex: a folder, another application's file, damaged, not readable, or missing while
+                ``read_only``.
+            SchemaMismatch: written in another format.
+            SettingsMismatch: filled with other settings.
+            IndexUnavailable: must be written and cannot be.
+            IndexLocked: another process is making the same file.
+        """
+        self._connection = Connection(
+            path, fingerprint=fingerprint, lock_seconds=lock_seconds, read_only=read_only
+        )
+        self._segment = segment or fulltext.segment_plainly
+
+    def __enter__(self) -> Self:
+        """The index itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file; may be called twice. Later calls raise ``IndexUnavailable``."""
+        self._connection.close()
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Keep other writers out over several calls; may be nested within one thread.
+
+        Each call inside is still kept by itself: what it returned from stays when a later one fails.
+
+        Raises:
+            IndexLocked: another writer did not finish within ``lock_seconds``.
+            IndexUnavailable: opened for reading only.
+        """
+        return self._connection.writing()
+
+    # FeatureIndex
+
+    def put_many(self, records_: Iterable[FeatureRecord]) -> WriteReport:
+        """See ``FeatureIndex.put_many``."""
+        return self.put_batch(RecordBatch.of(list(records_)))
+
+    def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
+        """See ``FeatureIndex.get_many``."""
+        with self._connection.reading() as connection:
+            return records.get_many(connection, page_ids)
+
+    def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
+        """See ``FeatureIndex.texts``."""
+        with self._connection.reading() as connection:
+            return records.texts(connection, page_ids)
+
+    def probe_many(self, probes: Sequence[Probe]) -> list[ProbeAnswer]:
+        """See ``FeatureIndex.probe_many``."""
+        with self._connection.reading() as connection:
+            return probing.probe_many(connection, probes)
+
+    def document_frequency(self, terms: Sequence[int]) -> list[int]:
+        """See ``FeatureIndex.document_frequency``."""
+        with self._connection.reading() as connection:
+            return postings.count(connection, terms)
+
+    def delete_many(self, page_ids: Iterable[str]) -> int:
+        """See ``FeatureIndex.delete_many``."""
+        wanted = list(page_ids)
+        with self._connection.transaction() as connection:
+            return records.delete_many(connection, wanted)
+
+    def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
+        """See ``FeatureIndex.scan``."""
+        last = after or ""  # every id is above the empty string
+        while True:
+            with self._connection.reading() as connection:
+                found = records.scan(connection, last, batch)
+            if not found:
+                return
+            yield found
+            last = found[-1].page_id
+
+    def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
+        """See ``FeatureIndex.search``.
+
+        The first search after writes takes longer: it adds the new texts to the full-text index.
+        """
+        aside = not self._catch_up()
+        with self._connection.reading() as connection:
+            if aside:
+                fulltext.catch_up_aside(connection, self._segment)
+            return fulltext.search(connection, self._segment(query), limit, offset, aside=aside)
+
+    def _catch_up(self) -> bool:
+        """Bring the full-text index up to date; False when the file cannot be written now."""
+        with self._connection.reading() as connection:
+            if not fulltext.behind(connection):
+                return True
+        if self._connection.read_only:
+            return False
+        try:
+            with self._connection.writing(lock_seconds=0):
+                more = True
+                while more:
+                    with self._connection.transaction() as connection:
+                        more = fulltext.catch_up(connection, self._segment)
+        except IndexLocked:
+            return False
+        return True
+
+    def count(self) -> int:
+        """See ``FeatureIndex.count``."""
+        with self._connection.reading() as connection:
+            return records.count(connection)
+
+    def refresh(self) -> None:
+        """Nothing to do: every reader sees what a call has returned from."""
+
+    # ClusterStore
+
+    def put_edges(self, edges: Iterable[Edge]) -> None:
+        """See ``ClusterStore.put_edges``."""
+        kept = list(edges)  # before the transaction: an iterator may be slow, or read this index
+        with self._connection.transaction() as connection:
+            clusters.put_edges(connection, kept)
+
+    def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
+        """See ``ClusterStore.edges_of``."""
+        with self._connection.reading() as connection:
+            return clusters.edges_of(connection, page_ids)
+
+    def assign_many(self, assignments: Iterable[Assignment]) -> None:
+        """See ``ClusterStore.assign_many``."""
+        kept = list(assignments)
+        with self._connection.transaction() as connection:
+            clusters.assign_many(connection, kept)
+
+    def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
+        """See ``ClusterStore.assignments``."""
+        with self._connection.reading() as connection:
+            return clusters.assignments(connection, page_ids)
+
+    def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
+        """See ``ClusterStore.members``."""
+        with self._connection.reading() as connection:
+            return clusters.members(connection, cluster_ids)
+
+    def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
+        """See ``ClusterStore.clusters``."""
+        last = after or ""
+        while True:
+            with self._connection.reading() as connection:
+                ids = clusters.cluster_ids(connection, min_size, last, CLUSTERS_PER_QUERY)
+                found = clusters.members(connection, ids)
+            if not ids:
+                return
+            yield from found.values()
+            last = ids[-1]
+
+    # StatisticsStore
+
+    def load_statistics(self) -> bytes | None:
+        """See ``StatisticsStore.load_statistics``."""
+        with self._connection.reading() as connection:
+            return clusters.load_statistics(connection)
+
+    def save_statistics(self, snapshot: bytes) -> None:
+        """See ``StatisticsStore.save_statistics``."""
+        with self._connection.transaction() as connection:
+            clusters.save_statistics(connection, snapshot)
+
+    def note(self, name: str) -> str | None:
+        """See ``FeatureIndex.note``."""
+        with self._connection.reading() as connection:
+            found = schema.read_meta(connection, f"note:{name}")
+        return None if found is None else str(found)
+
+    def set_note(self, name: str, value: str | None) -> None:
+        """See ``FeatureIndex.set_note``."""
+        with self._connection.transaction() as connection:
+            if value is None:
+                schema.delete_meta(connection, f"note:{name}")
+            else:
+                schema.write_meta(connection, f"note:{name}", value)
+
+    def drop_edges(self, page_ids: Iterable[str]) -> None:
+        """See ``ClusterStore.drop_edges``."""
+        with self._connection.transaction() as connection:
+            clusters.drop_edges(connection, page_ids)
+
+    def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
+        """See ``ClusterStore.replace_all``."""
+        with self._connection.transaction() as connection:
+            clusters.replace_all(connection, edges, list(assignments))
+
+    # Columns, and what no port asks for
+
+    def put_batch(self, batch: RecordBatch) -> WriteReport:
+        """Store records given as columns, with the guarantees of ``put_many``; fastest in large batches.
+
+        Raises:
+            IndexUnavailable: storage failed; nothing of the batch was kept.
+            IndexLocked: another process writes; nothing of the batch was kept.
+        """
+        with self._connection.transaction() as connection:
+            return records.put_batch(connection, batch)
+
+    def docs_of(self, page_ids: Sequence[str]) -> NDArray[np.int64]:
+        """The number that stands for each stored page, at least 1, in order; -1 for unknown ids."""
+        with self._connection.reading() as connection:
+            found = names.docs_by_id(connection, page_ids, state=STORED)
+        return np.array([found.get(page_id, -1) for page_id in page_ids], dtype=np.int64)
+
+    def page_ids_of(self, docs: Sequence[int] | NDArray[np.int64]) -> list[str]:
+        """Page ids in the order of their numbers.
+
+        Raises:
+            UnknownPage: a number that stands for no page.
+        """
+        with self._connection.reading() as connection:
+            return names.ids_by_doc(connection, np.asarray(docs, dtype=np.int64).tolist())
+
+    def payloads_by_doc(self, docs: Sequence[int] | NDArray[np.int64]) -> list[bytes]:
+        """Payloads in the order of the pages' numbers.
+
+        Raises:
+            UnknownPage: a number of which no page is stored.
+        """
+        with self._connection.reading() as connection:
+            return records.payloads_by_doc(connection, np.asarray(docs, dtype=np.int64).tolist())
+
+    def scan_payloads(
+        self, *, after_doc: int = 0, batch: int = 10_000
+    ) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
+        """All pages' numbers and payloads in batches, by number ascending; resumable with the last number."""
+        last = after_doc
+        while True:
+            with self._connection.reading() as connection:
+                docs, payloads = records.scan_payloads(connection, last, batch)
+            if not payloads:
+                return
+            yield docs, payloads
+            last = int(docs[-1])
+
+    def postings_of(self, terms: NDArray[np.uint64], cap: int) -> Postings:
+        """The numbers of the pages that carry each term; terms of more than ``cap`` pages are left out.
+
+        Args:
+            terms: each in [0, 2^48); fastest when ascending.
+            cap: at least 0.
+        """
+        with self._connection.reading() as connection:
+            return postings.find(connection, terms, cap)
+
+    def pages_with_hash(self, hashes: Sequence[int]) -> dict[int, list[str]]:
+        """Page ids, ascending, by content hash: exact copies, however common their terms; 0 finds nothing."""
+        with self._connection.reading() as connection:
+            return records.pages_with_hash(connection, hashes)
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of the file per part, and their ``total``; see ``embedded.sizes``."""
+        with self._connection.reading() as connection:
+            return sizes.sizes(connection)

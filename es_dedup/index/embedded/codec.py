@@ -1,0 +1,91 @@
+"""How texts, terms and hashes look in the file: short bytes, and integers that SQLite can hold."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+TERM_BITS: Final = 48
+TERM_BYTES: Final = TERM_BITS // 8
+_RAW_DEFLATE: Final = -15  # no header and no checksum: 6 bytes less, and a page in SQLite is as safe without
+_LEVEL: Final = 1  # level 6 saves 1 % on news texts of 500 characters and takes a quarter longer
+_UTF8, _UTF8_DEFLATED, _GB18030, _GB18030_DEFLATED = range(4)
+_CODECS: Final = ("utf-8", "utf-8", "gb18030", "gb18030")
+
+
+def compress_text(text: str) -> bytes:
+    """The stored form of a text; workers may call it so that the writing process need not.
+
+    Chinese is first written in GB18030, two bytes a character: 20 % smaller after compression than from
+    UTF-8.
+
+    Args:
+        text: any length; empty gives empty bytes, which stand for "not kept".
+
+    Raises:
+        UnicodeEncodeError: the text holds half a surrogate pair.
+    """
+    if not text:
+        return b""
+    plain, form = text.encode(), _UTF8
+    if 2 * len(plain) > 3 * len(text) and len(other := text.encode("gb18030")) < len(plain):
+        plain, form = other, _GB18030
+    packed = zlib.compress(plain, _LEVEL, wbits=_RAW_DEFLATE)
+    if len(packed) < len(plain):
+        return bytes((form + 1,)) + packed
+    return bytes((form,)) + plain
+
+
+def decompress_text(stored: bytes) -> str:
+    """The text of which ``compress_text`` made ``stored``.
+
+    Raises:
+        ValueError: the bytes are no stored text.
+    """
+    if not stored:
+        return ""
+    form, body = stored[0], stored[1:]
+    if form >= len(_CODECS):
+        message = f"unknown text form {form}"
+        raise ValueError(message)
+    try:
+        plain = (
+            zlib.decompress(body, wbits=_RAW_DEFLATE) if form in (_UTF8_DEFLATED, _GB18030_DEFLATED) else body
+        )
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    return plain.decode(_CODECS[form])
+
+
+def pack_terms(terms: NDArray[np.uint64]) -> bytes:
+    """Six bytes per term, lowest byte first, in the given order."""
+    return terms.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :TERM_BYTES].tobytes()
+
+
+def unpack_terms(stored: bytes) -> NDArray[np.uint64]:
+    """The terms of which ``pack_terms`` made ``stored``."""
+    wide = np.zeros((len(stored) // TERM_BYTES, 8), dtype=np.uint8)
+    wide[:, :TERM_BYTES] = np.frombuffer(stored, dtype=np.uint8).reshape(-1, TERM_BYTES)
+    return wide.reshape(-1).view("<u8").astype(np.uint64, copy=False)
+
+
+def signed_hashes(hashes: Sequence[int]) -> list[int]:
+    """64-bit hashes as the signed integers that SQLite stores; the bits are the same.
+
+    Args:
+        hashes: each in [0, 2^64).
+    """
+    signed: list[int] = np.array(hashes, dtype=np.uint64).view(np.int64).tolist()
+    return signed
+
+
+def unsigned_hash(stored: int) -> int:
+    """The hash of which ``signed_hashes`` made ``stored``."""
+    return stored & 0xFFFF_FFFF_FFFF_FFFF

@@ -1,0 +1,125 @@
+"""Full-text search: an index of segmented texts that is brought up to date when somebody searches.
+
+Writing it with the pages would cost more than all the rest. A search first adds the texts that came since the
+last one. What it cannot add to the file (opened for reading only, or another process writes) it adds to a
+temporary table.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.index.embedded.codec import decompress_text
+from es_dedup.index.embedded.schema import read_meta, write_meta
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+
+TEXTS_PER_STEP: Final = 2000
+MAX_QUERY_WORDS: Final = 64  # further ones are left out; FTS5 bounds the depth of an expression
+TITLE_WEIGHT: Final = 3.0  # a word of the title counts like three of the body
+MIN_GONE_ROWS: Final = 1000  # below this, dead rows are not worth a rebuild
+
+_NEW_TEXTS: Final = """
+    SELECT t.row, p.title, t.body FROM texts AS t JOIN pages AS p ON p.doc = t.doc
+    WHERE t.row > ? ORDER BY t.row LIMIT ?"""
+_HITS: Final = f"""
+    SELECT rowid AS row, bm25(fulltext, {TITLE_WEIGHT}, 1.0) AS score FROM fulltext WHERE fulltext MATCH ?1"""
+_TAIL_HITS: Final = f"""
+    SELECT rowid AS row, bm25(tail, {TITLE_WEIGHT}, 1.0) AS score FROM temp.tail
+    WHERE tail MATCH ?1 AND rowid > (SELECT value FROM meta WHERE name = 'fulltext_row')"""
+_RANKED: Final = """
+    SELECT p.page_id, -h.score
+    FROM ({hits}) AS h JOIN texts AS t ON t.row = h.row JOIN pages AS p ON p.doc = t.doc
+    ORDER BY h.score, p.page_id LIMIT ?2 OFFSET ?3"""
+
+
+def segment_plainly(text: str) -> str:
+    """Words as they stand and each Chinese character alone: what is used when no segmenter is given."""
+    return "".join(
+        f" {char} " if "\u3400" <= char <= "\u9fff" or char >= "\U00020000" else char for char in text
+    )
+
+
+def behind(connection: sqlite3.Connection) -> bool:
+    """Whether texts came since the index was brought up to date; what went needs no work."""
+    (last,) = connection.execute("SELECT max(row) FROM texts").fetchone()
+    return (last or 0) > _mark(connection)
+
+
+def catch_up(connection: sqlite3.Connection, segment: Callable[[str], str]) -> bool:
+    """Add some of the missing texts to the file, in the caller's transaction; True when more are missing."""
+    if _mostly_gone(connection):
+        connection.execute("INSERT INTO fulltext (fulltext) VALUES ('delete-all')")
+        write_meta(connection, "fulltext_row", 0)
+        write_meta(connection, "fulltext_rows", 0)
+    rows = connection.execute(_NEW_TEXTS, (_mark(connection), TEXTS_PER_STEP)).fetchall()
+    if rows:
+        _insert(connection, "fulltext", rows, segment)
+        write_meta(connection, "fulltext_row", rows[-1][0])
+        write_meta(connection, "fulltext_rows", _rows(connection) + len(rows))
+    return len(rows) == TEXTS_PER_STEP
+
+
+def catch_up_aside(connection: sqlite3.Connection, segment: Callable[[str], str]) -> None:
+    """Add all missing texts to a table that only this connection sees; the file is not written."""
+    connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.tail USING fts5(title, body, content='')")
+    connection.execute("CREATE TABLE IF NOT EXISTS temp.tail_mark (row INTEGER)")
+    (mark,) = connection.execute("SELECT max(row) FROM temp.tail_mark").fetchone()
+    mark = max(mark or 0, _mark(connection))
+    while rows := connection.execute(_NEW_TEXTS, (mark, TEXTS_PER_STEP)).fetchall():
+        _insert(connection, "temp.tail", rows, segment)
+        mark = rows[-1][0]
+        connection.execute("INSERT INTO temp.tail_mark VALUES (?)", (mark,))
+
+
+def search(
+    connection: sqlite3.Connection, query: str, limit: int, offset: int, *, aside: bool
+) -> list[tuple[str, float]]:
+    """Ids and scores of the pages that hold all words of a segmented query or, if none does, any of them.
+
+    Args:
+        aside: whether ``catch_up_aside`` has filled the temporary table.
+    """
+    words = _words(query)
+    if not words or limit < 1:
+        return []
+    sql = _RANKED.format(hits=f"{_HITS} UNION ALL {_TAIL_HITS}" if aside else _HITS)
+    for operator in (" AND ", " OR "):
+        match = operator.join(words)
+        rows = connection.execute(sql, (match, limit, offset)).fetchall()
+        if rows or (offset and connection.execute(sql, (match, 1, 0)).fetchone()):
+            return rows
+    return []
+
+
+def _words(query: str) -> list[str]:
+    """Distinct words, quoted so that nothing in them is read as query syntax."""
+    clean = query.replace("\x00", " ").encode("utf-8", "ignore").decode().replace('"', " ")
+    words = [word for word in dict.fromkeys(clean.split()) if any(char.isalnum() for char in word)]
+    return [f'"{word}"' for word in words[:MAX_QUERY_WORDS]]
+
+
+def _insert(
+    connection: sqlite3.Connection, table: str, rows: list[tuple[Any, ...]], segment: Callable[[str], str]
+) -> None:
+    texts = ((row, segment(title), segment(decompress_text(body))) for row, title, body in rows)
+    connection.executemany(f"INSERT INTO {table} (rowid, title, body) VALUES (?, ?, ?)", texts)
+
+
+def _mostly_gone(connection: sqlite3.Connection) -> bool:
+    """Whether more than half of the index's rows belong to texts that were replaced or removed."""
+    indexed = _rows(connection)
+    if indexed < MIN_GONE_ROWS:
+        return False
+    (alive,) = connection.execute("SELECT count(*) FROM texts").fetchone()
+    return indexed > 2 * int(alive)
+
+
+def _mark(connection: sqlite3.Connection) -> int:
+    return int(read_meta(connection, "fulltext_row") or 0)
+
+
+def _rows(connection: sqlite3.Connection) -> int:
+    return int(read_meta(connection, "fulltext_rows") or 0)

@@ -1,0 +1,123 @@
+"""Tables of the file, and the marks by which a file is known as one of ours.
+
+A page is known by a number, ``doc``, in all tables but ``pages``. A number is never given to another page: a
+deleted page, and a page that only an edge or a cluster names, keeps a row with ``state`` 0, so that clusters
+outlive the page whose id they bear.
+
+A text is known by ``row``, which is new for each text and never used again. The full-text index is filled
+later and refers to ``row``: what it still holds of a text that is gone leads nowhere and needs no repair.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.errors import NotAnIndex, SchemaMismatch, SettingsMismatch
+
+if TYPE_CHECKING:
+    import sqlite3
+
+APPLICATION_ID: Final = 0x65734464  # "esDd"
+SCHEMA_VERSION: Final = 1
+PAGE_BYTES: Final = (
+    8192  # of 4, 8 and 16 KiB the best of bulk speed, fill of 1 kB rows, and cost of a single page
+)
+MAGIC: Final = b"SQLite format 3\x00"
+
+NAMED, STORED = 0, 1
+"""Values of ``pages.state``: only its id is known; the page is stored."""
+
+_TABLES: Final = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
+    """CREATE TABLE pages (
+        doc INTEGER PRIMARY KEY, page_id TEXT NOT NULL UNIQUE, state INTEGER NOT NULL,
+        length INTEGER NOT NULL DEFAULT 0, content_hash INTEGER NOT NULL DEFAULT 0,
+        published TEXT NOT NULL DEFAULT '', site TEXT NOT NULL DEFAULT '', language TEXT NOT NULL DEFAULT '',
+        skipped TEXT NOT NULL DEFAULT '', url TEXT NOT NULL DEFAULT '', title TEXT NOT NULL DEFAULT '')""",
+    "CREATE INDEX pages_hash ON pages (content_hash) WHERE state = 1",
+    "CREATE TABLE features (doc INTEGER PRIMARY KEY, terms BLOB NOT NULL, payload BLOB NOT NULL)",
+    "CREATE TABLE postings (term INTEGER, doc INTEGER, PRIMARY KEY (term, doc)) WITHOUT ROWID",
+    "CREATE TABLE texts (row INTEGER PRIMARY KEY AUTOINCREMENT, doc INTEGER NOT NULL, body BLOB NOT NULL)",
+    "CREATE UNIQUE INDEX texts_doc ON texts (doc)",
+    "CREATE VIRTUAL TABLE fulltext USING fts5(title, body, content='', tokenize='unicode61')",
+    """CREATE TABLE edges (
+        left INTEGER, right INTEGER, relation TEXT NOT NULL, score REAL NOT NULL, PRIMARY KEY (left, right)
+        ) WITHOUT ROWID""",
+    "CREATE INDEX edges_right ON edges (right)",
+    """CREATE TABLE assignments (
+        doc INTEGER PRIMARY KEY, cluster INTEGER NOT NULL, representative INTEGER NOT NULL,
+        relation TEXT NOT NULL, score REAL NOT NULL)""",
+    "CREATE INDEX assignments_cluster ON assignments (cluster)",
+    "CREATE TABLE statistics (id INTEGER PRIMARY KEY CHECK (id = 1), snapshot BLOB NOT NULL)",
+)
+
+
+def is_new(connection: sqlite3.Connection, index: str) -> bool:
+    """True for a file without tables, False for one of ours.
+
+    Raises:
+        NotAnIndex: the file belongs to another application.
+    """
+    (found,) = connection.execute("PRAGMA application_id").fetchone()
+    if found == APPLICATION_ID:
+        return False
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if found or tables:
+        raise NotAnIndex(index, "an SQLite file of another application")
+    return True
+
+
+def create(connection: sqlite3.Connection, fingerprint: str) -> None:
+    """Make the tables in an empty file; a crash on the way leaves it empty."""
+    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+    connection.execute("BEGIN EXCLUSIVE")
+    try:
+        for statement in _TABLES:
+            connection.execute(statement)
+        connection.execute("INSERT INTO meta VALUES ('created', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))")
+        connection.executemany(
+            "INSERT INTO meta VALUES (?, ?)",
+            [
+                ("schema", SCHEMA_VERSION),
+                ("fingerprint", fingerprint),
+                ("fulltext_row", 0),
+                ("fulltext_rows", 0),
+            ],
+        )
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def check(connection: sqlite3.Connection, index: str, fingerprint: str) -> None:
+    """Hold the file's marks against what this version and these settings need.
+
+    Raises:
+        SchemaMismatch: another format.
+        SettingsMismatch: features made with other settings.
+    """
+    found = int(read_meta(connection, "schema") or 0)
+    if found != SCHEMA_VERSION:
+        raise SchemaMismatch(index, SCHEMA_VERSION, found)
+    stored = str(read_meta(connection, "fingerprint"))
+    if stored != fingerprint:
+        raise SettingsMismatch(index, fingerprint, stored)
+
+
+def read_meta(connection: sqlite3.Connection, name: str) -> str | int | None:
+    """A value of the meta table, None when absent."""
+    found = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return found[0] if found else None
+
+
+def write_meta(connection: sqlite3.Connection, name: str, value: str | int) -> None:
+    """Set a value of the meta table."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+
+def delete_meta(connection: sqlite3.Connection, name: str) -> None:
+    """Remove a value of the meta table; an absent one is no error."""
+    connection.execute("DELETE FROM meta WHERE name = ?", (name,))

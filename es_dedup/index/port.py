@@ -1,0 +1,231 @@
+"""What an index must offer: feature records, postings by term, edges and clusters.
+
+Each sentence of a docstring here has a test in ``es_dedup.testing.index_contract``; an adapter inherits that
+suite.
+No query language crosses this port: the only question is ``Probe``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from es_dedup.index.columns import RecordBatch
+    from es_dedup.model import Edge, Probe, ProbeAnswer, Relation
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureRecord:
+    """All that is stored of one page.
+
+    Attributes:
+        page_id: the caller's key.
+        length: characters of the normalised main text.
+        content_hash: 64-bit hash of the normalised main text; 0 when the page has no features.
+        terms: probe terms, each an unsigned 48-bit number whose top 8 bits name the detector; distinct.
+        payload: the detectors' features, packed; opaque to the index.
+        url, site, title, published: metadata; ``published`` is ISO 8601 or empty.
+        language: ``zh``, ``en`` or ``und``.
+        text: main text kept for search and reports; empty when not kept.
+        skipped: why the page has no features; empty when it has.
+    """
+
+    page_id: str
+    length: int
+    content_hash: int
+    terms: tuple[int, ...]
+    payload: bytes
+    url: str = ""
+    site: str = ""
+    title: str = ""
+    published: str = ""
+    language: str = "und"
+    text: str = ""
+    skipped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Which cluster a page belongs to, and as what.
+
+    Attributes:
+        page_id: the page.
+        cluster_id: never empty; a singleton's own page id.
+        representative: page id of the cluster's representative; the page's own when it is the representative.
+        relation: to the representative; ``exact`` for the representative itself.
+        score: agreement with the representative, in [0, 1]; 1.0 for the representative itself.
+    """
+
+    page_id: str
+    cluster_id: str
+    representative: str
+    relation: Relation
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class WriteReport:
+    """Result of a batch of writes: pages written (equal ids count once), and per failed id the reason."""
+
+    written: int
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+
+class FeatureIndex(Protocol):
+    """Feature records by page id, and the pages that share terms.
+
+    Writes are batches; a batch is kept whole or, when the call raises, not at all. What a call has returned
+    from is durable: it survives the death of the process. Writes are seen by later reads of the same object
+    at once, by other readers after ``refresh()`` at the latest.
+    """
+
+    def put_many(self, records: Iterable[FeatureRecord]) -> WriteReport:
+        """Store records; one with a known ``page_id`` replaces the old one and its terms.
+
+        The last of several records with one id in a batch wins. A single record that cannot be stored is
+        reported under ``failed`` and the others are written: a page id that is empty, longer than 512
+        characters or with a null character, a term beyond 48 bits, a length or hash out of range, half a
+        surrogate pair in any string. Edges and assignments of a replaced page stay; repairing them is the
+        caller's part.
+
+        Raises:
+            IndexUnavailable: storage failed (full disk, no answer); nothing of the batch was kept.
+            IndexLocked: another process writes; nothing of the batch was kept.
+        """
+
+    def put_batch(self, batch: RecordBatch) -> WriteReport:
+        """Store records given as columns, with the guarantees of ``put_many``; fastest in large batches."""
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Keep other writers out over several calls; may be nested within one thread.
+
+        Each call inside is still kept by itself: what it returned from stays when a later one fails.
+
+        Raises:
+            IndexLocked: another writer did not finish in time.
+            IndexUnavailable: opened for reading only.
+        """
+
+    def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
+        """Records by id, without ``text``, their terms in any order; unknown ids are absent."""
+
+    def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
+        """Main texts by id, where kept; unknown ids are absent."""
+
+    def probe_many(self, probes: Sequence[Probe]) -> list[ProbeAnswer]:
+        """One answer per probe, in order.
+
+        A page answers if it carries at least ``min_shared`` distinct terms (and at least one) of any one
+        group. Candidates are ordered by the number of distinct probe terms shared, over all groups, most
+        first, then page id ascending, at most ``limit``; ``truncated`` tells that more answered. Terms
+        carried by more than ``max_df`` pages are left out and counted, also towards ``min_shared``. A probe
+        without terms has no candidates. ``exclude`` is never returned, nor does it make an answer truncated.
+        ``scope`` leaves out other pages before the limit is applied: its bounds are inclusive, times are
+        compared as ISO text, an upper bound of less precision covers all that begins with it (``2024-05`` all
+        of May), and a page without time lies outside any bound on time.
+        """
+
+    def document_frequency(self, terms: Sequence[int]) -> list[int]:
+        """For each term the number of stored pages that carry it, in order; 0 for unknown terms."""
+
+    def delete_many(self, page_ids: Iterable[str]) -> int:
+        """Remove pages with their terms, texts, edges and assignments; unknown ids are no error.
+
+        Other pages' assignments that name a removed page as cluster or representative stay; repairing them is
+        the caller's part.
+
+        Returns:
+            How many of the pages were stored.
+
+        Raises:
+            IndexUnavailable: storage failed; nothing was removed.
+            IndexLocked: another process writes; nothing was removed.
+        """
+
+    def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
+        """All records, without ``text``, in batches, by page id ascending; resumable with the last id seen.
+
+        Ids are ordered by code points. A page written meanwhile is met if its id lies ahead.
+
+        Args:
+            after: an id, stored or not; only greater ids are met.
+            batch: most records at once, at least 1.
+        """
+
+    def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
+        """Page ids by full-text relevance with a score, best first, then by page id.
+
+        Titles and kept texts are searched for plain words: no character of the query is read as syntax. Pages
+        with all words are found or, where there is none, pages with any of them. A query without words finds
+        nothing.
+        """
+
+    def pages_with_hash(self, hashes: Sequence[int]) -> dict[int, list[str]]:
+        """Page ids, ascending, by content hash: exact copies, however common their terms; 0 finds nothing."""
+
+    def note(self, name: str) -> str | None:
+        """A small text kept with the index under this name, or None."""
+
+    def set_note(self, name: str, value: str | None) -> None:
+        """Keep a small text under a name; None removes it."""
+
+    def count(self) -> int:
+        """Number of stored pages."""
+
+    def refresh(self) -> None:
+        """Make all earlier writes visible to every reader."""
+
+
+class ClusterStore(Protocol):
+    """Verified edges and cluster assignments; same guarantees as ``FeatureIndex``."""
+
+    def put_edges(self, edges: Iterable[Edge]) -> None:
+        """Store edges; an edge between the same two pages is replaced. The pages need not be stored."""
+
+    def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
+        """All edges that touch any of the pages, each once, ordered by (left, right)."""
+
+    def drop_edges(self, page_ids: Iterable[str]) -> None:
+        """Remove all edges that touch any of the pages; unknown ids are no error."""
+
+    def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
+        """Replace all stored edges and assignments by these, at once."""
+
+    def assign_many(self, assignments: Iterable[Assignment]) -> None:
+        """Store assignments; a page's earlier one is replaced, and the last of a batch wins.
+
+        The pages need not be stored.
+        """
+
+    def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
+        """Assignments by page id; pages without one are absent."""
+
+    def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
+        """Assignments by cluster id, ordered by page id; unknown clusters are absent."""
+
+    def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
+        """Each cluster's assignments, clusters by id ascending, members by page id; resumable with an id."""
+
+
+class StatisticsStore(Protocol):
+    """The latest corpus statistics as an opaque versioned snapshot."""
+
+    def load_statistics(self) -> bytes | None:
+        """The last stored snapshot, or None."""
+
+    def save_statistics(self, snapshot: bytes) -> None:
+        """Replace the stored snapshot."""
+
+
+class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
+    """All three ports over one store, as the pipeline needs them; ``with`` closes it."""
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of storage per part, and their ``total``."""
+
+    def close(self) -> None:
+        """Let go of the storage; may be called twice."""

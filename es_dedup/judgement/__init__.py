@@ -1,0 +1,1 @@
+"""All evidence on one pair, and what the corpus knows, to one relation."""

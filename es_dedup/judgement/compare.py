@@ -1,0 +1,150 @@
+"""All detectors and the judge on many pairs at once, and the evidence of a single pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.detectors.ccdet import Ccdet
+from es_dedup.detectors.coverage import Coverage
+from es_dedup.detectors.coverage_pairs import PairMeasures, measure
+from es_dedup.detectors.simhash import Simhash
+from es_dedup.judgement import judge as judging
+from es_dedup.model import JudgedPair, Verdict
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from es_dedup.config import Settings
+    from es_dedup.detectors.features import FeatureTable
+    from es_dedup.judgement.judge import Judgements
+    from es_dedup.judgement.statistics import Statistics
+    from es_dedup.model import Number
+
+BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Feature rows with what the judge needs beside them.
+
+    Attributes:
+        ids: page ids.
+        table: their features.
+        days: day of publication as a day number, 0 when unknown.
+    """
+
+    ids: list[str]
+    table: FeatureTable
+    days: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Compared pairs: the judge's arrays, the measures they rest on, and whose rows they are."""
+
+    left: Pages
+    left_rows: NDArray[np.int64]
+    right: Pages
+    right_rows: NDArray[np.int64]
+    measures: PairMeasures
+    judgements: Judgements
+
+
+def compare(
+    left: Pages,
+    left_rows: NDArray[np.int64],
+    right: Pages,
+    right_rows: NDArray[np.int64],
+    statistics: Statistics,
+) -> Comparison:
+    """Measure and judge the pairs (left row, right row)."""
+    left_weights = statistics.weights(left.table.coverage)
+    right_weights = left_weights if right is left else statistics.weights(right.table.coverage)
+    measures = measure(
+        left.table.coverage, left_rows, right.table.coverage, right_rows, left_weights, right_weights
+    )
+    return Comparison(left, left_rows, right, right_rows, measures, judge_rows(measures, left, left_rows, right, right_rows))
+
+
+def judge_rows(
+    measures: PairMeasures,
+    left: Pages,
+    left_rows: NDArray[np.int64],
+    right: Pages,
+    right_rows: NDArray[np.int64],
+) -> Judgements:
+    """The judge on measured pairs of these rows."""
+    ours, theirs = left.table, right.table
+    left_days, right_days = left.days[left_rows], right.days[right_rows]
+    known = (left_days > 0) & (right_days > 0)
+    same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
+    return judging.judge(
+        measures,
+        np.diff(ours.coverage.title_offsets)[left_rows],
+        np.diff(theirs.coverage.title_offsets)[right_rows],
+        ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows],
+        np.where(known, np.abs(left_days - right_days), 0),
+        same,
+    )
+
+
+def judged_pair(
+    comparison: Comparison, pair: int, settings: Settings, statistics: Statistics, *, verdicts: bool = True
+) -> JudgedPair:
+    """One compared pair with its evidence, and each enabled detector's own verdict when wanted."""
+    judged = comparison.judgements
+    left_row, right_row = int(comparison.left_rows[pair]), int(comparison.right_rows[pair])
+    return JudgedPair(
+        left=comparison.left.ids[left_row],
+        right=comparison.right.ids[right_row],
+        relation=judging.RELATIONS[int(judged.relation[pair])],
+        score=round(float(judged.score[pair]), 4),
+        reason=judging.RULES[int(judged.rule[pair])],
+        evidence=_evidence(comparison, pair, statistics),
+        verdicts=_verdicts(comparison, pair, settings, statistics) if verdicts else (),
+    )
+
+
+def _evidence(comparison: Comparison, pair: int, statistics: Statistics) -> dict[str, Number]:
+    measures, judged = comparison.measures, comparison.judgements
+    overlap = float(measures.title_overlap[pair])
+    lost = (int(measures.left.lost_numbers[pair]), int(measures.right.lost_numbers[pair]))
+    return {
+        "left_cover": round(float(judged.left_cover[pair]), 4),
+        "right_cover": round(float(judged.right_cover[pair]), 4),
+        "min_cover": round(float(judged.needed[pair]), 4),
+        "min_both": judging.BOTH_COVERED,
+        "shared_tokens": round(float(measures.shared_tokens[pair])),
+        "min_tokens": judging.FEWEST_TOKENS,
+        "shared_clauses": int(measures.shared_clauses[pair]),
+        "discounted_clauses": int(measures.discounted_clauses[pair]),
+        "title_overlap": round(overlap, 4) if overlap >= 0 else None,
+        "about_title": round(float(judged.about[pair]), 4),
+        "min_about_title": judging.ABOUT,
+        "pointing": round(float(judged.pointing[pair]), 4),
+        "left_other_numbers": lost[0],
+        "right_other_numbers": lost[1],
+        "clauses_with_other_numbers": int(measures.other_numbers[pair]),
+        "statistics": statistics.version,
+    }
+
+
+def _verdicts(
+    comparison: Comparison, pair: int, settings: Settings, statistics: Statistics
+) -> tuple[Verdict, ...]:
+    ours, theirs = comparison.left.table, comparison.right.table
+    left, right = comparison.left_rows[pair : pair + 1], comparison.right_rows[pair : pair + 1]
+    found: list[Verdict] = []
+    for name in settings.detectors:
+        if name == Ccdet.name:
+            method = Ccdet(settings.ccdet, statistics.noise)
+            found.append(method.verify_rows(ours.periods, int(left[0]), theirs.periods, int(right[0])))
+        elif name == Simhash.name and bool(ours.has_words[left[0]]) and bool(theirs.has_words[right[0]]):
+            bits = int(np.bitwise_count(ours.fingerprints[left] ^ theirs.fingerprints[right])[0])
+            found.append(Simhash(settings.simhash).judge(bits))
+        elif name == Coverage.name:
+            found.append(Coverage(settings.coverage).judge(comparison.measures, pair))
+    return tuple(found)

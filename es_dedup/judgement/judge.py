@@ -1,0 +1,182 @@
+"""One relation for a pair of pages from all evidence: a short list of rules, each with its reason.
+
+Near-identical text is no proof (two pages may share nothing but a disclaimer), and half a text may be (a cut copy).
+So the judge asks in this order: is enough covered, is it enough text, do the numbers agree, are the pages issues of a
+series, is the shared text what the titles speak of, do the titles' own words stand in what is not shared?
+docs/algorithms/judge.md gives the reasons and the measured effect of each rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.model import Relation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from es_dedup.detectors.coverage_pairs import PairMeasures, Side
+
+    Floats = NDArray[np.float64]
+
+AMOUNTS: Final = (20, 50, 100, 400, 1600)  # shared tokens
+NEEDED_COVER: Final = (0.70, 0.55, 0.50, 0.45, 0.40)  # of the better covered page, at these amounts
+UNTITLED_COVER: Final = 0.60  # without titles nothing else speaks for a pair
+UNTITLED_CONTAINED: Final = 0.85
+BOTH_COVERED: Final = 0.55  # of the less covered page: duplicate, else containment
+FEWEST_TOKENS: Final = 20
+NEAR_COPY: Final = 0.95  # text this equal is not taken apart by numbers or dates
+LATE_COVER, LATE_LOG_DAYS = 0.92, 8.0  # what is needed of a duplicate 2^8 days later; less before, by the logarithm
+ABOUT: Final = 0.18  # title words in the shared text, plus half the overlap of the titles
+SERIES_DAYS: Final = 3
+
+RULES: Final = (
+    "accepted",
+    "too little covered",
+    "too little text in common",
+    "numbers differ throughout",
+    "same sentences with other numbers",
+    "same title on another day with other numbers",
+    "titles nearly alike, days apart",
+    "shared text is not what the titles are about",
+    "words that tell the titles apart stand in what is not shared, and numbers differ",
+    "words that tell the titles apart stand in what is not shared",
+    "too little covered for pages without titles",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """Judged pairs; every array has shape (pairs,).
+
+    Attributes:
+        rule: index into ``RULES``; 0 accepts.
+        left_cover, right_cover: weighted cover, in [0, 1].
+        needed: cover that the better covered page had to reach.
+        about: how much the shared text is about the titles, from 0; 1.5 when it is and the titles are equal.
+        pointing: share of the titles' own words that stand only in what is not shared, the smaller of both sides.
+        relation: index into ``RELATIONS``, seen from the left page.
+    """
+
+    rule: NDArray[np.int8]
+    left_cover: Floats
+    right_cover: Floats
+    needed: Floats
+    about: Floats
+    pointing: Floats
+    relation: NDArray[np.int8]
+
+    @property
+    def score(self) -> Floats:
+        """Agreement in [0, 1]: the better cover when accepted, half of it when not."""
+        better = np.maximum(self.left_cover, self.right_cover)
+        return np.where(self.rule == 0, better, better / 2)
+
+
+RELATIONS: Final = (
+    Relation.DIFFERENT,
+    Relation.EXACT,
+    Relation.DUPLICATE,
+    Relation.CONTAINS,
+    Relation.CONTAINED,
+)
+
+
+def judge(
+    measures: PairMeasures,
+    left_titles: NDArray[np.int64],
+    right_titles: NDArray[np.int64],
+    titled: NDArray[np.bool_],
+    days: NDArray[np.int64],
+    exact: NDArray[np.bool_],
+) -> Judgements:
+    """Judge measured pairs.
+
+    Args:
+        measures: coverage, titles and numbers of the pairs, weighted by corpus statistics.
+        left_titles, right_titles: number of title terms of each page.
+        titled: both pages have titles.
+        days: days between the publications, 0 when one is unknown.
+        exact: the normalised texts are equal.
+    """
+    left, right = measures.left, measures.right
+    left_cover, right_cover = left.cover, right.cover
+    better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
+    needed = _needed(measures.shared_tokens, both, days)
+    about = np.maximum(_about(left, left_titles), _about(right, right_titles)) + np.maximum(
+        measures.title_overlap, 0.0
+    ) / 2
+    pointing = np.minimum(_pointing(left), _pointing(right))
+    rule = np.zeros(len(better), dtype=np.int8)
+    for number, refuses in enumerate(
+        _refusals(measures, better, both, needed, about, pointing, titled, days), start=1
+    ):
+        rule[(rule == 0) & refuses] = number
+    relation = np.where(both >= BOTH_COVERED, 2, np.where(left_cover > right_cover, 4, 3))
+    relation = np.where(exact, 1, relation)
+    return Judgements(
+        rule=rule,
+        left_cover=left_cover,
+        right_cover=right_cover,
+        needed=needed,
+        about=about,
+        pointing=pointing,
+        relation=np.where(rule == 0, relation, 0).astype(np.int8),
+    )
+
+
+def _needed(amount: Floats, both: Floats, days: NDArray[np.int64]) -> Floats:
+    """Cover demanded: less as the shared amount grows, because so much text is never shared by chance; more for
+    duplicates days apart, because a late reprint is a copy and a late look-alike is the next issue of a series."""
+    base = np.interp(np.log2(np.maximum(amount, 1.0)), np.log2(AMOUNTS), NEEDED_COVER)
+    late = np.where(both >= BOTH_COVERED, np.minimum(np.log2(1.0 + days) / LATE_LOG_DAYS, 1.0), 0.0)
+    return base + np.maximum(LATE_COVER - base, 0.0) * late
+
+
+def _about(side: Side, terms: NDArray[np.int64]) -> Floats:
+    """Share of this page's title terms that stand in the shared text; of those that the samples do not show, the
+    covered share is taken to."""
+    unseen = np.maximum(side.title_terms - side.shared_terms - side.lost_terms, 0)
+    return (side.shared_terms + unseen * side.cover) / np.maximum(terms, 1)
+
+
+def _pointing(side: Side) -> Floats:
+    """Share of the words only this title has that stand only in what the other page lacks; one word is no sign."""
+    return np.where(side.foreign_terms >= 2, side.foreign_lost / np.maximum(side.foreign_terms, 1), 0.0)  # noqa: PLR2004
+
+
+def _refusals(
+    measures: PairMeasures,
+    better: Floats,
+    both: Floats,
+    needed: Floats,
+    about: Floats,
+    pointing: Floats,
+    titled: NDArray[np.bool_],
+    days: NDArray[np.int64],
+) -> tuple[NDArray[np.bool_], ...]:
+    """For each rule from 1 on, the pairs it refuses."""
+    left, right = measures.left, measures.right
+    lost = np.minimum(left.lost_numbers, right.lost_numbers)
+    left_lost = left.lost_numbers / np.maximum(left.numbers, 1)
+    right_lost = right.lost_numbers / np.maximum(right.numbers, 1)
+    least_lost = np.minimum(left_lost, right_lost)
+    inner_lost = np.where(left.cover >= right.cover, left_lost, right_lost)
+    overlap = measures.title_overlap
+    alike = (overlap >= 0.5) & (overlap < 1.0)  # noqa: PLR2004
+    amount = measures.shared_tokens
+    return (
+        better < needed,
+        amount < FEWEST_TOKENS,
+        (lost >= 3) & (least_lost >= 0.4) & (inner_lost >= 0.5) & (better < 0.9),  # noqa: PLR2004
+        (measures.other_numbers >= 3) & (measures.other_numbers >= measures.same_numbers),  # noqa: PLR2004
+        (days >= 1) & (lost >= 2) & (least_lost >= 0.15) & (overlap >= 0.8) & (better < NEAR_COPY),  # noqa: PLR2004
+        (days >= SERIES_DAYS) & (both >= BOTH_COVERED) & alike & (better < NEAR_COPY),
+        titled & (about < ABOUT),
+        titled & (pointing >= 0.6) & (lost >= 3) & (least_lost >= 0.15),  # noqa: PLR2004
+        titled & (pointing >= 0.95) & (amount < 400),  # noqa: PLR2004
+        ~titled & (both < UNTITLED_COVER) & (better < UNTITLED_CONTAINED),
+    )

@@ -1,0 +1,405 @@
+"""The values that flow from step to step: page, content, features, candidate, verdict, decision, cluster.
+
+Everything here is immutable, holds no behaviour beyond small derived properties, and imports nothing of the project.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+Number: TypeAlias = float | int | str | bool | None
+"""A value that evidence may hold."""
+
+
+class Relation(StrEnum):
+    """How the left page of a pair stands to the right one."""
+
+    EXACT = "exact"
+    DUPLICATE = "duplicate"
+    CONTAINS = "contains"
+    CONTAINED = "contained"
+    DIFFERENT = "different"
+
+    @property
+    def reversed(self) -> Relation:
+        """The same relation seen from the right page."""
+        return _REVERSED.get(self, self)
+
+    @property
+    def same(self) -> bool:
+        """True for ``exact`` and ``duplicate``: the two pages may share a cluster."""
+        return self in (Relation.EXACT, Relation.DUPLICATE)
+
+
+_REVERSED = {Relation.CONTAINS: Relation.CONTAINED, Relation.CONTAINED: Relation.CONTAINS}
+
+
+class Outcome(StrEnum):
+    """What is said of one page against all that is stored."""
+
+    UNIQUE = "unique"
+    DUPLICATE = "duplicate"
+    CONTAINED = "contained"
+    CONTAINS = "contains"
+    INCONCLUSIVE = "inconclusive"
+
+
+class WritePolicy(StrEnum):
+    """What is done with a page that is a duplicate of, or contained in, a stored page.
+
+    ``mark`` stores it with its relation; ``skip`` does not store it; ``overwrite`` stores it and removes the page it
+    duplicates; ``fail`` raises ``DuplicatePage``.
+    """
+
+    MARK = "mark"
+    SKIP = "skip"
+    OVERWRITE = "overwrite"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as the caller holds it: an id and either raw HTML or plain text.
+
+    Attributes:
+        id: the caller's key, 1-512 characters, unique in an index; adding it again replaces the page.
+        html: bytes as served, or decoded HTML. Ignored when ``text`` is given.
+        text: main text, when the caller has extracted it already; skips extraction.
+        url: where the page was found; gives the site and resolves a relative canonical URL.
+        title: overrides the extracted title.
+        published: ISO 8601 text or a datetime; overrides the extracted time.
+        site: the mark that pages of one site share; taken from the URL's host when absent.
+        http_charset: charset of the HTTP header, if known.
+    """
+
+    id: str
+    html: bytes | str | None = None
+    text: str | None = None
+    url: str | None = None
+    title: str | None = None
+    published: str | datetime | None = None
+    site: str | None = None
+    http_charset: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What is read out of a page: the input of every detector.
+
+    Attributes:
+        text: main text with paragraph breaks as newlines; may be empty.
+        title: without the site's name; may be empty.
+        language: ``zh``, ``en`` or ``und`` (anything else, or too little text).
+        url: canonical URL when the page names one, else the URL given.
+        site: host of the URL without ``www.``; empty when unknown.
+        published: time of publication; naive when the page names no zone.
+        charset: the charset the bytes were decoded with; None for text input.
+        notes: limits that were hit and oddities met, in plain words.
+    """
+
+    text: str
+    title: str = ""
+    language: str = "und"
+    url: str | None = None
+    site: str = ""
+    published: datetime | None = None
+    charset: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Why a page has no features or no content; ``reason`` is short, stable and countable."""
+
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TermGroup:
+    """Terms of which a page must share at least ``min_shared`` to answer the probe."""
+
+    terms: tuple[int, ...]
+    min_shared: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Limits a probe to part of the index; each field None means: no limit."""
+
+    site: str | None = None
+    published_from: str | None = None
+    published_to: str | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The one question an index answers: which pages share enough terms of any one group?
+
+    Attributes:
+        groups: alternatives; a page that satisfies one of them is a candidate.
+        limit: most candidates to return, at least 1.
+        max_df: a term found in more pages than this is left out, and counted as capped.
+        scope: optional restriction.
+        exclude: a page id that is never returned (the page that asks).
+    """
+
+    groups: tuple[TermGroup, ...]
+    limit: int = 50
+    max_df: int = 1000
+    scope: Scope | None = None
+    exclude: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A stored page that may be related; ``shared`` counts the distinct probe terms it carries, at least 1."""
+
+    page_id: str
+    shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeAnswer:
+    """Candidates, most shared terms first, then page id ascending.
+
+    Attributes:
+        candidates: at most ``Probe.limit``.
+        truncated: more pages satisfied the probe than were returned.
+        capped_terms: number of probe terms left out because of ``Probe.max_df``.
+    """
+
+    candidates: tuple[Candidate, ...]
+    truncated: bool = False
+    capped_terms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One detector's judgement of one pair.
+
+    Attributes:
+        relation: seen from the left page.
+        score: the detector's own main measure, in [0, 1]; comparable within one detector only.
+        evidence: the detector's numbers by name, and the limits they were held against (``min_…``, ``max_…``).
+    """
+
+    detector: str
+    relation: Relation
+    score: float
+    evidence: Mapping[str, Number]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPair:
+    """The relation of two pages from all evidence.
+
+    Attributes:
+        left, right: page ids.
+        relation: seen from the left page.
+        score: agreement in [0, 1].
+        reason: the rule that decided, in one phrase.
+        evidence: the numbers it rests on, with limits and with what was discounted.
+        verdicts: each detector's own verdict.
+    """
+
+    left: str
+    right: str
+    relation: Relation
+    score: float
+    reason: str
+    evidence: Mapping[str, Number]
+    verdicts: tuple[Verdict, ...] = ()
+
+    @property
+    def reversed(self) -> JudgedPair:
+        """The same judgement seen from the right page (detectors' verdicts are left as they are)."""
+        return JudgedPair(
+            self.right, self.left, self.relation.reversed, self.score, self.reason, self.evidence, self.verdicts
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "left": self.left,
+            "right": self.right,
+            "relation": str(self.relation),
+            "score": round(self.score, 4),
+            "reason": self.reason,
+            "evidence": dict(self.evidence),
+            "verdicts": [
+                {
+                    "detector": v.detector,
+                    "relation": str(v.relation),
+                    "score": round(v.score, 4),
+                    "evidence": dict(v.evidence),
+                }
+                for v in self.verdicts
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A verified relation between two stored pages, kept for clustering and repair; ``left`` < ``right``."""
+
+    left: str
+    right: str
+    relation: Relation
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A page in a cluster, with its relation to the representative (``exact`` or ``duplicate``)."""
+
+    page_id: str
+    relation: Relation
+    score: float
+    evidence: Mapping[str, Number] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Pages that each match one representative directly.
+
+    Attributes:
+        id: stable id; the representative's page id at birth.
+        representative: page id of the page that stands for the cluster.
+        members: the other pages, by page id.
+        contained_in: ids of clusters whose representative contains this one's (pointers, not membership).
+    """
+
+    id: str
+    representative: str
+    members: tuple[Member, ...] = ()
+    contained_in: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Number of pages, the representative included; at least 1."""
+        return 1 + len(self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is said of one page.
+
+    Attributes:
+        page_id: the page.
+        outcome: the strongest relation found.
+        cluster_id: the cluster the page is in, or would join; its own id when unique.
+        duplicate_of: page id of the representative it duplicates, or None.
+        contained_in, contains: related pages that are not duplicates.
+        verdicts: the judged pairs, strongest first, seen from this page.
+        notes: why a decision is inconclusive, what was skipped or capped, in plain words.
+    """
+
+    page_id: str
+    outcome: Outcome
+    cluster_id: str
+    duplicate_of: str | None = None
+    contained_in: tuple[str, ...] = ()
+    contains: tuple[str, ...] = ()
+    verdicts: tuple[JudgedPair, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "page_id": self.page_id,
+            "outcome": str(self.outcome),
+            "cluster_id": self.cluster_id,
+            "duplicate_of": self.duplicate_of,
+            "contained_in": list(self.contained_in),
+            "contains": list(self.contains),
+            "verdicts": [pair.as_dict() for pair in self.verdicts],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a long call is.
+
+    Attributes:
+        stage: ``read``, ``features``, ``join``, ``verify``, ``cluster`` or ``write``.
+        done: pages (or pairs, in ``verify``) finished in this stage.
+        total: how many there will be, None while unknown.
+    """
+
+    stage: str
+    done: int
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What ``add_many`` and ``scan`` did.
+
+    Attributes:
+        read: pages taken from the input.
+        stored: pages written, new or replaced.
+        unchanged: pages that were stored already with the same content.
+        left_out: pages not stored because of the write policy.
+        failed: page id (or place in the input) to reason, for pages that could not be processed.
+        skipped: reason to count, for pages stored without features (empty, too short …): they match nothing.
+        outcomes: outcome to count, over the stored pages.
+        decisions: for each page of this call that is not unique, its decision, by page id; without detectors' verdicts
+            (``explain`` gives them).
+        pairs: pairs compared exactly.
+        capped_terms: probe terms left out because too many pages carry them.
+        truncated: pages whose candidate list was cut.
+        seconds: stage to wall seconds.
+    """
+
+    read: int
+    stored: int
+    unchanged: int = 0
+    left_out: int = 0
+    failed: Mapping[str, str] = field(default_factory=dict)
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    pairs: int = 0
+    capped_terms: int = 0
+    truncated: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveReport:
+    """What ``remove`` did: pages removed, ids that were unknown, clusters whose members changed."""
+
+    removed: int
+    unknown: tuple[str, ...] = ()
+    repaired_clusters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """One hit of a full-text search; ``similar_count`` counts the other pages of its cluster."""
+
+    page_id: str
+    score: float
+    title: str
+    url: str
+    cluster_id: str
+    similar_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Hits, one per cluster when collapsed, with exact totals of groups and of documents."""
+
+    hits: tuple[SearchHit, ...]
+    total_groups: int
+    total_documents: int

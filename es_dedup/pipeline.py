@@ -1,0 +1,443 @@
+"""``Deduplicator``: the whole flow, for one page, a batch, a corpus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from es_dedup import wiring
+from es_dedup.batch.featurise import day_of, make_chunk
+from es_dedup.batch.ingest import Ingest
+from es_dedup.batch.settle import edge_neighbours, load_corpus, repair_around, settle_corpus
+from es_dedup.clustering import build_clusters
+from es_dedup.config import Settings, fingerprint
+from es_dedup.decisions import decide
+from es_dedup.errors import DuplicatePage, UnknownPage
+from es_dedup.extraction import create_extractor
+from es_dedup.judgement.compare import Pages, compare, judged_pair
+from es_dedup.judgement.lookup import Lookup
+from es_dedup.judgement.spans import shared_clauses
+from es_dedup.judgement.statistics import Statistics
+from es_dedup.model import (
+    AddReport,
+    Cluster,
+    Decision,
+    JudgedPair,
+    Member,
+    Page,
+    Progress,
+    RemoveReport,
+    SearchHit,
+    SearchResult,
+    WritePolicy,
+)
+from es_dedup.text.hashing import SIGNATURE_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from es_dedup.index.port import Assignment, FeatureRecord, Index
+    from es_dedup.judgement.spans import SharedClause
+
+CLUSTERS_AT_A_TIME = 256  # whose evidence is computed together
+CHECKED_AT_A_TIME = 64
+
+
+class Deduplicator:
+    """Finds near-duplicate pages among those it has stored, and keeps their clusters.
+
+    Use ``Deduplicator.open(path)`` in a ``with`` block. One process writes to a file at a time, others may read.
+
+    Traps:
+        - A page added under a known id replaces the stored one.
+        - Statistics of the corpus are learned anew when a fifth of it is new, and by ``sweep``; between, pages are
+          judged with what was known. After ``sweep`` the result does not depend on the order of additions.
+    """
+
+    def __init__(self, index: Index, settings: Settings) -> None:
+        """Over an index at hand; ``open`` is the usual way."""
+        self._index, self._settings = index, settings
+        self._extractor = create_extractor(settings.extraction)
+        self._known: Statistics | None = None
+
+    @classmethod
+    def open(
+        cls, path: str | Path, *, settings: Settings | None = None, read_only: bool = False
+    ) -> Deduplicator:
+        """Over a file, made when it is not there; ``:memory:`` keeps everything in memory.
+
+        Args:
+            path: the file; its folder must exist.
+            settings: None stands for the defaults.
+            read_only: never write; the file must exist.
+
+        Raises:
+            NotAnIndex: another application's file, a folder, damaged, or missing while ``read_only``.
+            SchemaMismatch: written by another format version.
+            SettingsMismatch: filled with other settings.
+            IndexUnavailable: the file cannot be written.
+            IndexLocked: another process is making it.
+        """
+        settings = settings or Settings()
+        dedup = cls(wiring.open_index(path, settings, read_only=read_only), settings)
+        if not read_only and dedup._index.note(Ingest.UNSETTLED) is not None:
+            dedup.sweep()
+        return dedup
+
+    def __enter__(self) -> Self:
+        """The deduplicator itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the storage; may be called twice."""
+        self._index.close()
+
+    # Writing
+
+    def add(self, page: Page, *, policy: WritePolicy | str = WritePolicy.MARK) -> Decision:
+        """Store one page and say what it is; see ``add_many``."""
+        decision = self.check(page)
+        policy = WritePolicy(policy)
+        if policy is WritePolicy.FAIL and decision.duplicate_of:
+            raise DuplicatePage(page.id, decision.duplicate_of)
+        report = self.add_many([page], policy=policy)
+        if page.id in report.failed:
+            raise ValueError(f"{page.id!r}: {report.failed[page.id]}")
+        settled = report.decisions.get(page.id)
+        if settled is None or report.left_out:
+            return decision
+        return Decision(
+            **{name: getattr(settled, name) for name in Decision.__slots__ if name != "verdicts"},
+            verdicts=decision.verdicts,
+        )
+
+    def add_many(
+        self,
+        pages: Iterable[Page],
+        *,
+        policy: WritePolicy | str = WritePolicy.MARK,
+        progress: Callable[[Progress], None] | None = None,
+        dry_run: bool = False,
+    ) -> AddReport:
+        """Store pages, compare them with all others, keep the clusters.
+
+        Pages are written in batches; a batch that was written stays when the process dies, and is clustered when the
+        file is opened again.
+
+        Args:
+            pages: taken lazily; of several with one id the last wins.
+            policy: what is done with duplicates of, and pages contained in, stored pages.
+            progress: told how far the work is.
+            dry_run: report what would happen and write nothing.
+
+        Raises:
+            DuplicatePage: policy ``fail``, and a page is a duplicate; nothing of the call is kept.
+            IndexLocked, IndexUnavailable: see ``errors``; batches written before stay.
+        """
+        return self._ingest(pages, WritePolicy(policy), progress, dry_run=dry_run, whole=False)
+
+    def scan(
+        self,
+        pages: Iterable[Page],
+        *,
+        progress: Callable[[Progress], None] | None = None,
+        dry_run: bool = False,
+    ) -> AddReport:
+        """Store pages, then learn statistics and cluster the whole index anew.
+
+        Pages that are stored with the same content are passed over, so a scan that was stopped is resumed by the same
+        call. Arguments and errors as for ``add_many``.
+        """
+        return self._ingest(pages, WritePolicy.MARK, progress, dry_run=dry_run, whole=True)
+
+    def update(self, page: Page) -> Decision:
+        """Replace a stored page and repair its cluster.
+
+        Raises:
+            UnknownPage: no page of that id is stored.
+        """
+        self.record(page.id)
+        return self.add(page)
+
+    def remove(self, page_ids: Iterable[str] | str) -> RemoveReport:
+        """Remove pages and repair their clusters; unknown ids are reported, not raised."""
+        ids = [page_ids] if isinstance(page_ids, str) else list(dict.fromkeys(page_ids))
+        with self._index.writing():
+            known = self._index.get_many(ids)
+            touched = edge_neighbours(self._index, list(known))
+            clusters = {each.cluster_id for each in self._index.assignments(known).values()}
+            touched |= {each.page_id for group in self._index.members(clusters).values() for each in group}
+            removed = self._index.delete_many(known)
+            repaired = repair_around(self._index, touched - set(known), self._settings) if touched else 0
+        return RemoveReport(removed, tuple(name for name in ids if name not in known), repaired)
+
+    def sweep(self, progress: Callable[[Progress], None] | None = None) -> None:
+        """Learn statistics and judge and cluster everything stored anew, from features."""
+        with self._index.writing():
+            settled = settle_corpus(self._index, load_corpus(self._index), self._settings, progress)
+            self._index.set_note(Ingest.UNSETTLED, None)
+            self._known = settled.statistics
+
+    def _ingest(
+        self,
+        pages: Iterable[Page],
+        policy: WritePolicy,
+        progress: Callable[[Progress], None] | None,
+        *,
+        dry_run: bool,
+        whole: bool,
+    ) -> AddReport:
+        if dry_run or policy is WritePolicy.FAIL:
+            pages = list(pages)
+            report = self._rehearse(pages, progress)
+            if policy is WritePolicy.FAIL:
+                for page_id, decision in report.decisions.items():
+                    if decision.duplicate_of:
+                        raise DuplicatePage(page_id, decision.duplicate_of)
+            if dry_run:
+                return report
+        with self._index.writing():
+            ingest = Ingest(self._index, self._settings, self._lookup, progress)
+            report, statistics = ingest.run(pages, policy, whole=whole)
+            self._known = statistics or self._known
+        return report
+
+    def _rehearse(
+        self, pages: Sequence[Page], progress: Callable[[Progress], None] | None
+    ) -> AddReport:
+        """What adding would say, without a write: pages among themselves in memory, then against what is stored."""
+        with Deduplicator.open(":memory:", settings=self._settings) as aside:
+            report = aside.add_many(pages, progress=progress)
+        decisions = dict(report.decisions)
+        for decision in self.check_many(pages):
+            if decision.verdicts:
+                decisions[decision.page_id] = decision
+        outcomes: dict[str, int] = {}
+        for decision in decisions.values():
+            outcomes[str(decision.outcome)] = outcomes.get(str(decision.outcome), 0) + 1
+        outcomes["unique"] = report.stored - sum(outcomes.values())
+        return AddReport(
+            read=report.read,
+            stored=report.stored,
+            failed=report.failed,
+            skipped=report.skipped,
+            outcomes=outcomes,
+            decisions=decisions,
+            pairs=report.pairs,
+            seconds=report.seconds,
+        )
+
+    # Asking
+
+    def check(self, page: Page) -> Decision:
+        """What a page is against all that is stored; nothing is written."""
+        return self.check_many([page])[0]
+
+    def check_many(self, pages: Iterable[Page]) -> list[Decision]:
+        """``check`` for several pages, in order; they are not compared with each other."""
+        decisions: list[Decision] = []
+        waiting = list(pages)
+        for start in range(0, len(waiting), CHECKED_AT_A_TIME):
+            decisions += self._check_some(waiting[start : start + CHECKED_AT_A_TIME])
+        return decisions
+
+    def _check_some(self, pages: list[Page]) -> list[Decision]:
+        asked, failed = self._featurise(pages)
+        looked = self._lookup().of(asked)
+        place = {page_id: row for row, page_id in enumerate(asked.ids)}
+        related = {page_id: looked.related(row) for page_id, row in place.items()}
+        names = {pair.right for pairs in related.values() for pair in pairs}
+        assigned = self._index.assignments(names)
+        return [
+            decide(
+                str(page.id),
+                related.get(page.id, []),
+                assigned,
+                inconclusive=page.id in looked.inconclusive,
+                problem=failed.get(page.id, ""),
+            )
+            for page in pages
+        ]
+
+    def explain(self, left: str | Page, right: str | Page) -> JudgedPair:
+        """The relation of two pages, stored (by id) or given, with all evidence and each detector's verdict.
+
+        Raises:
+            UnknownPage: an id that is not stored.
+        """
+        statistics = self._statistics()
+        sides = [self._pages_of(side) for side in (left, right)]
+        row = np.zeros(1, dtype=np.int64)
+        comparison = compare(sides[0], row, sides[1], row, statistics)
+        return judged_pair(comparison, 0, self._settings, statistics)
+
+    def candidates(self, page_id: str) -> list[str]:
+        """Ids that the probes of a stored page find, before verification.
+
+        Raises:
+            UnknownPage: the id is not stored.
+        """
+        self.record(page_id)
+        looked = self._lookup().of_stored([page_id])
+        return list(looked.comparison.right.ids)
+
+    def shared_clauses(self, left: str, right: str) -> list[SharedClause]:
+        """Clauses that two stored pages have in common, with their places in both texts and what they count.
+
+        Raises:
+            UnknownPage: an id that is not stored.
+        """
+        return shared_clauses(self.text(left), self.text(right), self._statistics())
+
+    def record(self, page_id: str) -> FeatureRecord:
+        """What is stored of a page, without its text.
+
+        Raises:
+            UnknownPage: the id is not stored.
+        """
+        found = self._index.get_many([page_id])
+        if page_id not in found:
+            raise UnknownPage(page_id)
+        return found[page_id]
+
+    def text(self, page_id: str) -> str:
+        """Main text of a stored page; empty when texts are not kept.
+
+        Raises:
+            UnknownPage: the id is not stored.
+        """
+        self.record(page_id)
+        return self._index.texts([page_id]).get(page_id, "")
+
+    def cluster(self, page_id: str) -> Cluster:
+        """The cluster that a stored page is in.
+
+        Raises:
+            UnknownPage: the id is not stored.
+        """
+        self.record(page_id)
+        assigned = self._index.assignments([page_id]).get(page_id)
+        if assigned is None:
+            return Cluster(page_id, page_id)
+        return next(self._with_evidence(list(self._index.members([assigned.cluster_id]).values())))
+
+    def clusters(self, *, min_size: int = 1) -> Iterator[Cluster]:
+        """All clusters of at least ``min_size`` pages, by id, each member with the evidence against the representative."""
+        waiting: list[list[Assignment]] = []
+        for group in self._index.clusters(min_size=min_size):
+            waiting.append(group)
+            if len(waiting) == CLUSTERS_AT_A_TIME:
+                yield from self._with_evidence(waiting)
+                waiting = []
+        yield from self._with_evidence(waiting)
+
+    def search(self, query: str, *, limit: int = 10, offset: int = 0, collapse: bool = True) -> SearchResult:
+        """Full-text search over stored texts, one hit per cluster unless ``collapse`` is False; totals are exact."""
+        found = self._index.search(query, limit=max(self._index.count(), 1))
+        clusters = {
+            page_id: each.cluster_id
+            for page_id, each in self._index.assignments(name for name, _ in found).items()
+        }
+        groups: dict[str, tuple[str, float]] = {}
+        for page_id, score in found:
+            groups.setdefault(clusters.get(page_id, page_id), (page_id, score))
+        listed = list(groups.values()) if collapse else found
+        page = listed[offset : offset + limit]
+        return SearchResult(self._hits(page, clusters), len(groups), len(found))
+
+    def stats(self) -> dict[str, object]:
+        """Counts and sizes of what is stored, and the versions it was made with."""
+        clusters = pages = largest = 0
+        for group in self._index.clusters():
+            clusters, pages, largest = clusters + 1, pages + len(group), max(largest, len(group))
+        statistics = self._statistics()
+        return {
+            "pages": self._index.count(),
+            "clusters": clusters,
+            "duplicates": pages - clusters,
+            "largest_cluster": largest,
+            "bytes": self._index.sizes(),
+            "statistics": {
+                "version": statistics.version,
+                "pages": statistics.pages,
+                "features": len(statistics.grams) + len(statistics.clauses),
+            },
+            "settings": fingerprint(self._settings, SIGNATURE_VERSION),
+            "detectors": list(self._settings.detectors),
+        }
+
+    # Inner workings
+
+    def _statistics(self) -> Statistics:
+        if self._known is None:
+            stored = self._index.load_statistics()
+            self._known = Statistics.from_bytes(stored) if stored else Statistics.empty()
+        return self._known
+
+    def _lookup(self) -> Lookup:
+        return Lookup(self._index, self._settings, self._statistics(), day_of)
+
+    def _featurise(self, pages: list[Page]) -> tuple[Pages, dict[str, str]]:
+        chunk = make_chunk(pages, self._settings, self._extractor, None)
+        return Pages(list(chunk.records.ids), chunk.table, chunk.days), chunk.failed
+
+    def _pages_of(self, side: str | Page) -> Pages:
+        if isinstance(side, Page):
+            pages, failed = self._featurise([side])
+            if failed:
+                raise ValueError(next(iter(failed.values())))
+            return pages
+        self.record(side)
+        return self._lookup().load([side])
+
+    def _with_evidence(self, groups: Sequence[Sequence[Assignment]]) -> Iterator[Cluster]:
+        """Clusters of assignments, their members compared with the representatives all at once."""
+        if not groups:
+            return
+        members = [each for group in groups for each in group if each.page_id != each.representative]
+        names = dict.fromkeys(name for each in members for name in (each.representative, each.page_id))
+        pages = self._lookup().load(list(names))
+        place = {page_id: row for row, page_id in enumerate(pages.ids)}
+        statistics = self._statistics()
+        comparison = compare(
+            pages,
+            np.array([place[each.representative] for each in members], dtype=np.int64),
+            pages,
+            np.array([place[each.page_id] for each in members], dtype=np.int64),
+            statistics,
+        )
+        shown = {}
+        for at, each in enumerate(members):
+            pair = judged_pair(comparison, at, self._settings, statistics, verdicts=False)
+            shown[each.page_id] = Member(each.page_id, each.relation, each.score, pair.evidence)
+        edges = self._index.edges_of({group[0].representative for group in groups})
+        assigned = {each.page_id: each for group in groups for each in group}
+        others = {name for edge in edges for name in (edge.left, edge.right)} - set(assigned)
+        pointers = {**self._index.assignments(others), **assigned}
+        built = {cluster.id: cluster for cluster in build_clusters(pointers.values(), edges)}
+        for group in groups:
+            cluster = built[group[0].cluster_id]
+            kept = tuple(shown.get(member.page_id, member) for member in cluster.members)
+            yield Cluster(cluster.id, cluster.representative, kept, cluster.contained_in)
+
+    def _hits(self, page: Sequence[tuple[str, float]], clusters: dict[str, str]) -> tuple[SearchHit, ...]:
+        records = self._index.get_many(name for name, _ in page)
+        sizes = {
+            name: len(group) for name, group in self._index.members({clusters.get(n, n) for n, _ in page}).items()
+        }
+        hits = []
+        for name, score in page:
+            record, cluster = records[name], clusters.get(name, name)
+            hits.append(
+                SearchHit(name, score, record.title, record.url, cluster, max(sizes.get(cluster, 1) - 1, 0))
+            )
+        return tuple(hits)

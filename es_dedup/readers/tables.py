@@ -1,0 +1,115 @@
+"""Tables: CSV, TSV, Parquet. One row is one record; the first line names the fields."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import MissingExtra
+from es_dedup.readers.port import InputFailure
+from es_dedup.readers.records import USUAL, page_from_record
+from es_dedup.readers.streams import READ_ERRORS, open_unpacked, plain_problem, suffix_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from es_dedup.readers.port import Fields, Items, ReadOptions
+
+PARQUET_BATCH_ROWS: Final = 256
+_DELIMITERS: Final = ",;\t|"
+
+
+def read_csv(path: Path, options: ReadOptions) -> Items:
+    """Pages of a CSV or TSV file with a header line, row by row.
+
+    The delimiter is a tab for ``.tsv``, else whichever of comma, semicolon, tab and bar the header holds most of.
+    A row with another number of values than the header, or with bytes that are no text, is a failure.
+    """
+    source = str(path)
+    csv.field_size_limit(options.max_record_bytes)
+    encoding = (
+        "utf-8-sig" if options.encoding.lower().replace("_", "-") in ("utf-8", "utf8") else options.encoding
+    )
+    try:
+        with open_unpacked(path) as stream:
+            # Undecodable bytes become surrogates, so that one bad row does not end the file.
+            text = io.TextIOWrapper(stream, encoding, errors="surrogateescape", newline="")
+            header_line = text.readline(options.max_record_bytes)
+            delimiter = "\t" if suffix_of(path) == ".tsv" else _delimiter(header_line)
+            header = next(csv.reader([header_line], delimiter=delimiter), [])
+            if not any(header):
+                yield InputFailure(source, 1, "no header line with field names")
+                return
+            yield from _rows(csv.reader(text, delimiter=delimiter), header, source, options)
+    except READ_ERRORS as error:
+        yield InputFailure(source, None, plain_problem(error))
+
+
+def read_parquet(path: Path, options: ReadOptions) -> Items:
+    """Pages of a Parquet file, batch by batch; only the columns that are needed are read.
+
+    Raises:
+        MissingExtra: without the package pyarrow.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise MissingExtra("pyarrow", "parquet", f"reading {path}") from error
+    source, row = str(path), 0
+    try:
+        with pq.ParquetFile(path, buffer_size=2**20, pre_buffer=False) as file:
+            columns = _needed(file.schema_arrow.names, options.fields)
+            for batch in file.iter_batches(PARQUET_BATCH_ROWS, columns=columns):
+                for record in batch.to_pylist():
+                    row += 1
+                    yield page_from_record(record, source, row, options.fields)
+    except (OSError, pa.ArrowException) as error:
+        problem = (
+            plain_problem(error)
+            if isinstance(error, OSError) and error.strerror
+            else str(error).splitlines()[0]
+        )
+        yield InputFailure(source, row + 1 if row else None, f"not readable as Parquet: {problem}")
+
+
+def _delimiter(header: str) -> str:
+    return max(_DELIMITERS, key=header.count)
+
+
+def _rows(rows: Any, header: list[str], source: str, options: ReadOptions) -> Items:
+    for number, row in _numbered(rows):
+        if isinstance(row, str):
+            yield InputFailure(source, number, row)
+        elif row and len(row) != len(header):
+            yield InputFailure(
+                source, number, f"{len(row)} values, but the header names {len(header)} fields"
+            )
+        elif any("\udc80" <= char <= "\udcff" for value in row for char in value):
+            yield InputFailure(source, number, f"not {options.encoding} text; name another with --encoding")
+        elif row:
+            yield page_from_record(dict(zip(header, row, strict=True)), source, number, options.fields)
+
+
+def _numbered(rows: Any) -> Iterator[tuple[int, list[str] | str]]:
+    """Rows with the line they end on (the header is line 1); a broken row as the words for what is wrong."""
+    while True:
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield rows.line_num + 1, f"not a valid row: {error}"
+        else:
+            yield rows.line_num + 1, row
+
+
+def _needed(columns: list[str], fields: Fields) -> list[str]:
+    """The columns a page may be made of; all of them when a named one is missing, so that failures can list them."""
+    named = {name for name in (getattr(fields, role) for role in USUAL) if name}
+    if named - set(columns):
+        return columns
+    usual = {name for role, names in USUAL.items() if not getattr(fields, role) for name in names}
+    return [name for name in columns if name in named or name.lower() in usual] or columns

@@ -1,0 +1,180 @@
+"""WARC archives: the pages that were answered with success.
+
+FastWARC is used for the records (1.9 times the speed of warcio on 5,000 gzip records, and it reports damage, where
+warcio 1.8.1 stops at the first damaged record without an error). Its own decoding of bodies is not: version 2.0.1
+ends the file silently after the first chunked body.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import MissingExtra
+from es_dedup.model import Page
+from es_dedup.readers.port import Found, InputFailure
+from es_dedup.readers.records import problem_of_id
+from es_dedup.readers.streams import plain_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from es_dedup.readers.port import Item, Items, ReadOptions
+
+PAGE_TYPES: Final = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
+SUCCESS: Final = 2
+"""First digit of the status of an answer that holds the page."""
+_SCAN_BYTES: Final = 2**20
+_GZIP_MARK: Final = b"\x1f\x8b\x08"
+_CHUNK_HEAD: Final = re.compile(rb"([0-9a-fA-F]+)[^\r\n]*\r?\n")
+
+
+class _Undecodable(ValueError):
+    """A body whose transfer or content coding cannot be undone."""
+
+
+def read_warc(path: Path, options: ReadOptions) -> Items:
+    """Pages of a WARC file, packed by record or not: responses with status 2xx and type HTML or plain text.
+
+    A damaged record is a failure; reading goes on at the next record.
+
+    Raises:
+        MissingExtra: without the package fastwarc.
+    """
+    source, number = str(path), 0
+    try:
+        with path.open("rb") as stream:
+            for record in _records(stream):
+                number += 1
+                if isinstance(record, str):
+                    yield InputFailure(source, number, record)
+                elif (page := _page(record, source, number, options)) is not None:
+                    yield page
+    except OSError as error:
+        yield InputFailure(source, number or None, plain_problem(error))
+
+
+def _records(stream: IO[bytes]) -> Iterator[Any]:
+    """Response records with their body read, and words for each damaged stretch that was passed over."""
+    try:
+        from fastwarc.warc import ArchiveIterator, WarcRecordType
+    except ImportError as error:
+        raise MissingExtra("fastwarc", "warc", f"reading {getattr(stream, 'name', 'WARC files')}") from error
+    start, seen = 0, -1
+    while True:
+        stream.seek(start)
+        try:
+            for record in ArchiveIterator(stream):
+                seen = start + record.stream_pos
+                if record.record_type == WarcRecordType.response:
+                    yield record, record.reader.read()
+        except OSError as error:
+            damaged = max(seen, start)
+            start = _next_record(stream, damaged + 1)
+            after = f"reading went on at byte {start:,}" if start else "nothing readable follows"
+            yield f"damaged at byte {damaged:,} ({error}); {after}"
+            if not start:
+                return
+        else:
+            if problem := _problem_at_end(stream, seen):
+                yield problem
+            return
+
+
+def _problem_at_end(stream: IO[bytes], last: int) -> str | None:
+    """FastWARC ends without an error where a file is cut; the last record's packing tells."""
+    stream.seek(max(last, 0))
+    unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    if last < 0:
+        return "no WARC records in this file" if stream.read(1) else None
+    if stream.read(2) != _GZIP_MARK[:2]:
+        return None
+    stream.seek(last)
+    while not unpacked.eof and (piece := stream.read(_SCAN_BYTES)):
+        unpacked.decompress(piece)
+    if not unpacked.eof or unpacked.unused_data or stream.read(1):
+        return f"the file is cut short after byte {last:,}; what came before was read"
+    return None
+
+
+def _next_record(stream: IO[bytes], after: int) -> int:
+    """Offset of the next start of a record, packed or plain; 0 when there is none."""
+    stream.seek(0)
+    mark = _GZIP_MARK if stream.read(2) == _GZIP_MARK[:2] else b"WARC/1."
+    stream.seek(after)
+    position, tail = after, b""
+    while piece := stream.read(_SCAN_BYTES):
+        found = (tail + piece).find(mark)
+        if found >= 0:
+            return position - len(tail) + found
+        position += len(piece)
+        tail = (tail + piece)[-(len(mark) - 1) :]
+    return 0
+
+
+def _page(entry: tuple[Any, bytes], source: str, number: int, options: ReadOptions) -> Item | None:
+    record, body = entry
+    http = record.http_headers
+    kind = (record.http_content_type or "").lower()
+    if http is None or (http.status_code or 0) // 100 != SUCCESS or kind not in PAGE_TYPES:
+        return None
+    url = record.headers.get("WARC-Target-URI", "").strip("<>")
+    if len(body) < record.content_length:
+        return InputFailure(source, number, f"{url}: the record is cut short")
+    page_id = record.record_id if options.warc_id == "record" else url
+    if problem := problem_of_id(page_id):
+        return InputFailure(source, number, problem)
+    try:
+        body = _decoded(body, http, options.max_page_bytes + 1)
+    except _Undecodable as problem:
+        return InputFailure(source, number, f"{url}: {problem}")
+    charset = record.http_charset or None
+    if kind == "text/plain":
+        return Found(Page(id=page_id, text=_plain(body, charset), url=url), source, number)
+    return Found(Page(id=page_id, html=body, url=url, http_charset=charset), source, number)
+
+
+def _plain(body: bytes, charset: str | None) -> str:
+    try:
+        return body.decode(charset or "utf-8")
+    except (LookupError, UnicodeDecodeError):
+        return body.decode("gb18030", "replace")
+
+
+def _decoded(body: bytes, http: Any, limit: int) -> bytes:
+    """The body with its transfer coding, then its content coding undone, cut at ``limit`` bytes."""
+    if "chunked" in (http.get("Transfer-Encoding") or "").lower():
+        body = _unchunked(body)
+    coding = (http.get("Content-Encoding") or "").strip().lower()
+    if coding in ("", "identity"):
+        return body[:limit]
+    if coding in ("gzip", "x-gzip", "deflate"):
+        return _inflated(body, limit)
+    raise _Undecodable(f"content coding {coding!r} is not supported")
+
+
+def _unchunked(body: bytes) -> bytes:
+    """Crawlers often store the body decoded but keep the header, so a body that is not chunked is left as it is."""
+    parts: list[bytes] = []
+    position = 0
+    while head := _CHUNK_HEAD.match(body, position):
+        size = int(head[1], 16)
+        if size == 0:
+            return b"".join(parts)
+        parts.append(body[head.end() : head.end() + size])
+        position = head.end() + size + (2 if body[head.end() + size :][:2] == b"\r\n" else 1)
+    return b"".join(parts) if parts and position >= len(body) else body
+
+
+def _inflated(body: bytes, limit: int) -> bytes:
+    """Unpacked gzip or deflate data, at most ``limit`` bytes; a body stored unpacked is left as it is."""
+    for window in (zlib.MAX_WBITS | 32, -zlib.MAX_WBITS):
+        try:
+            return zlib.decompressobj(window).decompress(body, limit)
+        except zlib.error:
+            continue
+    if body[:64].lstrip()[:1] == b"<":
+        return body[:limit]
+    raise _Undecodable("the packed body is damaged")

@@ -1,0 +1,91 @@
+"""A member beside its representative: the evidence by method, and both texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from es_dedup.report.evidence import Measure, measures
+from es_dedup.report.markup import element, escape, highlighted, link, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from es_dedup.index.port import FeatureRecord
+    from es_dedup.model import Number
+    from es_dedup.report.data import Comparison, PageView
+
+
+def comparison(representative: PageView, each: Comparison, chars: int) -> str:
+    """Evidence and texts of one pair; at most ``chars`` characters of each text."""
+    left = [(clause.left_start, clause.left_end, clause.weight) for clause in each.clauses]
+    right = [(clause.right_start, clause.right_end, clause.weight) for clause in each.clauses]
+    return element(
+        "article",
+        _evidence(each),
+        element(
+            "div",
+            _text(representative, "representative", left, chars),
+            _text(each.page, "member", right, chars),
+            class_="pair",
+        ),
+    )
+
+
+def _text(page: PageView, role: str, spans: list[tuple[int, int, float]], chars: int) -> str:
+    record = page.record
+    facts = " · ".join(filter(None, (record.site, record.published[:16], f"{len(page.text):,} characters")))
+    shown = (
+        highlighted(page.text, spans, chars)
+        if page.text
+        else element("p", "The text is not kept.", class_="note")
+    )
+    return element(
+        "div",
+        element("p", escape(role), class_="kicker"),
+        element("h3", link(record.url, title_of(record))),
+        element("p", element("code", escape(record.page_id)), " ", escape(facts), class_="note"),
+        element("div", shown, class_="text", lang=record.language if record.language != "und" else None),
+        class_="page",
+    )
+
+
+def _evidence(each: Comparison) -> str:
+    judged = each.judged
+    rows = [("judge", str(judged.relation), judged.score, judged.evidence)]
+    rows += [
+        (verdict.detector, str(verdict.relation), verdict.score, verdict.evidence)
+        for verdict in judged.verdicts
+    ]
+    cells = (
+        (element("b", escape(name)), relation_tag(relation), f"{score:.3f}", "".join(_numbers(evidence)))
+        for name, relation, score, evidence in rows
+    )
+    reason = element(
+        "p", relation_tag(str(judged.relation)), f" {judged.score:.2f} – ", escape(judged.reason)
+    )
+    return reason + table(
+        ("Method", "Relation", "Score", "Numbers and the limits they were held against"), cells
+    )
+
+
+def _numbers(evidence: Mapping[str, Number]) -> Iterator[str]:
+    for measure in measures(evidence):
+        value = element("i" if measure.name.startswith(("min_", "max_")) else "b", escape(measure.value))
+        yield element("span", escape(measure.name), " ", value, _limit(measure), class_="n")
+
+
+def _limit(measure: Measure) -> str:
+    if not measure.limit:
+        return ""
+    state = {True: "met", False: "unmet", None: "limit"}[measure.met]
+    return " " + element("i", escape(measure.limit), class_=state)
+
+
+def relation_tag(name: str) -> str:
+    """A relation as a small label."""
+    return element("span", escape(name), class_=f"tag {name if name.isalpha() else ''}")
+
+
+def title_of(record: FeatureRecord) -> str:
+    """What a page is called: its title, else its URL, else its id."""
+    return record.title or record.url or record.page_id

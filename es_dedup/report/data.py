@@ -1,0 +1,202 @@
+"""What the report shows, gathered from an index in one pass over its clusters."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from es_dedup.index.port import FeatureRecord
+    from es_dedup.model import Cluster, JudgedPair, Member
+
+
+class Clause(Protocol):
+    """A clause that two texts share; offsets count characters of the stored texts."""
+
+    @property
+    def left_start(self) -> int:
+        """First character in the left text."""
+
+    @property
+    def left_end(self) -> int:
+        """Behind the last character in the left text."""
+
+    @property
+    def right_start(self) -> int:
+        """First character in the right text."""
+
+    @property
+    def right_end(self) -> int:
+        """Behind the last character in the right text."""
+
+    @property
+    def weight(self) -> float:
+        """In [0, 1]; below 0.5 the clause is discounted as template."""
+
+
+class ReportSource(Protocol):
+    """The part of ``Deduplicator`` that a report reads."""
+
+    def clusters(self, *, min_size: int = 1) -> Iterator[Cluster]:
+        """All clusters."""
+
+    def record(self, page_id: str) -> FeatureRecord:
+        """What is stored of a page."""
+
+    def text(self, page_id: str) -> str:
+        """A page's main text; empty when texts are not kept."""
+
+    def explain(self, left: str, right: str) -> JudgedPair:
+        """How two pages stand to each other, with every method's verdict."""
+
+    def shared_clauses(self, left_id: str, right_id: str) -> Sequence[Clause]:
+        """The clauses that stand in both texts."""
+
+    def stats(self) -> Mapping[str, object]:
+        """Facts of the whole index; ``pages`` is the number of pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLimits:
+    """How much of a large result is written out.
+
+    Attributes:
+        clusters: largest clusters shown with texts, at least 0.
+        listed: largest clusters in the table, at least 0.
+        members: members of one cluster compared side by side, the least similar first, at least 0.
+        chars: characters of each text that are shown, at least 1.
+    """
+
+    clusters: int = 50
+    listed: int = 200
+    members: int = 3
+    chars: int = 6000
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts over all clusters of two pages or more, and their distributions."""
+
+    clusters: int
+    duplicates: int
+    sizes: Mapping[int, int]
+    scores: Mapping[int, int]
+    """Score in whole hundredths, rounded down → members."""
+    relations: Mapping[str, int]
+    contained: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """A page as shown; ``text`` may be empty when texts are not kept."""
+
+    record: FeatureRecord
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A member beside its representative."""
+
+    member: Member
+    page: PageView
+    judged: JudgedPair
+    clauses: Sequence[Clause]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterView:
+    """One cluster with texts."""
+
+    cluster: Cluster
+    representative: PageView
+    comparisons: Sequence[Comparison]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportData:
+    """Everything on the page."""
+
+    stats: Mapping[str, object]
+    totals: Totals
+    listed: Sequence[tuple[Cluster, FeatureRecord]]
+    detailed: Sequence[ClusterView]
+    limits: ReportLimits
+    run: Mapping[str, object] = field(default_factory=dict)
+
+
+def gather(
+    source: ReportSource,
+    limits: ReportLimits,
+    *,
+    run: Mapping[str, object] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ReportData:
+    """Read what the report shows; memory grows with the limits, not with the number of clusters.
+
+    Args:
+        source: an open index.
+        limits: how much is written out.
+        run: facts of the scan that the index does not hold (pages read, left out, seconds), by name.
+        progress: called with clusters done and to do.
+    """
+    totals, largest = _count(source, max(limits.clusters, limits.listed))
+    detailed = []
+    for done, cluster in enumerate(largest[: limits.clusters]):
+        detailed.append(_view(source, cluster, limits))
+        if progress is not None:
+            progress(done + 1, min(limits.clusters, len(largest)))
+    listed = [(cluster, source.record(cluster.representative)) for cluster in largest[: limits.listed]]
+    return ReportData(source.stats(), totals, listed, detailed, limits, run or {})
+
+
+def _count(source: ReportSource, keep: int) -> tuple[Totals, list[Cluster]]:
+    sizes: Counter[int] = Counter()
+    scores: Counter[int] = Counter()
+    relations: Counter[str] = Counter()
+    contained = 0
+    heap: list[tuple[int, _Last, Cluster]] = []
+    for cluster in source.clusters():
+        contained += bool(cluster.contained_in)
+        if not cluster.members:
+            continue
+        sizes[cluster.size] += 1
+        for member in cluster.members:
+            scores[min(100, max(0, int(member.score * 100 + 1e-9)))] += 1
+            relations[str(member.relation)] += 1
+        heapq.heappush(heap, (cluster.size, _Last(cluster.id), cluster))
+        if len(heap) > keep:
+            heapq.heappop(heap)
+    totals = Totals(sizes.total(), scores.total(), sizes, scores, relations, contained)
+    return totals, [cluster for _, _, cluster in sorted(heap, reverse=True)]
+
+
+class _Last(str):
+    """Sorts backwards, so that among clusters of one size those with the smaller id are kept and come first."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: str) -> bool:
+        return str.__gt__(self, other)
+
+
+def _view(source: ReportSource, cluster: Cluster, limits: ReportLimits) -> ClusterView:
+    chosen = sorted(cluster.members, key=lambda member: (member.score, member.page_id))[: limits.members]
+    comparisons = [
+        Comparison(
+            member,
+            _page(source, member.page_id),
+            source.explain(cluster.representative, member.page_id),
+            source.shared_clauses(cluster.representative, member.page_id),
+        )
+        for member in chosen
+    ]
+    return ClusterView(cluster, _page(source, cluster.representative), comparisons)
+
+
+def _page(source: ReportSource, page_id: str) -> PageView:
+    return PageView(source.record(page_id), source.text(page_id))

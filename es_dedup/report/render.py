@@ -1,0 +1,182 @@
+"""``ReportData`` → one self-contained HTML page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib import resources
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.report.charts import bar_chart, score_bars, size_bars
+from es_dedup.report.compare import comparison, relation_tag, title_of
+from es_dedup.report.evidence import format_number
+from es_dedup.report.markup import element, escape, table
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from es_dedup.index.port import FeatureRecord
+    from es_dedup.model import Cluster
+    from es_dedup.report.data import ClusterView, ReportData
+
+_RELATION_WORDS: Final = {"exact": "exact copies", "duplicate": "near-duplicates"}
+_LISTED_MEMBERS: Final = 100
+_ROWS_AT_ONCE: Final = 15
+
+
+def render(data: ReportData, *, title: str, generated: datetime) -> str:
+    """The whole page as text.
+
+    Nothing is loaded from outside and nothing runs: a content security policy allows only the page's own style.
+
+    Args:
+        data: what to show.
+        title: heading, for instance the name of the scanned folder.
+        generated: time shown at the foot.
+    """
+    style = resources.files("es_dedup.report").joinpath("page.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    head = (
+        '<meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{escape(title)} – es-dedup</title><style>{style}</style>"
+    )
+    body = "".join(
+        (
+            element("header", element("p", "es-dedup report", class_="kicker"), element("h1", escape(title))),
+            _totals(data),
+            _charts(data),
+            _largest(data),
+            _details(data),
+            _foot(data, generated),
+        )
+    )
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body><main>{body}</main></body></html>\n'
+
+
+def _totals(data: ReportData) -> str:
+    totals, pages = data.totals, data.stats.get("pages")
+    share = f"{totals.duplicates / pages:.1%} of all pages" if isinstance(pages, int) and pages else ""
+    tiles = [
+        ("pages", pages if isinstance(pages, int) else 0, "in the index"),
+        ("clusters", totals.clusters, "of two pages or more"),
+        ("duplicates", totals.duplicates, share),
+        ("contained", totals.contained, "stand inside a longer page"),
+    ]
+    tiles += [
+        (name, value, "in this run") for name, value in data.run.items() if isinstance(value, int) and value
+    ]
+    drawn = (
+        element(
+            "div", element("b", f"{value:,}"), element("span", escape(name)), element("small", escape(note))
+        )
+        for name, value, note in tiles
+    )
+    return element("section", *drawn, class_="tiles")
+
+
+def _charts(data: ReportData) -> str:
+    if not data.totals.clusters:
+        return element("p", "No two pages of this index are duplicates of each other.", class_="empty")
+    kinds = ", ".join(
+        f"{count:,} {_RELATION_WORDS.get(name, name)}"
+        for name, count in sorted(data.totals.relations.items())
+    )
+    return element(
+        "section",
+        bar_chart("Clusters by number of pages", "clusters", size_bars(data.totals.sizes)),
+        bar_chart("Members by similarity to their representative", "members", score_bars(data.totals.scores)),
+        element("p", escape(kinds), class_="note wide"),
+        class_="charts",
+    )
+
+
+def _largest(data: ReportData) -> str:
+    if not data.listed:
+        return ""
+    detailed = {view.cluster.id: place for place, view in enumerate(data.detailed, 1)}
+    rows = [_row(cluster, record, detailed.get(cluster.id)) for cluster, record in data.listed]
+    rest = data.totals.clusters - len(data.listed)
+    note = element("p", f"{rest:,} smaller clusters are not listed.", class_="note") if rest > 0 else ""
+    heads = ("Pages", "Representative", "Site", "Published", "Similarity")
+    first, further = rows[:_ROWS_AT_ONCE], rows[_ROWS_AT_ONCE:]
+    unfolded = element("summary", f"Show {len(further):,} more"), table(heads, further, class_="largest")
+    return element(
+        "section",
+        element("h2", "Largest clusters"),
+        table(heads, first, class_="largest"),
+        element("details", *unfolded) if further else "",
+        note,
+    )
+
+
+def _row(cluster: Cluster, record: FeatureRecord, place: int | None) -> tuple[str, ...]:
+    name = escape(title_of(record))
+    scores = [member.score for member in cluster.members]
+    span = " – ".join(dict.fromkeys((f"{min(scores):.2f}", f"{max(scores):.2f}")))
+    return (
+        element("b", f"{cluster.size:,}"),
+        element("a", name, href=f"#c{place}") if place else name,
+        escape(record.site),
+        escape(record.published[:10]),
+        span,
+    )
+
+
+def _details(data: ReportData) -> str:
+    if not data.detailed:
+        return ""
+    legend = element(
+        "p", element("mark", "shared"), " stands in both texts · ", element("s", "discounted"),
+        " stands in both, but is template text of the site and does not count", class_="note",
+    )  # fmt: skip
+    views = (_cluster(view, place, data.limits.chars) for place, view in enumerate(data.detailed, 1))
+    rest = data.totals.clusters - len(data.detailed)
+    note = (
+        element("p", f"The other {rest:,} clusters are not written out.", class_="note") if rest > 0 else ""
+    )
+    return element("section", element("h2", "Clusters in detail"), legend, *views, note)
+
+
+def _cluster(view: ClusterView, place: int, chars: int) -> str:
+    cluster, record = view.cluster, view.representative.record
+    summary = element(
+        "summary",
+        element("span", f"{cluster.size}", class_="size"),
+        element("span", escape(title_of(record)), class_="name"),
+        element("span", escape(record.site), class_="site"),
+    )
+    hidden = cluster.members[_LISTED_MEMBERS:]
+    listed = [
+        element(
+            "li",
+            relation_tag(str(member.relation)),
+            f" {member.score:.2f} ",
+            element("code", escape(member.page_id)),
+        )
+        for member in cluster.members[:_LISTED_MEMBERS]
+    ]
+    more = element("li", f"… and {len(hidden):,} more") if hidden else ""
+    pointers = (
+        element("p", "Stands inside: ", escape(", ".join(cluster.contained_in)), class_="note")
+        if cluster.contained_in
+        else ""
+    )
+    compared = (comparison(view.representative, each, chars) for each in view.comparisons)
+    left = cluster.size - 1 - len(view.comparisons)
+    note = element("p", f"{left:,} further members are not compared here.", class_="note") if left > 0 else ""
+    members = element("ul", *listed, more, class_="members")
+    opened = {"open": ""} if place == 1 else {}
+    return element(
+        "details", summary, pointers, members, *compared, note, id=f"c{place}", class_="cluster", **opened
+    )
+
+
+def _foot(data: ReportData, generated: datetime) -> str:
+    facts = {name: value for name, value in data.stats.items() if isinstance(value, (int, float, str))}
+    rows = ((escape(name), escape(format_number(value))) for name, value in facts.items())
+    index = element("details", element("summary", "About this index"), table(("Fact", "Value"), rows))
+    return element("footer", index, element("p", f"Written {generated:%Y-%m-%d %H:%M}", class_="note"))

@@ -1,0 +1,1 @@
+"""Contract suites and builders for those who add detectors or indexes."""

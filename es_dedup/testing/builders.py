@@ -1,0 +1,76 @@
+"""Records, edges and assignments with defaults, so that a test names only what it is about."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+from es_dedup.index.port import Assignment, FeatureRecord
+from es_dedup.model import Edge, Probe, Relation, TermGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TERMS_OF_NO_RECORD = (0xFFFF_FFFF_FFFE, 0xFFFF_FFFF_FFFF)
+"""The two greatest terms; ``random_records`` never gives them."""
+
+
+def record(page_id: str, terms: Iterable[int] = (), **fields: Any) -> FeatureRecord:  # noqa: ANN401 - any field
+    """A record with the given terms; other fields of ``FeatureRecord`` by name."""
+    defaults: dict[str, Any] = {
+        "length": 500,
+        "content_hash": 1,
+        "payload": page_id.encode("utf-8", "replace"),
+    }
+    return FeatureRecord(page_id=page_id, terms=tuple(terms), **(defaults | fields))
+
+
+def full_record(page_id: str) -> FeatureRecord:
+    """A record with a value in every field, at the edge of the allowed range where there is one."""
+    return FeatureRecord(
+        page_id=page_id,
+        length=123_456,
+        content_hash=(1 << 64) - 1,
+        terms=(0, 1, 1 << 47, (1 << 48) - 1),
+        payload=bytes(range(256)),
+        url="https://example.org/新闻?a=1",
+        site="example.org",
+        title="标题 “引号” 😀",
+        published="2024-05-01T08:00:00+08:00",
+        language="zh",
+        text="第一段。\n第二段，𠮷。Straße naïve\x00.",
+        skipped="too short",
+    )
+
+
+def random_records(count: int, *, seed: int, terms: int = 20, vocabulary: int = 500) -> list[FeatureRecord]:
+    """Records ``page-0000`` … whose terms are drawn from few enough values that pages share some."""
+    source = random.Random(seed)
+    return [
+        record(
+            f"page-{number:04}",
+            source.sample(range(vocabulary), min(terms, vocabulary)),
+            content_hash=source.getrandbits(64),
+            payload=source.randbytes(40),
+        )
+        for number in range(count)
+    ]
+
+
+def probe(*terms: int, min_shared: int = 1, **fields: Any) -> Probe:  # noqa: ANN401 - any field
+    """A probe with one group; other fields of ``Probe`` by name."""
+    return Probe((TermGroup(terms, min_shared),), **fields)
+
+
+def edge(left: str, right: str, relation: Relation = Relation.DUPLICATE, score: float = 0.9) -> Edge:
+    """A verified edge; ``left`` must be the lesser id."""
+    return Edge(left, right, relation, score)
+
+
+def assignment(
+    page_id: str, cluster_id: str | None = None, relation: Relation = Relation.DUPLICATE, score: float = 0.9
+) -> Assignment:
+    """A page in a cluster that its first page stands for; without ``cluster_id``, a page that is alone."""
+    if cluster_id is None or cluster_id == page_id:
+        return Assignment(page_id, page_id, page_id, Relation.EXACT, 1.0)
+    return Assignment(page_id, cluster_id, cluster_id, relation, score)

@@ -1,0 +1,57 @@
+"""What the contract suites share: the fixtures an adapter supplies, and comparisons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from es_dedup.index.port import ClusterStore, FeatureIndex, FeatureRecord, StatisticsStore
+    from es_dedup.model import ProbeAnswer
+
+
+class IndexFixtures:
+    """Fixtures an adapter's test class supplies."""
+
+    @pytest.fixture
+    def index(self) -> FeatureIndex:
+        """An empty index."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def other_reader(self, index: FeatureIndex) -> FeatureIndex:
+        """Another object on the same storage."""
+        pytest.skip(f"{type(index).__name__} has no other reader")
+
+
+class StoreFixtures:
+    """Fixtures for the suites of clusters and statistics; one object may serve all ports."""
+
+    @pytest.fixture
+    def store(self) -> ClusterStore:
+        """An empty cluster store."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def pages(self, store: ClusterStore) -> FeatureIndex:
+        """The feature index whose pages the store groups."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def statistics(self) -> StatisticsStore:
+        """An empty statistics store."""
+        raise NotImplementedError
+
+
+def ids(answer: ProbeAnswer) -> list[str]:
+    """Page ids of an answer's candidates, in order."""
+    return [candidate.page_id for candidate in answer.candidates]
+
+
+def same_record(left: FeatureRecord, right: FeatureRecord) -> bool:
+    """Equal but for the text, which is read apart, and the order of the terms."""
+    fields = (name for name in left.__dataclass_fields__ if name not in ("text", "terms"))
+    return sorted(left.terms) == sorted(right.terms) and all(
+        getattr(left, name) == getattr(right, name) for name in fields
+    )

@@ -1,0 +1,199 @@
+"""What every feature index must do: one class per method of the port, one test per sentence.
+
+An adapter inherits ``FeatureIndexContract`` and supplies a fixture ``index`` with an empty index. Where a
+second object can be opened on the same storage, it overrides ``other_reader`` too. ``ClusterStoreContract``
+and ``StatisticsStoreContract`` want the fixtures ``store``, ``pages`` and ``statistics``; the same object may
+serve.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_dedup.testing.builders import full_record, probe, random_records, record
+from es_dedup.testing.cluster_contract import ClusterStoreContract, StatisticsStoreContract
+from es_dedup.testing.contract_fixtures import IndexFixtures, ids, same_record
+from es_dedup.testing.probe_contract import ProbeContract
+from es_dedup.testing.search_contract import SearchContract
+
+if TYPE_CHECKING:
+    from es_dedup.index.port import FeatureIndex
+
+__all__ = ["ClusterStoreContract", "FeatureIndexContract", "StatisticsStoreContract"]
+
+
+class PutContract(IndexFixtures):
+    """``put_many``."""
+
+    def test_a_record_comes_back_as_it_was_put(self, index: FeatureIndex) -> None:
+        report = index.put_many([full_record("a")])
+        assert (report.written, dict(report.failed)) == (1, {})
+        assert same_record(index.get_many(["a"])["a"], full_record("a"))
+
+    def test_an_empty_batch_writes_nothing(self, index: FeatureIndex) -> None:
+        assert index.put_many([]).written == 0
+        assert index.count() == 0
+
+    def test_records_may_come_from_an_iterator(self, index: FeatureIndex) -> None:
+        assert index.put_many(iter(random_records(3, seed=1))).written == 3
+
+    def test_a_known_id_replaces_the_record(self, index: FeatureIndex) -> None:
+        index.put_many([full_record("a")])
+        new = record("a", [7], title="new", payload=b"new")
+        index.put_many([new])
+        assert same_record(index.get_many(["a"])["a"], new)
+        assert index.count() == 1
+
+    def test_a_known_id_replaces_the_terms(self, index: FeatureIndex) -> None:
+        index.put_many([record("a", [1, 2, 3])])
+        index.put_many([record("a", [3, 4])])
+        assert index.document_frequency([1, 2, 3, 4]) == [0, 0, 1, 1]
+
+    def test_a_known_id_replaces_the_text(self, index: FeatureIndex) -> None:
+        index.put_many([record("a", text="old words")])
+        index.put_many([record("a", text="new words")])
+        assert index.texts(["a"]) == {"a": "new words"}
+        index.put_many([record("a")])
+        assert index.texts(["a"]) == {}
+
+    def test_the_last_of_equal_ids_in_a_batch_wins(self, index: FeatureIndex) -> None:
+        report = index.put_many(
+            [record("a", [1], title="first"), record("b", [1]), record("a", [2], title="last")]
+        )
+        assert report.written == 2
+        assert index.get_many(["a"])["a"].title == "last"
+        assert index.document_frequency([1, 2]) == [1, 1]
+
+    @pytest.mark.parametrize(
+        ("page_id", "fields"),
+        [
+            ("", {}),
+            ("x" * 513, {}),
+            ("bad\ud800", {}),
+            ("null\x00", {}),
+            ("a", {"title": "\udc00"}),
+            ("a", {"text": "\ud800"}),
+            ("a", {"terms": [1 << 48]}),
+            ("a", {"terms": [5, 1 << 64]}),
+            ("a", {"terms": [-1]}),
+            ("a", {"length": -1}),
+            ("a", {"content_hash": 1 << 64}),
+        ],
+    )
+    def test_what_cannot_be_stored_is_reported_and_the_rest_written(
+        self, index: FeatureIndex, page_id: str, fields: dict[str, object]
+    ) -> None:
+        report = index.put_many([record("before", [1]), record(page_id, **fields), record("later", [1])])  # type: ignore[arg-type]  # wrong on purpose
+        assert list(report.failed) == [page_id]
+        assert report.failed[page_id]
+        assert report.written == 2
+        assert set(index.get_many(["before", page_id, "later"])) == {"before", "later"}
+
+    def test_a_page_without_features_is_stored(self, index: FeatureIndex) -> None:
+        empty = record("a", length=0, content_hash=0, payload=b"", skipped="too short")
+        index.put_many([empty])
+        assert same_record(index.get_many(["a"])["a"], empty)
+
+    def test_another_reader_sees_it_after_refresh(
+        self, index: FeatureIndex, other_reader: FeatureIndex
+    ) -> None:
+        index.put_many([record("a", [1])])
+        index.refresh()
+        assert list(other_reader.get_many(["a"])) == ["a"]
+        assert ids(other_reader.probe_many([probe(1)])[0]) == ["a"]
+
+
+class GetContract(IndexFixtures):
+    """``get_many``, ``texts``, ``count`` and ``document_frequency``."""
+
+    def test_unknown_ids_are_absent(self, index: FeatureIndex) -> None:
+        index.put_many([record("a", text="words")])
+        assert list(index.get_many(["b", "a", "", "bad\ud800"])) == ["a"]
+        assert index.texts(["b", "a", "", "bad\ud800"]) == {"a": "words"}
+
+    def test_records_come_without_text(self, index: FeatureIndex) -> None:
+        index.put_many([record("a", text="words")])
+        assert index.get_many(["a"])["a"].text == ""
+
+    def test_texts_come_back_as_they_were_put(self, index: FeatureIndex) -> None:
+        texts = {"a": full_record("a").text, "b": "x", "c": "重复的句子。" * 2000, "d": "٣ भारत ελληνικά"}
+        index.put_many([record(page_id, text=text) for page_id, text in texts.items()])
+        assert index.texts(texts) == texts
+
+    def test_many_ids_at_once(self, index: FeatureIndex) -> None:
+        records = random_records(1500, seed=2, terms=1)
+        index.put_many(records)
+        assert len(index.get_many(one.page_id for one in records)) == 1500
+
+    def test_count_is_the_number_of_stored_pages(self, index: FeatureIndex) -> None:
+        assert index.count() == 0
+        index.put_many(random_records(5, seed=3))
+        index.delete_many(["page-0000"])
+        assert index.count() == 4
+
+    def test_document_frequency_is_in_order_of_the_terms(self, index: FeatureIndex) -> None:
+        index.put_many([record("a", [1, 2]), record("b", [2])])
+        assert index.document_frequency([2, 9, 1, 2]) == [2, 0, 1, 2]
+        assert index.document_frequency([]) == []
+
+
+class DeleteContract(IndexFixtures):
+    """``delete_many``."""
+
+    def test_a_deleted_page_is_gone_with_its_terms_and_text(self, index: FeatureIndex) -> None:
+        index.put_many([record("a", [1, 2], text="words"), record("b", [1])])
+        assert index.delete_many(["a"]) == 1
+        assert (index.get_many(["a"]), index.texts(["a"]), index.search("words")) == ({}, {}, [])
+        assert index.document_frequency([1, 2]) == [1, 0]
+        assert ids(index.probe_many([probe(1, 2)])[0]) == ["b"]
+
+    def test_unknown_ids_are_no_error(self, index: FeatureIndex) -> None:
+        index.put_many([record("a")])
+        assert index.delete_many(["x", "a", "a", "bad\ud800"]) == 1
+        assert index.delete_many(["a"]) == 0
+        assert index.delete_many([]) == 0
+
+    def test_a_deleted_page_may_be_put_again(self, index: FeatureIndex) -> None:
+        index.put_many([record("a", [1], text="old")])
+        index.delete_many(["a"])
+        index.put_many([record("a", [2], text="new")])
+        assert (index.count(), index.document_frequency([1, 2]), index.texts(["a"])) == (
+            1,
+            [0, 1],
+            {"a": "new"},
+        )
+
+
+class ScanContract(IndexFixtures):
+    """``scan``."""
+
+    @pytest.mark.parametrize("batch", [1, 7, 1000])
+    def test_all_records_by_id_ascending(self, index: FeatureIndex, batch: int) -> None:
+        records = random_records(25, seed=4)
+        index.put_many(reversed(records))
+        batches = list(index.scan(batch=batch))
+        assert all(len(part) <= batch for part in batches)
+        found = [one for part in batches for one in part]
+        assert [one.page_id for one in found] == [one.page_id for one in records]
+        assert all(same_record(*pair) for pair in zip(found, records, strict=True))
+
+    def test_resumes_after_an_id(self, index: FeatureIndex) -> None:
+        index.put_many(random_records(5, seed=5))
+        found = [one.page_id for part in index.scan(after="page-0002") for one in part]
+        assert found == ["page-0003", "page-0004"]
+        assert [one.page_id for part in index.scan(after="page-0002x") for one in part] == found
+
+    def test_an_empty_index_has_no_batches(self, index: FeatureIndex) -> None:
+        assert list(index.scan()) == []
+
+    def test_records_come_without_text(self, index: FeatureIndex) -> None:
+        index.put_many([record("a", text="words")])
+        assert [one.text for part in index.scan() for one in part] == [""]
+
+
+class FeatureIndexContract(
+    PutContract, GetContract, ProbeContract, DeleteContract, ScanContract, SearchContract
+):
+    """All of ``FeatureIndex``."""

@@ -1,0 +1,123 @@
+"""What probes must answer on every index; part of ``FeatureIndexContract``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_dedup.model import Candidate, Probe, Scope, TermGroup
+from es_dedup.testing.builders import probe, record
+from es_dedup.testing.contract_fixtures import IndexFixtures, ids
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_dedup.index.port import FeatureIndex
+
+
+class ProbeContract(IndexFixtures):
+    """``probe_many``."""
+
+    @pytest.fixture
+    def filled(self, index: FeatureIndex) -> FeatureIndex:
+        index.put_many(
+            [
+                record("c", [1, 2, 3, 4], site="x.org", published="2024-05-10T09:00", length=100),
+                record("a", [1, 2, 3], site="y.org", published="2024-05-31", length=200),
+                record("b", [1, 2, 9], site="x.org", published="", length=300),
+                record("d", [1], site="x.org", published="2024-06-01", length=400),
+            ]
+        )
+        return index
+
+    def test_order_is_by_shared_terms_then_id(self, filled: FeatureIndex) -> None:
+        (answer,) = filled.probe_many([probe(1, 2, 3)])
+        assert answer.candidates == (
+            Candidate("a", 3),
+            Candidate("c", 3),
+            Candidate("b", 2),
+            Candidate("d", 1),
+        )
+        assert (answer.truncated, answer.capped_terms) == (False, 0)
+
+    def test_one_answer_per_probe_in_order(self, filled: FeatureIndex) -> None:
+        answers = filled.probe_many([probe(9), probe(77), probe(4), probe(9)])
+        assert [ids(answer) for answer in answers] == [["b"], [], ["c"], ["b"]]
+        assert filled.probe_many([]) == []
+
+    @pytest.mark.parametrize(("least", "expected"), [(1, 4), (2, 3), (3, 2), (4, 0), (0, 4)])
+    def test_at_least_min_shared_terms(self, filled: FeatureIndex, least: int, expected: int) -> None:
+        assert len(filled.probe_many([probe(1, 2, 3, min_shared=least)])[0].candidates) == expected
+
+    def test_any_one_group_is_enough_and_all_terms_count(self, filled: FeatureIndex) -> None:
+        groups = (TermGroup((1, 2, 3, 4), 4), TermGroup((9, 1), 2), TermGroup((1, 77), 2))
+        (answer,) = filled.probe_many([Probe(groups)])
+        assert answer.candidates == (Candidate("c", 4), Candidate("b", 3))
+
+    def test_terms_that_are_repeated_count_once(self, filled: FeatureIndex) -> None:
+        (answer,) = filled.probe_many(
+            [Probe((TermGroup((4, 4, 4), 2), TermGroup((9, 9), 1), TermGroup((9,), 1)))]
+        )
+        assert answer.candidates == (Candidate("b", 1),)
+
+    @pytest.mark.parametrize("groups", [(), (TermGroup(()),), (TermGroup((), 0),)])
+    def test_without_terms_nothing_answers(self, filled: FeatureIndex, groups: tuple[TermGroup, ...]) -> None:
+        (answer,) = filled.probe_many([Probe(groups)])
+        assert (answer.candidates, answer.truncated, answer.capped_terms) == ((), False, 0)
+
+    @pytest.mark.parametrize(("limit", "expected"), [(1, ["a"]), (2, ["a", "c"]), (3, ["a", "c", "b"])])
+    def test_at_most_limit_and_truncated_tells(
+        self, filled: FeatureIndex, limit: int, expected: Sequence[str]
+    ) -> None:
+        (answer,) = filled.probe_many([probe(1, 2, 3, limit=limit)])
+        assert ids(answer) == expected
+        assert answer.truncated
+
+    def test_not_truncated_when_all_fit(self, filled: FeatureIndex) -> None:
+        assert not filled.probe_many([probe(1, limit=4)])[0].truncated
+
+    def test_terms_above_max_df_are_left_out_and_counted(self, filled: FeatureIndex) -> None:
+        (answer,) = filled.probe_many([probe(1, 2, 3, max_df=3)])
+        assert answer.candidates == (Candidate("a", 2), Candidate("c", 2), Candidate("b", 1))
+        assert answer.capped_terms == 1
+        assert filled.probe_many([probe(1, 2, 3, max_df=1)])[0].capped_terms == 3
+
+    def test_probes_of_one_call_keep_their_own_limits(self, filled: FeatureIndex) -> None:
+        answers = filled.probe_many([probe(1, 2, max_df=3), probe(1, 2), probe(1, 2, max_df=1)])
+        assert [len(answer.candidates) for answer in answers] == [3, 4, 0]
+
+    def test_exclude_is_never_returned(self, filled: FeatureIndex) -> None:
+        (answer,) = filled.probe_many([probe(1, 2, 3, exclude="a", limit=3)])
+        assert ids(answer) == ["c", "b", "d"]
+        assert not answer.truncated
+        assert len(filled.probe_many([probe(1, exclude="unknown")])[0].candidates) == 4
+
+    @pytest.mark.parametrize(
+        ("scope", "expected"),
+        [
+            (Scope(), "acbd"),
+            (Scope(site="x.org"), "cbd"),
+            (Scope(published_from="2024-05-31"), "ad"),
+            (Scope(published_to="2024-05-31"), "ac"),
+            (Scope(published_to="2024-05"), "ac"),
+            (Scope(published_from="2024-05-10T09:00", published_to="2024-05-10"), "c"),
+            (Scope(min_length=200), "abd"),
+            (Scope(max_length=200), "ac"),
+            (Scope(site="x.org", min_length=200, max_length=300), "b"),
+            (Scope(site="z.org"), ""),
+        ],
+    )
+    def test_scope_leaves_out_other_pages(self, filled: FeatureIndex, scope: Scope, expected: str) -> None:
+        (answer,) = filled.probe_many([probe(1, 2, 3, scope=scope)])
+        assert "".join(ids(answer)) == expected
+
+    def test_scope_comes_before_the_limit(self, filled: FeatureIndex) -> None:
+        (answer,) = filled.probe_many([probe(1, 2, 3, scope=Scope(min_length=300), limit=2)])
+        assert (ids(answer), answer.truncated) == (["b", "d"], False)
+
+    def test_many_equal_candidates_are_cut_by_id(self, index: FeatureIndex) -> None:
+        index.put_many([record(f"p{number:03}", [5]) for number in reversed(range(300))])
+        (answer,) = index.probe_many([probe(5, limit=10)])
+        assert ids(answer) == [f"p{number:03}" for number in range(10)]
+        assert answer.truncated

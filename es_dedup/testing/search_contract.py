@@ -1,0 +1,88 @@
+"""What full-text search must do on every index; part of ``FeatureIndexContract``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_dedup.testing.builders import record
+from es_dedup.testing.contract_fixtures import IndexFixtures
+
+if TYPE_CHECKING:
+    from es_dedup.index.port import FeatureIndex
+
+
+class SearchContract(IndexFixtures):
+    """``search``."""
+
+    @pytest.fixture
+    def library(self, index: FeatureIndex) -> FeatureIndex:
+        index.put_many(
+            [
+                record("fox", text="The quick brown fox jumps over the dog"),
+                record("dog", text="A dog sleeps. A dog barks. A dog eats."),
+                record("tea", text="她喝茶，看书。", title="下午"),
+                record("nothing"),
+            ]
+        )
+        return index
+
+    def test_best_first_with_a_score(self, library: FeatureIndex) -> None:
+        hits = library.search("dog")
+        assert [page_id for page_id, _ in hits] == ["dog", "fox"]
+        assert hits[0][1] > hits[1][1]
+
+    @pytest.mark.parametrize(("query", "expected"), [("茶", ["tea"]), ("下午", ["tea"]), ("QUICK", ["fox"])])
+    def test_finds_words_of_text_and_title(
+        self, library: FeatureIndex, query: str, expected: list[str]
+    ) -> None:
+        assert [page_id for page_id, _ in library.search(query)] == expected
+
+    def test_pages_with_all_words_and_only_else_with_any(self, library: FeatureIndex) -> None:
+        assert [page_id for page_id, _ in library.search("dog fox")] == ["fox"]
+        assert {page_id for page_id, _ in library.search("dog 茶 unicorn")} == {"dog", "fox", "tea"}
+
+    @pytest.mark.parametrize("query", ["", "  ", "。？!", '"', "\x00", "\ud800"])
+    def test_a_query_without_words_finds_nothing(self, library: FeatureIndex, query: str) -> None:
+        assert library.search(query) == []
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            'dog" OR "fox',
+            "dog AND",
+            "NOT dog",
+            "dog*",
+            "title:dog",
+            "NEAR(dog fox, 2)",
+            "(dog",
+            "-dog",
+            "^dog",
+            "a" * 9999,
+        ],
+    )
+    def test_query_syntax_is_read_as_plain_words(self, library: FeatureIndex, query: str) -> None:
+        assert {page_id for page_id, _ in library.search(query)} <= {"dog", "fox"}
+
+    def test_any_number_of_words(self, library: FeatureIndex) -> None:
+        assert library.search("dog " + " ".join(f"word{number}" for number in range(2000)))
+
+    def test_limit_and_offset_cut_one_order(self, library: FeatureIndex) -> None:
+        both = library.search("dog")
+        assert library.search("dog", limit=1) + library.search("dog", limit=1, offset=1) == both
+        assert library.search("dog", offset=2) == []
+        assert library.search("dog", limit=0) == []
+
+    def test_equal_scores_are_ordered_by_id(self, index: FeatureIndex) -> None:
+        index.put_many([record(page_id, text="same words") for page_id in ("c", "a", "b")])
+        assert [page_id for page_id, _ in index.search("same")] == ["a", "b", "c"]
+
+    def test_writes_after_a_search_are_found(self, library: FeatureIndex) -> None:
+        assert library.search("cat") == []
+        library.put_many([record("cat", text="a cat"), record("fox", text="now a cat too")])
+        library.refresh()
+        assert {page_id for page_id, _ in library.search("cat")} == {"cat", "fox"}
+        assert library.search("quick") == []
+        library.delete_many(["fox"])
+        assert [page_id for page_id, _ in library.search("cat")] == ["cat"]

@@ -1,0 +1,1 @@
+"""What all methods share: normalising, tokens and clauses, segmentation, stable hashing."""

@@ -1,0 +1,121 @@
+"""Tables over Unicode code points: what each character becomes, and what kind of token it makes.
+
+The tables cover the basic plane (65,536 entries, built on first use in about 50 ms); what a table cannot express
+(expansion to several characters, combining sequences, the other planes) is flagged and done on the string itself.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+PLANE: Final = 0x10000
+SEPARATOR, CJK, WORD = 0, 1, 2  # kinds of characters
+
+_SINGLE_RANGES: Final = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x3040, 0x30FF), (0xAC00, 0xD7A3))
+_UNCHANGED: Final = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0xE000, 0xF8FF))  # folding keeps these
+_SINGLE_ASTRAL: Final = (0x20000, 0x3FFFF)
+_QUOTES: Final = {
+    **dict.fromkeys("“”„‟「」『』", '"'),
+    **dict.fromkeys("‘’‚‛", "'"),
+    **dict.fromkeys("‐‑‒–—―─", "-"),
+}
+_JAMO: Final = (0x1100, 0x11FF)
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """One entry per code point of the basic plane.
+
+    Attributes:
+        mapped: the normalised code point; 0 where the character is dropped.
+        slow: True where the string needs the full Unicode algorithm.
+        traditional: True where simplification may change the character.
+        kind: SEPARATOR, CJK (a token of its own) or WORD (part of a run).
+    """
+
+    mapped: NDArray[np.uint32]
+    slow: NDArray[np.bool_]
+    traditional: NDArray[np.bool_]
+    kind: NDArray[np.uint8]
+
+
+def fold_character(character: str) -> str:
+    """NFKC, then straight quotes and dashes, then lower case, of one character; empty for control characters."""
+    if 0xD800 <= ord(character) <= 0xDFFF:
+        return ""
+    folded = "".join(_QUOTES.get(c, c) for c in unicodedata.normalize("NFKC", character)).lower()
+    return "".join(c for c in folded if not _dropped(c))
+
+
+def fold_string(text: str) -> str:
+    """``fold_character`` over a whole string, with composition across characters."""
+    text = text.encode("utf-8", "ignore").decode("utf-8")
+    folded = unicodedata.normalize("NFKC", text)
+    return folded.translate(_quote_table()).lower()
+
+
+def kind_of(code: int) -> int:
+    """SEPARATOR, CJK or WORD for any code point."""
+    if any(low <= code <= high for low, high in _SINGLE_RANGES) or _SINGLE_ASTRAL[0] <= code <= _SINGLE_ASTRAL[1]:
+        return CJK
+    return WORD if chr(code).isalnum() else SEPARATOR
+
+
+def _dropped(character: str) -> bool:
+    category = unicodedata.category(character)
+    return category in ("Cf", "Cs") or (category == "Cc" and character not in "\n\t")
+
+
+@cache
+def _quote_table() -> dict[int, str]:
+    return {ord(key): value for key, value in _QUOTES.items()}
+
+
+@cache
+def tables() -> Tables:
+    """The tables, built once per process."""
+    from es_dedup.text.simplify import traditional_characters  # noqa: PLC0415 - the converter loads slowly
+
+    mapped = np.zeros(PLANE, dtype=np.uint32)
+    slow = np.zeros(PLANE, dtype=np.bool_)
+    traditional = np.zeros(PLANE, dtype=np.bool_)
+    kind = np.zeros(PLANE, dtype=np.uint8)
+    for low, high in _UNCHANGED:
+        mapped[low : high + 1] = np.arange(low, high + 1, dtype=np.uint32)
+        kind[low : high + 1] = kind_of(low)
+    for code in _others():
+        character = chr(code)
+        kind[code] = kind_of(code)
+        folded = fold_character(character)
+        if len(folded) > 1 or unicodedata.combining(character) or _composes(code):
+            slow[code] = True
+        mapped[code] = ord(folded) if len(folded) == 1 else 0
+    mapped[0x0D] = mapped[0x0A] = 0x0A
+    mapped[0x09] = 0x20
+    for character in traditional_characters():
+        if ord(character) < PLANE:
+            traditional[ord(character)] = True
+    return Tables(mapped, slow, traditional, kind)
+
+
+def _others() -> Iterator[int]:
+    start = 0
+    for low, high in _UNCHANGED:
+        yield from range(start, low)
+        start = high + 1
+    yield from range(start, PLANE)
+
+
+def _composes(code: int) -> bool:
+    """Characters whose folding depends on their neighbours."""
+    return _JAMO[0] <= code <= _JAMO[1] or code == 0x03A3 or 0xD800 <= code <= 0xDFFF or code == 0x0130

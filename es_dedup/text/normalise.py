@@ -1,0 +1,150 @@
+"""One form for texts that read the same: NFKC, width, quotes, case, simplified characters, white space.
+
+Many texts are normalised together as one array of code points; what needs the full Unicode algorithm or the phrase
+tables of the simplifier is done on the string of that page alone, so a page's form never depends on its neighbours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.text.characters import PLANE, fold_string, tables
+from es_dedup.text.simplify import simplify
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_SPACE: Final = 0x20
+_NEWLINE: Final = 0x0A
+
+
+@dataclass(frozen=True, slots=True)
+class TextBatch:
+    """Texts of several pages in one array.
+
+    Attributes:
+        codes: code points of all pages, one after the other; shape (characters,).
+        offsets: page ``i`` is ``codes[offsets[i]:offsets[i + 1]]``; shape (pages + 1,).
+    """
+
+    codes: NDArray[np.uint32]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def string(self, page: int) -> str:
+        """The text of one page."""
+        return decode(self.codes[self.offsets[page] : self.offsets[page + 1]])
+
+
+def normalise(text: str) -> str:
+    """Normalised form of one text.
+
+    Newlines are unified, NFKC applied, quotes and dashes straightened, letters lowered, traditional characters
+    simplified, control and format characters removed, white space reduced to single spaces and newlines.
+
+    Returns:
+        Text without leading, trailing or repeated white space; may be empty.
+    """
+    return normalise_many([text]).string(0)
+
+
+def normalise_many(texts: Sequence[str]) -> TextBatch:
+    """Normalised forms of several texts; each equals ``normalise`` of that text alone."""
+    table = tables()
+    codes, offsets = encode(texts)
+    basic = np.minimum(codes, PLANE - 1)
+    slow = table.slow[basic] | (codes >= PLANE)
+    traditional = table.traditional[basic]
+    if slow.any() or traditional.any():
+        codes, offsets = _by_string(texts, codes, offsets, slow, traditional)
+        basic = np.minimum(codes, PLANE - 1)
+    mapped = np.where(codes < PLANE, table.mapped[basic], codes)
+    return _collapse(mapped, offsets)
+
+
+def encode(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Code points and page offsets of raw texts; lone surrogates are dropped."""
+    joined = "".join(texts)
+    lengths = [len(text) for text in texts]
+    try:
+        raw = joined.encode("utf-32-le")
+    except UnicodeEncodeError:
+        clean = [text.encode("utf-8", "ignore").decode("utf-8") for text in texts]
+        lengths = [len(text) for text in clean]
+        raw = "".join(clean).encode("utf-32-le")
+    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return np.frombuffer(raw, dtype=np.uint32), offsets
+
+
+def decode(codes: NDArray[np.uint32]) -> str:
+    """The string of an array of code points."""
+    return codes.astype("<u4").tobytes().decode("utf-32-le")
+
+
+def _by_string(
+    texts: Sequence[str],
+    codes: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    slow: NDArray[np.bool_],
+    traditional: NDArray[np.bool_],
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Texts again as codes, with the pages that hold flagged characters folded as strings."""
+    replaced = list(texts)
+    hit = np.unique(np.searchsorted(offsets, np.flatnonzero(slow | traditional), side="right") - 1)
+    for page in hit.tolist():
+        start, end = offsets[page], offsets[page + 1]
+        folded = fold_string(replaced[page].replace("\r\n", "\n").replace("\r", "\n"))
+        if traditional[start:end].any() or slow[start:end].any():
+            folded = simplify(folded)
+        replaced[page] = folded
+    return encode(replaced)
+
+
+def _collapse(codes: NDArray[np.uint32], offsets: NDArray[np.int64]) -> TextBatch:
+    """Drop removed characters (0) and reduce each run of white space to one newline or one space."""
+    pages = len(offsets) - 1
+    keep = codes != 0
+    if not keep.all():
+        lengths = np.concatenate(([0], np.cumsum(keep)))
+        offsets = lengths[offsets]
+        codes = codes[keep]
+    newline = codes == _NEWLINE
+    white = newline | (codes == _SPACE)
+    follows = np.zeros(len(codes), dtype=np.bool_)
+    follows[1:] = white[:-1]
+    inner = offsets[:-1][offsets[:-1] < len(codes)]
+    follows[inner] = False
+    starts = np.flatnonzero(white & ~follows)
+    if not len(starts):
+        return TextBatch(codes.astype(np.uint32), offsets)
+    return _without_runs(codes, offsets, white, newline, starts, pages)
+
+
+def _without_runs(
+    codes: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    white: NDArray[np.bool_],
+    newline: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    pages: int,
+) -> TextBatch:
+    newlines = np.concatenate(([0], np.cumsum(newline)))
+    stops = np.concatenate(([0], np.cumsum(white)))
+    # a run ends where the next one starts, minus the text between: count white characters instead
+    ends = starts + np.diff(np.concatenate((stops[starts], [stops[-1]])))
+    result = codes.copy()
+    result[starts] = np.where(newlines[ends] > newlines[starts], _NEWLINE, _SPACE)
+    keep = ~white
+    edge = np.isin(starts, offsets[:-1]) | np.isin(ends, offsets[1:])
+    keep[starts[~edge]] = True
+    lengths = np.concatenate(([0], np.cumsum(keep)))
+    assert len(offsets) == pages + 1
+    return TextBatch(result[keep].astype(np.uint32), lengths[offsets])

@@ -1,0 +1,100 @@
+"""Numbers inside clauses: what a clause reads like when its numbers are masked.
+
+Two clauses that are equal after masking and different before are the mark of a serial report: the same sentence with
+another day's figures.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.text.characters import PLANE
+from es_dedup.text.hashing import mix64
+from es_dedup.text.tokens import clause_hashes_of, run_starts, segment_hashes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from es_dedup.text.normalise import TextBatch
+    from es_dedup.text.tokens import TokenBatch
+
+NUMERALS: Final = "〇零一二三四五六七八九十百千万亿两"
+UNITS: Final = "年月日时分秒号点个名例人元岁米度倍成期届次"
+_MASK: Final = np.uint64(0x23)
+_RUN_BASE: Final = 0x94D049BB133111EB
+
+
+def number_tokens(batch: TextBatch, tokens: TokenBatch) -> NDArray[np.bool_]:
+    """True for tokens that are numbers: digit runs, runs of two or more Chinese numerals, a numeral before a unit."""
+    count = len(tokens)
+    if not count:
+        return np.zeros(0, dtype=np.bool_)
+    basic = np.minimum(batch.codes, PLANE - 1)
+    digits = np.concatenate(([0], np.cumsum((basic >= 0x30) & (basic <= 0x39))))
+    digit_word = ~tokens.single & (digits[tokens.ends] - digits[tokens.starts] == tokens.ends - tokens.starts)
+    first = basic[tokens.starts]
+    numeral = tokens.single & _lookup(NUMERALS)[first]
+    unit = tokens.single & _lookup(UNITS)[first]
+    figure = numeral | digit_word
+    beside = np.zeros(count, dtype=np.bool_)
+    joined = tokens.clause[1:] == tokens.clause[:-1]
+    beside[:-1] |= joined & (figure[1:] | unit[1:])
+    beside[1:] |= joined & figure[:-1]
+    return digit_word | (numeral & beside)
+
+
+def masked_clause_hashes(tokens: TokenBatch, numbers: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """One hash per clause with each run of number tokens as one mask, and whether the clause holds a number."""
+    if not len(tokens):
+        return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.bool_)
+    keep = np.ones(len(tokens), dtype=np.bool_)
+    keep[1:] = ~(numbers[1:] & numbers[:-1] & (tokens.clause[1:] == tokens.clause[:-1]))
+    values = np.where(numbers, mix64(np.array([_MASK]))[0], tokens.hashes)
+    masked = clause_hashes_of(values[keep], tokens.clause[keep])
+    return masked, np.logical_or.reduceat(numbers, tokens.clause_starts)
+
+
+def number_runs(
+    batch: TextBatch, tokens: TokenBatch, numbers: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Hash of each run of number tokens together with the token after it, and the run's page.
+
+    The month and day of an agency's dateline are left out: a reprint carries its own.
+    """
+    at = np.flatnonzero(numbers)
+    if not len(at):
+        return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
+    follows = (np.diff(at) == 1) & (np.diff(tokens.clause[at]) == 0)
+    group = np.concatenate(([0], np.cumsum(~follows)))
+    starts = run_starts(group)
+    first, last = at[starts], at[np.append(starts[1:], len(at)) - 1]
+    values = segment_hashes(tokens.hashes, first, last + 1, _RUN_BASE)
+    after = np.minimum(last + 1, len(tokens) - 1)
+    inside = (last + 1 < len(tokens)) & (tokens.clause[after] == tokens.clause[last])
+    values = mix64(values + np.where(inside, tokens.hashes[after], np.uint64(0)))
+    keep = ~_in_dateline(batch, tokens, first, after)
+    return values[keep], tokens.pages[first[keep]].astype(np.int64)
+
+
+def _in_dateline(
+    batch: TextBatch, tokens: TokenBatch, first: NDArray[np.int64], after: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Runs that belong to a date directly before the mark of an agency's dateline."""
+    last = len(tokens) - 1
+    code = np.minimum(batch.codes[tokens.starts], PLANE - 1)
+    mark = _lookup("电讯")[code]
+    is_day = (code[after] == ord("日")) & mark[np.minimum(after + 1, last)]
+    result = is_day.copy()
+    month = (code[after] == ord("月")) & (np.append(first[1:], 0) == after + 1)
+    result[:-1] |= month[:-1] & is_day[1:]
+    return result
+
+
+@cache
+def _lookup(characters: str) -> NDArray[np.bool_]:
+    table = np.zeros(PLANE, dtype=np.bool_)
+    table[[ord(c) for c in characters]] = True
+    return table

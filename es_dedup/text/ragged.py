@@ -1,0 +1,80 @@
+"""Rows of different length in one array: offsets, ranks, gathering; tables of such columns."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+
+class Table(Protocol):
+    """A dataclass of arrays: offset columns with the value columns they cut, and one-value-a-row columns."""
+
+    RAGGED: ClassVar[Mapping[str, tuple[str, ...]]]
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+T = TypeVar("T", bound=Table)
+
+
+def offsets_of(owners: NDArray[Any], count: int) -> NDArray[np.int64]:
+    """Where each owner's elements begin in an array ordered by owner; shape (count + 1,)."""
+    return np.searchsorted(owners, np.arange(count + 1))
+
+
+def owners_of(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The row each element belongs to; the inverse of ``offsets_of``."""
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
+def rank_within(owners: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Position of each element among those of its owner; the array is ordered by owner."""
+    return np.arange(len(owners)) - offsets_of(owners, count)[owners]
+
+
+def gather(offsets: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Element places of the given rows, one row after the other.
+
+    Returns:
+        Places into the flat array, and for each the position in ``rows`` it belongs to.
+    """
+    lengths = offsets[rows + 1] - offsets[rows]
+    first = np.cumsum(lengths) - lengths
+    owner = np.repeat(np.arange(len(rows)), lengths)
+    return np.repeat(offsets[rows] - first, lengths) + np.arange(int(lengths.sum())), owner
+
+
+def take(table: T, rows: NDArray[np.int64]) -> T:
+    """A table of the given rows, in their order; rows may repeat."""
+    columns: dict[str, NDArray[Any]] = {}
+    ragged = table.RAGGED
+    for offsets_name, names in ragged.items():
+        offsets = getattr(table, offsets_name)
+        places, _ = gather(offsets, rows)
+        columns[offsets_name] = np.concatenate(([0], np.cumsum(offsets[rows + 1] - offsets[rows])))
+        columns.update((name, getattr(table, name)[places]) for name in names)
+    for field in fields(table):
+        if field.name not in columns:
+            columns[field.name] = getattr(table, field.name)[rows]
+    return type(table)(**columns)
+
+
+def concatenate(tables: Sequence[T]) -> T:
+    """The rows of several tables, one table after the other; at least one table."""
+    first = tables[0]
+    if len(tables) == 1:
+        return first
+    columns: dict[str, NDArray[Any]] = {}
+    for field in fields(first):
+        parts = [getattr(table, field.name) for table in tables]
+        if field.name in first.RAGGED:
+            base = np.cumsum([0, *(int(part[-1]) for part in parts[:-1])])
+            parts = [np.zeros(1, dtype=np.int64), *(part[1:] + start for part, start in zip(parts, base, strict=True))]
+        columns[field.name] = np.concatenate(parts)
+    return type(first)(**columns)

@@ -1,0 +1,113 @@
+"""What a title is about: its terms, and where they stand in the body."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.text.hashing import mix64
+from es_dedup.text.normalise import normalise_many
+from es_dedup.text.tokens import tokenise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from es_dedup.text.tokens import TokenBatch
+
+MAX_TERMS: Final = 32  # one bit each in a mask
+UNTITLED_TOKENS: Final = 24  # without a title, the page's first tokens stand for it
+_SEPARATOR: Final = re.compile(r"\s+[-–—|·»/]+\s+|[|｜_＿]+|——+|(?<=[^\x00-\x7f])-(?=[^\x00-\x7f])")
+_PREFIX: Final = re.compile(r"^\s*(?:[\[【(（][^\]】)）]{1,12}[\]】)）]\s*)+")
+_FILTER_BITS: Final = 20
+_PAGE_BASE: Final = np.uint64(0xD6E8FEB86659FD93)
+_PAIR_BASE: Final = np.uint64(0xA0761D6478BD642F)
+
+
+def headline(title: str) -> str:
+    """The part of a title that names the article: its longest segment, without a bracketed mark in front.
+
+    Sites add their own name, section or tags behind separators; the longest segment is nearly always the headline.
+    """
+    segments = [segment.strip() for segment in _SEPARATOR.split(title)]
+    longest = max(segments, key=len, default="")
+    return _PREFIX.sub("", longest) or longest
+
+
+def title_terms(titles: Sequence[str], body: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Terms of each page's headline: pairs of neighbouring characters, and single words.
+
+    Returns:
+        Term hashes (distinct within a page, in order of appearance, at most ``MAX_TERMS`` a page), page offsets of
+        shape (pages + 1,), and per page whether it had a title at all; a page without one is given the first
+        ``UNTITLED_TOKENS`` tokens of its body.
+    """
+    tokens = tokenise(normalise_many([headline(title) for title in titles]))
+    pages = len(titles)
+    titled = np.diff(tokens.offsets) > 0
+    hashes, owner = _term_hashes(tokens)
+    head_hashes, head_owner = _head_terms(body, titled)
+    hashes = np.concatenate((hashes, head_hashes))
+    owner = np.concatenate((owner, head_owner))
+    order = np.argsort(owner, kind="stable")
+    hashes, owner = hashes[order], owner[order]
+    key = mix64(hashes ^ (owner.astype(np.uint64) * _PAGE_BASE))
+    _, first = np.unique(key, return_index=True)
+    first.sort()
+    hashes, owner = hashes[first], owner[first]
+    offsets = np.searchsorted(owner, np.arange(pages + 1))
+    rank = np.arange(len(owner)) - offsets[owner]
+    keep = rank < MAX_TERMS
+    hashes, owner = hashes[keep], owner[keep]
+    return hashes, np.searchsorted(owner, np.arange(pages + 1)), titled
+
+
+def term_masks(
+    body: TokenBatch, terms: NDArray[np.uint64], offsets: NDArray[np.int64]
+) -> NDArray[np.uint32]:
+    """Per body token, bit ``j`` set where the page's ``j``-th title term begins; shape (tokens,)."""
+    masks = np.zeros(len(body), dtype=np.uint32)
+    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    wanted = mix64(terms ^ (owner.astype(np.uint64) * _PAGE_BASE))
+    if not len(wanted) or not len(body):
+        return masks
+    hashes = _start_terms(body)
+    keys = mix64(hashes ^ (body.pages.astype(np.uint64) * _PAGE_BASE))
+    present = np.zeros(1 << _FILTER_BITS, dtype=np.bool_)
+    present[(wanted >> np.uint64(64 - _FILTER_BITS)).astype(np.int64)] = True
+    hit = np.flatnonzero(present[(keys >> np.uint64(64 - _FILTER_BITS)).astype(np.int64)])
+    order = np.argsort(wanted)
+    place = np.minimum(np.searchsorted(wanted[order], keys[hit]), len(wanted) - 1)
+    found = order[place]
+    equal = wanted[found] == keys[hit]
+    bit = (found - offsets[owner[found]]).astype(np.uint32)
+    masks[hit[equal]] = np.uint32(1) << bit[equal]
+    return masks
+
+
+def _start_terms(tokens: TokenBatch) -> NDArray[np.uint64]:
+    """The term that begins at each token; a single character at the end of its clause gives a term of its own."""
+    hashes = tokens.hashes.copy()
+    pair = tokens.single[:-1] & tokens.single[1:] & (tokens.clause[1:] == tokens.clause[:-1])
+    at = np.flatnonzero(pair)
+    hashes[at] = mix64(tokens.hashes[at] * _PAIR_BASE + tokens.hashes[at + 1])
+    return hashes
+
+
+def _term_hashes(tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    hashes = _start_terms(tokens)
+    pair = np.zeros(len(tokens), dtype=np.bool_)
+    pair[:-1] = tokens.single[:-1] & tokens.single[1:] & (tokens.clause[1:] == tokens.clause[:-1])
+    keep = pair | ~tokens.single
+    return hashes[keep], tokens.pages[keep].astype(np.int64)
+
+
+def _head_terms(body: TokenBatch, titled: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    rank = np.arange(len(body)) - body.offsets[body.pages]
+    pair = np.zeros(len(body), dtype=np.bool_)
+    pair[:-1] = body.single[:-1] & body.single[1:] & (body.clause[1:] == body.clause[:-1])
+    keep = (rank < UNTITLED_TOKENS) & ~titled[body.pages] & (pair | ~body.single)
+    return _start_terms(body)[keep], body.pages[keep].astype(np.int64)

@@ -1,0 +1,216 @@
+"""Tokens, clauses and grams of many normalised texts at once, as arrays of hashes.
+
+A token is one Chinese character (kana, hangul syllable) or one run of other letters and digits. A clause is what
+stands between two clause marks. Hashes depend on the tokens alone, never on the place in the batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from es_dedup.text.characters import CJK, PLANE, SEPARATOR, WORD, kind_of, tables
+from es_dedup.text.hashing import mix64, powers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from es_dedup.text.normalise import TextBatch
+
+CJK_GRAM: Final = 5  # tokens; shorter grams match by chance (docs/algorithms/coverage.md)
+WORD_GRAM: Final = 4  # tokens
+
+_HARD_MARKS: Final = "。!?;…\n"
+_SOFT_MARKS: Final = ".,:"
+_CHARACTER_BASE: Final = 0x9E6D62D06F6A9A9B
+_TOKEN_BASE: Final = 0xC2B2AE3D27D4EB4F
+_GRAM_BASE: Final = 0x165667B19E3779F9
+_LONGEST: Final = 1 << 16  # beyond this many units in one run, the powers repeat
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBatch:
+    """Tokens of several pages.
+
+    Attributes:
+        hashes: one 64-bit hash per token; shape (tokens,).
+        single: True for one-character tokens.
+        starts, ends: place of each token in ``TextBatch.codes``.
+        pages: page of each token, ascending.
+        offsets: tokens of page ``i`` are ``[offsets[i]:offsets[i + 1]]``.
+        clause: running number of the clause each token stands in; every clause has a token.
+        clause_offsets: clauses of page ``i`` are numbered ``[clause_offsets[i]:clause_offsets[i + 1]]``.
+    """
+
+    hashes: NDArray[np.uint64]
+    single: NDArray[np.bool_]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    pages: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    clause: NDArray[np.int64]
+    clause_offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    @property
+    def clause_count(self) -> int:
+        """Number of clauses in the batch."""
+        return int(self.clause_offsets[-1])
+
+    @property
+    def clause_starts(self) -> NDArray[np.int64]:
+        """Index of each clause's first token; shape (clauses,)."""
+        return run_starts(self.clause)
+
+
+def tokenise(batch: TextBatch) -> TokenBatch:
+    """Tokens and clauses of normalised texts."""
+    codes, kinds = batch.codes, character_kinds(batch.codes)
+    boundary = np.zeros(len(codes) + 1, dtype=np.bool_)
+    boundary[batch.offsets] = True
+    inside_word = kinds == WORD
+    continues = np.zeros(len(codes), dtype=np.bool_)
+    continues[1:] = inside_word[1:] & inside_word[:-1]
+    continues &= ~boundary[:-1]
+    starts = np.flatnonzero((kinds != SEPARATOR) & ~continues)
+    single = kinds[starts] == CJK
+    ends = _ends(starts, continues)
+    hashes = segment_hashes(mix64(codes.astype(np.uint64)), starts, ends, _CHARACTER_BASE)
+    offsets = np.searchsorted(starts, batch.offsets)
+    pages = np.repeat(np.arange(len(batch), dtype=np.int32), np.diff(offsets))
+    clause, clause_offsets = _clauses(codes, starts, boundary, offsets)
+    return TokenBatch(hashes, single, starts, ends, pages, offsets, clause, clause_offsets)
+
+
+def segment_hashes(
+    values: NDArray[np.uint64], starts: NDArray[np.int64], ends: NDArray[np.int64], base: int
+) -> NDArray[np.uint64]:
+    """One hash per segment ``values[start:end]``, polynomial in the position inside it, then mixed.
+
+    Args:
+        values: already mixed 64-bit values.
+        starts, ends: ascending, not overlapping, each segment at least one long.
+        base: odd multiplier.
+    """
+    if not len(starts):
+        return np.zeros(0, dtype=np.uint64)
+    lengths = ends - starts
+    if int(lengths.max()) == 1:
+        return mix64(values[starts])
+    covered = lengths.sum()
+    first = np.cumsum(lengths) - lengths
+    inside = np.arange(covered) - np.repeat(first, lengths)
+    place = np.repeat(starts, lengths) + inside
+    weighted = values[place] * _power_table(base)[inside & (_LONGEST - 1)]
+    return mix64(np.add.reduceat(weighted, first))
+
+
+def gram_hashes(tokens: TokenBatch, cjk: int = CJK_GRAM, word: int = WORD_GRAM) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Hashes of all complete grams: ``cjk`` tokens from a one-character token, ``word`` tokens from any other.
+
+    Returns:
+        The hashes, and for each the index of its first token; a gram never leaves its page.
+    """
+    size = np.where(tokens.single, cjk, word)
+    first = np.flatnonzero(np.arange(len(tokens)) + size <= np.repeat(tokens.offsets[1:], np.diff(tokens.offsets)))
+    width = max(cjk, word)
+    table = powers(_GRAM_BASE, width)
+    padded = np.concatenate((tokens.hashes, np.zeros(width, dtype=np.uint64)))
+    shorter = min(cjk, word)
+    total = np.zeros(len(tokens), dtype=np.uint64)
+    for step in range(shorter):
+        total += padded[step : step + len(tokens)] * table[step]
+    longer = tokens.single if cjk > word else ~tokens.single
+    for step in range(shorter, width):
+        total += np.where(longer, padded[step : step + len(tokens)] * table[step], np.uint64(0))
+    return mix64(total[first]), first
+
+
+def clause_hashes(tokens: TokenBatch) -> NDArray[np.uint64]:
+    """One hash per clause over its tokens' hashes."""
+    return clause_hashes_of(tokens.hashes, tokens.clause)
+
+
+def clause_hashes_of(values: NDArray[np.uint64], clause: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """One hash per run of equal clause numbers over the values given per token."""
+    starts = run_starts(clause)
+    return segment_hashes(values, starts, np.append(starts[1:], len(values)), _TOKEN_BASE)
+
+
+def run_starts(numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """Index of the first element of each run of equal numbers."""
+    first = np.ones(len(numbers), dtype=np.bool_)
+    first[1:] = numbers[1:] != numbers[:-1]
+    return np.flatnonzero(first)
+
+
+def clause_lengths(tokens: TokenBatch) -> NDArray[np.int64]:
+    """Characters of tokens in each clause, marks and spaces not counted; at least 1."""
+    if not len(tokens):
+        return np.zeros(0, dtype=np.int64)
+    return np.add.reduceat(tokens.ends - tokens.starts, tokens.clause_starts)
+
+
+def character_kinds(codes: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """SEPARATOR, CJK or WORD for each code point."""
+    kinds = tables().kind[np.minimum(codes, PLANE - 1)]
+    astral = codes >= PLANE
+    if astral.any():
+        distinct, inverse = np.unique(codes[astral], return_inverse=True)
+        kinds[astral] = np.array([kind_of(code) for code in distinct.tolist()], dtype=np.uint8)[inverse]
+    return kinds
+
+
+def _ends(starts: NDArray[np.int64], continues: NDArray[np.bool_]) -> NDArray[np.int64]:
+    run = np.concatenate(([0], np.cumsum(continues)))
+    following = np.append(starts[1:], len(continues))
+    return starts + 1 + run[following] - run[np.minimum(starts + 1, len(continues))]
+
+
+def _clauses(
+    codes: NDArray[np.uint32], starts: NDArray[np.int64], boundary: NDArray[np.bool_], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    marks = _marks(codes)
+    split = np.concatenate(([0], np.cumsum(marks | boundary[:-1])))
+    number = split[starts + 1] if len(starts) else np.zeros(0, dtype=np.int64)
+    new = np.ones(len(starts), dtype=np.bool_)
+    new[1:] = number[1:] != number[:-1]
+    clause = np.cumsum(new) - 1
+    ends = np.concatenate(([0], np.cumsum(new)))
+    return clause, ends[offsets]
+
+
+def _marks(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Clause marks; a point, comma or colon inside a number and a point inside a name or version are none."""
+    mark = _lookup(_HARD_MARKS)[np.minimum(codes, PLANE - 1)]
+    soft = _lookup(_SOFT_MARKS)[np.minimum(codes, PLANE - 1)]
+    if not soft.any():
+        return mark
+    digit = (codes >= 0x30) & (codes <= 0x39)
+    ascii_word = digit | ((codes >= 0x61) & (codes <= 0x7A))
+    inside = _between(digit) | (_between(ascii_word) & (codes == 0x2E))
+    return mark | (soft & ~inside)
+
+
+def _between(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """True where both neighbours are flagged."""
+    result = np.zeros(len(flags), dtype=np.bool_)
+    result[1:-1] = flags[:-2] & flags[2:]
+    return result
+
+
+@cache
+def _lookup(characters: str) -> NDArray[np.bool_]:
+    table = np.zeros(PLANE, dtype=np.bool_)
+    table[[ord(c) for c in characters]] = True
+    return table
+
+
+@cache
+def _power_table(base: int) -> NDArray[np.uint64]:
+    return powers(base, _LONGEST)

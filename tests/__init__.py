@@ -1,0 +1,1 @@
+"""Tests of es-dedup, by kind: what a folder is for stands in CONTRIBUTING.md."""

@@ -1,0 +1,269 @@
+"""The command line as people run it: real processes on the real pipeline."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+pytest.importorskip("es_dedup.pipeline")
+
+ROOT: Final = Path(__file__).parents[2]
+CODE: Final = "from es_dedup.cli.main import run; run()"
+ZH: Final = (
+    "市交通局昨日宣布，跨江大桥将于十月一日正式通车。大桥全长四千二百米，双向六车道，设计时速八十公里。"
+    "工程师介绍，施工期间共使用钢材三万吨。通车首月免收通行费，公交线路将同步调整。附近居民表示，过江时间可缩短四十分钟。"
+)
+OTHER: Final = (
+    "本周末全市图书馆延长开放时间。读者可以凭身份证免费办理借书证，每次最多借阅十本。"
+    "馆方还准备了六场讲座，主题包括古籍修复和儿童阅读。讲座需要提前三天在网站上预约。停车场在周日不收费。"
+)
+EN: Final = (
+    "The ferry ran aground on a sandbank shortly before six on Tuesday morning, the coast guard said. "
+    "None of the ninety passengers was hurt, and all of them reached the shore in two lifeboats. "
+    "The captain told reporters that a buoy had drifted during the storm. Divers will inspect the hull on Wednesday. "
+    "Until then the island is served by a smaller boat that takes no cars."
+)
+
+
+def command(*arguments: str) -> list[str]:
+    """The words of a process that runs es-dedup."""
+    return [sys.executable, "-c", CODE, *arguments]
+
+
+def environment() -> dict[str, str]:
+    """The environment of such a process."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ES_DEDUP_")}
+    return kept | {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+
+
+def run(
+    *arguments: str, folder: Path, code: int = 0, stdin: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run es-dedup in a folder and check its exit code."""
+    done = subprocess.run(
+        command(*arguments),
+        cwd=folder,
+        env=environment(),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def lines(done: subprocess.CompletedProcess[str]) -> list[Any]:
+    """Standard output, parsed line by line."""
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def write_corpus(path: Path, pages: int, start: int = 0) -> Path:
+    """Pages of which each third repeats the one before it."""
+    with path.open("w", encoding="utf-8") as stream:
+        for number in range(start, start + pages):
+            story = number - 1 if number % 3 == 2 else number
+            text = "".join(
+                f"第{story}号报道的第{part}句话谈到了编号为{story * 31 + part}的事情。" for part in range(12)
+            )
+            stream.write(json.dumps({"id": f"p{number:06}", "text": text}, ensure_ascii=False) + "\n")
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with page files: two copies in Chinese, two in English, one other page, in ``pages``."""
+    pages = tmp_path / "pages"
+    for name, text in {
+        "zh/a": ZH,
+        "zh/b": ZH + "记者现场报道。",
+        "zh/c": OTHER,
+        "en/a": EN,
+        "en/b": EN + " More follows.",
+    }.items():
+        path = pages / f"{name}.html"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(
+            f"<html><head><title>{name}</title></head><body><p>{text}</p></body></html>", encoding="utf-8"
+        )
+    return tmp_path
+
+
+def test_one_command_finds_the_duplicates_and_writes_the_report(folder: Path) -> None:
+    done = run("scan", "pages", "--report", "out.html", folder=folder)
+    assert re.search(r"stored +5", done.stdout)
+    found = lines(run("clusters", "--json", folder=folder))
+    grouped = sorted(
+        sorted([c["representative"]["page_id"], *(m["page_id"] for m in c["members"])]) for c in found
+    )
+    assert grouped == [["en/a.html", "en/b.html"], ["zh/a.html", "zh/b.html"]]
+    report = (folder / "out.html").read_text(encoding="utf-8")
+    assert "跨江大桥" in report
+    assert "<mark" in report
+    assert "lifeboats" in report
+
+
+def test_the_commands_work_together(folder: Path) -> None:
+    run("scan", "pages", folder=folder)
+    assert "unchanged" in run("scan", "pages", folder=folder).stdout
+    assert lines(run("explain", "zh/a.html", "zh/b.html", "--json", folder=folder))[0]["relation"] in (
+        "duplicate",
+        "exact",
+    )
+    assert "different" in run("explain", "zh/a.html", "zh/c.html", folder=folder).stdout
+    assert lines(run("search", "跨江大桥", "--json", folder=folder))[0]["total_documents"] == 2
+    keep = {row["page_id"] for row in lines(run("export", "--what", "keep", folder=folder))}
+    drop = {row["page_id"] for row in lines(run("export", "--what", "drop", folder=folder))}
+    assert (len(keep), len(drop), keep & drop) == (3, 2, set())
+    (folder / "new.txt").write_text(ZH, encoding="utf-8")
+    decision = lines(run("check", "new.txt", "--json", folder=folder, code=4))[0]
+    assert decision["outcome"] == "duplicate"
+    run("remove", "zh/a.html", folder=folder)
+    assert lines(run("stats", "--json", folder=folder))[0]["pages"] == 4
+    run("doctor", folder=folder)
+    shown = lines(run("config", "show", "--json", folder=folder))[0]
+    assert shown["fingerprint"] == shown["fingerprint_of_index"]
+
+
+def test_other_settings_are_refused_with_advice(folder: Path) -> None:
+    run("scan", "pages", folder=folder)
+    (folder / "es-dedup.toml").write_text("[ccdet]\nwindow = 7\n", encoding="utf-8")
+    assert "open it with the settings it was filled with" in run("stats", folder=folder, code=1).stderr
+    shown = lines(run("config", "show", "--json", folder=folder))[0]
+    assert shown["fingerprint"] != shown["fingerprint_of_index"]
+
+
+def test_what_is_no_index_is_refused(folder: Path) -> None:
+    (folder / "es-dedup.db").write_text("no index at all" * 100, encoding="utf-8")
+    assert "is not a readable es-dedup index" in run("stats", folder=folder, code=1).stderr
+
+
+def test_bad_input_is_left_out_and_the_rest_goes_on(folder: Path) -> None:
+    corpus = write_corpus(folder / "corpus.jsonl", 30)
+    with corpus.open("ab") as stream:
+        stream.write(b'broken\n{"id": "x"}\n\xff\xfe\n{"id": "p000001", "text": "other"}\n')
+    done = run("scan", "corpus.jsonl", "--json", folder=folder, code=3)
+    (summary,) = lines(done)
+    assert (summary["stored"], summary["input"]["left_out"]) == (30, 4)
+    assert [failure["line"] for failure in summary["input"]["failures"]] == [31, 32, 33, 34]
+
+
+def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
+    write_corpus(folder / "corpus.jsonl", 600)
+    run("scan", "corpus.jsonl", folder=folder)
+    shell = subprocess.Popen(
+        command("clusters", "--json"),
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert shell.stdout is not None
+    assert shell.stderr is not None
+    shell.stdout.readline()
+    shell.stdout.close()
+    complaint = shell.stderr.read()
+    shell.stderr.close()
+    assert "Traceback" not in complaint
+    assert shell.wait(timeout=60) in (0, 141)
+
+
+def _stop_while_reading(folder: Path, stop: signal.Signals, verb: str) -> tuple[int, str]:
+    """Feed pages through a pipe that stays open, so that the command is surely at work, then stop it."""
+    process = subprocess.Popen(
+        command(verb, "-"),
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    process.stdin.write((folder / "corpus.jsonl").read_bytes())
+    process.stdin.flush()
+    deadline = time.monotonic() + 60
+    while not (folder / "es-dedup.db").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(2.0)
+    process.send_signal(stop)
+    _, complaint = process.communicate(timeout=60)
+    return process.returncode, complaint.decode()
+
+
+@pytest.mark.parametrize("verb", ["scan", "add"])
+@pytest.mark.parametrize(("stop", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interruption_keeps_what_is_done_and_says_how_to_go_on(
+    folder: Path, verb: str, stop: signal.Signals, code: int
+) -> None:
+    write_corpus(folder / "corpus.jsonl", 3000)
+    returned, complaint = _stop_while_reading(folder, stop, verb)
+    assert returned == code, complaint
+    assert "To go on, run the same command again" in complaint
+    assert "Traceback" not in complaint
+    assert lines(run("scan", "corpus.jsonl", "--json", folder=folder))[0]["pages"] == 3000
+    assert len(lines(run("clusters", "--json", folder=folder))) == 1000
+
+
+@pytest.mark.parametrize("verb", ["scan", "add"])
+def test_after_a_kill_the_index_opens_and_the_scan_goes_on(folder: Path, verb: str) -> None:
+    write_corpus(folder / "corpus.jsonl", 3000)
+    returned, _ = _stop_while_reading(folder, signal.SIGKILL, verb)
+    assert returned == -signal.SIGKILL
+    run("doctor", folder=folder)
+    assert lines(run("scan", "corpus.jsonl", "--json", folder=folder))[0]["pages"] == 3000
+    assert len(lines(run("clusters", "--json", folder=folder))) == 1000
+
+
+def test_two_writers_do_not_harm_each_other(folder: Path) -> None:
+    write_corpus(folder / "one.jsonl", 900)
+    write_corpus(folder / "two.jsonl", 900, start=900)
+    both = [
+        subprocess.Popen(
+            command("-q", "scan", name),
+            cwd=folder,
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("one.jsonl", "two.jsonl")
+    ]
+    for process in both:
+        _, complaint = process.communicate(timeout=120)
+        assert process.returncode == 0 or "is being written by another process" in complaint
+        assert "Traceback" not in complaint
+    run("scan", "one.jsonl", "two.jsonl", folder=folder)
+    assert lines(run("stats", "--json", folder=folder))[0]["pages"] == 1800
+    run("doctor", folder=folder)
+
+
+def test_labels_are_evaluated(folder: Path) -> None:
+    rows = [
+        "id_a\tid_b\tlabel",
+        "zh/a.html\tzh/b.html\tdup",
+        "en/a.html\ten/b.html\tdup",
+        "zh/a.html\tzh/c.html\tdiff",
+    ]
+    (folder / "labels.tsv").write_text("\n".join(rows), encoding="utf-8")
+    (found,) = lines(run("eval", "labels.tsv", "--corpus", "pages", "--json", folder=folder))
+    assert found["methods"]["judge"]["pairs"]["f1"] == 1.0
+    assert not (folder / "es-dedup.db").exists()
+
+
+def test_help_answers_at_once(folder: Path) -> None:
+    run("--help", folder=folder)
+    started = time.perf_counter()
+    run("--help", folder=folder)
+    assert time.perf_counter() - started < 1.5  # 0.3 s on an idle machine

@@ -1,0 +1,244 @@
+"""The embedded index keeps the contracts of the index ports."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from es_dedup.errors import UnknownPage
+from es_dedup.index.embedded import (
+    EmbeddedIndex,
+    RecordBatch,
+    compress_text,
+    decompress_text,
+    fulltext,
+    postings,
+    sizes,
+)
+from es_dedup.index.port import FeatureRecord
+from es_dedup.model import Candidate, Edge, Probe, ProbeAnswer, Relation, TermGroup
+from es_dedup.testing.builders import full_record, random_records, record
+from es_dedup.testing.index_contract import (
+    ClusterStoreContract,
+    FeatureIndexContract,
+    StatisticsStoreContract,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+FINGERPRINT = "test-settings"
+
+
+class TestOnDisk(FeatureIndexContract, ClusterStoreContract, StatisticsStoreContract):
+    @pytest.fixture
+    def index(self, tmp_path: Path) -> Iterator[EmbeddedIndex]:
+        with EmbeddedIndex(tmp_path / "pages.db", fingerprint=FINGERPRINT) as index:
+            yield index
+
+    @pytest.fixture
+    def other_reader(self, index: EmbeddedIndex, tmp_path: Path) -> Iterator[EmbeddedIndex]:
+        with EmbeddedIndex(tmp_path / "pages.db", fingerprint=FINGERPRINT, read_only=True) as reader:
+            yield reader
+
+    @pytest.fixture
+    def store(self, index: EmbeddedIndex) -> EmbeddedIndex:
+        return index
+
+    @pytest.fixture
+    def pages(self, index: EmbeddedIndex) -> EmbeddedIndex:
+        return index
+
+    @pytest.fixture
+    def statistics(self, index: EmbeddedIndex) -> EmbeddedIndex:
+        return index
+
+
+class TestInMemory(TestOnDisk):
+    @pytest.fixture
+    def index(self) -> Iterator[EmbeddedIndex]:
+        with EmbeddedIndex(":memory:", fingerprint=FINGERPRINT) as index:
+            yield index
+
+    @pytest.fixture
+    def other_reader(self) -> EmbeddedIndex:
+        pytest.skip("an index in memory belongs to one object")
+
+
+TERMS = st.integers(0, 12) | st.sampled_from([(1 << 48) - 1, 1 << 47])
+PAGES = st.dictionaries(
+    st.text("ab一\U00020000", min_size=1, max_size=3), st.sets(TERMS, max_size=8), max_size=12
+)
+GROUPS = st.lists(st.builds(TermGroup, st.lists(TERMS, max_size=6).map(tuple), st.integers(0, 4)), max_size=3)
+PROBES = st.builds(
+    Probe,
+    GROUPS.map(tuple),
+    limit=st.integers(1, 6),
+    max_df=st.integers(1, 8),
+    exclude=st.none() | st.sampled_from(["a", "b", "ab"]),
+)
+
+
+def answer_by_counting(pages: Mapping[str, set[int]], probe: Probe) -> ProbeAnswer:
+    """What ``probe_many`` promises, from its docstring and without an index."""
+    asked = {term for group in probe.groups for term in group.terms}
+    capped = {term for term in asked if sum(term in terms for terms in pages.values()) > probe.max_df}
+    found = []
+    for page_id, terms in pages.items():
+        shared = terms & (asked - capped)
+        enough = any(len(shared & set(group.terms)) >= max(1, group.min_shared) for group in probe.groups)
+        if enough and page_id != probe.exclude:
+            found.append((-len(shared), page_id))
+    candidates = tuple(Candidate(page_id, -shared) for shared, page_id in sorted(found)[: probe.limit])
+    return ProbeAnswer(candidates, truncated=len(found) > probe.limit, capped_terms=len(capped))
+
+
+class TestProbesAgainstCounting:
+    @given(
+        first=PAGES,
+        second=PAGES,
+        deleted=st.sets(st.sampled_from("ab"), max_size=2),
+        probes=st.lists(PROBES, max_size=4),
+    )
+    @settings(max_examples=150, deadline=None)
+    def test_same_answers(
+        self, first: dict[str, set[int]], second: dict[str, set[int]], deleted: set[str], probes: list[Probe]
+    ) -> None:
+        with EmbeddedIndex(":memory:", fingerprint=FINGERPRINT) as index:
+            for pages in (first, second):
+                index.put_many(record(page_id, terms) for page_id, terms in pages.items())
+            index.delete_many(deleted)
+            stored = {page_id: terms for page_id, terms in (first | second).items() if page_id not in deleted}
+            assert index.probe_many(probes) == [answer_by_counting(stored, probe) for probe in probes]
+
+
+class TestColumns:
+    def test_a_batch_of_columns_equals_records(self, index: EmbeddedIndex, tmp_path: Path) -> None:
+        records = [full_record("a"), *random_records(30, seed=1), record("b", text="abc")]
+        index.put_many(records)
+        batch = RecordBatch.of(records)
+        packed = [compress_text(text) if isinstance(text, str) else text for text in batch.texts]
+        with EmbeddedIndex(tmp_path / "other.db", fingerprint=FINGERPRINT) as other:
+            other.put_batch(replace(batch, texts=packed))
+            assert list(other.scan()) == list(index.scan())
+            assert other.texts(["a", "b"]) == index.texts(["a", "b"])
+
+    def test_missing_columns_stand_for_defaults(self, index: EmbeddedIndex) -> None:
+        none = np.empty(0, dtype=np.uint64)
+        index.put_batch(RecordBatch(["a"], [1], [2], [b"x"], none, np.zeros(2, dtype=np.int64)))
+        assert index.get_many(["a"]) == {"a": FeatureRecord("a", 1, 2, (), b"x", language="und")}
+
+    def test_columns_that_do_not_fit_are_refused(self) -> None:
+        none = np.empty(0, dtype=np.uint64)
+        with pytest.raises(ValueError, match="differ in length"):
+            RecordBatch(["a"], [1, 2], [2], [b"x"], none, np.zeros(2, dtype=np.int64))
+
+    def test_numbers_and_payloads(self, index: EmbeddedIndex) -> None:
+        index.put_many([record("b", payload=b"2"), record("a", payload=b"1")])
+        docs = index.docs_of(["a", "x", "b"])
+        assert docs[1] == -1
+        assert index.page_ids_of(docs[[2, 0]]) == ["b", "a"]
+        assert index.payloads_by_doc(docs[[0, 2, 0]]) == [b"1", b"2", b"1"]
+        for read in (index.payloads_by_doc, index.page_ids_of):
+            with pytest.raises(UnknownPage):
+                read([int(docs[0]), 99])
+        scanned = [
+            pair
+            for part, payloads in index.scan_payloads(batch=1)
+            for pair in zip(part, payloads, strict=True)
+        ]
+        assert sorted(scanned) == sorted([(docs[0], b"1"), (docs[2], b"2")])
+        assert list(index.scan_payloads(after_doc=int(docs.max()))) == []
+
+    @pytest.mark.parametrize("least_for_scan", [0, 10_000])
+    def test_postings_of_terms(
+        self, index: EmbeddedIndex, monkeypatch: pytest.MonkeyPatch, least_for_scan: int
+    ) -> None:
+        monkeypatch.setattr(postings, "MIN_TERMS_FOR_SCAN", least_for_scan)
+        monkeypatch.setattr(postings, "ROWS_PER_SCAN", 3)
+        index.put_many([record("a", [1, 5]), record("b", [1, 3, 5]), record("c", [5, 1 << 47])])
+        a, b, c = index.docs_of(["a", "b", "c"]).tolist()
+        found = index.postings_of(np.array([0, 1, 3, 5, 1 << 47], dtype=np.uint64), 2)
+        assert found.term_index.tolist() == [1, 1, 2, 4]
+        assert found.docs.tolist() == [a, b, b, c]
+        assert found.capped.tolist() == [False, False, False, True, False]
+        assert len(index.postings_of(np.empty(0, dtype=np.uint64), 2).docs) == 0
+
+    def test_pages_with_hash(self, index: EmbeddedIndex) -> None:
+        top = (1 << 64) - 1
+        index.put_many(
+            [record("b", content_hash=top), record("a", content_hash=top), record("c", content_hash=0)]
+        )
+        assert index.pages_with_hash([top, 0, 5]) == {top: ["a", "b"]}
+        index.delete_many(["a"])
+        assert index.pages_with_hash([top]) == {top: ["b"]}
+
+    def test_sizes_add_up_to_the_file(self, index: EmbeddedIndex, tmp_path: Path) -> None:
+        index.put_many(random_records(500, seed=1))
+        found = index.sizes()
+        assert found["features"] > 500 * (40 + 20 * 6)
+        assert found["postings"] > 500 * 20 * 10
+        assert sum(size for part, size in found.items() if part != "total") == found["total"]
+
+    def test_sizes_are_estimated_without_dbstat(
+        self, index: EmbeddedIndex, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        index.put_many(random_records(2000, seed=1))
+        measured = index.sizes()
+        monkeypatch.setattr(sizes, "_TABLE_BYTES", "SELECT name, pgsize FROM no_such_table")
+        estimated = index.sizes()
+        for part in ("pages", "features", "postings"):
+            assert estimated[part] == pytest.approx(measured[part], rel=0.6)  # small terms take fewer bytes
+
+    def test_an_edge_given_the_wrong_way_round_is_turned(self, index: EmbeddedIndex) -> None:
+        index.put_edges([Edge("b", "a", Relation.CONTAINS, 0.5)])
+        assert index.edges_of(["a"]) == [Edge("a", "b", Relation.CONTAINED, 0.5)]
+
+    @pytest.fixture
+    def index(self, tmp_path: Path) -> Iterator[EmbeddedIndex]:
+        with EmbeddedIndex(tmp_path / "pages.db", fingerprint=FINGERPRINT) as index:
+            yield index
+
+
+class TestFullText:
+    def test_the_segmenter_makes_words_of_texts_and_queries(self) -> None:
+        def pairs(text: str) -> str:
+            return " ".join(text[place : place + 2] for place in range(0, len(text), 2))
+
+        with EmbeddedIndex(":memory:", fingerprint=FINGERPRINT, segment=pairs) as index:
+            index.put_many([record("a", text="北京大学"), record("b", text="京北大学")])
+            assert [page_id for page_id, _ in index.search("北京")] == ["a"]
+
+    def test_an_index_of_mostly_dead_rows_is_made_anew(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(fulltext, "MIN_GONE_ROWS", 10)
+        with EmbeddedIndex(":memory:", fingerprint=FINGERPRINT) as index:
+            for turn in range(8):
+                index.put_many(record(f"{page}", text=f"turn {turn}") for page in range(5))
+                assert len(index.search(f"turn {turn}")) == 5
+            with index._connection.reading() as connection:
+                assert (
+                    connection.execute("SELECT value FROM meta WHERE name = 'fulltext_rows'").fetchone()[0]
+                    <= 15
+                )
+
+
+class TestCodec:
+    @given(st.text() | st.text("的一是不了人我在有他这中大来上国", min_size=50, max_size=300))
+    def test_texts_come_back(self, text: str) -> None:
+        assert decompress_text(compress_text(text)) == text
+
+    def test_every_character_comes_back(self) -> None:
+        text = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000))))
+        assert decompress_text(compress_text(text)) == text
+        assert all(decompress_text(compress_text("中" + char)) == "中" + char for char in text[::97])
+
+    @pytest.mark.parametrize("stored", [b"\x09abc", b"\x01abc", b"\x00\xff"])
+    def test_other_bytes_are_refused(self, stored: bytes) -> None:
+        with pytest.raises(ValueError, match=r".+"):
+            decompress_text(stored)

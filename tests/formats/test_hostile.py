@@ -1,0 +1,76 @@
+"""Hostile input: whatever the bytes, a reader gives pages and failures, and never raises."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from es_dedup.model import Page
+from es_dedup.readers import InputFailure, ReadOptions, read_pages
+
+SUFFIXES = ["jsonl", "json", "csv", "tsv", "txt", "html", "jsonl.gz", "jsonl.xz", "jsonl.bz2", "csv.gz"]
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+NAMES = st.sampled_from(
+    ["id", "_id", "text", "html", "html_base64", "title", "url", "time", "published", "other", "ID"]
+)
+
+
+def read(name: str, data: bytes) -> list[Page | InputFailure]:
+    """Everything a file of these bytes gives; pages are checked to be storable."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(data)
+        items = list(read_pages([path], ReadOptions(max_record_bytes=5000)))
+    for item in items:
+        if isinstance(item, Page):
+            for value in (item.id, item.text, item.title, item.url):
+                (value or "").encode()
+            assert 1 <= len(item.id) <= 512
+    return items
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@settings(max_examples=60, deadline=None)
+@given(data=st.binary(max_size=400))
+@example(data=b"\x00" * 300)
+@example(data=b"[" * 300)
+@example(data=b'[{"id":1,"text":"\xff"}]')
+@example(data=b'id,text\n"\x00,\n')
+def test_any_bytes(suffix: str, data: bytes) -> None:
+    read(f"a.{suffix}", data)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "warc", "warc.gz", "jsonl.zst"])
+@settings(max_examples=40, deadline=None)
+@given(data=st.binary(max_size=400))
+@example(
+    data=b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 99999999999\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"
+)
+@example(data=b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: -5\r\n\r\nHTTP/1.1 200 OK\r\n\r\n")
+@example(data=gzip.compress(b"WARC/1.0\r\n"))
+@example(data=b"PAR1" + b"\xff" * 20 + b"PAR1")
+def test_any_bytes_in_formats_of_extras(suffix: str, data: bytes) -> None:
+    pytest.importorskip({"parquet": "pyarrow", "jsonl.zst": "zstandard"}.get(suffix, "fastwarc"))
+    read(f"a.{suffix}", data)
+
+
+@settings(max_examples=300, deadline=None)
+@given(records=st.lists(st.dictionaries(NAMES, VALUES, max_size=5) | VALUES, max_size=5))
+def test_any_json(records: list[object]) -> None:
+    lines = "".join(json.dumps(record) + "\n" for record in records).encode()
+    array = json.dumps(records).encode()
+    one, other = read("a.jsonl", lines), read("a.json", array)
+    assert [type(item) for item in one] == [type(item) for item in other]
+    assert [item for item in one if isinstance(item, Page)] == [
+        item for item in other if isinstance(item, Page)
+    ]

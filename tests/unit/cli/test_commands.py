@@ -1,0 +1,427 @@
+"""Every command over a stand-in pipeline: output for people and machines, exit codes, errors."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from es_dedup.cli.group import Terminated, globals_first
+from es_dedup.cli.main import app
+from es_dedup.cli.output import clean, plain
+from es_dedup.errors import IndexLocked
+from es_dedup.model import WritePolicy
+
+if TYPE_CHECKING:
+    from typer.testing import Result
+
+PAGES = [("a", "同一篇文章。"), ("b", "同一篇文章。"), ("c", "另一篇文章。"), ("d", "第三篇。")]
+ROOT = Path(__file__).parents[3]
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    """The command line with these arguments."""
+    return CliRunner().invoke(app, arguments, input=stdin)
+
+
+def jsonl(path: str, *pages: tuple[str, str]) -> str:
+    """A file of pages."""
+    Path(path).write_text(
+        "".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in pages), encoding="utf-8"
+    )
+    return path
+
+
+@pytest.fixture
+def scanned() -> None:
+    """The four pages are in the default index."""
+    assert run("scan", jsonl("pages.jsonl", *PAGES)).exit_code == 0
+
+
+def lines(result: Result) -> list[Any]:
+    """Standard output, parsed line by line."""
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+class TestScan:
+    def test_a_summary_is_shown_and_the_index_made(self) -> None:
+        result = run("scan", jsonl("pages.jsonl", *PAGES))
+        assert result.exit_code == 0
+        assert re.search(r"stored +4", result.stdout)
+        assert "clusters` lists the clusters" in result.stderr
+        assert Path("es-dedup.db").exists()
+
+    def test_json_has_everything_on_one_line(self) -> None:
+        (summary,) = lines(run("--json", "--db", "x.db", "scan", jsonl("pages.jsonl", *PAGES)))
+        assert (summary["command"], summary["read"], summary["stored"], summary["db"]) == (
+            "scan",
+            4,
+            4,
+            "x.db",
+        )
+        assert (summary["pages"], summary["clusters"], summary["input"]["left_out"]) == (4, 1, 0)
+
+    def test_bad_input_is_named_counted_and_told_by_the_exit_code(self) -> None:
+        path = jsonl("pages.jsonl", *PAGES)
+        with Path(path).open("a", encoding="utf-8") as stream:
+            stream.write("no json\n" * 25)
+        result = run("scan", path, "--json", "gone.html")
+        assert result.exit_code == 3
+        assert "left out: pages.jsonl:5: not valid JSON" in result.stderr
+        assert result.stderr.count("left out:") == 21
+        (summary,) = lines(result)
+        assert (summary["stored"], summary["input"]["left_out"], len(summary["input"]["failures"])) == (
+            4,
+            26,
+            26,
+        )
+
+    def test_a_dry_run_writes_nothing(self) -> None:
+        result = run("scan", jsonl("pages.jsonl", *PAGES), "--dry-run")
+        assert "would be stored" in result.stdout
+        assert not Path("es-dedup.db").exists()
+
+    def test_standard_input_is_read(self) -> None:
+        assert run("scan", "-", stdin='{"id": "1", "text": "x"}\n').exit_code == 0
+
+    def test_field_names_may_be_given(self) -> None:
+        Path("p.jsonl").write_text('{"k": "1", "main": "x"}\n', encoding="utf-8")
+        assert run("scan", "p.jsonl", "--id-field", "k", "--text-field", "main").exit_code == 0
+
+    def test_the_report_is_written(self) -> None:
+        result = run("scan", jsonl("pages.jsonl", *PAGES), "--report", "out.html", "--report-clusters", "1")
+        assert result.exit_code == 0
+        assert "title of a" in Path("out.html").read_text(encoding="utf-8")
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("--report", "no/folder/out.html"),
+            ("--report", "out.html", "--dry-run"),
+            ("--encoding", "klingon"),
+        ],
+    )
+    def test_what_cannot_work_is_refused_before_the_work(self, arguments: tuple[str, ...]) -> None:
+        assert run("scan", jsonl("pages.jsonl", *PAGES), *arguments).exit_code == 2
+        assert not Path("es-dedup.db").exists()
+
+
+class TestAdd:
+    def test_known_pages_are_named(self, scanned: None) -> None:
+        result = run("add", jsonl("more.jsonl", ("e", "同一篇文章。"), ("f", "新。")))
+        assert "e: duplicate of a" in result.stdout
+        assert "f:" not in result.stdout
+
+    def test_the_policy_is_passed_on(self, scanned: None) -> None:
+        run("add", jsonl("more.jsonl", ("e", "同一篇文章。")), "--policy", str(WritePolicy.SKIP))
+        assert lines(run("stats", "--json"))[0]["pages"] == 4
+
+    def test_json_holds_the_decisions(self, scanned: None) -> None:
+        (summary,) = lines(run("add", "--json", jsonl("more.jsonl", ("e", "同一篇文章。"))))
+        assert summary["decisions"]["e"]["duplicate_of"] == "a"
+
+
+class TestCheck:
+    def test_a_known_page_ends_with_code_4(self, scanned: None) -> None:
+        result = run("check", jsonl("more.jsonl", ("e", "同一篇文章。"), ("f", "新。")), "--evidence")
+        assert result.exit_code == 4
+        assert "e: duplicate of a (cluster a), score 1.00" in result.stdout
+        assert "f: unique" in result.stdout
+        assert "cover 1 (≥ 0.6)" in result.stdout
+
+    def test_new_pages_end_with_code_0(self, scanned: None) -> None:
+        assert run("check", jsonl("more.jsonl", ("f", "新。"))).exit_code == 0
+
+    def test_input_left_out_comes_before_known(self, scanned: None) -> None:
+        assert run("check", jsonl("more.jsonl", ("e", "同一篇文章。")), "gone.jsonl").exit_code == 3
+
+    def test_json_is_one_decision_a_line(self, scanned: None) -> None:
+        result = run("check", "--json", jsonl("more.jsonl", ("e", "同一篇文章。"), ("f", "新。")))
+        assert [decision["outcome"] for decision in lines(result)] == ["duplicate", "unique"]
+
+    def test_without_an_index_it_says_what_to_do(self) -> None:
+        result = run("check", jsonl("more.jsonl", ("f", "新。")))
+        assert result.exit_code == 1
+        assert "es-dedup scan PATH" in result.stderr
+
+
+class TestExplain:
+    def test_two_ids(self, scanned: None) -> None:
+        result = run("explain", "a", "b")
+        assert "a ~ b: exact 1.00 (by text)" in result.stdout
+        assert "ccs 1 (≥ 0.6)" in result.stdout
+
+    def test_an_id_and_a_file(self, scanned: None) -> None:
+        Path("x.txt").write_text("同一篇文章。", encoding="utf-8")
+        assert lines(run("explain", "a", "x.txt", "--json"))[0]["relation"] == "exact"
+
+    def test_two_files_need_no_index(self) -> None:
+        Path("x.txt").write_text("一", encoding="utf-8")
+        Path("y.txt").write_text("二", encoding="utf-8")
+        assert "different" in run("explain", "x.txt", "y.txt").stdout
+
+    def test_an_unknown_id_is_an_error(self, scanned: None) -> None:
+        result = run("explain", "a", "nothing")
+        assert (result.exit_code, "no page 'nothing' is stored" in result.stderr) == (1, True)
+
+    def test_a_file_without_a_page_is_an_error(self, scanned: None) -> None:
+        Path("x.txt").write_bytes(b"\xff\xff\xff")
+        assert "encoding" in run("explain", "a", "x.txt").stderr
+
+
+class TestBrowse:
+    def test_clusters_in_a_pipe_are_tab_separated(self, scanned: None) -> None:
+        head, row = run("clusters", "--quiet").stdout.splitlines()
+        assert head.split("\t")[:2] == ["pages", "cluster"]
+        assert row.split("\t")[:3] == ["2", "a", "title of a"]
+
+    def test_clusters_as_json(self, scanned: None) -> None:
+        found = lines(run("clusters", "--json", "--min-size", "1"))
+        assert [cluster["id"] for cluster in found] == ["a", "c", "d"]
+        assert found[0]["members"][0]["page_id"] == "b"
+
+    def test_clusters_with_evidence(self, scanned: None) -> None:
+        result = run("clusters", "--evidence", "--limit", "0")
+        assert "cluster a: 2 pages" in result.stdout
+        assert "ccs 1 (≥ 0.6)" in result.stdout
+
+    def test_show_takes_any_page_of_the_cluster(self, scanned: None) -> None:
+        assert "cluster a: 2 pages" in run("show", "b").stdout
+        assert lines(run("show", "b", "--json"))[0]["members"][0]["evidence"]["relation"] == "exact"
+        assert "evidence" not in lines(run("show", "b", "--json", "--no-evidence"))[0]["members"][0]
+
+    def test_show_of_an_unknown_cluster(self, scanned: None) -> None:
+        assert run("show", "zzz").exit_code == 1
+
+    def test_search_is_collapsed_unless_asked(self, scanned: None) -> None:
+        assert len(lines(run("search", "同一", "--json"))[0]["hits"]) == 1
+        assert len(lines(run("search", "同一", "--json", "--no-collapse"))[0]["hits"]) == 2
+        assert "1 of 1 clusters, 2 pages" in run("search", "同一").stderr
+
+
+class TestExport:
+    def test_keep_and_drop_are_every_page_once(self, scanned: None) -> None:
+        keep = [row["page_id"] for row in lines(run("export", "--what", "keep"))]
+        drop = lines(run("export", "--what", "drop"))
+        assert (keep, [row["page_id"] for row in drop]) == (["a", "c", "d"], ["b"])
+        assert (drop[0]["because_of"], drop[0]["reason"]) == ("a", "exact")
+
+    def test_csv_into_a_file(self, scanned: None) -> None:
+        assert run("export", "--format", "csv", "-o", "out.csv").exit_code == 0
+        with Path("out.csv").open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        assert [(row["page_id"], row["representative"]) for row in rows] == [("a", "True"), ("b", "False")]
+
+    def test_parquet_needs_a_file(self, scanned: None) -> None:
+        pq = pytest.importorskip("pyarrow.parquet")
+        assert run("export", "--format", "parquet").exit_code == 2
+        assert run("export", "--format", "parquet", "--output", "out.parquet").exit_code == 0
+        assert pq.read_table("out.parquet").column("page_id").to_pylist() == ["a", "b"]
+
+    def test_a_failed_export_leaves_the_old_file(
+        self, scanned: None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        Path("out.csv").write_text("old", encoding="utf-8")
+
+        def full(*_: Any) -> NoReturn:
+            raise OSError(errno.ENOSPC, "No space left on device", "out.csv")
+
+        monkeypatch.setattr("es_dedup.cli.exporting._pages", full)
+        result = run("export", "--format", "csv", "-o", "out.csv")
+        assert (result.exit_code, "no space left on the disk" in result.stderr) == (1, True)
+        assert Path("out.csv").read_text(encoding="utf-8") == "old"
+
+
+class TestManage:
+    def test_remove_names_unknown_ids(self, scanned: None) -> None:
+        result = run("remove", "b", "zzz", "--json")
+        assert result.exit_code == 3
+        assert lines(result)[0] == {
+            "removed": 1,
+            "unknown": ["zzz"],
+            "repaired_clusters": 0,
+            "dry_run": False,
+        }
+
+    def test_remove_on_a_dry_run_keeps_everything(self, scanned: None) -> None:
+        assert lines(run("remove", "a", "b", "--dry-run", "--json"))[0]["repaired_clusters"] == 1
+        assert lines(run("stats", "--json"))[0]["pages"] == 4
+
+    def test_remove_does_not_make_an_index(self) -> None:
+        assert run("remove", "a").exit_code == 1
+        assert not Path("es-dedup.db").exists()
+
+    def test_stats(self, scanned: None) -> None:
+        assert re.search(r"pages +4", run("stats").stdout)
+
+    def test_doctor_without_an_index_is_content(self) -> None:
+        result = run("doctor", "--json")
+        checks = {check["name"]: check["state"] for check in lines(result)[0]["checks"]}
+        assert (result.exit_code, checks["Python"], checks["SQLite"], checks["index"]) == (
+            0,
+            "ok",
+            "ok",
+            "note",
+        )
+
+    def test_doctor_finds_faults(self, scanned: None) -> None:
+        Path("es-dedup.toml").write_text("nothing = 1", encoding="utf-8")
+        result = run("doctor")
+        assert result.exit_code == 1
+        assert "unknown key" in result.stdout
+
+    def test_doctor_looks_into_the_file(self, scanned: None) -> None:
+        assert "damaged" in run("doctor").stdout
+
+    def test_config_show_names_values_and_origins(self, scanned: None) -> None:
+        Path("es-dedup.toml").write_text("[index]\nlimit = 20", encoding="utf-8")
+        assert re.search(r"index.limit\t20\tes-dedup.toml", run("config", "show").stdout)
+        (shown,) = lines(run("config", "show", "--json"))
+        assert len(shown["fingerprint"]) == 16
+        assert shown["fingerprint_of_index"] == "0123456789abcdef"
+
+
+class TestEvaluate:
+    @pytest.fixture
+    def labels(self) -> str:
+        rows = ["id_a\tid_b\tlabel", "a\tb\tdup", "c\td\tdiff", "e\tf\tdup", "g\th\tpartial"]
+        Path("labels.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+        jsonl("corpus.jsonl", *PAGES, ("e", "五。"), ("f", "五。"), ("g", "七。"), ("h", "八。"))
+        return "labels.tsv"
+
+    def test_eval_reports_every_method(self, labels: str) -> None:
+        result = run("eval", labels, "--corpus", "corpus.jsonl")
+        assert result.exit_code == 0, result.stderr
+        assert "judge\t1.000 (2/2" in result.stdout
+        assert "ccdet\t1.000 (2/2" in result.stdout
+        (found,) = lines(run("eval", labels, "--corpus", "corpus.jsonl", "--json"))
+        assert found["methods"]["judge"]["pairs"]["f1"] == 1.0
+        assert found["candidates"]["index"]["value"] == 1.0
+
+    def test_missing_pages_are_named(self, labels: str) -> None:
+        jsonl("corpus.jsonl", *PAGES)
+        result = run("eval", labels, "-c", "corpus.jsonl")
+        assert result.exit_code == 3
+        assert "4 labelled pages are not in the corpus" in result.stderr
+
+    def test_tune_shows_what_would_change(self, labels: str) -> None:
+        result = run("tune", labels, "--corpus", "corpus.jsonl", "--folds", "2")
+        assert result.exit_code == 0, result.stderr
+        assert "ccdet.ccs: best limit 1, now 0.6 (ccdet.min_ccs)" in result.stdout
+        found = lines(run("tune", labels, "--corpus", "corpus.jsonl", "--folds", "2", "--json"))
+        assert [sweep["measures"] for sweep in found] == [["ccdet.ccs"], ["judge.score"]]
+
+    def test_an_unknown_measure_lists_the_known(self, labels: str) -> None:
+        result = run("tune", labels, "--corpus", "corpus.jsonl", "--measure", "ccdet.cls")
+        assert (result.exit_code, "ccdet.ccs" in result.stderr) == (2, True)
+
+    def test_bad_labels_are_an_error(self, labels: str) -> None:
+        Path(labels).write_text("id_a\tid_b\tlabel\na\ta\tdup\n", encoding="utf-8")
+        assert run("eval", labels, "--corpus", "corpus.jsonl").exit_code == 1
+
+
+class TestErrors:
+    def test_bad_settings_end_with_code_2_and_all_problems(self) -> None:
+        Path("bad.toml").write_text("x = 1\ny = 2", encoding="utf-8")
+        result = run("--config", "bad.toml", "stats")
+        assert result.exit_code == 1  # there is no index: settings are not needed to say so
+        result = run("scan", jsonl("p.jsonl", *PAGES), "--config=bad.toml")
+        assert result.exit_code == 2
+        assert "2 problem(s)" in result.stderr
+        assert "Traceback" not in result.stderr
+
+    @pytest.mark.parametrize(
+        "arguments", [("scan",), ("nothing",), ("scan", "--nothing", "x"), ("clusters", "--limit", "x")]
+    )
+    def test_wrong_usage_ends_with_code_2(self, arguments: tuple[str, ...]) -> None:
+        assert run(*arguments).exit_code == 2
+
+    def test_an_interruption_tells_how_to_go_on(self, fake_pipeline: Any) -> None:
+        def interrupt() -> NoReturn:
+            raise KeyboardInterrupt
+
+        fake_pipeline.on_scan = interrupt
+        result = run("scan", jsonl("p.jsonl", *PAGES))
+        assert result.exit_code == 130
+        assert "what was stored is kept. To go on, run the same command again" in result.stderr
+
+    def test_termination_has_its_own_code(self, fake_pipeline: Any) -> None:
+        def terminate() -> NoReturn:
+            raise Terminated
+
+        fake_pipeline.on_scan = terminate
+        assert run("scan", jsonl("p.jsonl", *PAGES)).exit_code == 143
+
+    def test_errors_are_one_line(self, fake_pipeline: Any) -> None:
+        def locked() -> NoReturn:
+            raise IndexLocked("x.db", 10)
+
+        fake_pipeline.on_scan = locked
+        result = run("scan", jsonl("p.jsonl", *PAGES))
+        assert result.exit_code == 1
+        assert result.stderr.splitlines()[-1].startswith("error: x.db is being written by another process")
+
+
+class TestOutput:
+    def test_global_options_may_stand_anywhere(self) -> None:
+        assert globals_first(["scan", "x", "--json", "--db", "y", "-q", "--config=z"]) == [
+            "--json", "--db", "y", "-q", "--config=z", "scan", "x",
+        ]  # fmt: skip
+        assert globals_first(["search", "--", "--json"]) == ["search", "--", "--json"]
+
+    def test_pages_cannot_steer_the_terminal(self) -> None:
+        assert clean("a\x1b[31m\r\nb\u202e") == "a [31m  b "
+
+    def test_everything_becomes_json(self) -> None:
+        assert plain({"a": (1, float("nan"), Path("x")), "b": WritePolicy.SKIP}) == {
+            "a": [1, None, "x"],
+            "b": "skip",
+        }
+
+
+def _commands() -> list[tuple[str, Any]]:
+    group: Any = typer.main.get_command(app)
+    found = []
+    for name, command in group.commands.items():
+        found += [(f"{name} {sub}", each) for sub, each in getattr(command, "commands", {}).items()] or [
+            (name, command)
+        ]
+    return found
+
+
+@pytest.mark.parametrize(("name", "command"), _commands(), ids=[name for name, _ in _commands()])
+def test_every_command_and_option_has_help_and_is_documented(name: str, command: Any) -> None:
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    assert command.help
+    assert f"## {name}\n" in page, f"docs/reference/cli.md has no section for {name}"
+    section = page.split(f"## {name}\n")[1].split("\n## ")[0]
+    shared = page.split("## Input options\n")[1].split("\n## ")[0]
+    for parameter in command.params:
+        if parameter.name == "help":
+            continue
+        assert parameter.help, f"{name}: {parameter.name} has no help"
+        for option in parameter.opts if parameter.param_type_name == "option" else ():
+            assert f"`{option}" in section + shared, f"docs/reference/cli.md does not name {option} of {name}"
+
+
+def test_help_loads_no_heavy_package() -> None:
+    code = "import sys; import es_dedup.cli.main; print(*sys.modules)"
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    loaded = {name.partition(".")[0] for name in found.stdout.split()}
+    assert not loaded & {"numpy", "pyarrow", "jieba", "rjieba", "opencc", "lxml", "fastwarc", "pydantic"}

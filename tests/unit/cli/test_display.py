@@ -1,0 +1,78 @@
+"""Progress and tables: drawn on a terminal, plain elsewhere, silent when asked."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from typing import TYPE_CHECKING
+
+from typer.testing import CliRunner
+
+from es_dedup.cli.main import app
+from es_dedup.cli.output import Output
+from es_dedup.cli.progress import ProgressDisplay
+from es_dedup.model import Progress
+
+if TYPE_CHECKING:
+    import pytest
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(stream: io.StringIO, *, quiet: bool = False, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What two stages of progress leave on standard error."""
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("TERM", "xterm")
+    with ProgressDisplay(quiet=quiet) as display:
+        for done in range(1, 4):
+            display(Progress("read", done))
+        display.count("verify", 50, 100)
+        display.count("verify", 60, 100)
+    return stream.getvalue()
+
+
+def test_a_terminal_gets_a_bar_with_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown(Terminal(), monkeypatch=monkeypatch))
+    assert "comparing pairs" in text
+    assert "60/100" in text
+
+
+def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter(range(0, 1000, 10))
+    monkeypatch.setattr("es_dedup.cli.progress.time.monotonic", lambda: float(next(ticks)))
+    lines = shown(io.StringIO(), monkeypatch=monkeypatch).splitlines()
+    assert lines == ["reading: 3 (0/s)"]
+
+
+def test_a_log_tells_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter(range(0, 1000, 20))
+    monkeypatch.setattr("es_dedup.cli.progress.time.monotonic", lambda: float(next(ticks)))
+    lines = shown(io.StringIO(), monkeypatch=monkeypatch).splitlines()
+    assert lines[-1] == "comparing pairs: 60 of 100, 13 s left (3/s)"
+
+
+def test_quiet_means_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(Terminal(), quiet=True, monkeypatch=monkeypatch) == ""
+
+
+def test_tables_are_drawn_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stdout", stream)
+    Output(as_json=False, quiet=False).table(("one", "two"), [("[bold]x", 2)])
+    assert "[bold]x" in stream.getvalue()
+
+
+def test_json_draws_no_table(capsys: pytest.CaptureFixture[str]) -> None:
+    Output(as_json=True, quiet=False).table(("one",), [("x",)])
+    assert capsys.readouterr().out == ""
+
+
+def test_the_version_is_told() -> None:
+    assert CliRunner().invoke(app, ["--version"]).stdout.startswith("es-dedup")

@@ -1,0 +1,160 @@
+"""Random graphs, a store in memory, and an independent clustering written straight from the definition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from es_dedup.clustering import PageKey, same_neighbours, settle, sort_key
+from es_dedup.config import ClusterConfig
+from es_dedup.model import Edge, Relation
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from es_dedup.clustering import Change
+    from es_dedup.index.port import Assignment
+
+EARLIEST = ClusterConfig()
+TIMES = (
+    "",
+    "2024-01-01",
+    "2024-01-02T08:00:00+08:00",
+    "2024-01-02T00:00:00Z",
+    "2025-03-04T05:06:07",
+    "gestern",
+)
+
+
+def random_pages(draw: random.Random, count: int) -> list[PageKey]:
+    return [
+        PageKey(
+            f"p{n:03}",
+            draw.choice(TIMES),
+            draw.choice(("a.cn", "b.cn", "")),
+            "u" * draw.randrange(5),
+            draw.randrange(9),
+        )
+        for n in draw.sample(range(999), count)
+    ]
+
+
+def random_edges(draw: random.Random, pages: list[PageKey], count: int) -> list[Edge]:
+    names = [page.page_id for page in pages]
+    pairs = {tuple(sorted(draw.sample(names, 2))) for _ in range(count)} if len(names) > 1 else set()
+    return [Edge(left, right, draw.choice(list(Relation)), draw.random()) for left, right in sorted(pairs)]
+
+
+def slow_partition(pages: Iterable[PageKey], edges: Iterable[Edge], config: ClusterConfig) -> dict[str, str]:
+    """Page id to representative, by the definition: look at the pages one by one."""
+    linked = {frozenset((edge.left, edge.right)) for edge in edges if edge.relation.same}
+    representatives: list[str] = []
+    result: dict[str, str] = {}
+    for page in sorted(pages, key=sort_key(config)):
+        chosen = [star for star in representatives if frozenset((star, page.page_id)) in linked]
+        result[page.page_id] = chosen[0] if chosen else page.page_id
+        if not chosen:
+            representatives.append(page.page_id)
+    return result
+
+
+def partition(assignments: Mapping[str, Assignment]) -> dict[str, str]:
+    return {name: each.representative for name, each in assignments.items()}
+
+
+@dataclass
+class Store:
+    """Keys, edges and assignments in memory, changed the way an index would be."""
+
+    config: ClusterConfig = EARLIEST
+    limit: int = 2000
+    keys: dict[str, PageKey] = field(default_factory=dict)
+    edges: dict[tuple[str, str], Edge] = field(default_factory=dict)
+    stored: dict[str, Assignment] = field(default_factory=dict)
+
+    def keys_of(self, page_ids: Iterable[str]) -> dict[str, PageKey]:
+        return {name: self.keys[name] for name in page_ids if name in self.keys}
+
+    def put_edges(self, edges: Iterable[Edge]) -> None:
+        self.edges.update(((edge.left, edge.right), edge) for edge in edges)
+
+    def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
+        wanted = set(page_ids)
+        return [edge for ends, edge in sorted(self.edges.items()) if wanted & set(ends)]
+
+    def assign_many(self, assignments: Iterable[Assignment]) -> None:
+        self.stored.update((each.page_id, each) for each in assignments)
+
+    def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
+        return {name: self.stored[name] for name in page_ids if name in self.stored}
+
+    def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
+        wanted = set(cluster_ids)
+        found: dict[str, list[Assignment]] = {}
+        for name in sorted(self.stored):
+            if self.stored[name].cluster_id in wanted:
+                found.setdefault(self.stored[name].cluster_id, []).append(self.stored[name])
+        return found
+
+    def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
+        groups = self.members({each.cluster_id for each in self.stored.values()})
+        return (
+            groups[name] for name in sorted(groups) if len(groups[name]) >= min_size and name > (after or "")
+        )
+
+    def put(self, page: PageKey, edges: Iterable[Edge]) -> Change:
+        """Add or update a page, with all edges it has now."""
+        touched = self._cut(page.page_id)
+        self.keys[page.page_id] = page
+        self.put_edges(edges)
+        return self._settle(touched)
+
+    def put_all(self, pages: Iterable[PageKey], edges: Iterable[Edge]) -> Change:
+        """Add many new pages at once."""
+        fresh = {page.page_id: page for page in pages}
+        self.keys.update(fresh)
+        self.put_edges(edges)
+        return self._settle(set(fresh))
+
+    def remove(self, page_id: str) -> Change:
+        touched = self._cut(page_id)
+        del self.keys[page_id]
+        del self.stored[page_id]
+        return self._settle(touched)
+
+    def _cut(self, page_id: str) -> set[str]:
+        touched = {page_id, *same_neighbours(self.edges_of([page_id]), {page_id})}
+        for ends in [ends for ends in self.edges if page_id in ends]:
+            del self.edges[ends]
+        return touched
+
+    def _settle(self, touched: set[str]) -> Change:
+        change = settle(self, self.keys_of, touched, self.config, limit=self.limit)
+        self.assign_many(change.assignments)
+        return change
+
+    def check(self) -> None:
+        """What holds after every change, exact or not."""
+        assert self.stored.keys() == self.keys.keys()
+        titles: dict[str, str] = {}
+        sizes: dict[str, int] = {}
+        for name, each in self.stored.items():
+            star = each.representative
+            assert self.stored[star].representative == star, (name, star)
+            assert titles.setdefault(each.cluster_id, star) == star, "one id, two clusters"
+            sizes[star] = sizes.get(star, 0) + 1
+            edge = self.edges.get((min(name, star), max(name, star)))
+            if name != star:
+                assert edge is not None, "a member without an edge to its representative"
+                assert edge.relation.same
+                assert (edge.relation, edge.score) == (each.relation, each.score)
+            if each.cluster_id in self.stored:
+                assert self.stored[each.cluster_id].cluster_id == each.cluster_id, (
+                    "an id without the page it names"
+                )
+        assert len(set(titles.values())) == len(titles), "one cluster, two ids"
+        assert all(self.stored[star].cluster_id == star for star, size in sizes.items() if size == 1)
+
+    def full(self) -> dict[str, str]:
+        return slow_partition(self.keys.values(), self.edges.values(), self.config)

@@ -1,0 +1,131 @@
+"""Files of labelled pairs: what is read, what is refused, and the digest."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_dedup.errors import DedupError, InputError
+from es_dedup.evaluation import Label, LabelledPair, LabelsError, digest, labelled, parse_labels, read_labels
+from es_dedup.model import Relation
+
+if TYPE_CHECKING:
+    import random
+    from pathlib import Path
+
+HEADER = "id_a\tid_b\tjaccard5\tlabel\trelation\n"
+
+pairs = st.builds(
+    labelled,
+    st.text("ab\t甲\"'\\", min_size=1, max_size=3),
+    st.text("cd\n乙", min_size=1, max_size=3),
+    st.sampled_from(Label),
+    st.none() | st.sampled_from(Relation),
+)
+
+
+def test_words_and_grades_are_read_in_the_order_of_the_file() -> None:
+    text = (
+        HEADER
+        + "a\tb\t0.1\tdup\t\nd\tc\t0.2\tcontain\tcontains\r\n\nx\ty\t0\t0\t\nx\tz\t0\t3\t\np\tq\t0\tPartial\t\n"
+    )
+    assert parse_labels(text, "pairs.tsv", jsonl=False) == (
+        LabelledPair("a", "b", Label.DUP),
+        LabelledPair("c", "d", Label.CONTAIN, Relation.CONTAINED),
+        LabelledPair("x", "y", Label.DIFF),
+        LabelledPair("x", "z", Label.DUP),
+        LabelledPair("p", "q", Label.PARTIAL),
+    )
+
+
+def test_both_formats_give_the_same_labels(tmp_path: Path) -> None:
+    rows = [("b", "a", "contain", "contains"), ("1", "2", "diff", ""), ("5", "6", "2", "exact")]
+    tsv, jsonl = tmp_path / "a.tsv", tmp_path / "a.jsonl"
+    tsv.write_text(
+        "id_a\tid_b\tlabel\trelation\n" + "".join("\t".join(row) + "\n" for row in rows), encoding="utf-8-sig"
+    )
+    lines = [json.dumps(dict(zip(("id_a", "id_b", "label", "relation"), row, strict=True))) for row in rows]
+    jsonl.write_text("\n".join(lines), encoding="utf-8")
+    assert read_labels(tsv) == read_labels(str(jsonl))
+    assert digest(read_labels(tsv)) == digest(read_labels(jsonl))
+
+
+def test_json_may_hold_numbers() -> None:
+    found = parse_labels('{"id_a": 10, "id_b": 9, "label": 0, "note": "x"}', "p", jsonl=True)
+    assert found == (LabelledPair("10", "9", Label.DIFF),)
+
+
+def test_all_problems_are_named_with_their_lines() -> None:
+    text = (
+        HEADER
+        + "a\tb\t0\tdup\t\na\tb\n\nb\ta\t0\tdiff\t\na\ta\t0\tdup\t\na\tc\t0\tmaybe\t\n\td\t0\t\t\na\te\t0\tdup\tnear\n"
+    )
+    with pytest.raises(LabelsError) as caught:
+        parse_labels(text, "pairs.tsv", jsonl=False)
+    assert [line for line, _ in caught.value.problems] == [3, 5, 6, 7, 8, 9]
+    said = str(caught.value)
+    assert "pairs.tsv:3: 2 columns, the header has 5" in said
+    assert "pairs.tsv:5: the pair 'a', 'b' stands in line 2 already" in said
+    assert "pairs.tsv:6: page 'a' is paired with itself" in said
+    assert "pairs.tsv:7: label 'maybe' is none of dup, contain, partial, diff, 0, 1, 2, 3" in said
+    assert "pairs.tsv:8: no id_a, label" in said
+    assert "pairs.tsv:9: relation 'near' is none of" in said
+    assert isinstance(caught.value, InputError)
+
+
+def test_json_problems_are_named_with_their_lines() -> None:
+    with pytest.raises(LabelsError) as caught:
+        parse_labels(
+            '{"id_a": "a"}\n[1]\n{\n{"id_a": "a", "id_b": "b", "label": true}\n', "p.jsonl", jsonl=True
+        )
+    lines = [line for line, _ in caught.value.problems]
+    assert lines == [1, 2, 3, 4]
+
+
+def test_the_error_survives_pickling() -> None:
+    error = LabelsError("p.tsv", ((2, "no label"), (3, "no id_a")))
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.problems, again.source) == (str(error), error.problems, "p.tsv")
+    assert isinstance(again, DedupError)
+
+
+def test_a_file_without_a_usable_header_or_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="lacks id_b, label"):
+        parse_labels("id_a\tx\n1\t2\n", "p", jsonl=False)
+    with pytest.raises(InputError, match="lacks id_a, id_b, label"):
+        parse_labels("", "p", jsonl=False)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_labels(tmp_path / "absent.tsv")
+    (tmp_path / "gbk.tsv").write_bytes("标签文件".encode("gbk"))
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_labels(tmp_path / "gbk.tsv")
+
+
+def test_an_empty_id_is_refused() -> None:
+    with pytest.raises(ValueError, match="empty"):
+        labelled("", "b", Label.DUP)
+
+
+@given(st.lists(pairs, max_size=6), st.randoms())
+def test_the_digest_does_not_depend_on_the_order(labels: list[LabelledPair], draw: random.Random) -> None:
+    before = digest(labels)
+    draw.shuffle(labels)
+    assert digest(labels) == before
+
+
+def test_the_digest_sees_every_part_of_a_label() -> None:
+    variants = [
+        (),
+        (LabelledPair("a", "b", Label.DUP),),
+        (LabelledPair("a", "c", Label.DUP),),
+        (LabelledPair("a", "b", Label.DIFF),),
+        (LabelledPair("a", "b", Label.DUP, Relation.EXACT),),
+        (LabelledPair("a", "b", Label.DUP), LabelledPair("a", "c", Label.DUP)),
+    ]
+    assert len({digest(each) for each in variants}) == len(variants)
+    assert digest(()) == "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"

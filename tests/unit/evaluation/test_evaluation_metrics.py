@@ -1,0 +1,211 @@
+"""Measures against figures computed by hand and against naive implementations."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_dedup.evaluation import (
+    BCubed,
+    Judgement,
+    Label,
+    LabelledPair,
+    PairScores,
+    Share,
+    bcubed,
+    by_band,
+    candidate_recall,
+    connected,
+    evaluate,
+    judgement,
+    label_groups,
+    pair_scores,
+    relation_scores,
+    wilson,
+)
+from es_dedup.model import Relation
+
+DUP, CONTAIN, PARTIAL, DIFF = Label
+
+LABELS = (
+    LabelledPair("a", "b", DUP),
+    LabelledPair("a", "c", DUP),
+    LabelledPair("a", "d", CONTAIN, Relation.CONTAINS),
+    LabelledPair("a", "e", CONTAIN, Relation.CONTAINED),
+    LabelledPair("b", "f", PARTIAL),
+    LabelledPair("c", "g", DIFF),
+    LabelledPair("d", "h", DIFF),
+    LabelledPair("e", "h", DIFF),
+)
+JUDGED = {
+    ("a", "b"): Judgement(Relation.EXACT, 1.0),
+    ("a", "c"): Judgement(Relation.CONTAINS, 0.7),
+    ("a", "d"): Judgement(Relation.CONTAINS, 0.6),
+    ("a", "e"): Judgement(Relation.CONTAINS, 0.65),
+    ("b", "f"): Judgement(Relation.DUPLICATE, 0.5),
+    ("c", "g"): Judgement(Relation.DUPLICATE, 0.45),
+    ("d", "h"): Judgement(Relation.DIFFERENT, 0.2),
+    ("x", "y"): Judgement(Relation.EXACT, 1.0),
+}
+
+
+def test_pair_scores_keep_partial_pairs_apart() -> None:
+    found = pair_scores(LABELS, JUDGED)
+    assert found == PairScores(positive=Share(4, 4), diff=Share(1, 3), partial=Share(1, 1))
+    assert found.recall == 1.0
+    assert found.precision == 0.8
+    assert found.f1 == pytest.approx(8 / 9)
+
+
+def test_a_pair_that_was_not_judged_counts_as_different() -> None:
+    found = pair_scores(LABELS, {("a", "b"): Judgement(Relation.DUPLICATE, 0.9)})
+    assert (found.positive, found.diff, found.partial) == (Share(1, 4), Share(0, 3), Share(0, 1))
+    assert (found.recall, found.precision) == (0.25, 1.0)
+    assert found.f1 == pytest.approx(0.4)
+
+
+def test_figures_of_nothing_are_absent() -> None:
+    nothing = pair_scores((), {})
+    assert (nothing.recall, nothing.precision, nothing.f1) == (None, None, None)
+    assert nothing.as_dict()["f1"] is None
+
+
+def test_relations_and_their_direction() -> None:
+    found = relation_scores(LABELS, JUDGED)
+    assert found.confusion == {
+        "dup": {"dup": 1, "contain": 1, "different": 0},
+        "contain": {"dup": 0, "contain": 2, "different": 0},
+        "different": {"dup": 2, "contain": 0, "different": 2},
+    }
+    assert found.correct == Share(5, 8)
+    assert found.direction == Share(1, 2)
+
+
+def test_bands_hold_every_pair_once() -> None:
+    bands = by_band(LABELS, JUDGED, (0.0, 0.5, 1.0))
+    assert [(band.low, band.high) for band in bands] == [(0.0, 0.5), (0.5, 1.0)]
+    assert bands[0].merged == {
+        DUP: Share(0, 0),
+        CONTAIN: Share(0, 0),
+        PARTIAL: Share(0, 0),
+        DIFF: Share(1, 3),
+    }
+    assert bands[1].merged == {
+        DUP: Share(2, 2),
+        CONTAIN: Share(2, 2),
+        PARTIAL: Share(1, 1),
+        DIFF: Share(0, 0),
+    }
+
+
+def test_candidate_recall_looks_at_positive_pairs_only() -> None:
+    assert candidate_recall(LABELS, {("a", "b"), ("a", "d"), ("c", "g")}) == Share(2, 4)
+
+
+@pytest.mark.parametrize(
+    ("hits", "total", "low", "high"),
+    [
+        (0, 0, 0.0, 1.0),
+        (0, 10, 0.0, 0.2775),
+        (10, 10, 0.7225, 1.0),
+        (5, 10, 0.2366, 0.7634),
+        (21, 30, 0.5212, 0.8334),
+    ],
+)
+def test_wilson_intervals(hits: int, total: int, low: float, high: float) -> None:
+    assert wilson(hits, total) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(st.integers(0, 500), st.integers(0, 500))
+def test_wilson_bounds_enclose_the_share_and_mirror(hits: int, misses: int) -> None:
+    total = hits + misses
+    low, high = wilson(hits, total)
+    assert 0.0 <= low <= high <= 1.0
+    assert not total or low <= hits / total <= high
+    assert wilson(misses, total) == pytest.approx((1 - high, 1 - low))
+
+
+@pytest.mark.parametrize(("hits", "total"), [(-1, 3), (4, 3)])
+def test_wilson_refuses_what_is_no_share(hits: int, total: int) -> None:
+    with pytest.raises(ValueError, match="0 <= hits <= total"):
+        wilson(hits, total)
+
+
+def test_bcubed_by_hand() -> None:
+    # Clusters {a b c} {d e}; groups {a b} {c d e}. Precision: a, b 2/3, c 1/3, d, e 1. Recall: a, b 1, c 1/3, d, e 2/3.
+    clusters = {"a": 1, "b": 1, "c": 1, "d": 2, "e": 2, "x": 1}
+    groups = {"a": "g", "b": "g", "c": "h", "d": "h", "e": "h"}
+    found = bcubed(clusters, groups)
+    assert found.precision == pytest.approx((2 / 3 + 2 / 3 + 1 / 3 + 1 + 1) / 5)
+    assert found.recall == pytest.approx((1 + 1 + 1 / 3 + 2 / 3 + 2 / 3) / 5)
+    assert found.f1 == pytest.approx(11 / 15)
+    assert found.pages == 5
+
+
+def test_a_page_without_cluster_stands_alone() -> None:
+    assert bcubed({}, {"a": 1, "b": 1}) == BCubed(1.0, 0.5, 2)
+    assert bcubed({"a": None}, {"a": 1, "b": 1}) == BCubed(1.0, 0.5, 2)
+    assert bcubed({"a": 1}, {}) == BCubed(1.0, 1.0, 0)
+    assert BCubed(0.0, 0.0, 1).f1 == 0.0
+
+
+pages = st.dictionaries(st.sampled_from("abcdefghij"), st.tuples(st.integers(0, 3), st.integers(0, 3)))
+
+
+@given(pages)
+def test_bcubed_is_the_mean_over_pages_of_shared_shares(placed: dict[str, tuple[int, int]]) -> None:
+    clusters = {page: cluster for page, (cluster, _) in placed.items()}
+    groups = {page: group for page, (_, group) in placed.items()}
+    precision = recall = 0.0
+    for page in placed:
+        cluster = {other for other in placed if clusters[other] == clusters[page]}
+        group = {other for other in placed if groups[other] == groups[page]}
+        precision += len(cluster & group) / len(cluster) / len(placed)
+        recall += len(cluster & group) / len(group) / len(placed)
+    found = bcubed(clusters, groups)
+    if placed:
+        assert (found.precision, found.recall) == pytest.approx((precision, recall))
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12))))
+def test_connected_pages_share_the_smallest_id(numbers: list[tuple[int, int]]) -> None:
+    found = connected(("z",), [(f"{left:02}", f"{right:02}") for left, right in numbers])
+    reach = {page: {page} for page in found}
+    for _ in reach:
+        for left, right in numbers:
+            both = reach[f"{left:02}"] | reach[f"{right:02}"]
+            reach[f"{left:02}"] = reach[f"{right:02}"] = both
+    assert found == {page: min(others) for page, others in reach.items()}
+
+
+def test_label_groups_join_duplicates_only() -> None:
+    assert label_groups(LABELS) == {name: "a" if name in "abc" else name for name in "abcdefgh"}
+
+
+def test_a_report_holds_all_figures_and_is_json_ready() -> None:
+    clusters = dict.fromkeys("abc", "a")
+    report = evaluate(LABELS, {"judge": JUDGED, "simhash": {}}, {"index": {("a", "b")}}, clusters)
+    value = json.loads(json.dumps(report.as_dict()))
+    assert value["pairs"] == 8
+    assert value["labels"] == {"dup": 2, "contain": 2, "partial": 1, "diff": 3}
+    assert value["candidates"]["index"]["value"] == 0.25
+    assert value["methods"]["judge"]["pairs"]["precision"] == 0.8
+    assert value["methods"]["judge"]["pairs"]["merged_diff"]["hits"] == 1
+    assert value["methods"]["simhash"]["pairs"]["precision"] is None
+    assert value["methods"]["judge"]["relations"]["correct"]["value"] == 0.625
+    assert (
+        sum(
+            share["total"] for band in value["methods"]["judge"]["bands"] for share in band["merged"].values()
+        )
+        == 8
+    )
+    assert value["clusters"] == {"precision": 1.0, "recall": 1.0, "f1": 1.0, "pages": 8}
+    assert evaluate(LABELS, {}).as_dict()["clusters"] is None
+
+
+def test_a_judgement_is_turned_to_the_order_of_the_pair() -> None:
+    assert judgement("b", "a", Relation.CONTAINS, 0.5) == (("a", "b"), Judgement(Relation.CONTAINED, 0.5))
+    assert judgement("a", "b", Relation.CONTAINS, 0.5) == (("a", "b"), Judgement(Relation.CONTAINS, 0.5))

@@ -1,0 +1,147 @@
+"""Charsets: what the bytes are outranks what they are said to be."""
+
+from __future__ import annotations
+
+import codecs
+import encodings.aliases
+
+import pytest
+
+from es_dedup.extraction.charset import META_BYTES, declared_in_markup, decode, normal_name
+
+CHINESE = "<html><head>{meta}</head><body><p>这是一个关于我们的故事，他们在中国的大地上生活了很多年。</p></body></html>"
+TRADITIONAL = (
+    "<html><body><p>這是一個關於我們的故事，他們在大地上生活了很多年，後來就沒有再說過。</p></body></html>"
+)
+FRENCH = "<html><body><p>Le café était fermé à Noël ; les élèves préfèrent l'été.</p></body></html>"
+
+
+@pytest.mark.parametrize(
+    ("mark", "name"),
+    [
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+        (codecs.BOM_UTF32_LE, "utf-32-le"),
+        (codecs.BOM_UTF32_BE, "utf-32-be"),
+    ],
+)
+def test_a_byte_order_mark_decides_and_is_removed(mark: bytes, name: str) -> None:
+    found = decode(mark + CHINESE.encode(name), "gbk")
+    assert found.text == CHINESE
+    assert found.charset == name
+
+
+@pytest.mark.parametrize("name", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_wide_text_without_a_mark_is_seen_by_its_zero_bytes(name: str) -> None:
+    found = decode(CHINESE.encode(name))
+    assert found.text == CHINESE
+    assert found.charset == name
+    assert "no byte order mark" in found.notes[0]
+
+
+@pytest.mark.parametrize("declared", ["utf-8", "iso-8859-1", "big5", "shift_jis", "nonsense", None])
+def test_gbk_bytes_are_read_whatever_is_declared(declared: str | None) -> None:
+    found = decode(CHINESE.encode("gbk"), declared)
+    assert found.text == CHINESE
+    assert found.charset == "gb18030"
+
+
+@pytest.mark.parametrize("declared", ["gb2312", "gbk", "big5", "latin-1", "windows-1252", None])
+def test_utf_8_bytes_are_read_whatever_is_declared(declared: str | None) -> None:
+    found = decode(CHINESE.encode(), declared)
+    assert found.text == CHINESE
+    assert found.charset == "utf-8"
+
+
+@pytest.mark.parametrize("declared", ["big5", "utf-8", "gb2312", None])
+def test_big5_bytes_are_read_whatever_is_declared(declared: str | None) -> None:
+    found = decode(TRADITIONAL.encode("big5"), declared)
+    assert found.text == TRADITIONAL
+    assert found.charset == "big5hkscs"
+
+
+def test_a_lie_is_noted_and_an_ignored_latin_claim_is_not() -> None:
+    assert decode(CHINESE.encode(), "gb2312").notes == ("declared gb18030, read as utf-8",)
+    assert decode(CHINESE.encode(), "iso-8859-1").notes == ()
+
+
+def test_four_byte_characters_of_gb18030_survive_a_gb2312_claim() -> None:
+    text = CHINESE.replace("故事", "故事𠀀")
+    assert decode(text.encode("gb18030"), "gb2312").text == text
+
+
+def test_a_few_broken_bytes_do_not_turn_utf_8_into_something_else() -> None:
+    data = CHINESE.encode() + b"\xe4\xb8" + CHINESE.encode() + b"\xff"
+    found = decode(data)
+    assert found.charset == "utf-8"
+    assert found.text.count("\ufffd") == 2
+
+
+def test_bytes_cut_inside_a_character_are_still_utf_8() -> None:
+    assert decode(CHINESE.encode()[:-16][:120]).charset == "utf-8"
+
+
+def test_western_text_is_not_taken_for_chinese() -> None:
+    found = decode(FRENCH.encode("cp1252"))
+    assert found.text == FRENCH
+    assert found.charset == "cp1252"
+
+
+@pytest.mark.parametrize(
+    ("charset", "text"),
+    [("cp1251", "Это было давно и неправда, но люди помнят."), ("euc_jp", "これは日本語の文章です。")],
+)
+def test_another_declared_charset_is_used_when_it_fits(charset: str, text: str) -> None:
+    assert decode(f"<p>{text * 5}</p>".encode(charset), charset).text == f"<p>{text * 5}</p>"
+
+
+def test_seven_bit_charsets_are_not_mistaken_for_utf_8() -> None:
+    assert decode("<p>日本語の文章</p>".encode("iso2022_jp"), "iso-2022-jp").text == "<p>日本語の文章</p>"
+    assert decode("<p>中文网页</p>".encode("hz"), "hz-gb-2312").text == "<p>中文网页</p>"
+    assert decode("<p>한국어</p>".encode("iso2022_kr"), "iso-2022-kr").text == "<p>한국어</p>"
+    assert decode(b"<p>a ~{ b</p>").charset == "utf-8"
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        b'<meta charset="gbk">',
+        b"<META CHARSET=GBK>",
+        b'<meta http-equiv="Content-Type" content="text/html; charset=gb2312" />',
+        b"<?xml version='1.0' encoding='gb2312'?>",
+    ],
+)
+def test_both_meta_forms_and_the_xml_form_are_read(meta: bytes) -> None:
+    assert declared_in_markup(b"<html><head>" + meta) == "gb18030"
+
+
+def test_a_declaration_far_down_the_page_is_not_read() -> None:
+    assert declared_in_markup(b" " * META_BYTES + b'<meta charset="gbk">') is None
+
+
+@pytest.mark.parametrize(
+    "label", ["", None, "no-such-charset", "utf-7", "base64", "idna", "\x00", "ü", "x" * 500]
+)
+def test_unusable_labels_are_no_charset(label: str | None) -> None:
+    assert normal_name(label) is None
+
+
+def test_the_content_type_header_may_be_given_whole() -> None:
+    assert decode(CHINESE.encode("gbk"), "text/html; charset=GBK").charset == "gb18030"
+
+
+def test_every_charset_of_the_interpreter_may_be_claimed() -> None:
+    for label in sorted(set(encodings.aliases.aliases) | {"", "zlib", "rot13", "undefined", "oem", "mbcs"}):
+        assert decode(CHINESE.encode("gbk"), label).charset == "gb18030", label
+
+
+def test_nothing_is_empty_utf_8() -> None:
+    assert decode(b"").text == ""
+    assert decode(b"").charset == "utf-8"
+
+
+def test_bytes_without_any_look_still_give_text() -> None:
+    assert decode(b"\x80").text
+    assert decode(b"<p>\xff\xff\xff\xff</p>" * 10).text.startswith("<p>")
+    assert decode(b"a" * 500_000 + CHINESE.encode("gbk")).text.endswith(CHINESE)

@@ -1,0 +1,136 @@
+"""The density extractor on small pages: furniture goes, prose and paragraph breaks stay."""
+
+from __future__ import annotations
+
+import pytest
+
+from es_dedup.extraction import extract
+
+PARAGRAPHS = (
+    "市气象台说，受冷空气影响，今天夜间到明天白天，全市大部分地区将有小到中雨，局部地区有大雨。",
+    "记者从交通部门了解到，为应对降雨，地铁公司已增派人手，公交线路也做了调整，请市民注意出行安全。",
+    "专家提醒，雨天路滑，驾车要减速慢行，老人和孩子尽量减少外出，家中门窗要关好。",
+)
+ENGLISH = (
+    "The council voted on Tuesday to keep the old ferry running for another year, although costs have risen.",
+    "Residents of the island, who depend on it for work and school, had packed the hall since early evening.",
+    "A second vote is planned in March, when the report of the engineers will be ready, the mayor said.",
+)
+NAV = (
+    '<div class="menu"><ul>'
+    + "".join(f'<li><a href="/{n}">频道{n}</a></li>' for n in range(12))
+    + "</ul></div>"
+)
+RELATED = (
+    '<div class="box"><h3>相关阅读</h3>'
+    + "".join(f'<p><a href="/{n}">又一篇不相干的新闻，标题很长，也有标点{n}</a></p>' for n in range(8))
+    + "</div>"
+)
+
+
+def page(inside: str, *, before: str = NAV, after: str = RELATED, title: str = "明天有雨_某某网") -> str:
+    return f"<html><head><title>{title}</title></head><body>{before}<div id=a>{inside}</div>{after}</body></html>"
+
+
+def paragraphs(lines: tuple[str, ...] = PARAGRAPHS) -> str:
+    return "".join(f"<p>{line}</p>" for line in lines)
+
+
+def test_the_article_comes_out_alone_with_its_paragraphs() -> None:
+    assert extract(page(paragraphs())).text == "\n".join(PARAGRAPHS)
+
+
+def test_an_english_article_comes_out_alone() -> None:
+    assert extract(page(paragraphs(ENGLISH))).text == "\n".join(ENGLISH)
+
+
+def test_lines_broken_by_br_are_paragraphs_too() -> None:
+    assert extract(page("<br><br>".join(PARAGRAPHS))).text == "\n".join(PARAGRAPHS)
+
+
+@pytest.mark.parametrize(
+    "furniture",
+    [
+        "<p>责任编辑：张三，李四，联系电话：010-12345678。</p>",
+        "<p>免责声明：本文仅代表作者个人观点，与本网无关，请读者仅作参考，并自行核实相关内容。</p>",
+        "<p>版权声明：凡本网注明来源的作品，未经授权，不得转载、摘编，违者将追究法律责任。</p>",
+        "<p>扫一扫，关注我们的微信公众号，第一时间获取更多资讯，精彩内容不容错过。</p>",
+        '<div class="share">分享到：<a>微信</a> <a>微博</a></div>',
+        '<div class="comment-list"><p>说得好，我完全同意，楼主辛苦了，期待更多。</p></div>',
+        "<p>We use cookies to improve your experience on this site. By continuing you accept our policy.</p>",
+        "<footer><p>某某网版权所有，未经许可，不得转载。京公网安备，违法和不良信息举报电话。</p></footer>",
+        "<aside><p>这里是一段侧栏里的文字，和正文没有关系，只是凑巧写在一起，还带标点。</p></aside>",
+        "<h3>相关阅读</h3><p>另一条新闻的摘要，写得很像正文，有逗号，也有句号。</p>",
+    ],
+)
+def test_furniture_after_the_article_is_dropped(furniture: str) -> None:
+    assert extract(page(paragraphs() + furniture, after="")).text == "\n".join(PARAGRAPHS)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "<h1>明天有雨</h1>",
+        "<p>2026-03-04 10:20 来源：某某日报</p>",
+        "<div>明天有雨</div>",
+        "<h1>明天，有大雨！</h1>",
+    ],
+)
+def test_heading_and_byline_before_the_article_are_dropped(head: str) -> None:
+    assert extract(page(head + paragraphs())).text == "\n".join(PARAGRAPHS)
+
+
+def test_subheadings_between_paragraphs_stay() -> None:
+    first, second, third = PARAGRAPHS
+    found = extract(page(f"<p>{first}</p><h2>交通</h2><p>{second}</p><p>{third}</p>"))
+    assert found.text == f"{first}\n交通\n{second}\n{third}"
+
+
+def test_links_inside_a_sentence_stay() -> None:
+    line = PARAGRAPHS[0].replace("市气象台", "<a href=x>市气象台</a>")
+    assert extract(page(f"<p>{line}</p>{paragraphs()}")).text.startswith(PARAGRAPHS[0])
+
+
+def test_an_article_in_a_container_with_a_bad_name_is_found() -> None:
+    assert extract(page(f'<div class="sidebar-wrap">{paragraphs()}</div>')).text == "\n".join(PARAGRAPHS)
+
+
+def test_an_article_hidden_until_a_script_runs_is_found() -> None:
+    assert extract(page(f'<div style="visibility:hidden">{paragraphs()}</div>')).text == "\n".join(PARAGRAPHS)
+
+
+def test_hidden_text_beside_the_article_is_dropped() -> None:
+    assert extract(page(paragraphs() + f'<p style="display:none">{PARAGRAPHS[0]}</p>')).text == "\n".join(
+        PARAGRAPHS
+    )
+
+
+def test_a_page_without_prose_gives_all_its_text() -> None:
+    assert extract("<body><div>一</div><div>二</div></body>").text == "一\n二"
+
+
+def test_line_ends_between_ideographs_are_no_spaces() -> None:
+    assert (
+        extract("<p>第一行，\n  第二行\r\nand English\ntext。</p>").text
+        == "第一行，第二行 and English text。"
+    )
+
+
+def test_invisible_characters_are_removed() -> None:
+    assert extract("<p>中\u200b文\ufeff网\u00ad页，内容。</p>").text == "中文网页，内容。"
+
+
+def test_code_keeps_its_lines() -> None:
+    assert extract("<pre>a = 1\nb = 2\n</pre>").text == "a = 1\nb = 2"
+
+
+def test_navigation_beside_a_main_element_is_dropped() -> None:
+    body = f"<main>{paragraphs()}</main><nav>{PARAGRAPHS[0]}</nav><div role=navigation>{PARAGRAPHS[1]}</div>"
+    assert extract(f"<body>{body}</body>").text == "\n".join(PARAGRAPHS)
+
+
+def test_text_beside_the_body_belongs_to_the_page() -> None:
+    assert (
+        extract("正文没有任何标签包着，只有一个换行，<br>也能读到。").text
+        == "正文没有任何标签包着，只有一个换行，\n也能读到。"
+    )

@@ -1,0 +1,173 @@
+"""Settings: where they come from, what is refused and how, what the fingerprint covers."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_dedup.config import Settings, describe, fingerprint, load_settings
+from es_dedup.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A path for a settings file; nothing is there yet."""
+    return tmp_path / "settings.toml"
+
+
+def problems_of(file: Path | None, environ: dict[str, str] | None = None, **overrides: Any) -> str:
+    """The text of the error that loading raises."""
+    with pytest.raises(ConfigError) as caught:
+        load_settings(
+            file, {key.replace("__", "."): value for key, value in overrides.items()}, environ or {}
+        )
+    return str(caught.value)
+
+
+def test_nothing_given_means_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_settings(environ={}) == Settings()
+
+
+def test_arguments_beat_environment_beats_file_beats_default(file: Path) -> None:
+    file.write_text("workers = 3\n[index]\nlimit = 20\nmax_df = 500\n[ccdet]\nwindow = 8\n", encoding="utf-8")
+    environ = {"ES_DEDUP_INDEX__LIMIT": "30", "ES_DEDUP_INDEX__MAX_DF": "600", "HOME": "/x"}
+    settings = load_settings(file, {"index.limit": 40}, environ)
+    assert (settings.index.limit, settings.index.max_df, settings.ccdet.window) == (40, 600, 8)
+    assert (settings.workers, settings.simhash.max_hamming_bits) == (3, Settings().simhash.max_hamming_bits)
+
+
+def test_overrides_may_be_nested() -> None:
+    assert load_settings(overrides={"index": {"limit": 7}}, environ={}).index.limit == 7
+
+
+def test_the_file_of_the_current_folder_is_read_unless_another_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "es-dedup.toml").write_text("workers = 5", encoding="utf-8")
+    file.write_text("workers = 6", encoding="utf-8")
+    assert load_settings(environ={}).workers == 5
+    assert load_settings(environ={"ES_DEDUP_CONFIG": str(file)}).workers == 6
+    assert load_settings(file, environ={"ES_DEDUP_CONFIG": "elsewhere.toml"}).workers == 6
+
+
+def test_all_problems_are_named_at_once_with_hints(file: Path) -> None:
+    file.write_text(
+        'wrokers = 2\nlimit = 3\n[index]\nlimits = 20\nmax_df = 1\n[cluster]\norder = "best"\n',
+        encoding="utf-8",
+    )
+    message = problems_of(file, {"ES_DEDUP_INDEX__LIMT": "3", "ES_DEDUP_CCDET__WINDOW": "ten"}, workers=-1)
+    assert "wrokers: unknown key; did you mean workers?" in message
+    assert "limit: unknown key; did you mean index.limit?" in message
+    assert "index.limits: unknown key; did you mean index.limit?" in message
+    assert "index.max_df: must be at least 10, got 1" in message
+    assert "cluster.order: must be one of 'earliest'" in message
+    assert (
+        "environment variable ES_DEDUP_INDEX__LIMT: no such setting; did you mean ES_DEDUP_INDEX__LIMIT?"
+        in message
+    )
+    assert "environment variable ES_DEDUP_CCDET__WINDOW: must be a whole number, got 'ten'" in message
+    assert "workers (given as an argument): must be at least 0, got -1" in message
+    assert "8 problem(s)" in message
+    assert str(file) in message
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("index = 3", "must be a section, written [index]"),
+        ("[index", "is not valid TOML"),
+        ('detectors = "ccdet"', "detectors: must be a list"),
+        ("[index]\nkeep_text = 7", "must be true or false"),
+        ("[nothing]\nlike = 1", "nothing.like: unknown key"),
+    ],
+)
+def test_bad_files_are_refused_in_plain_words(file: Path, text: str, expected: str) -> None:
+    file.write_text(text, encoding="utf-8")
+    assert expected in problems_of(file)
+
+
+def test_a_missing_or_undecodable_file_is_refused(file: Path) -> None:
+    assert "cannot be read" in problems_of(file)
+    file.write_bytes(b"# \xff\xfe\xfa")
+    assert "is not UTF-8" in problems_of(file)
+
+
+def test_variables_for_other_purposes_are_allowed(file: Path) -> None:
+    file.write_text("", encoding="utf-8")
+    environ = {
+        "ES_DEDUP_DATA": "d",
+        "ES_DEDUP_FUZZ": "1",
+        "ES_DEDUP_ES_URL": "u",
+        "ES_DEDUP_CONFIG": str(file),
+    }
+    assert load_settings(environ=environ) == Settings()
+
+
+def test_lists_in_the_environment_are_separated_by_commas() -> None:
+    settings = load_settings(
+        environ={"ES_DEDUP_DETECTORS": "simhash, ccdet", "ES_DEDUP_CLUSTER__PREFERRED_SITES": ""}
+    )
+    assert settings.detectors == ("simhash", "ccdet")
+    assert settings.cluster.preferred_sites == ()
+
+
+def test_the_fingerprint_covers_what_shapes_features_and_nothing_else() -> None:
+    base = fingerprint(Settings(), 1)
+    same = (
+        {"index.limit": 7},
+        {"workers": 2},
+        {"ccdet.min_ccs": 0.9},
+        {"detectors": ["coverage", "simhash", "ccdet"]},
+    )
+    other = (
+        {"ccdet.window": 8},
+        {"ccdet.min_features": 4},
+        {"simhash.features": "grams"},
+        {"detectors": ["ccdet"]},
+    )
+    assert {fingerprint(load_settings(overrides=change, environ={}), 1) for change in same} == {base}
+    assert (
+        len({fingerprint(load_settings(overrides=change, environ={}), 1) for change in other} | {base}) == 5
+    )
+    assert fingerprint(Settings(), 2) != base
+    assert len(base) == 16
+    assert int(base, 16) >= 0
+
+
+def test_settings_of_a_detector_that_is_off_do_not_count() -> None:
+    off = {"detectors": ["simhash"]}
+    left = load_settings(overrides=off, environ={})
+    right = load_settings(overrides=off | {"ccdet.window": 8}, environ={})
+    assert fingerprint(left, 1) == fingerprint(right, 1)
+
+
+def test_describe_names_value_and_origin(file: Path) -> None:
+    file.write_text("[index]\nlimit = 20", encoding="utf-8")
+    settings = load_settings(file, {"ccdet.window": 9}, {"ES_DEDUP_WORKERS": "2"})
+    lines = {line.key: line for line in describe(settings)}
+    assert (lines["index.limit"].value, lines["index.limit"].default, lines["index.limit"].origin) == (
+        20,
+        50,
+        str(file),
+    )
+    assert lines["workers"].origin == "ES_DEDUP_WORKERS"
+    assert (lines["ccdet.window"].origin, lines["ccdet.window"].shapes) == ("argument", True)
+    assert (lines["index.max_df"].origin, lines["index.max_df"].shapes) == ("default", False)
+    assert all(line.description for line in lines.values())
+
+
+def test_settings_made_in_code_are_described_as_arguments() -> None:
+    lines = {line.key: line.origin for line in describe(Settings(workers=2))}
+    assert (lines["workers"], lines["index.limit"]) == ("argument", "default")
+
+
+def test_settings_survive_pickling() -> None:
+    settings = load_settings(overrides={"workers": 2}, environ={})
+    assert pickle.loads(pickle.dumps(settings)) == settings

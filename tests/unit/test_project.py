@@ -1,0 +1,191 @@
+"""The project's own rules: docstrings, sizes, packaging data, and nothing that belongs to one machine."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+import es_dedup
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+PACKAGE: Final = sorted((ROOT / "es_dedup").rglob("*.py"))
+CODE: Final = sorted(
+    path
+    for folder in ("es_dedup", "tests", "scripts", "benchmarks")
+    for path in (ROOT / folder).rglob("*.py")
+)
+MOST_LINES: Final = 500
+LONGER: Final = {"scripts/build_samples.py": 700}  # read from top to bottom, never imported
+MOST_FUNCTION_LINES: Final = 60
+TEXTS: Final = {".cfg", ".css", ".html", ".json", ".jsonl", ".md", ".py", ".sh", ".toml", ".tsv", ".txt", ""}
+FOREIGN: Final = re.compile(
+    r"""(?<![\w.:/])/(?:work|home|root|Users|tmp/[a-z]|usr/local|opt)/\w   # paths of one machine
+    |(?:files\.pythonhosted|pypi|registry\.npmjs|crates|proxy\.golang)\.(?:org|io)   # hosts of packages
+    |(?:^|\s)(?:--index-url|--find-links|--extra-index-url)\b""",
+    re.VERBOSE | re.MULTILINE,
+)
+
+
+def name_of(path: Path) -> str:
+    """Path below the repository."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def tree_of(path: Path) -> ast.Module:
+    """The parsed module."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def tracked_files() -> list[Path]:
+    """Files of the repository: those git knows or would add; outside a repository, those of the known folders."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    if listed.returncode == 0:
+        names = [name for name in listed.stdout.decode().split("\0") if name]
+        return [path for name in names if (path := ROOT / name).is_file()]
+    folders = ("es_dedup", "tests", "scripts", "docs", "samples", "benchmarks", ".ci")
+    inside = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
+    return [*inside, *(path for path in ROOT.iterdir() if path.is_file())]
+
+
+def project() -> dict[str, Any]:
+    """The file pyproject.toml."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", CODE, ids=name_of)
+def test_every_module_says_what_it_is_for(path: Path) -> None:
+    assert ast.get_docstring(tree_of(path))
+
+
+def undocumented(node: ast.AST, place: str, *, contracts: bool) -> list[str]:
+    """Public classes, functions and methods below a node that have no docstring.
+
+    In a contract suite a test speaks by its name, and so does a fixture.
+    """
+    missing = []
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        if child.name.startswith("_"):
+            continue
+        decorators = " ".join(ast.unparse(decorator) for decorator in child.decorator_list)
+        named = contracts and (child.name.startswith("test_") or "fixture" in decorators)
+        if not (ast.get_docstring(child) or named or "overload" in decorators or ".setter" in decorators):
+            missing.append(place + child.name)
+        if isinstance(child, ast.ClassDef):
+            missing += undocumented(child, f"{place}{child.name}.", contracts=contracts)
+    return missing
+
+
+@pytest.mark.parametrize("path", PACKAGE, ids=name_of)
+def test_public_names_have_docstrings(path: Path) -> None:
+    assert not undocumented(tree_of(path), "", contracts="es_dedup/testing/" in name_of(path))
+
+
+@pytest.mark.parametrize("path", CODE, ids=name_of)
+def test_no_file_is_too_long(path: Path) -> None:
+    limit = LONGER.get(name_of(path), MOST_LINES)
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= limit
+
+
+@pytest.mark.parametrize("path", PACKAGE, ids=name_of)
+def test_no_function_is_too_long(path: Path) -> None:
+    def body_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+        documented = ast.get_docstring(node) is not None and len(node.body) > 1
+        first = node.body[1] if documented else node.body[0]
+        return (node.end_lineno or first.lineno) - first.lineno + 1
+
+    functions = [
+        node for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    assert not [node.name for node in functions if body_lines(node) > MOST_FUNCTION_LINES]
+
+
+def test_nothing_belongs_to_one_machine() -> None:
+    found = []
+    for path in tracked_files():
+        if path.suffix not in TEXTS or path == Path(__file__) or name_of(path).startswith("samples/pages/"):
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found += [f"{name_of(path)}: {match.group().strip()}" for match in FOREIGN.finditer(text)]
+    assert not found
+
+
+def test_constraints_are_names_and_versions() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert pins
+    assert not [line for line in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line)]
+    names = [normal(line.partition("==")[0]) for line in pins]
+    assert len(set(names)) == len(names)
+    assert "es-dedup" not in names
+
+
+def test_every_dependency_is_pinned() -> None:
+    pins = {
+        normal(line.partition("==")[0])
+        for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    }
+    metadata = project()["project"]
+    extras = metadata["optional-dependencies"]
+    wanted = [
+        *metadata["dependencies"],
+        *(each for extra in ("dev", "parquet", "warc", "zstd") for each in extras[extra]),
+    ]
+    names = {normal(re.split(r"[<>=\[; ]", each)[0]) for each in wanted} - {"es-dedup"}
+    assert names <= pins
+
+
+def test_what_is_imported_is_declared_and_used() -> None:
+    metadata = project()["project"]
+    shipped = [
+        *metadata["dependencies"],
+        *(each for extra in metadata["optional-dependencies"].values() for each in extra),
+    ]
+    declared = {normal(re.split(r"[<>=\[; ]", each)[0]) for each in shipped}
+    core = {normal(re.split(r"[<>=\[; ]", each)[0]) for each in metadata["dependencies"]}
+    imported = set()
+    for path in PACKAGE:
+        for node in ast.walk(tree_of(path)):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            imported |= {name.partition(".")[0] for name in names}
+    known = set(sys.stdlib_module_names) | {"es_dedup"}
+    third = {normal(name) for name in imported - known}
+    # pydantic-core comes with pydantic, click with typer; pytest is what the shipped contract suites are written for
+    assert third - declared <= {"pydantic-core", "click"}
+    assert core <= third
+
+
+def normal(name: str) -> str:
+    """A distribution's name in its normal form."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_metadata() -> None:
+    metadata = project()["project"]
+    assert importlib.metadata.version("es-dedup") == metadata["version"]
+    assert f"## [{metadata['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert (ROOT / "LICENSE").read_text(encoding="utf-8").strip().startswith("Apache License")
+    assert (ROOT / "es_dedup" / "py.typed").is_file()
+    scripts = {entry.name: entry.value for entry in importlib.metadata.entry_points(group="console_scripts")}
+    assert scripts["es-dedup"] == "es_dedup.cli.main:run"
+
+
+def test_public_names() -> None:
+    assert {"Deduplicator", "Page", "extract"} <= set(es_dedup.__all__)
+    assert not [name for name in es_dedup.__all__ if not hasattr(es_dedup, name)]

@@ -1,0 +1,242 @@
+"""The report page: what it shows, that it is safe and self-contained, and that it stays small."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_dedup.index.port import FeatureRecord
+from es_dedup.model import Cluster, JudgedPair, Member, Relation, Verdict
+from es_dedup.report import ReportLimits, write_report
+from es_dedup.report.charts import score_bars, size_bars
+from es_dedup.report.data import gather
+from es_dedup.report.evidence import format_number, measures
+from es_dedup.report.markup import highlighted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HOSTILE = '<script>alert("1")</script><img src=x onerror=a()>\x00\x1b[31m\u202e'
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A shared clause."""
+
+    left_start: int
+    left_end: int
+    right_start: int
+    right_end: int
+    weight: float
+    text: str = ""
+
+
+class FakeIndex:
+    """Clusters of made-up pages; every page has the same text."""
+
+    def __init__(
+        self, clusters: list[Cluster], text: str = "第一句话。第二句话。", title: str = "标题"
+    ) -> None:
+        self.all, self.body, self.title = clusters, text, title
+        self.explained = 0
+
+    def clusters(self, *, min_size: int = 1) -> Iterator[Cluster]:
+        return (cluster for cluster in self.all if cluster.size >= min_size)
+
+    def record(self, page_id: str) -> FeatureRecord:
+        return FeatureRecord(
+            page_id,
+            len(self.body),
+            1,
+            (),
+            b"",
+            url=f"https://a.cn/{page_id}",
+            site="a.cn",
+            title=self.title,
+            language="zh",
+        )
+
+    def text(self, page_id: str) -> str:
+        return self.body
+
+    def explain(self, left: str, right: str) -> JudgedPair:
+        self.explained += 1
+        verdict = Verdict(
+            "ccdet", Relation.DUPLICATE, 0.91, {"ccs": 0.91, "min_ccs": 0.6, "clr": 0.3, "min_clr": 0.5}
+        )
+        return JudgedPair(left, right, Relation.DUPLICATE, 0.9, "both covered", {"cover": 0.9}, (verdict,))
+
+    def shared_clauses(self, left_id: str, right_id: str) -> list[Shared]:
+        return [Shared(0, 5, 0, 5, 1.0), Shared(5, 10, 5, 10, 0.2)]
+
+    def stats(self) -> dict[str, object]:
+        return {"pages": 3 * len(self.all), "bytes": 1234, "nested": {"left": "out"}}
+
+
+def clusters_of(count: int, members: int = 2) -> list[Cluster]:
+    """Clusters with ``members`` members beside the representative."""
+    return [
+        Cluster(
+            f"c{i}",
+            f"c{i}",
+            tuple(Member(f"c{i}-{k}", Relation.DUPLICATE, 0.8 + k / 100) for k in range(members)),
+        )
+        for i in range(count)
+    ]
+
+
+class Structure(HTMLParser):
+    """Collects tags and attributes, and checks that elements close in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def page_of(index: FakeIndex, tmp_path: Path, limits: ReportLimits | None = None) -> str:
+    """The written page."""
+    write_report(index, tmp_path / "r.html", title="测试 & run", limits=limits, run={"left out": 3})
+    return (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_the_page_is_well_formed_and_shows_totals_and_evidence(tmp_path: Path) -> None:
+    page = page_of(FakeIndex(clusters_of(5)), tmp_path)
+    structure = Structure()
+    structure.feed(page)
+    assert structure.open == []
+    assert "测试 &amp; run" in page
+    assert ">10</b><span>duplicates</span><small>66.7% of all pages" in page
+    assert ">3</b><span>left out</span>" in page
+    assert 'ccs <b>0.91</b> <i class="met">≥ 0.6</i>' in page
+    assert 'clr <b>0.3</b> <i class="unmet">≥ 0.5</i>' in page
+    assert page.count("<svg") == 2
+
+
+def test_shared_clauses_are_marked_and_template_ones_greyed(tmp_path: Path) -> None:
+    page = page_of(FakeIndex(clusters_of(1, 1)), tmp_path)
+    assert page.count(">第一句话。</mark>") == 2
+    assert page.count(">第二句话。</s>") == 2
+
+
+def test_nothing_is_loaded_or_run(tmp_path: Path) -> None:
+    page = page_of(FakeIndex(clusters_of(2)), tmp_path)
+    structure = Structure()
+    structure.feed(page)
+    assert not {"script", "img", "iframe", "link", "object", "form"} & set(structure.tags)
+    assert not {name for name, _ in structure.attributes if name in ("src", "style") or name.startswith("on")}
+    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
+    assert style is not None
+    assert "url(" not in style[1]
+    assert "@import" not in style[1]
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in page
+    assert "default-src 'none'" in page
+
+
+def test_hostile_text_is_escaped_everywhere(tmp_path: Path) -> None:
+    hostile = [Cluster(HOSTILE, HOSTILE, (Member(HOSTILE + "2", Relation.EXACT, 1.0),), (HOSTILE,))]
+    page = page_of(FakeIndex(hostile, text=HOSTILE, title=HOSTILE), tmp_path)
+    structure = Structure()
+    structure.feed(page)
+    assert not {"script", "img"} & set(structure.tags)
+    assert not re.search("[\x00\x1b\u202e]", page)
+
+
+def test_only_web_addresses_become_links(tmp_path: Path) -> None:
+    class Index(FakeIndex):
+        def record(self, page_id: str) -> FeatureRecord:
+            return FeatureRecord(page_id, 1, 1, (), b"", url="javascript:alert(1)", title="t")
+
+    assert "javascript:" not in page_of(Index(clusters_of(1)), tmp_path)
+
+
+def test_ten_thousand_clusters_make_a_small_page(tmp_path: Path) -> None:
+    index = FakeIndex(clusters_of(10_000), text="一" * 100_000)
+    page = page_of(index, tmp_path, ReportLimits(clusters=5, listed=20, members=1, chars=500))
+    assert index.explained == 5
+    assert len(page) < 60_000
+    assert "9,980 smaller clusters are not listed" in page
+    assert "99,500 more characters" in page
+
+
+def test_the_largest_clusters_come_first_then_by_id() -> None:
+    clusters = [*clusters_of(30, 1), Cluster("big", "big", clusters_of(1, 9)[0].members)]
+    data = gather(FakeIndex(clusters), ReportLimits(clusters=1, listed=3))
+    assert [cluster.id for cluster, _ in data.listed] == ["big", "c0", "c1"]
+    assert [view.cluster.id for view in data.detailed] == ["big"]
+
+
+def test_an_index_without_duplicates_has_a_page_too(tmp_path: Path) -> None:
+    assert "No two pages" in page_of(FakeIndex([Cluster("a", "a")]), tmp_path)
+
+
+def test_no_clusters_may_be_asked_for(tmp_path: Path) -> None:
+    assert "Clusters in detail" not in page_of(
+        FakeIndex(clusters_of(3)), tmp_path, ReportLimits(clusters=0, listed=0)
+    )
+
+
+def test_texts_that_are_not_kept_are_said_so(tmp_path: Path) -> None:
+    assert "The text is not kept" in page_of(FakeIndex(clusters_of(1), text=""), tmp_path)
+
+
+def test_a_failed_write_leaves_the_old_page(tmp_path: Path) -> None:
+    class Broken(FakeIndex):
+        def text(self, page_id: str) -> str:
+            raise RuntimeError
+
+    (tmp_path / "r.html").write_text("old", encoding="utf-8")
+    with pytest.raises(RuntimeError):
+        page_of(Broken(clusters_of(1)), tmp_path)
+    assert (tmp_path / "r.html").read_text(encoding="utf-8") == "old"
+
+
+def test_overlapping_and_wild_spans_are_cut() -> None:
+    marked = highlighted("abcdefgh", [(2, 5, 1.0), (0, 3, 1.0), (6, 99, 0.1), (7, 3, 1.0)], 7)
+    assert re.sub(r' title="[^"]*"', "", marked) == (
+        '<mark>abc</mark><mark>de</mark>f<s>g</s><p class="note">… 1 more characters</p>'
+    )
+
+
+def test_measures_stand_beside_their_limits() -> None:
+    shown = [
+        str(m) for m in measures({"ccs": 0.9134, "min_ccs": 0.6, "bits": 4, "max_bits": 3, "min_other": 2})
+    ]
+    assert shown == ["ccs 0.913 (≥ 0.6)", "bits 4 (≤ 3)", "min_other 2"]
+    met = [m.met for m in measures({"ccs": 0.9, "min_ccs": 0.6, "bits": 4, "max_bits": 3, "name": "x"})]
+    assert met == [True, False, None]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (True, "yes"), (12345, "12,345"), (0.5, "0.5"), (1234.0, "1,234"), ("x", "x")],
+)
+def test_numbers_are_short(value: float | str | bool | None, text: str) -> None:
+    assert format_number(value) == text
+
+
+def test_chart_classes_cover_everything() -> None:
+    assert dict(size_bars({2: 3, 7: 1, 500: 2})) == {
+        "2": 3, "3": 0, "4": 0, "5": 0, "6-10": 1, "11-20": 0, "21-50": 0, "51-100": 0, "> 100": 2,
+    }  # fmt: skip
+    bars = dict(score_bars({62: 1, 99: 2, 100: 4}))
+    assert (bars["0.60"], bars["0.95"], bars["1.00"]) == (1, 2, 4)
+    assert sum(bars.values()) == 7
