@@ -28,12 +28,12 @@ demo: $(CORE)  ## find the duplicates among the sample pages, show them with the
 	@rm -f $(DEMO_DB) $(DEMO_DB)-wal $(DEMO_DB)-shm
 	$(BIN)/es-dedup --db $(DEMO_DB) scan samples/pages --report $(REPORT)
 	@echo
-	$(BIN)/es-dedup --db $(DEMO_DB) --quiet clusters --limit 0
+	$(BIN)/es-dedup --db $(DEMO_DB) --quiet clusters
 	@echo
 	$(BIN)/es-dedup --db $(DEMO_DB) --quiet clusters --limit 3 --evidence
 	@echo "The report is $(REPORT); the index is $(DEMO_DB): try"
 	@echo "  $(BIN)/es-dedup --db $(DEMO_DB) search 三桥"
-	@echo "  $(BIN)/es-dedup --db $(DEMO_DB) explain zhportal/bridge-opening.html twnews/bridge-opening.html"
+	@echo "  $(BIN)/es-dedup --db $(DEMO_DB) explain forum/bridge-excerpt.html zhportal/bridge-opening.html"
 
 test: $(DEV)  ## all tests, with coverage; PYTEST_ARGS goes to pytest
 	$(BIN)/python -m pytest --cov --cov-report=term $(PYTEST_ARGS)

@@ -388,7 +388,8 @@ class Deduplicator:
 
     def _featurise(self, pages: list[Page]) -> tuple[Pages, dict[str, str]]:
         chunk = make_chunk(pages, self._settings, self._extractor, None)
-        return Pages(list(chunk.records.ids), chunk.table, chunk.days), chunk.failed
+        days = np.array([day_of(when) for when in chunk.records.published], dtype=np.int64)
+        return Pages(list(chunk.records.ids), chunk.table, days), chunk.failed
 
     def _pages_of(self, side: str | Page) -> Pages:
         if isinstance(side, Page):

@@ -12,8 +12,6 @@ from datetime import date, datetime
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
 from es_dedup.extraction import create_extractor
 from es_dedup.extraction.dates import parse_moment
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 CHUNK_PAGES: Final = 256  # arrays of so many pages stay in the processor's cache
 CHUNK_CHARS: Final = 1_000_000
 POOL_FROM_PAGES: Final = 1_000  # below, starting processes costs more than it saves
-AHEAD: Final = 3  # chunks in flight per worker: keeps workers busy and memory bounded
+AHEAD: Final = 32  # chunks in flight per worker: they go on while a batch is written, and memory stays bounded
 MAX_TITLE_CHARS: Final = 1_000
 MAX_URL_CHARS: Final = 4_096
 
@@ -45,14 +43,12 @@ class Chunk:
     Attributes:
         records: columns to write.
         table: their features, row by row the same pages.
-        days: day of publication as a day number, 0 when unknown.
         failed: page id to reason, for pages that are not in ``records``.
         read: pages the chunk was made from.
     """
 
     records: RecordBatch
     table: FeatureTable
-    days: np.ndarray
     failed: dict[str, str]
     read: int
 
@@ -118,15 +114,24 @@ def make_chunk(
         languages=[content.language for content in contents],
         skipped=[skipped or ("" if has else "no-words") for (_, _, skipped), has in zip(kept, words, strict=True)],
     )
-    return Chunk(records, table, np.array([day_of(when) for when in published], dtype=np.int64), failed, len(pages))
+    return Chunk(records, table, failed, len(pages))
 
 
 def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:
     """Content of a page and, when it has none, the reason; values the caller gave win over extracted ones."""
     skipped = ""
     if page.text is not None:
-        content = Content(_clean(page.text), url=page.url, language=language_of(page.text))
-    elif page.html is None:
+        text = _clean(page.text)
+        content = Content(
+            text=text,
+            title=_clean(page.title or ""),
+            language=language_of(text),
+            url=page.url,
+            site=page.site or site_of(page.url),
+            published=_moment(page.published),
+        )
+        return content, skipped
+    if page.html is None:
         content, skipped = Content("", url=page.url), "no-input"
     else:
         found = extractor.extract(page.html, url=page.url, http_charset=page.http_charset)
@@ -134,15 +139,13 @@ def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:
             content, skipped = Content("", url=page.url), found.reason
         else:
             content = found
-    return (
-        replace(
-            content,
-            title=_clean(page.title) if page.title else content.title,
-            site=page.site or content.site or site_of(content.url),
-            published=_moment(page.published) or content.published,
-        ),
-        skipped,
+    given = replace(
+        content,
+        title=_clean(page.title) if page.title else content.title,
+        site=page.site or content.site or site_of(content.url),
+        published=_moment(page.published) or content.published,
     )
+    return given, skipped
 
 
 def day_of(published: str) -> int:

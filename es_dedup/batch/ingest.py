@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import fields
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
     from es_dedup.judgement.statistics import Statistics
     from es_dedup.model import Edge, Page
 
+WRITE_PAGES: Final = 16_384  # written at a time, and at most lost when the process is killed
+WRITE_BYTES: Final = 128 * 2**20
 FULL_SHARE: Final = 5  # a full run when one page in so many is new
 
 
@@ -96,21 +97,32 @@ class Ingest:
         return report, settled.statistics if settled else None
 
     def _write(self, pages: Iterable[Page], *, empty: bool) -> None:
+        """Features of all pages into the index, many chunks at a time: postings are written sorted by term."""
         started = time.perf_counter()
-        writing = 0.0
-        for chunk in chunks(pages, self._settings, wiring.text_codec(self._settings)):
-            self._read += chunk.read
-            self._failed.update(chunk.failed)
-            chunk = _last_of_each(chunk)
-            if not empty or self._new:
-                chunk = self._changed(chunk)
-            if chunk.records.ids:
-                begun = time.perf_counter()
-                self._store(chunk, keep=empty)
-                writing += time.perf_counter() - begun
-            self._tell(Progress("features", self._read, None))
-        self._seconds["features"] = time.perf_counter() - started - writing
-        self._seconds["write"] = writing
+        self._seconds["write"] = 0.0
+        waiting: list[Chunk] = []
+        try:
+            for chunk in chunks(pages, self._settings, wiring.text_codec(self._settings)):
+                self._read += chunk.read
+                self._failed.update(chunk.failed)
+                waiting.append(chunk)
+                if sum(len(each.records.ids) for each in waiting) >= WRITE_PAGES or _bytes(waiting) >= WRITE_BYTES:
+                    self._flush(waiting, empty=empty)
+                    waiting = []
+                self._tell(Progress("features", self._read, None))
+        finally:  # an interrupted run keeps what it has made
+            if waiting:
+                self._flush(waiting, empty=empty)
+        self._seconds["features"] = time.perf_counter() - started - self._seconds["write"]
+
+    def _flush(self, waiting: list[Chunk], *, empty: bool) -> None:
+        begun = time.perf_counter()
+        chunk = _last_of_each(_joined(waiting))
+        if not empty or self._new:
+            chunk = self._changed(chunk)
+        if chunk.records.ids:
+            self._store(chunk, keep=empty)
+        self._seconds["write"] += time.perf_counter() - begun
 
     def _changed(self, chunk: Chunk) -> Chunk:
         """Without the pages that are stored with the same content and metadata."""
@@ -126,7 +138,7 @@ class Ingest:
         if replaced:
             self._neighbours |= edge_neighbours(self._index, replaced)
             self._index.drop_edges(replaced)
-        return chunk if len(rows) == len(chunk.records.ids) else _take(chunk, np.array(rows, dtype=np.int64))
+        return chunk if len(rows) == len(chunk.records.ids) else _take(chunk, rows)
 
     def _store(self, chunk: Chunk, *, keep: bool) -> None:
         if not self._new:
@@ -135,7 +147,7 @@ class Ingest:
         self._failed.update(done.failed)
         if done.failed:
             rows = [row for row, name in enumerate(chunk.records.ids) if name not in done.failed]
-            chunk = _take(chunk, np.array(rows, dtype=np.int64))
+            chunk = _take(chunk, rows)
         again = any(name in self._new for name in chunk.records.ids)
         self._new.update(dict.fromkeys(chunk.records.ids))
         self._skipped.update(reason for reason in chunk.records.skipped if reason)
@@ -221,21 +233,23 @@ def _last_of_each(chunk: Chunk) -> Chunk:
     last = {page_id: row for row, page_id in enumerate(chunk.records.ids)}
     if len(last) == len(chunk.records.ids):
         return chunk
-    return _take(chunk, np.array(sorted(last.values()), dtype=np.int64))
+    return _take(chunk, sorted(last.values()))
 
 
-def _take(chunk: Chunk, rows: np.ndarray) -> Chunk:
-    records = chunk.records
-    columns: dict[str, object] = {}
-    for field in fields(RecordBatch):
-        if field.name not in ("terms", "term_offsets"):
-            column = getattr(records, field.name)
-            columns[field.name] = [column[row] for row in rows.tolist()] if len(column) else ()
-    parts = [records.terms[records.term_offsets[row] : records.term_offsets[row + 1]] for row in rows.tolist()]
-    offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int64)))
-    terms = np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint64)
-    taken = RecordBatch(**columns, terms=terms, term_offsets=offsets)  # type: ignore[arg-type]
-    return Chunk(taken, chunk.table.take(rows), chunk.days[rows], chunk.failed, chunk.read)
+def _take(chunk: Chunk, rows: list[int]) -> Chunk:
+    table = chunk.table.take(np.array(rows, dtype=np.int64))
+    return Chunk(chunk.records.take(rows), table, chunk.failed, chunk.read)
+
+
+def _joined(parts: list[Chunk]) -> Chunk:
+    if len(parts) == 1:
+        return parts[0]
+    records = RecordBatch.concatenate([part.records for part in parts])
+    return Chunk(records, FeatureTable.concatenate([part.table for part in parts]), {}, len(records.ids))
+
+
+def _bytes(parts: list[Chunk]) -> int:
+    return sum(len(blob) for part in parts for column in (part.records.payloads, part.records.texts) for blob in column)
 
 
 def _same(records: RecordBatch, row: int, old: object) -> bool:

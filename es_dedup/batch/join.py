@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.detectors import coverage, simhash
-from es_dedup.text.ragged import owners_of
+from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
+from es_dedup.text.ragged import find, owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +95,7 @@ def _sampled_pairs(asked: Sampled, stored: Sampled, least: int, ranks: Rows) -> 
     owner = owners_of(stored.offsets)
     ordered = (owner.astype(np.uint64) << np.uint64(32)) | stored.values
     keys = []
-    join = _TermJoin(stored.values, owner, ranks)
+    join = _TermJoin(stored.values, owner, ranks, 32)
     size = np.diff(stored.offsets)
     for hits in join.run(asked.values, asked.offsets):
         likely = np.flatnonzero((hits.shared >= least) | (size[hits.stored] <= FEW_TERMS))
@@ -117,7 +118,7 @@ def _below(
 def _period_pairs(table: FeatureTable, settings: Settings, ranks: Rows) -> tuple[NDArray[np.uint64], int]:
     periods, config = table.periods, settings.ccdet
     size = np.diff(periods.offsets)
-    join = _TermJoin(periods.signatures, owners_of(periods.offsets), ranks)
+    join = _TermJoin(periods.signatures, owners_of(periods.offsets), ranks, HASH_BITS_IN_TERM)
     keys = []
     for hits in join.run(periods.signatures, periods.offsets):
         fewer = np.minimum(size[hits.asker], size[hits.stored])
@@ -139,7 +140,7 @@ def _fingerprint_pairs(table: FeatureTable, settings: Settings, ranks: Rows) -> 
     asked = np.concatenate(near, axis=1)
     offsets = np.zeros(len(table) + 1, dtype=np.int64)
     offsets[having + 1] = asked.shape[1]
-    join = _TermJoin(bands.ravel(), np.repeat(having, simhash.BANDS), ranks)
+    join = _TermJoin(bands.ravel(), np.repeat(having, simhash.BANDS), ranks, TERM_BITS)
     keys = []
     for hits in join.run(asked.ravel(), np.cumsum(offsets)):
         bits = np.bitwise_count(table.fingerprints[hits.asker] ^ table.fingerprints[hits.stored])
@@ -161,7 +162,7 @@ def _equal_pairs(table: FeatureTable, ranks: Rows) -> NDArray[np.uint64]:
 class _TermJoin:
     """Stored terms in order, ready to be asked; the first ``CARRIERS`` rows of each term answer."""
 
-    def __init__(self, values: NDArray[Any], owners: Rows, ranks: Rows) -> None:
+    def __init__(self, values: NDArray[Any], owners: Rows, ranks: Rows, bits: int) -> None:
         order = np.lexsort((ranks[owners], values))
         values, owners = values[order], owners[order]
         starts = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1]))) if len(values) else order
@@ -169,15 +170,13 @@ class _TermJoin:
         useful = counts > 1  # a term of one page joins nothing
         self._values = values[starts[useful]] if len(values) else values
         self._starts, self._counts = starts[useful], counts[useful]
-        self._owners = owners
+        self._owners, self._bits = owners, bits
         self.capped = 0
 
     def run(self, asked: NDArray[Any], offsets: Rows) -> Iterator[_Hits]:
         """Counted pairs, in blocks of askers."""
-        place = np.searchsorted(self._values, asked)
-        place[place == len(self._values)] = 0
-        known = (self._values[place] == asked) if len(self._values) else np.zeros(len(asked), dtype=np.bool_)
-        term, asker = place[known], owners_of(offsets)[known]
+        at, term = find(self._values, asked, self._bits)
+        asker = np.searchsorted(offsets, at, side="right") - 1
         counts = np.minimum(self._counts[term], CARRIERS)
         self.capped += int((self._counts[term] > CARRIERS).sum())
         for start, end in _blocks(asker, counts):

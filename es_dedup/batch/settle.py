@@ -100,8 +100,10 @@ def settle_corpus(
     tell = listener or _silent
     pages, total = corpus.pages, len(corpus.keys)
     tell(Progress("join", 0, total))
-    statistics = _learn(corpus, settings)
-    joined = candidate_pairs(pages.table, settings, _ranks(corpus, settings))
+    with ThreadPoolExecutor(2) as pool:  # neither needs the other, and arrays leave the interpreter's lock
+        learning = pool.submit(_learn, corpus, settings)
+        joined = candidate_pairs(pages.table, settings, _ranks(corpus, settings))
+        statistics = learning.result()
     tell(Progress("join", total, total))
     found = _verify_all(pages, joined.left, joined.right, statistics, settings, tell)
     edges = found.edges(pages.ids)

@@ -95,11 +95,13 @@ def tune(
     ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
     max_merged_diff: Annotated[
-        float | None,
-        typer.Option(
-            min=0, max=1, help="Best is the recall at no larger share of merged diff pairs (else F1)."
-        ),
-    ] = None,
+        float,
+        typer.Option(min=0, max=1, help="Best is the most recall at no larger share of merged diff pairs."),
+    ] = 0.1,
+    best_f1: Annotated[
+        bool,
+        typer.Option("--f1", help="Best is F1 instead; it depends on the share of diff pairs in the labels."),
+    ] = False,
 ) -> None:
     """Sweep limits on labelled pairs with cross-validation and show what would change; nothing is changed.
 
@@ -109,7 +111,7 @@ def tune(
     ground = _measure(session, labels, corpus, options)
     sweeps = [tuple(measure)] if measure else _main_measures(ground.measured)
     for names in sweeps:
-        found = _sweep(ground, names, folds, max_merged_diff)
+        found = _sweep(ground, names, folds, None if best_f1 else max_merged_diff)
         session.output.emit({"measures": names, **found.as_dict()})
         show_sweep(session.output, ground.measured, found)
     _end(session, ground)
@@ -139,8 +141,10 @@ def _end(session: Session, ground: _Ground) -> None:
 
 
 def _main_measures(measured: Measured) -> list[tuple[str, ...]]:
-    """The first measure of each method that has a limit; the score of a method without one."""
-    first: dict[str, str] = {}
+    """The score of the judge; of each method the first measure that has a limit, or its score."""
+    from es_dedup.evaluation.runner import JUDGE
+
+    first = {JUDGE: f"{JUDGE}.score"}
     for name in measured.limits:
         first.setdefault(name.partition(".")[0], name)
     for method in measured.judged:

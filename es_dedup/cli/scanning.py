@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from es_dedup.pipeline import Deduplicator
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen and write nothing.")]
+
+NAMES_IN_TITLE: Final = 3
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +51,7 @@ def scan(
     with session.write(dry_run=dry_run) as dedup, ProgressDisplay(quiet=session.output.quiet) as progress:
         done = dedup.scan(intake.pages(), progress=progress, dry_run=dry_run)
         if report is not None:
-            _write_report(dedup, report, report_clusters, _run_facts(done, intake), progress)
+            _write_report(dedup, report, _title(paths), report_clusters, _run_facts(done, intake), progress)
         counts = {} if dry_run else _counts(dedup)
     _finish(
         session, "scan", done, intake, counts | ({"report": str(report)} if report else {}), dry_run=dry_run
@@ -92,18 +94,30 @@ def _check_report(report: Path | None, dry_run: bool) -> None:
 
 
 def _write_report(
-    dedup: Deduplicator, path: Path, clusters: int, run: dict[str, object], progress: ProgressDisplay
+    dedup: Deduplicator,
+    path: Path,
+    title: str,
+    clusters: int,
+    run: dict[str, object],
+    progress: ProgressDisplay,
 ) -> None:
     from es_dedup.report import ReportLimits, write_report
 
     def show(done: int, total: int) -> None:
         progress.count("report", done, total)
 
-    write_report(dedup, path, title=path.stem, limits=ReportLimits(clusters=clusters), run=run, progress=show)
+    write_report(dedup, path, title=title, limits=ReportLimits(clusters=clusters), run=run, progress=show)
+
+
+def _title(paths: list[Path]) -> str:
+    names = [path.name or str(path) for path in paths]
+    return ", ".join(names[:NAMES_IN_TITLE]) + (
+        f" and {len(names) - NAMES_IN_TITLE} more" if len(names) > NAMES_IN_TITLE else ""
+    )
 
 
 def _run_facts(done: AddReport, intake: Intake) -> dict[str, object]:
-    return {"read": done.read, "left out": intake.failed + len(done.failed), "pairs compared": done.pairs}
+    return {"left out": intake.failed + len(done.failed), "pairs compared": done.pairs}
 
 
 def _counts(dedup: Deduplicator) -> dict[str, Any]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 TAG: Final = 1
 MOST_SIGNATURES: Final = 256  # of a page; the smallest hashes, so that long pages stay comparable
 PROBE_TERMS: Final = 12  # more cost time and find nothing new: measured on 1 M records, docs/algorithms/ccdet.md
+SIGNATURE_BYTES: Final = 5
 _STOP: Final = 0x3002
 _BASE: Final = 0x8CB92BA72F3D8DD7
 _WHITE: Final = (0x20, 0x0A)

@@ -57,9 +57,7 @@ class CoverageFeatures:
     table: CoverageTable
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, CoverageFeatures) and coverage_codec.pack(self.table, 0) == coverage_codec.pack(
-            other.table, 0
-        )
+        return isinstance(other, CoverageFeatures) and coverage_codec.pack(self.table) == coverage_codec.pack(other.table)
 
     __hash__ = None  # type: ignore[assignment]  # arrays are not hashable
 
@@ -187,7 +185,7 @@ class Coverage:
 
     def pack(self, features: CoverageFeatures) -> bytes:
         """See ``coverage_codec``."""
-        return coverage_codec.pack(features.table, 0)
+        return coverage_codec.pack(features.table)[0]
 
     def unpack(self, payload: bytes) -> CoverageFeatures:
         """Features from ``pack``; raises ``ValueError`` on other bytes."""

@@ -18,30 +18,47 @@ _HEADER: Final = struct.Struct("<5I5H3B")
 _SPARSE: Final = 6  # bytes of one entry of a mostly empty column: place (2) and value (4)
 
 
-def pack(table: CoverageTable, row: int) -> bytes:
-    """One row as bytes; masks and masked clauses, mostly 0, are kept as (place, value)."""
-    grams = slice(table.gram_offsets[row], table.gram_offsets[row + 1])
-    clauses = slice(table.clause_offsets[row], table.clause_offsets[row + 1])
-    titles = table.titles[table.title_offsets[row] : table.title_offsets[row + 1]]
-    numbers = table.numbers[table.number_offsets[row] : table.number_offsets[row + 1]]
-    sparse = [_sparse(c) for c in (table.gram_masks[grams], table.clause_masks[clauses], table.clause_masked[clauses])]
-    header = _HEADER.pack(
-        table.tokens[row],
-        table.gram_threshold[row],
-        table.clause_threshold[row],
-        table.number_threshold[row],
-        table.body_mask[row],
-        grams.stop - grams.start,
-        clauses.stop - clauses.start,
-        *(len(part) // _SPARSE for part in sparse),
-        len(titles),
-        len(numbers),
-        bool(table.titled[row]),
+def pack(table: CoverageTable) -> list[bytes]:
+    """Each row as bytes; masks and masked clauses, mostly 0, are kept as (place, value)."""
+    heads = zip(
+        *(getattr(table, name).tolist() for name in _HEAD_NUMBERS),
+        *(np.diff(getattr(table, name)).tolist() for name in ("gram_offsets", "clause_offsets")),
+        strict=True,
     )
-    dense = (table.grams[grams], table.clauses[clauses], titles, numbers)
-    return b"".join(
-        (header, *(part.astype("<u4").tobytes() for part in dense), table.clause_lengths[clauses].tobytes(), *sparse)
+    tails = zip(
+        *(np.diff(getattr(table, name)).tolist() for name in ("title_offsets", "number_offsets")),
+        table.titled.tolist(),
+        strict=True,
     )
+    dense = [
+        _slices(values.astype("<u4"), offsets)
+        for values, offsets in (
+            (table.grams, table.gram_offsets),
+            (table.clauses, table.clause_offsets),
+            (table.titles, table.title_offsets),
+            (table.numbers, table.number_offsets),
+        )
+    ]
+    lengths = _slices(table.clause_lengths, table.clause_offsets)
+    sparse = [
+        _sparse(values, offsets)
+        for values, offsets in (
+            (table.gram_masks, table.gram_offsets),
+            (table.clause_masks, table.clause_offsets),
+            (table.clause_masked, table.clause_offsets),
+        )
+    ]
+    return [
+        b"".join(
+            (
+                _HEADER.pack(*head, *(len(column[row]) // _SPARSE for column in sparse), *tail),
+                *(column[row] for column in dense),
+                lengths[row],
+                *(column[row] for column in sparse),
+            )
+        )
+        for row, (head, tail) in enumerate(zip(heads, tails, strict=True))
+    ]
 
 
 def unpack_many(payloads: Sequence[bytes]) -> CoverageTable:
@@ -72,9 +89,23 @@ _SCALARS: Final = {
 }
 
 
-def _sparse(values: NDArray[np.uint32]) -> bytes:
+_HEAD_NUMBERS: Final = ("tokens", "gram_threshold", "clause_threshold", "number_threshold", "body_mask")
+
+
+def _slices(values: NDArray[Any], offsets: NDArray[np.int64]) -> list[bytes]:
+    """The bytes of each row's values."""
+    raw, size = values.tobytes(), values.itemsize
+    edges = (offsets * size).tolist()
+    return [raw[start:end] for start, end in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def _sparse(values: NDArray[np.uint32], offsets: NDArray[np.int64]) -> list[bytes]:
+    """The places and values of each row's elements that are not 0."""
     at = np.flatnonzero(values)
-    return at.astype("<u2").tobytes() + values[at].astype("<u4").tobytes()
+    cuts = np.searchsorted(at, offsets)
+    inside = at - np.repeat(offsets[:-1], np.diff(cuts))
+    places = _slices(inside.astype("<u2"), cuts)
+    return [place + value for place, value in zip(places, _slices(values[at].astype("<u4"), cuts), strict=True)]
 
 
 def _unpack(payload: bytes) -> dict[str, Any]:

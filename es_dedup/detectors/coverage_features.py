@@ -37,7 +37,7 @@ class CoverageTable:
     """Features of several pages, one after the other.
 
     Attributes:
-        tokens: tokens of each page; shape (pages,).
+        tokens: length of each page in units (a Chinese character 1, a word 2); shape (pages,).
         gram_offsets, grams, gram_masks: sampled gram hashes, ascending within a page, and for each the title terms
             that begin inside it (bit per term).
         gram_threshold: per page, the largest hash below which the sample is complete.
@@ -102,7 +102,7 @@ def build_from(batch: TextBatch, tokens: TokenBatch, titles: Sequence[str]) -> C
     hashes = _high(clause_hashes(tokens))
     lengths = np.minimum(clause_lengths(tokens), _LONGEST_CLAUSE)
     return CoverageTable(
-        tokens=np.diff(tokens.offsets).astype(np.uint32),
+        tokens=_units(tokens, len(batch)),
         gram_offsets=gram_offsets,
         grams=grams,
         gram_masks=gram_masks,
@@ -121,6 +121,11 @@ def build_from(batch: TextBatch, tokens: TokenBatch, titles: Sequence[str]) -> C
         numbers=numbers,
         number_threshold=number_threshold,
     )
+
+
+def _units(tokens: TokenBatch, pages: int) -> NDArray[np.uint32]:
+    """Length of each page in units: a Chinese character counts 1, a word 2, as much as it says."""
+    return np.bincount(tokens.pages, weights=2 - tokens.single.astype(np.int64), minlength=pages).astype(np.uint32)
 
 
 def _high(hashes: NDArray[np.uint64]) -> NDArray[np.uint32]:

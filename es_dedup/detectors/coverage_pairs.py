@@ -144,7 +144,8 @@ def measure(
         right=sides[1],
         shared_grams=shared_grams,
         shared_tokens=np.minimum(
-            sides[0].gram_cover * left.tokens[left_rows], sides[1].gram_cover * right.tokens[right_rows]
+            _shared_share(grams[0], left_weights, pairs) * left.tokens[left_rows],
+            _shared_share(grams[1], right_weights, pairs) * right.tokens[right_rows],
         ),
         shared_clauses=shared,
         discounted_clauses=np.bincount(own.owners[hit][weight < 0.5], minlength=pairs),
@@ -256,13 +257,21 @@ def _side(
 
 
 def _cover(matched: _Matched, weight: Floats, size: Floats, pairs: int) -> tuple[Floats, Floats]:
-    """Weighted and raw share of this side that was found on the other."""
-    total = np.bincount(matched.owners, weights=size, minlength=pairs)
+    """Weighted and raw share of this side that was found on the other; template counts little, shared or not."""
     owners, hit = matched.owners[matched.hit], matched.hit
+    counted = size * weight
     raw = np.bincount(owners, weights=size[hit], minlength=pairs)
-    weighted = np.bincount(owners, weights=(size * weight)[hit], minlength=pairs)
-    rest = total - raw
-    return weighted / np.maximum(rest + weighted, 1e-9), raw / np.maximum(total, 1e-9)
+    weighted = np.bincount(owners, weights=counted[hit], minlength=pairs)
+    total = np.bincount(matched.owners, weights=size, minlength=pairs)
+    informative = np.bincount(matched.owners, weights=counted, minlength=pairs)
+    return weighted / np.maximum(informative, 1e-9), raw / np.maximum(total, 1e-9)
+
+
+def _shared_share(grams: _Matched, weights: Weights, pairs: int) -> Floats:
+    """Share of this side's grams that were found on the other, template discounted, of all grams."""
+    hit = grams.hit
+    shared = np.bincount(grams.owners[hit], weights=weights.grams[grams.places[hit]], minlength=pairs)
+    return shared / np.maximum(np.bincount(grams.owners, minlength=pairs), 1)
 
 
 def _or(masks: NDArray[np.uint32], matched: _Matched, chosen: NDArray[np.bool_], pairs: int) -> NDArray[np.uint32]:

@@ -116,21 +116,22 @@ def content_hashes(batch: TextBatch) -> NDArray[np.uint64]:
 
 def pack(table: FeatureTable) -> list[bytes]:
     """Each row as bytes."""
+    raw = ccdet.pack_signatures(table.periods.signatures)
+    edges = (table.periods.offsets * ccdet.SIGNATURE_BYTES).tolist()
     heads = zip(
+        np.diff(table.periods.offsets * ccdet.SIGNATURE_BYTES).tolist(),
         table.lengths.tolist(),
         table.hashes.tolist(),
         table.has_words.tolist(),
         table.fingerprints.tolist(),
         strict=True,
     )
-    packed = []
-    for row, (length, digest, words, value) in enumerate(heads):
-        signatures = ccdet.pack_signatures(
-            table.periods.signatures[table.periods.offsets[row] : table.periods.offsets[row + 1]]
+    return [
+        b"".join((_HEAD.pack(PAYLOAD_VERSION, *head), raw[start:end], rest))
+        for head, start, end, rest in zip(
+            heads, edges[:-1], edges[1:], coverage_codec.pack(table.coverage), strict=True
         )
-        head = _HEAD.pack(PAYLOAD_VERSION, len(signatures), length, digest, words, value)
-        packed.append(b"".join((head, signatures, coverage_codec.pack(table.coverage, row))))
-    return packed
+    ]
 
 
 def unpack(payloads: Sequence[bytes]) -> FeatureTable:

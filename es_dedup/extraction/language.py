@@ -11,11 +11,13 @@ MIN_LETTERS: Final = 20
 _IDEOGRAPHS: Final = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _KANA_HANGUL: Final = re.compile(r"[\u3041-\u30fa\uac00-\ud7a3]")
 _LATIN_WORDS: Final = re.compile(r"[A-Za-z\u00c0-\u024f]+")
+_NOT_CHINESE: Final = re.compile(r"[^\x00-\x7f\xa0\xb7\u2010-\u2027\u3000-\u303f\u3400-\u9fff\uff01-\uff60]")
 _ENGLISH: Final = frozenset(
     "the of and to in a is that for it on was with as by be are this at from or an have not but which you his they has".split()
 )
 _MIN_ENGLISH_SHARE: Final = 0.15  # of words; running English has about 0.3, other languages below 0.08
 _SAMPLE_CHARS: Final = 50_000
+_GLANCE_CHARS: Final = 256
 
 
 def language_of(text: str) -> str:
@@ -27,6 +29,8 @@ def language_of(text: str) -> str:
     Returns:
         ``und`` for other languages, and for fewer than ``MIN_LETTERS`` ideographs or words.
     """
+    if _clearly_chinese(text[:_GLANCE_CHARS]):
+        return "zh"
     text = text[:_SAMPLE_CHARS]
     ideographs = len(_IDEOGRAPHS.findall(text))
     words = _LATIN_WORDS.findall(text)
@@ -38,3 +42,9 @@ def language_of(text: str) -> str:
         return "zh"
     known = sum(1 for word in words if word.lower() in _ENGLISH)
     return "en" if known >= _MIN_ENGLISH_SHARE * len(words) else "und"
+
+
+def _clearly_chinese(sample: str) -> bool:
+    """Most of the first characters take three bytes and all are Chinese or ASCII: true of nearly every Chinese page."""
+    wide = (len(sample.encode("utf-8", "ignore")) - len(sample)) // 2
+    return wide >= max(2 * MIN_LETTERS, 2 * len(sample) // 3) and not _NOT_CHINESE.search(sample)

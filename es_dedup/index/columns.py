@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, fields
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -73,6 +74,37 @@ class RecordBatch:
     def words(self) -> tuple[Sequence[str], ...]:
         """The columns of short strings, in the order of the table."""
         return (self.published, self.sites, self.languages, self.skipped, self.urls, self.titles)
+
+    @classmethod
+    def concatenate(cls, batches: Sequence[RecordBatch]) -> RecordBatch:
+        """The pages of several batches with the same columns, in order; at least one batch."""
+        columns: dict[str, Any] = {
+            field.name: list(chain.from_iterable(getattr(batch, field.name) for batch in batches))
+            for field in fields(cls)
+            if field.name not in ("terms", "term_offsets")
+        }
+        starts = np.cumsum([0, *(len(batch.terms) for batch in batches)])
+        offsets = [batch.term_offsets[1:] + start for batch, start in zip(batches, starts, strict=False)]
+        return cls(
+            **columns,
+            terms=np.concatenate([batch.terms for batch in batches]),
+            term_offsets=np.concatenate([np.zeros(1, dtype=np.int64), *offsets]),
+        )
+
+    def take(self, rows: Sequence[int]) -> RecordBatch:
+        """The pages at the given positions, in that order."""
+        columns: dict[str, Any] = {}
+        for field in fields(self):
+            column = getattr(self, field.name)
+            if field.name not in ("terms", "term_offsets"):
+                columns[field.name] = [column[row] for row in rows] if len(column) else ()
+        parts = [self.terms[self.term_offsets[row] : self.term_offsets[row + 1]] for row in rows]
+        offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int64)))
+        return RecordBatch(
+            **columns,
+            terms=np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint64),
+            term_offsets=offsets,
+        )
 
     @classmethod
     def of(cls, records: Sequence[FeatureRecord]) -> RecordBatch:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 AMOUNTS: Final = (20, 50, 100, 400, 1600)  # shared tokens
-NEEDED_COVER: Final = (0.70, 0.55, 0.50, 0.45, 0.40)  # of the better covered page, at these amounts
+NEEDED_COVER: Final = (0.70, 0.57, 0.51, 0.47, 0.42)  # of the better covered page, at these amounts
 UNTITLED_COVER: Final = 0.60  # without titles nothing else speaks for a pair
 UNTITLED_CONTAINED: Final = 0.85
 BOTH_COVERED: Final = 0.55  # of the less covered page: duplicate, else containment
@@ -31,6 +31,8 @@ FEWEST_TOKENS: Final = 20
 NEAR_COPY: Final = 0.95  # text this equal is not taken apart by numbers or dates
 LATE_COVER, LATE_LOG_DAYS = 0.92, 8.0  # what is needed of a duplicate 2^8 days later; less before, by the logarithm
 ABOUT: Final = 0.18  # title words in the shared text, plus half the overlap of the titles
+OWN_TITLE: Final = 0.05  # a text without any word of either title is furniture, unless
+SAME_TITLE: Final = 0.80  # the titles themselves are the same
 SERIES_DAYS: Final = 3
 
 RULES: Final = (
@@ -106,9 +108,9 @@ def judge(
     left_cover, right_cover = left.cover, right.cover
     better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
     needed = _needed(measures.shared_tokens, both, days)
-    about = np.maximum(_about(left, left_titles), _about(right, right_titles)) + np.maximum(
-        measures.title_overlap, 0.0
-    ) / 2
+    share = np.maximum(_about(left, left_titles), _about(right, right_titles))
+    overlap = np.maximum(measures.title_overlap, 0.0)
+    about = share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0)
     pointing = np.minimum(_pointing(left), _pointing(right))
     rule = np.zeros(len(better), dtype=np.int8)
     for number, refuses in enumerate(
@@ -171,7 +173,7 @@ def _refusals(
     return (
         better < needed,
         amount < FEWEST_TOKENS,
-        (lost >= 3) & (least_lost >= 0.4) & (inner_lost >= 0.5) & (better < 0.9),  # noqa: PLR2004
+        (both >= 0.4) & (lost >= 3) & (least_lost >= 0.4) & (inner_lost >= 0.5) & (better < 0.9),  # noqa: PLR2004
         (measures.other_numbers >= 3) & (measures.other_numbers >= measures.same_numbers),  # noqa: PLR2004
         (days >= 1) & (lost >= 2) & (least_lost >= 0.15) & (overlap >= 0.8) & (better < NEAR_COPY),  # noqa: PLR2004
         (days >= SERIES_DAYS) & (both >= BOTH_COVERED) & alike & (better < NEAR_COPY),

@@ -16,7 +16,7 @@ import numpy as np
 
 from es_dedup.detectors.ccdet import noise_by_site
 from es_dedup.detectors.coverage_pairs import Weights
-from es_dedup.text.ragged import owners_of
+from es_dedup.text.ragged import find, owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ TITLE_UNLIKE, TITLE_ALIKE = 0.08, 0.20  # mean title overlap of neighbouring car
 LINK_LOW, LINK_HIGH = 0.30, 0.60  # share of carriers in which the feature holds a word of the title
 ALIKE_BITS, UNLIKE_BITS = 8, 16  # Hamming distance of whole carriers: copies of one page, pages of one template
 LONG_SPAN_DAYS: Final = 365  # a story is reprinted for weeks; what recurs over a year is a form
-_FILTER_BITS: Final = 22
+HASH_BITS: Final = 32
 LEAST_WEIGHT: Final = 0.02  # template never counts nothing: two pages of nothing else must still compare
 
 
@@ -160,11 +160,10 @@ def learn(
 def _look_up(
     values: NDArray[np.uint32], known: NDArray[np.uint32], weights: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    if not len(known):
-        return np.ones(len(values))
-    place = np.searchsorted(known, values)
-    place[place == len(known)] = 0
-    return np.where(known[place] == values, weights[place].astype(np.float64), 1.0)
+    found = np.ones(len(values))
+    at, place = find(known, values, HASH_BITS)
+    found[at] = weights[place]
+    return found
 
 
 def _title_signatures(cover: CoverageTable) -> NDArray[np.uint64]:
@@ -187,13 +186,7 @@ def _carriers(
     counts = np.diff(np.append(starts, len(values)))
     recurring = counts >= MIN_CARRIERS
     known, counts = ordered[starts[recurring]], counts[recurring]
-    likely = np.zeros(1 << _FILTER_BITS, dtype=np.bool_)  # most features do not recur: a bitmap spares the search
-    likely[known >> np.uint32(32 - _FILTER_BITS)] = True
-    element = np.flatnonzero(likely[values >> np.uint32(32 - _FILTER_BITS)])
-    feature = np.searchsorted(known, values[element])
-    feature[feature == len(known)] = 0
-    found = known[feature] == values[element] if len(known) else np.zeros(0, dtype=np.bool_)
-    element, feature = element[found], feature[found]
+    element, feature = find(known, values, HASH_BITS)
     owner = np.searchsorted(offsets, element, side="right") - 1
     order = np.lexsort((keys[owner], feature))
     element, owner, feature = element[order], owner[order], feature[order]

@@ -33,7 +33,9 @@ def comparison(representative: PageView, each: Comparison, chars: int) -> str:
 
 def _text(page: PageView, role: str, spans: list[tuple[int, int, float]], chars: int) -> str:
     record = page.record
-    facts = " · ".join(filter(None, (record.site, record.published[:16], f"{len(page.text):,} characters")))
+    facts = " · ".join(
+        filter(None, (record.site, record.published[:16].replace("T", " "), f"{len(page.text):,} characters"))
+    )
     shown = (
         highlighted(page.text, spans, chars)
         if page.text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ class Table(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
+FILTER_BITS: Final = 22
 T = TypeVar("T", bound=Table)
 
 
@@ -48,6 +49,30 @@ def gather(offsets: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray
     first = np.cumsum(lengths) - lengths
     owner = np.repeat(np.arange(len(rows)), lengths)
     return np.repeat(offsets[rows] - first, lengths) + np.arange(int(lengths.sum())), owner
+
+
+def find(known: NDArray[Any], values: NDArray[Any], bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Which values occur in a sorted array of distinct ones; made for the case that few do.
+
+    Args:
+        known: ascending, distinct, below 2^bits.
+        values: in any order, below 2^bits, of the same type.
+        bits: width of the values, at least ``FILTER_BITS``; they should be spread evenly, as hashes are.
+
+    Returns:
+        Places in ``values`` of those that occur, ascending, and for each its place in ``known``.
+    """
+    none = np.zeros(0, dtype=np.int64)
+    if not len(known):
+        return none, none
+    shift = known.dtype.type(bits - FILTER_BITS)
+    likely = np.zeros(1 << FILTER_BITS, dtype=np.bool_)  # a bitmap in the cache spares most of the searches
+    likely[known >> shift] = True
+    at = np.flatnonzero(likely[values >> shift])
+    place = np.searchsorted(known, values[at])
+    place[place == len(known)] = 0
+    found = known[place] == values[at]
+    return at[found], place[found]
 
 
 def take(table: T, rows: NDArray[np.int64]) -> T:

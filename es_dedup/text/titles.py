@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -23,6 +24,11 @@ UNTITLED_TOKENS: Final = 24  # without a title, the page's first tokens stand fo
 _SEPARATOR: Final = re.compile(r"\s+[-–—|·»/]+\s+|[|｜_＿]+|——+|(?<=[^\x00-\x7f])-(?=[^\x00-\x7f])")
 _PREFIX: Final = re.compile(r"^\s*(?:[\[【(（][^\]】)）]{1,12}[\]】)）]\s*)+")
 _FILTER_BITS: Final = 20
+_FUNCTION_WORDS: Final = (
+    "a about after all an and are as at be been but by can could did do does for from had has have he her his how if in "
+    "into is it its may more my new no not of off on or our out over s she so than that the their them they this to up "
+    "us was we were what when where which who why will with would you your"
+)
 _PAGE_BASE: Final = np.uint64(0xD6E8FEB86659FD93)
 _PAIR_BASE: Final = np.uint64(0xA0761D6478BD642F)
 
@@ -101,13 +107,20 @@ def _term_hashes(tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.int
     hashes = _start_terms(tokens)
     pair = np.zeros(len(tokens), dtype=np.bool_)
     pair[:-1] = tokens.single[:-1] & tokens.single[1:] & (tokens.clause[1:] == tokens.clause[:-1])
-    keep = pair | ~tokens.single
+    keep = pair | (~tokens.single & ~np.isin(hashes, _function_words()))
     return hashes[keep], tokens.pages[keep].astype(np.int64)
+
+
+@cache
+def _function_words() -> NDArray[np.uint64]:
+    """Hashes of words that say nothing of a title's subject."""
+    return tokenise(normalise_many([_FUNCTION_WORDS])).hashes
 
 
 def _head_terms(body: TokenBatch, titled: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     rank = np.arange(len(body)) - body.offsets[body.pages]
     pair = np.zeros(len(body), dtype=np.bool_)
     pair[:-1] = body.single[:-1] & body.single[1:] & (body.clause[1:] == body.clause[:-1])
-    keep = (rank < UNTITLED_TOKENS) & ~titled[body.pages] & (pair | ~body.single)
+    word = ~body.single & ~np.isin(body.hashes, _function_words())
+    keep = (rank < UNTITLED_TOKENS) & ~titled[body.pages] & (pair | word)
     return _start_terms(body)[keep], body.pages[keep].astype(np.int64)
