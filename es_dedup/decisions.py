@@ -37,9 +37,19 @@ def decide(
     same = [pair for pair in related if pair.relation.same]
     inside = tuple(pair.right for pair in related if pair.relation is Relation.CONTAINED)
     outside = tuple(pair.right for pair in related if pair.relation is Relation.CONTAINS)
-    stars = [pair.right for pair in same if pair.right in assigned and assigned[pair.right].representative == pair.right]
+    stars = [
+        pair.right
+        for pair in same
+        if pair.right in assigned and assigned[pair.right].representative == pair.right
+    ]
     duplicate_of = stars[0] if stars else same[0].right if same else None
-    notes = (problem,) if problem else ("the list of candidates was cut: check again later",) if inconclusive else ()
+    notes = (
+        (problem,)
+        if problem
+        else ("the list of candidates was cut: check again later",)
+        if inconclusive
+        else ()
+    )
     return Decision(
         page_id=page_id,
         outcome=_outcome(duplicate_of, inside, outside, inconclusive=inconclusive),

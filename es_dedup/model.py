@@ -223,7 +223,13 @@ class JudgedPair:
     def reversed(self) -> JudgedPair:
         """The same judgement seen from the right page (detectors' verdicts are left as they are)."""
         return JudgedPair(
-            self.right, self.left, self.relation.reversed, self.score, self.reason, self.evidence, self.verdicts
+            self.right,
+            self.left,
+            self.relation.reversed,
+            self.score,
+            self.reason,
+            self.evidence,
+            self.verdicts,
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -211,9 +211,7 @@ class Deduplicator:
             self._known = statistics or self._known
         return report
 
-    def _rehearse(
-        self, pages: Sequence[Page], progress: Callable[[Progress], None] | None
-    ) -> AddReport:
+    def _rehearse(self, pages: Sequence[Page], progress: Callable[[Progress], None] | None) -> AddReport:
         """What adding would say, without a write: pages among themselves in memory, then against what is stored."""
         with Deduplicator.open(":memory:", settings=self._settings) as aside:
             report = aside.add_many(pages, progress=progress)
@@ -433,7 +431,8 @@ class Deduplicator:
     def _hits(self, page: Sequence[tuple[str, float]], clusters: dict[str, str]) -> tuple[SearchHit, ...]:
         records = self._index.get_many(name for name, _ in page)
         sizes = {
-            name: len(group) for name, group in self._index.members({clusters.get(n, n) for n, _ in page}).items()
+            name: len(group)
+            for name, group in self._index.members({clusters.get(n, n) for n, _ in page}).items()
         }
         hits = []
         for name, score in page:

@@ -46,8 +46,15 @@ HALF_WIDTH = str.maketrans("，；：！？（）", ",;:!?()")
 CORNER = str.maketrans("“”‘’", "「」『』")
 STRAIGHT = str.maketrans("“”‘’", "\"\"''")
 # Kinds whose pages share most of their wording and still are different texts.
-SAME_WORDING = {"serial-weather", "serial-market", "serial-flu", "serial-river", "video-template",
-                "list-template", "short-note"}
+SAME_WORDING = {
+    "serial-weather",
+    "serial-market",
+    "serial-flu",
+    "serial-river",
+    "video-template",
+    "list-template",
+    "short-note",
+}
 
 
 @dataclass(frozen=True)
@@ -128,8 +135,14 @@ def parse_story(name: str, lang: str, text: str) -> Story:
     head, _, body = text.strip("\n").partition("\n\n")
     meta = dict(re.split(r":\s*", line, maxsplit=1) for line in head.splitlines())
     paras = tuple(Para("p", " ".join(p.split("\n"))) for p in body.strip().split("\n\n") if p.strip())
-    return Story(name, lang, meta["title"].strip(), meta.get("date", "").strip() or "2026-01-01",
-                 meta.get("author", "").strip(), paras)
+    return Story(
+        name,
+        lang,
+        meta["title"].strip(),
+        meta.get("date", "").strip() or "2026-01-01",
+        meta.get("author", "").strip(),
+        paras,
+    )
 
 
 def parse_file(path: Path, lang: str) -> dict[str, Story]:
@@ -210,7 +223,7 @@ def recut(paras: list[Para], how: str, lang: str) -> list[Para]:
         return [part for para in paras for part in split_para(para, lang)]
     glue = " " if lang == "en" else ""
     if how == "merge":
-        groups = [paras[i:i + 2] for i in range(0, len(paras), 2)]
+        groups = [paras[i : i + 2] for i in range(0, len(paras), 2)]
     else:
         groups = [paras[:1], paras[1:-1], paras[-1:]]
     return [Para("p", glue.join(p.text for p in group)) for group in groups]
@@ -258,7 +271,7 @@ def op_insert(page: Page, rest: str) -> None:
     """Insert a block after the paragraph with the given number."""
     number, name = rest.split()
     block = load_extra("blocks")[name].paras
-    page.paras[int(number):int(number)] = [Para("p", p.text) for p in block]
+    page.paras[int(number) : int(number)] = [Para("p", p.text) for p in block]
 
 
 def op_dateline(page: Page, rest: str) -> None:
@@ -306,8 +319,13 @@ def apply_op(page: Page, op: str) -> None:
     elif name == "bom":
         page.bom = True
     else:
-        {"punct": op_punct, "insert": op_insert, "dateline": op_dateline,
-         "charset": op_charset, "head": op_head}[name](page, rest)
+        {
+            "punct": op_punct,
+            "insert": op_insert,
+            "dateline": op_dateline,
+            "charset": op_charset,
+            "head": op_head,
+        }[name](page, rest)
 
 
 @cache
@@ -319,8 +337,17 @@ def load_pages() -> dict[str, Page]:
         ident = f"{name}.html"
         if ident in pages:
             raise SystemExit(f"page listed twice: {ident}")
-        page = Page(ident, site, story, expand(story), title or story.title, site.name,
-                    site.charset, site.charset, story.date)
+        page = Page(
+            ident,
+            site,
+            story,
+            expand(story),
+            title or story.title,
+            site.name,
+            site.charset,
+            site.charset,
+            story.date,
+        )
         page.ops = [op.strip() for op in ops.split(";") if op.strip()]
         for op in page.ops:
             apply_op(page, op)
@@ -343,7 +370,7 @@ def pick(items: list[str], count: int, seed: str) -> list[str]:
 
 def wrap(text: str, width: int) -> str:
     """Break a text by ``<br>`` after a fixed number of characters, as old editors did."""
-    lines = [text[i:i + width] for i in range(0, len(text), width)]
+    lines = [text[i : i + width] for i in range(0, len(text), width)]
     return "<br>\n".join(html.escape(line, quote=False) for line in lines)
 
 
@@ -389,7 +416,7 @@ def render_list(name: str, args: list[str], page: Page) -> str:
         return "\n".join(f'<div class="cmt"><b>{who}</b><p>{what}</p></div>' for who, what in rows)
     heads = pool("headlines", page)
     if name == "dated":
-        chosen = pick(heads, 20, page.site.name)[int(args[0]) - 1:int(args[1])]
+        chosen = pick(heads, 20, page.site.name)[int(args[0]) - 1 : int(args[1])]
         return "\n".join(link(head, f"<span>{page.date}</span>") for head in chosen)
     seed = page.site.name if name == "hot" else page.ident
     return "\n".join(link(head) for head in pick(heads, int(args[0]), seed))
@@ -424,13 +451,18 @@ def page_values(page: Page) -> dict[str, str]:
     return {
         "title": html.escape(page.title, quote=True),
         "json_title": json.dumps(page.title, ensure_ascii=False)[1:-1],
-        "url": page_url(page), "num": page_number(page), "small": str(number(page.ident) % 3000 + 12),
-        "date": page.date, "date_cn": f"{year}年{month}月{day}日",
+        "url": page_url(page),
+        "num": page_number(page),
+        "small": str(number(page.ident) % 3000 + 12),
+        "date": page.date,
+        "date_cn": f"{year}年{month}月{day}日",
         "weekday": "星期" + "一二三四五六日"[date.fromisoformat(page.date).weekday()],
         "date_en": f"{int(day)} {month_name[int(month)]} {year}",
         "author": to_site_script(page.story.author or staff, page),
-        "source": html.escape(page.site.label), "editor": "值班编辑",
-        "desc": html.escape(first[:60], quote=True), "meta_charset": meta_charset(page.declared),
+        "source": html.escape(page.site.label),
+        "editor": "值班编辑",
+        "desc": html.escape(first[:60], quote=True),
+        "meta_charset": meta_charset(page.declared),
         "body": "\n".join(render_para(p, page.site.style) for p in page.paras),
         "notice": "\n".join(f"<p>{p.text}</p>" for p in load_extra("notices")[page.story.lang].paras),
     }
@@ -493,7 +525,7 @@ def normal(text: str) -> str:
 def grams(text: str, size: int) -> tuple[str, ...]:
     """All runs of ``size`` characters of the letters and digits of a text."""
     text = "".join(char for char in normal(text) if char.isalnum())
-    return tuple(text[i:i + size] for i in range(max(1, len(text) - size + 1)))
+    return tuple(text[i : i + size] for i in range(max(1, len(text) - size + 1)))
 
 
 def share(part: str, whole: str, size: int) -> float:
@@ -563,16 +595,23 @@ def label_line(pair: Pair) -> str:
     if pair.label != "diff":
         shares = f"common: {pair.of_shorter:.0%} of the shorter, {pair.of_longer:.0%} of the longer"
         note = f"{note}; {shares}" if note else shares
-    row = {"id_a": pair.a, "id_b": pair.b, "label": pair.label, "relation": pair.relation,
-           "kind": pair.kind}
+    row = {"id_a": pair.a, "id_b": pair.b, "label": pair.label, "relation": pair.relation, "kind": pair.kind}
     return json.dumps(row | ({"note": note} if note else {}), ensure_ascii=False)
 
 
 def truth_line(page: Page) -> str:
     """One line of ``truth.jsonl``."""
     lang = {"zh": "zh", "tw": "zh-Hant", "hk": "zh-Hant", "en": "en"}[page.site.lang]
-    row = {"id": page.ident, "url": page_url(page), "lang": lang, "charset": page.charset,
-           "declared": page.declared, "bom": page.bom, "title": page.title, "text": page.main_text}
+    row = {
+        "id": page.ident,
+        "url": page_url(page),
+        "lang": lang,
+        "charset": page.charset,
+        "declared": page.declared,
+        "bom": page.bom,
+        "title": page.title,
+        "text": page.main_text,
+    }
     return json.dumps(row, ensure_ascii=False)
 
 
@@ -591,8 +630,11 @@ def build() -> dict[str, bytes]:
 def stale(files: dict[str, bytes]) -> list[str]:
     """Paths that are missing, differ or do not belong there."""
     there = {path.relative_to(SAMPLES).as_posix() for path in (SAMPLES / "pages").rglob("*.html")}
-    wrong = [name for name, data in files.items()
-             if not (SAMPLES / name).is_file() or (SAMPLES / name).read_bytes() != data]
+    wrong = [
+        name
+        for name, data in files.items()
+        if not (SAMPLES / name).is_file() or (SAMPLES / name).read_bytes() != data
+    ]
     return sorted(wrong) + sorted(there - files.keys())
 
 

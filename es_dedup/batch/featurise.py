@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 CHUNK_PAGES: Final = 256  # arrays of so many pages stay in the processor's cache
 CHUNK_CHARS: Final = 1_000_000
 POOL_FROM_PAGES: Final = 1_000  # below, starting processes costs more than it saves
-AHEAD: Final = 32  # chunks in flight per worker: they go on while a batch is written, and memory stays bounded
+AHEAD: Final = (
+    32  # chunks in flight per worker: they go on while a batch is written, and memory stays bounded
+)
 MAX_TITLE_CHARS: Final = 1_000
 MAX_URL_CHARS: Final = 4_096
 
@@ -81,9 +83,7 @@ def chunks(pages: Iterable[Page], settings: Settings, codec: TextCodec | None) -
             yield waiting.popleft().result()
 
 
-def make_chunk(
-    pages: list[Page], settings: Settings, extractor: Extractor, codec: TextCodec | None
-) -> Chunk:
+def make_chunk(pages: list[Page], settings: Settings, extractor: Extractor, codec: TextCodec | None) -> Chunk:
     """Features of some pages in this process; a page that cannot be processed is named in ``failed``."""
     kept: list[tuple[Page, Content, str]] = []
     failed: dict[str, str] = {}
@@ -95,7 +95,9 @@ def make_chunk(
         content, skipped = content_of(page, extractor)
         kept.append((page, content, skipped))
     contents = [content for _, content, _ in kept]
-    table = featurise([content.text for content in contents], [content.title for content in contents], settings)
+    table = featurise(
+        [content.text for content in contents], [content.title for content in contents], settings
+    )
     published = [content.published.isoformat() if content.published else "" for content in contents]
     terms, offsets = stored_terms(table, settings)
     words = table.has_words.tolist()
@@ -112,7 +114,9 @@ def make_chunk(
         titles=[content.title[:MAX_TITLE_CHARS] for content in contents],
         published=published,
         languages=[content.language for content in contents],
-        skipped=[skipped or ("" if has else "no-words") for (_, _, skipped), has in zip(kept, words, strict=True)],
+        skipped=[
+            skipped or ("" if has else "no-words") for (_, _, skipped), has in zip(kept, words, strict=True)
+        ],
     )
     return Chunk(records, table, failed, len(pages))
 
@@ -127,7 +131,7 @@ def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:
             title=_clean(page.title or ""),
             language=language_of(text),
             url=page.url,
-            site=page.site or site_of(page.url),
+            site=page.site or (site_of(page.url) if page.url else ""),
             published=_moment(page.published),
         )
         return content, skipped

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from es_dedup import wiring
-from es_dedup.batch.featurise import Chunk, chunks
+from es_dedup.batch.featurise import CHUNK_PAGES, Chunk, chunks
 from es_dedup.batch.settle import (
     Settled,
     corpus_of,
@@ -101,14 +101,16 @@ class Ingest:
         started = time.perf_counter()
         self._seconds["write"] = 0.0
         waiting: list[Chunk] = []
+        size = 0
         try:
             for chunk in chunks(pages, self._settings, wiring.text_codec(self._settings)):
                 self._read += chunk.read
                 self._failed.update(chunk.failed)
                 waiting.append(chunk)
-                if sum(len(each.records.ids) for each in waiting) >= WRITE_PAGES or _bytes(waiting) >= WRITE_BYTES:
+                size += _bytes(chunk)
+                if size >= WRITE_BYTES or len(waiting) * CHUNK_PAGES >= WRITE_PAGES:
                     self._flush(waiting, empty=empty)
-                    waiting = []
+                    waiting, size = [], 0
                 self._tell(Progress("features", self._read, None))
         finally:  # an interrupted run keeps what it has made
             if waiting:
@@ -248,8 +250,8 @@ def _joined(parts: list[Chunk]) -> Chunk:
     return Chunk(records, FeatureTable.concatenate([part.table for part in parts]), {}, len(records.ids))
 
 
-def _bytes(parts: list[Chunk]) -> int:
-    return sum(len(blob) for part in parts for column in (part.records.payloads, part.records.texts) for blob in column)
+def _bytes(chunk: Chunk) -> int:
+    return sum(map(len, chunk.records.payloads)) + sum(map(len, chunk.records.texts))
 
 
 def _same(records: RecordBatch, row: int, old: object) -> bool:

@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int64]
 
-CARRIERS: Final = 32  # of a term that are joined; recall is unchanged from 16 on (docs/benchmarks.md)
-MIN_SHARE: Final = 0.25  # of the comparable terms; related pages share 0.4 or more of them
+CARRIERS: Final = 32  # of a term that are joined; with 16 one pair in 250 is lost (docs/benchmarks.md)
+GRAM_SHARE: Final = 0.25  # of the comparable terms; related pages share 0.4 or more of their grams
+CLAUSE_SHARE: Final = (
+    0.5  # clauses are fewer and more often form: what shares less of them is found by its grams
+)
 FEW_TERMS: Final = 4  # so few comparable terms that one of them in common is enough
 CHUNK_HITS: Final = 2_000_000  # joined rows held at a time: about 100 MB
 
@@ -69,11 +72,11 @@ def candidate_pairs(table: FeatureTable, settings: Settings, ranks: Rows) -> Joi
     enabled = settings.detectors
     if coverage.Coverage.name in enabled:
         cover = table.coverage
-        for asked, stored, least in (
-            (coverage.probed_grams(cover), coverage.stored_grams(cover), coverage.MIN_SHARED_GRAMS),
-            (coverage.probed_clauses(cover), coverage.stored_clauses(cover), 1),
+        for asked, stored, share in (
+            (coverage.probed_grams(cover), coverage.stored_grams(cover), GRAM_SHARE),
+            (coverage.probed_clauses(cover), coverage.stored_clauses(cover), CLAUSE_SHARE),
         ):
-            found, count = _sampled_pairs(asked, stored, least, ranks)
+            found, count = _sampled_pairs(asked, stored, share, ranks)
             keys.append(found)
             capped += count
     if "ccdet" in enabled:
@@ -84,11 +87,15 @@ def candidate_pairs(table: FeatureTable, settings: Settings, ranks: Rows) -> Joi
         keys.append(_fingerprint_pairs(table, settings, ranks))
     keys.append(_equal_pairs(table, ranks))
     every = np.unique(np.concatenate(keys))
-    return Joined((every >> np.uint64(32)).astype(np.int64), (every & np.uint64(0xFFFFFFFF)).astype(np.int64), capped)
+    return Joined(
+        (every >> np.uint64(32)).astype(np.int64), (every & np.uint64(0xFFFFFFFF)).astype(np.int64), capped
+    )
 
 
-def _sampled_pairs(asked: Sampled, stored: Sampled, least: int, ranks: Rows) -> tuple[NDArray[np.uint64], int]:
-    """Pairs in which the asker holds a quarter of the other's stored terms that it can know of.
+def _sampled_pairs(
+    asked: Sampled, stored: Sampled, share: float, ranks: Rows
+) -> tuple[NDArray[np.uint64], int]:
+    """Pairs in which the asker holds that share of the other's stored terms that it can know of.
 
     Both pages ask, so a short page inside a long one is found by the long one, which knows all the short one's terms.
     """
@@ -98,21 +105,22 @@ def _sampled_pairs(asked: Sampled, stored: Sampled, least: int, ranks: Rows) -> 
     join = _TermJoin(stored.values, owner, ranks, 32)
     size = np.diff(stored.offsets)
     for hits in join.run(asked.values, asked.offsets):
-        likely = np.flatnonzero((hits.shared >= least) | (size[hits.stored] <= FEW_TERMS))
+        likely = np.flatnonzero((hits.shared >= 2) | (size[hits.stored] <= FEW_TERMS))
         asker, found, shared = hits.asker[likely], hits.stored[likely], hits.shared[likely]
         comparable = _below(ordered, stored.offsets, found, asked.bound[asker])
-        need = np.maximum(least, np.ceil(MIN_SHARE * comparable))
+        need = np.maximum(2, np.ceil(share * comparable))
         few = (comparable <= FEW_TERMS) & (2 * shared >= comparable)
         keep = (shared >= need) | few
         keys.append(_pair_keys(asker[keep], found[keep]))
     return _merged(keys), join.capped
 
 
-def _below(
-    ordered: NDArray[np.uint64], offsets: Rows, rows: Rows, bound: NDArray[np.uint32]
-) -> Rows:
+def _below(ordered: NDArray[np.uint64], offsets: Rows, rows: Rows, bound: NDArray[np.uint32]) -> Rows:
     """How many of each row's values are at most the bound."""
-    return np.searchsorted(ordered, (rows.astype(np.uint64) << np.uint64(32)) | bound, side="right") - offsets[rows]
+    return (
+        np.searchsorted(ordered, (rows.astype(np.uint64) << np.uint64(32)) | bound, side="right")
+        - offsets[rows]
+    )
 
 
 def _period_pairs(table: FeatureTable, settings: Settings, ranks: Rows) -> tuple[NDArray[np.uint64], int]:
@@ -153,7 +161,9 @@ def _equal_pairs(table: FeatureTable, ranks: Rows) -> NDArray[np.uint64]:
     """Each page with the first page of equal text."""
     order = np.lexsort((ranks, table.hashes))
     hashes = table.hashes[order]
-    first = np.concatenate(([True], hashes[1:] != hashes[:-1])) if len(hashes) else np.zeros(0, dtype=np.bool_)
+    first = (
+        np.concatenate(([True], hashes[1:] != hashes[:-1])) if len(hashes) else np.zeros(0, dtype=np.bool_)
+    )
     leader = order[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))] if len(order) else order
     keep = (leader != order) & (hashes != 0)
     return np.unique(_pair_keys(order[keep], leader[keep]))
@@ -185,12 +195,17 @@ class _TermJoin:
     def _count(self, asker: Rows, term: Rows, counts: Rows) -> _Hits:
         first = np.cumsum(counts) - counts
         place = np.repeat(self._starts[term] - first, counts) + np.arange(int(counts.sum()))
-        keys = (np.repeat(asker, counts).astype(np.uint64) << np.uint64(32)) | self._owners[place].astype(np.uint64)
+        keys = (np.repeat(asker, counts).astype(np.uint64) << np.uint64(32)) | self._owners[place].astype(
+            np.uint64
+        )
         keys.sort()
         starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else place
         shared = np.diff(np.append(starts, len(keys)))
         keys = keys[starts]
-        ours, theirs = (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        ours, theirs = (
+            (keys >> np.uint64(32)).astype(np.int64),
+            (keys & np.uint64(0xFFFFFFFF)).astype(np.int64),
+        )
         other = ours != theirs
         return _Hits(ours[other], theirs[other], shared[other])
 
@@ -215,5 +230,3 @@ def _pair_keys(left: Rows, right: Rows) -> NDArray[np.uint64]:
 
 def _merged(keys: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
     return np.unique(np.concatenate(keys)) if keys else np.zeros(0, dtype=np.uint64)
-
-

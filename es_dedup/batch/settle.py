@@ -16,7 +16,15 @@ import numpy as np
 from es_dedup.batch.featurise import day_of
 from es_dedup.batch.join import candidate_pairs
 from es_dedup.batch.verify import BLOCK, Verified, verify
-from es_dedup.clustering import Neighbourhood, PageKey, canonical_order, cluster_all, repair, same_neighbours, settle
+from es_dedup.clustering import (
+    Neighbourhood,
+    PageKey,
+    canonical_order,
+    cluster_all,
+    repair,
+    same_neighbours,
+    settle,
+)
 from es_dedup.detectors.features import FeatureTable, unpack
 from es_dedup.judgement.compare import Pages
 from es_dedup.judgement.lookup import Lookup
@@ -195,7 +203,8 @@ def _verify_all(
     parts = []
     with ThreadPoolExecutor(settings.workers or None) as pool:
         for part in pool.map(
-            lambda start: verify(pages, left[start : start + BLOCK], right[start : start + BLOCK], weights), starts
+            lambda start: verify(pages, left[start : start + BLOCK], right[start : start + BLOCK], weights),
+            starts,
         ):
             parts.append(part)
             done = min(done + BLOCK, len(left))
@@ -203,7 +212,9 @@ def _verify_all(
     return Verified.concatenate(parts)
 
 
-def _recluster(index: Index, corpus: Corpus, edges: Sequence[Edge], settings: Settings) -> Iterable[Assignment]:
+def _recluster(
+    index: Index, corpus: Corpus, edges: Sequence[Edge], settings: Settings
+) -> Iterable[Assignment]:
     """All assignments, the changed and the unchanged."""
     current = index.assignments(corpus.pages.ids)
     change = repair(Neighbourhood(tuple(corpus.keys), tuple(edges), current), settings.cluster)

@@ -62,9 +62,7 @@ class Verified:
         return made
 
 
-def verify(
-    pages: Pages, left: NDArray[np.int64], right: NDArray[np.int64], weights: Weights
-) -> Verified:
+def verify(pages: Pages, left: NDArray[np.int64], right: NDArray[np.int64], weights: Weights) -> Verified:
     """Judge the pairs (left row, right row) of one table and keep the related ones.
 
     Args:

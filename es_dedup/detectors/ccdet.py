@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 TAG: Final = 1
 MOST_SIGNATURES: Final = 256  # of a page; the smallest hashes, so that long pages stay comparable
-PROBE_TERMS: Final = 12  # more cost time and find nothing new: measured on 1 M records, docs/algorithms/ccdet.md
+PROBE_TERMS: Final = (
+    12  # more cost time and find nothing new: measured on 1 M records, docs/algorithms/ccdet.md
+)
 SIGNATURE_BYTES: Final = 5
 _STOP: Final = 0x3002
 _BASE: Final = 0x8CB92BA72F3D8DD7
@@ -157,7 +159,9 @@ class Ccdet:
     def _features(self, table: PeriodTable, row: int) -> PeriodFeatures | Skipped:
         signatures = table.signatures[table.offsets[row] : table.offsets[row + 1]]
         if len(signatures) < self._config.min_features:
-            return Skipped("few-full-stops", f"{len(signatures)} signatures, {self._config.min_features} needed")
+            return Skipped(
+                "few-full-stops", f"{len(signatures)} signatures, {self._config.min_features} needed"
+            )
         return PeriodFeatures(signatures)
 
     def terms(self, features: PeriodFeatures) -> tuple[int, ...]:
@@ -200,7 +204,11 @@ class Ccdet:
             "min_common": config.min_common,
             "min_features": config.min_features,
         }
-        if min(left, right) < config.min_features or common < config.min_common or similarity < config.min_ccs:
+        if (
+            min(left, right) < config.min_features
+            or common < config.min_common
+            or similarity < config.min_ccs
+        ):
             relation = Relation.DIFFERENT
         elif ratio >= config.min_clr:
             relation = Relation.DUPLICATE
@@ -247,7 +255,9 @@ def noise_by_site(
         CCDet, index pruning by site label; the rule itself is lost, this is the natural reading.
     """
     labels = {}
-    marks = np.array([labels.setdefault(s or ("", i), len(labels)) for i, s in enumerate(sites)], dtype=np.int64)
+    marks = np.array(
+        [labels.setdefault(s or ("", i), len(labels)) for i, s in enumerate(sites)], dtype=np.int64
+    )
     owner = np.repeat(np.arange(len(table)), np.diff(table.offsets))
     distinct, term = np.unique(table.signatures, return_inverse=True)
     frequency = np.bincount(term, minlength=len(distinct))

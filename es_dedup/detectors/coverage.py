@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 GRAM_TAG: Final = 8
 CLAUSE_TAG: Final = 9
-STORED_GRAM_SHARE: Final = 24  # one gram in so many is stored as a term, within the limits below
-STORED_GRAMS: Final = (16, 64)
+STORED_GRAM_SHARE: Final = 32  # one gram in so many is stored as a term, within the limits below
+STORED_GRAMS: Final = (12, 48)
 PROBED_GRAM_SHARE: Final = 8
 PROBED_GRAMS: Final = (32, 512)
-STORED_CLAUSES: Final = 12
+STORED_CLAUSES: Final = 6
 PROBED_CLAUSES: Final = 64
 MIN_CLAUSE_CHARS: Final = 8  # shorter clauses recur in unrelated pages
 MIN_SHARED_GRAMS: Final = 2
@@ -57,7 +57,9 @@ class CoverageFeatures:
     table: CoverageTable
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, CoverageFeatures) and coverage_codec.pack(self.table) == coverage_codec.pack(other.table)
+        return isinstance(other, CoverageFeatures) and coverage_codec.pack(self.table) == coverage_codec.pack(
+            other.table
+        )
 
     __hash__ = None  # type: ignore[assignment]  # arrays are not hashable
 
@@ -101,11 +103,16 @@ def _smallest_clauses(table: CoverageTable, most: int) -> Sampled:
     long = table.clause_lengths >= MIN_CLAUSE_CHARS
     keep = np.flatnonzero(long)
     keep = keep[rank_within(owner[keep], len(table)) < most]
-    return _sampled(table.clauses[keep], owner[keep], offsets_of(owner[long], len(table)), table.clause_threshold)
+    return _sampled(
+        table.clauses[keep], owner[keep], offsets_of(owner[long], len(table)), table.clause_threshold
+    )
 
 
 def _sampled(
-    values: NDArray[np.uint32], owner: NDArray[np.int64], full: NDArray[np.int64], threshold: NDArray[np.uint32]
+    values: NDArray[np.uint32],
+    owner: NDArray[np.int64],
+    full: NDArray[np.int64],
+    threshold: NDArray[np.uint32],
 ) -> Sampled:
     rows = len(full) - 1
     offsets = offsets_of(owner, rows)

@@ -75,7 +75,9 @@ def unpack_many(payloads: Sequence[bytes]) -> CoverageTable:
         lengths = [len(row[names[0]]) for row in rows]
         columns[offsets] = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
         for name in names:
-            columns[name] = np.concatenate([row[name] for row in rows]) if rows else np.zeros(0, dtype=np.uint32)
+            columns[name] = (
+                np.concatenate([row[name] for row in rows]) if rows else np.zeros(0, dtype=np.uint32)
+            )
     return CoverageTable(**columns)
 
 
@@ -105,7 +107,9 @@ def _sparse(values: NDArray[np.uint32], offsets: NDArray[np.int64]) -> list[byte
     cuts = np.searchsorted(at, offsets)
     inside = at - np.repeat(offsets[:-1], np.diff(cuts))
     places = _slices(inside.astype("<u2"), cuts)
-    return [place + value for place, value in zip(places, _slices(values[at].astype("<u4"), cuts), strict=True)]
+    return [
+        place + value for place, value in zip(places, _slices(values[at].astype("<u4"), cuts), strict=True)
+    ]
 
 
 def _unpack(payload: bytes) -> dict[str, Any]:

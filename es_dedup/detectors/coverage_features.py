@@ -96,8 +96,10 @@ def build_from(batch: TextBatch, tokens: TokenBatch, titles: Sequence[str]) -> C
     gram_offsets, grams, gram_masks, gram_threshold = _sample_grams(tokens, masks, len(batch))
     rows, clause_pages, threshold = _sample_clauses(tokens, len(batch))
     figures = number_tokens(batch, tokens)
-    masked, numeric = masked_clause_hashes(tokens, figures)
-    number_offsets, numbers, number_threshold = _sample(*number_runs(batch, tokens, figures), len(batch), NUMBERS_MOST)
+    masked, _ = masked_clause_hashes(tokens, figures)
+    number_offsets, numbers, number_threshold = _sample(
+        *number_runs(batch, tokens, figures), len(batch), NUMBERS_MOST
+    )
     clause_masks = np.bitwise_or.reduceat(masks, tokens.clause_starts) if len(tokens) else masks
     hashes = _high(clause_hashes(tokens))
     lengths = np.minimum(clause_lengths(tokens), _LONGEST_CLAUSE)
@@ -111,7 +113,7 @@ def build_from(batch: TextBatch, tokens: TokenBatch, titles: Sequence[str]) -> C
         clauses=hashes[rows],
         clause_lengths=lengths[rows].astype(np.uint8),
         clause_masks=clause_masks[rows],
-        clause_masked=np.where(numeric, _high(masked), np.uint32(0))[rows].astype(np.uint32),
+        clause_masked=_high(masked)[rows],
         clause_threshold=threshold,
         title_offsets=term_offsets,
         titles=_high(terms),
@@ -125,7 +127,9 @@ def build_from(batch: TextBatch, tokens: TokenBatch, titles: Sequence[str]) -> C
 
 def _units(tokens: TokenBatch, pages: int) -> NDArray[np.uint32]:
     """Length of each page in units: a Chinese character counts 1, a word 2, as much as it says."""
-    return np.bincount(tokens.pages, weights=2 - tokens.single.astype(np.int64), minlength=pages).astype(np.uint32)
+    return np.bincount(tokens.pages, weights=2 - tokens.single.astype(np.int64), minlength=pages).astype(
+        np.uint32
+    )
 
 
 def _high(hashes: NDArray[np.uint64]) -> NDArray[np.uint32]:
@@ -172,7 +176,9 @@ def _sample_grams(
     return offsets, values, merged[keep], threshold
 
 
-def _gram_masks(masks: NDArray[np.uint32], tokens: TokenBatch, first: NDArray[np.int64]) -> NDArray[np.uint32]:
+def _gram_masks(
+    masks: NDArray[np.uint32], tokens: TokenBatch, first: NDArray[np.int64]
+) -> NDArray[np.uint32]:
     """Title terms that begin at one of a gram's first four tokens."""
     padded = np.concatenate((masks, np.zeros(4, dtype=np.uint32)))
     result = padded[first]

@@ -117,14 +117,28 @@ def measure(
     pairs = len(left_rows)
     gram_bound = np.minimum(left.gram_threshold[left_rows], right.gram_threshold[right_rows])
     clause_bound = np.minimum(left.clause_threshold[left_rows], right.clause_threshold[right_rows])
-    grams = _match(left.grams, left.gram_offsets, left_rows, right.grams, right.gram_offsets, right_rows, gram_bound)
+    grams = _match(
+        left.grams, left.gram_offsets, left_rows, right.grams, right.gram_offsets, right_rows, gram_bound
+    )
     clauses = _match(
-        left.clauses, left.clause_offsets, left_rows, right.clauses, right.clause_offsets, right_rows, clause_bound
+        left.clauses,
+        left.clause_offsets,
+        left_rows,
+        right.clauses,
+        right.clause_offsets,
+        right_rows,
+        clause_bound,
     )
     title_overlap, left_new, right_new = _titles(left, left_rows, right, right_rows)
     number_bound = np.minimum(left.number_threshold[left_rows], right.number_threshold[right_rows])
     numbers = _match(
-        left.numbers, left.number_offsets, left_rows, right.numbers, right.number_offsets, right_rows, number_bound
+        left.numbers,
+        left.number_offsets,
+        left_rows,
+        right.numbers,
+        right.number_offsets,
+        right_rows,
+        number_bound,
     )
     sides = [
         _side(table, rows, weights, gram, clause, new, number)
@@ -167,7 +181,9 @@ def best_cover(
     """Cover of the better covered page of each pair, as ``measure`` gives it, without the rest; shape (pairs,)."""
     pairs = len(left_rows)
     gram_bound = np.minimum(left.gram_threshold[left_rows], right.gram_threshold[right_rows])
-    grams = _match(left.grams, left.gram_offsets, left_rows, right.grams, right.gram_offsets, right_rows, gram_bound)
+    grams = _match(
+        left.grams, left.gram_offsets, left_rows, right.grams, right.gram_offsets, right_rows, gram_bound
+    )
     bound = np.minimum(left.clause_threshold[left_rows], right.clause_threshold[right_rows])
     clauses = _match(
         left.clauses, left.clause_offsets, left_rows, right.clauses, right.clause_offsets, right_rows, bound
@@ -232,14 +248,19 @@ def _side(
     pairs = len(rows)
     gram_cover, gram_raw = _cover(grams, weights.grams[grams.places], np.ones(len(grams.places)), pairs)
     clause_cover, clause_raw = _cover(
-        clauses, weights.clauses[clauses.places], table.clause_lengths[clauses.places].astype(np.float64), pairs
+        clauses,
+        weights.clauses[clauses.places],
+        table.clause_lengths[clauses.places].astype(np.float64),
+        pairs,
     )
     content_grams = grams.hit & (weights.grams[grams.places] >= 0.5)
     content_clauses = clauses.hit & (weights.clauses[clauses.places] >= 0.5)
     shared = _or(table.gram_masks, grams, content_grams, pairs) | _or(
         table.clause_masks, clauses, content_clauses, pairs
     )
-    apart = _or(table.gram_masks, grams, ~grams.hit, pairs) | _or(table.clause_masks, clauses, ~clauses.hit, pairs)
+    apart = _or(table.gram_masks, grams, ~grams.hit, pairs) | _or(
+        table.clause_masks, clauses, ~clauses.hit, pairs
+    )
     body = table.body_mask[rows]
     lost = apart & ~shared & body
     return Side(
@@ -274,7 +295,9 @@ def _shared_share(grams: _Matched, weights: Weights, pairs: int) -> Floats:
     return shared / np.maximum(np.bincount(grams.owners, minlength=pairs), 1)
 
 
-def _or(masks: NDArray[np.uint32], matched: _Matched, chosen: NDArray[np.bool_], pairs: int) -> NDArray[np.uint32]:
+def _or(
+    masks: NDArray[np.uint32], matched: _Matched, chosen: NDArray[np.bool_], pairs: int
+) -> NDArray[np.uint32]:
     """Union of the masks of the chosen elements, per pair."""
     result = np.zeros(pairs, dtype=np.uint32)
     if not len(matched.owners):

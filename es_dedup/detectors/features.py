@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from es_dedup.text.normalise import TextBatch
 
 PAYLOAD_VERSION: Final = 1
-_HEAD: Final = struct.Struct("<BHIQ?Q")  # version, bytes of signatures, length, content hash, has words, fingerprint
+_HEAD: Final = struct.Struct(
+    "<BHIQ?Q"
+)  # version, bytes of signatures, length, content hash, has words, fingerprint
 
 
 @dataclass(frozen=True, slots=True)

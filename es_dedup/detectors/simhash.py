@@ -50,7 +50,10 @@ def hamming_distance(left: int, right: int) -> int:
 
 
 def fingerprints(
-    hashes: NDArray[np.uint64], owners: NDArray[np.int64], count: int, weights: NDArray[np.int64] | None = None
+    hashes: NDArray[np.uint64],
+    owners: NDArray[np.int64],
+    count: int,
+    weights: NDArray[np.int64] | None = None,
 ) -> NDArray[np.uint64]:
     """SimHash of several pages.
 
@@ -93,7 +96,9 @@ def _spread_table() -> NDArray[np.uint64]:
 
 def band_terms(value: int) -> tuple[int, ...]:
     """The four 16-bit bands as probe terms, tagged by position."""
-    return tuple(((TAG + band) << (TERM_BITS - 8)) | ((value >> (BAND_BITS * band)) & 0xFFFF) for band in range(BANDS))
+    return tuple(
+        ((TAG + band) << (TERM_BITS - 8)) | ((value >> (BAND_BITS * band)) & 0xFFFF) for band in range(BANDS)
+    )
 
 
 def band_matrix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -165,7 +170,10 @@ class Simhash:
         limit = self._config.max_hamming_bits
         relation = Relation.DUPLICATE if distance <= limit else Relation.DIFFERENT
         return Verdict(
-            self.name, relation, 1 - distance / BITS, {"hamming_bits": distance, "max_hamming_bits": limit, "of_bits": BITS}
+            self.name,
+            relation,
+            1 - distance / BITS,
+            {"hamming_bits": distance, "max_hamming_bits": limit, "of_bits": BITS},
         )
 
     def pack(self, features: Fingerprint) -> bytes:

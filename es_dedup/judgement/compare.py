@@ -66,7 +66,9 @@ def compare(
     measures = measure(
         left.table.coverage, left_rows, right.table.coverage, right_rows, left_weights, right_weights
     )
-    return Comparison(left, left_rows, right, right_rows, measures, judge_rows(measures, left, left_rows, right, right_rows))
+    return Comparison(
+        left, left_rows, right, right_rows, measures, judge_rows(measures, left, left_rows, right, right_rows)
+    )
 
 
 def judge_rows(

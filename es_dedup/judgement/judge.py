@@ -29,7 +29,10 @@ UNTITLED_CONTAINED: Final = 0.85
 BOTH_COVERED: Final = 0.55  # of the less covered page: duplicate, else containment
 FEWEST_TOKENS: Final = 20
 NEAR_COPY: Final = 0.95  # text this equal is not taken apart by numbers or dates
-LATE_COVER, LATE_LOG_DAYS = 0.92, 8.0  # what is needed of a duplicate 2^8 days later; less before, by the logarithm
+LATE_COVER, LATE_LOG_DAYS = (
+    0.92,
+    8.0,
+)  # what is needed of a duplicate 2^8 days later; less before, by the logarithm
 ABOUT: Final = 0.18  # title words in the shared text, plus half the overlap of the titles
 OWN_TITLE: Final = 0.05  # a text without any word of either title is furniture, unless
 SAME_TITLE: Final = 0.80  # the titles themselves are the same
@@ -132,7 +135,8 @@ def judge(
 
 def _needed(amount: Floats, both: Floats, days: NDArray[np.int64]) -> Floats:
     """Cover demanded: less as the shared amount grows, because so much text is never shared by chance; more for
-    duplicates days apart, because a late reprint is a copy and a late look-alike is the next issue of a series."""
+    duplicates days apart, because a late reprint is a copy and a late look-alike is the next issue of a series.
+    """
     base = np.interp(np.log2(np.maximum(amount, 1.0)), np.log2(AMOUNTS), NEEDED_COVER)
     late = np.where(both >= BOTH_COVERED, np.minimum(np.log2(1.0 + days) / LATE_LOG_DAYS, 1.0), 0.0)
     return base + np.maximum(LATE_COVER - base, 0.0) * late
@@ -140,7 +144,8 @@ def _needed(amount: Floats, both: Floats, days: NDArray[np.int64]) -> Floats:
 
 def _about(side: Side, terms: NDArray[np.int64]) -> Floats:
     """Share of this page's title terms that stand in the shared text; of those that the samples do not show, the
-    covered share is taken to."""
+    covered share is taken to.
+    """
     unseen = np.maximum(side.title_terms - side.shared_terms - side.lost_terms, 0)
     return (side.shared_terms + unseen * side.cover) / np.maximum(terms, 1)
 

@@ -65,7 +65,9 @@ class Looked:
             right = self.comparison.right.ids[int(self.comparison.right_rows[pair])]
             relation, score = RELATIONS[int(judged.relation[pair])], round(float(judged.score[pair]), 4)
             made.append(
-                Edge(left, right, relation, score) if left < right else Edge(right, left, relation.reversed, score)
+                Edge(left, right, relation, score)
+                if left < right
+                else Edge(right, left, relation.reversed, score)
             )
         return made
 
@@ -74,7 +76,8 @@ class Looked:
         judged = self.comparison.judgements
         pairs = np.flatnonzero((judged.rule == 0) & (self.comparison.left_rows == row)).tolist()
         found = [
-            judged_pair(self.comparison, pair, self.settings, self.statistics, verdicts=verdicts) for pair in pairs
+            judged_pair(self.comparison, pair, self.settings, self.statistics, verdicts=verdicts)
+            for pair in pairs
         ]
         return sorted(found, key=lambda each: (-each.relation.same, -each.score, each.right))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -28,18 +29,28 @@ if TYPE_CHECKING:
     from es_dedup.detectors.features import FeatureTable
 
 MIN_CARRIERS: Final = 3
-CARRIERS: Final = 16  # compared per feature: those with the smallest page key, so that the choice is the corpus's own
+CARRIERS: Final = (
+    16  # compared per feature: those with the smallest page key, so that the choice is the corpus's own
+)
 LEARN_PAGES: Final = 100_000  # bounds memory; template shows in a sample as well
-SIGNATURE_WORDS: Final = 4  # 256 bits for a dozen title terms: two unlike titles overlap by chance in about 5 %
-TITLE_UNLIKE, TITLE_ALIKE = 0.08, 0.20  # mean title overlap of neighbouring carriers; chance lies below the first
+SIGNATURE_WORDS: Final = (
+    4  # 256 bits for a dozen title terms: two unlike titles overlap by chance in about 5 %
+)
+TITLE_UNLIKE, TITLE_ALIKE = (
+    0.08,
+    0.20,
+)  # mean title overlap of neighbouring carriers; chance lies below the first
 LINK_LOW, LINK_HIGH = 0.30, 0.60  # share of carriers in which the feature holds a word of the title
-ALIKE_BITS, UNLIKE_BITS = 8, 16  # Hamming distance of whole carriers: copies of one page, pages of one template
+ALIKE_BITS, UNLIKE_BITS = (
+    8,
+    16,
+)  # Hamming distance of whole carriers: copies of one page, pages of one template
 LONG_SPAN_DAYS: Final = 365  # a story is reprinted for weeks; what recurs over a year is a form
 HASH_BITS: Final = 32
 LEAST_WEIGHT: Final = 0.02  # template never counts nothing: two pages of nothing else must still compare
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statistics:
     """An immutable snapshot.
 
@@ -63,7 +74,7 @@ class Statistics:
         none, one = np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.float32)
         return cls(none, one, none, one, np.zeros(0, dtype=np.uint64), 0)
 
-    @property
+    @cached_property
     def version(self) -> str:
         """Eight hex digits that name this snapshot; equal snapshots have equal versions."""
         digest = hashlib.blake2b(digest_size=4)
@@ -182,7 +193,11 @@ def _carriers(
     keys: NDArray[np.uint64],
 ) -> _Carried:
     ordered = np.sort(values)
-    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(values) else np.zeros(0, int)
+    starts = (
+        np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+        if len(values)
+        else np.zeros(0, int)
+    )
     counts = np.diff(np.append(starts, len(values)))
     recurring = counts >= MIN_CARRIERS
     known, counts = ordered[starts[recurring]], counts[recurring]
@@ -217,7 +232,9 @@ def _weigh(
 
     shared = np.bitwise_count(titles[page] & titles[neighbour]).sum(axis=1)
     sizes = np.bitwise_count(titles).sum(axis=1)
-    topic = _scale(mean(shared / np.maximum(np.minimum(sizes[page], sizes[neighbour]), 1)), TITLE_UNLIKE, TITLE_ALIKE)
+    topic = _scale(
+        mean(shared / np.maximum(np.minimum(sizes[page], sizes[neighbour]), 1)), TITLE_UNLIKE, TITLE_ALIKE
+    )
     link = _scale(mean(carried.linked), LINK_LOW, LINK_HIGH)
     bits = np.bitwise_count(fingerprints[page] ^ fingerprints[neighbour]).astype(np.float64)
     whole = mean(1.0 - _scale(bits, ALIKE_BITS, UNLIKE_BITS))

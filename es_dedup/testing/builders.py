@@ -15,7 +15,7 @@ TERMS_OF_NO_RECORD = (0xFFFF_FFFF_FFFE, 0xFFFF_FFFF_FFFF)
 """The two greatest terms; ``random_records`` never gives them."""
 
 
-def record(page_id: str, terms: Iterable[int] = (), **fields: Any) -> FeatureRecord:  # noqa: ANN401 - any field
+def record(page_id: str, terms: Iterable[int] = (), **fields: Any) -> FeatureRecord:
     """A record with the given terms; other fields of ``FeatureRecord`` by name."""
     defaults: dict[str, Any] = {
         "length": 500,
@@ -57,7 +57,7 @@ def random_records(count: int, *, seed: int, terms: int = 20, vocabulary: int = 
     ]
 
 
-def probe(*terms: int, min_shared: int = 1, **fields: Any) -> Probe:  # noqa: ANN401 - any field
+def probe(*terms: int, min_shared: int = 1, **fields: Any) -> Probe:
     """A probe with one group; other fields of ``Probe`` by name."""
     return Probe((TermGroup(terms, min_shared),), **fields)
 

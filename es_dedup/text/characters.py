@@ -6,6 +6,7 @@ The tables cover the basic plane (65,536 entries, built on first use in about 50
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
@@ -21,14 +22,28 @@ if TYPE_CHECKING:
 PLANE: Final = 0x10000
 SEPARATOR, CJK, WORD = 0, 1, 2  # kinds of characters
 
-_SINGLE_RANGES: Final = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x3040, 0x30FF), (0xAC00, 0xD7A3))
-_UNCHANGED: Final = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0xE000, 0xF8FF))  # folding keeps these
+_SINGLE_RANGES: Final = (
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0x3040, 0x30FF),
+    (0xAC00, 0xD7A3),
+)
+_UNCHANGED: Final = (
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xAC00, 0xD7A3),
+    (0xE000, 0xF8FF),
+)  # folding keeps these
 _SINGLE_ASTRAL: Final = (0x20000, 0x3FFFF)
 _QUOTES: Final = {
     **dict.fromkeys("“”„‟「」『』", '"'),
     **dict.fromkeys("‘’‚‛", "'"),
     **dict.fromkeys("‐‑‒–—―─", "-"),
 }
+_ODD: Final = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
+)
 _JAMO: Final = (0x1100, 0x11FF)
 
 
@@ -58,15 +73,20 @@ def fold_character(character: str) -> str:
 
 
 def fold_string(text: str) -> str:
-    """``fold_character`` over a whole string, with composition across characters."""
-    text = text.encode("utf-8", "ignore").decode("utf-8")
-    folded = unicodedata.normalize("NFKC", text)
-    return folded.translate(_quote_table()).lower()
+    """What ``fold_character`` cannot do alone: composition across characters, expansion, context of lower case.
+
+    Quotes, dashes and what is dropped are left to the tables.
+    """
+    kept = "".join(c for c in text if not _dropped(c)) if _ODD.search(text) else text
+    return unicodedata.normalize("NFKC", kept).lower()
 
 
 def kind_of(code: int) -> int:
     """SEPARATOR, CJK or WORD for any code point."""
-    if any(low <= code <= high for low, high in _SINGLE_RANGES) or _SINGLE_ASTRAL[0] <= code <= _SINGLE_ASTRAL[1]:
+    if (
+        any(low <= code <= high for low, high in _SINGLE_RANGES)
+        or _SINGLE_ASTRAL[0] <= code <= _SINGLE_ASTRAL[1]
+    ):
         return CJK
     return WORD if chr(code).isalnum() else SEPARATOR
 
@@ -74,11 +94,6 @@ def kind_of(code: int) -> int:
 def _dropped(character: str) -> bool:
     category = unicodedata.category(character)
     return category in ("Cf", "Cs") or (category == "Cc" and character not in "\n\t")
-
-
-@cache
-def _quote_table() -> dict[int, str]:
-    return {ord(key): value for key, value in _QUOTES.items()}
 
 
 @cache
@@ -99,7 +114,7 @@ def tables() -> Tables:
         folded = fold_character(character)
         if len(folded) > 1 or unicodedata.combining(character) or _composes(code):
             slow[code] = True
-        mapped[code] = ord(folded) if len(folded) == 1 else 0
+        mapped[code] = 0 if len(folded) != 1 else 0x20 if folded.isspace() else ord(folded)
     mapped[0x0D] = mapped[0x0A] = 0x0A
     mapped[0x09] = 0x20
     for character in traditional_characters():

@@ -10,7 +10,9 @@ import xxhash
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SIGNATURE_VERSION: Final = 1  # raised when any stored feature of an unchanged text changes; part of the fingerprint
+SIGNATURE_VERSION: Final = (
+    1  # raised when any stored feature of an unchanged text changes; part of the fingerprint
+)
 SIGNATURE_SEED: Final = 0x6573_6465_6475_7031  # "esdedup1"
 
 TERM_BITS: Final = 48

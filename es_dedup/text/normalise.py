@@ -59,13 +59,17 @@ def normalise_many(texts: Sequence[str]) -> TextBatch:
     """Normalised forms of several texts; each equals ``normalise`` of that text alone."""
     table = tables()
     codes, offsets = encode(texts)
+    slow = table.slow[np.minimum(codes, PLANE - 1)] | (codes >= PLANE)
+    if slow.any():
+        folded = list(texts)
+        for page in _pages_of(slow, offsets):
+            folded[page] = fold_string(folded[page].replace("\r\n", "\n").replace("\r", "\n"))
+        codes, offsets = encode(folded)
     basic = np.minimum(codes, PLANE - 1)
-    slow = table.slow[basic] | (codes >= PLANE)
-    traditional = table.traditional[basic]
-    if slow.any() or traditional.any():
-        codes, offsets = _by_string(texts, codes, offsets, slow, traditional)
-        basic = np.minimum(codes, PLANE - 1)
     mapped = np.where(codes < PLANE, table.mapped[basic], codes)
+    traditional = table.traditional[np.minimum(mapped, PLANE - 1)] | (mapped >= PLANE)
+    if traditional.any():
+        mapped, offsets = _simplified(mapped, offsets, _pages_of(traditional, offsets))
     return _collapse(mapped, offsets)
 
 
@@ -89,23 +93,22 @@ def decode(codes: NDArray[np.uint32]) -> str:
     return codes.astype("<u4").tobytes().decode("utf-32-le")
 
 
-def _by_string(
-    texts: Sequence[str],
-    codes: NDArray[np.uint32],
-    offsets: NDArray[np.int64],
-    slow: NDArray[np.bool_],
-    traditional: NDArray[np.bool_],
+def _pages_of(flags: NDArray[np.bool_], offsets: NDArray[np.int64]) -> list[int]:
+    """Pages that hold a flagged character."""
+    pages: list[int] = np.unique(np.searchsorted(offsets, np.flatnonzero(flags), side="right") - 1).tolist()
+    return pages
+
+
+def _simplified(
+    codes: NDArray[np.uint32], offsets: NDArray[np.int64], pages: list[int]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Texts again as codes, with the pages that hold flagged characters folded as strings."""
-    replaced = list(texts)
-    hit = np.unique(np.searchsorted(offsets, np.flatnonzero(slow | traditional), side="right") - 1)
-    for page in hit.tolist():
-        start, end = offsets[page], offsets[page + 1]
-        folded = fold_string(replaced[page].replace("\r\n", "\n").replace("\r", "\n"))
-        if traditional[start:end].any() or slow[start:end].any():
-            folded = simplify(folded)
-        replaced[page] = folded
-    return encode(replaced)
+    """Codes with these pages simplified as strings; removed characters (0) go first, they would split phrases."""
+    parts = [codes[start:end] for start, end in zip(offsets[:-1], offsets[1:], strict=True)]
+    for page in pages:
+        parts[page] = encode([simplify(decode(parts[page][parts[page] != 0]))])[0]
+    lengths = np.zeros(len(offsets), dtype=np.int64)
+    np.cumsum([len(part) for part in parts], out=lengths[1:])
+    return np.concatenate(parts), lengths
 
 
 def _collapse(codes: NDArray[np.uint32], offsets: NDArray[np.int64]) -> TextBatch:

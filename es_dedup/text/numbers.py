@@ -46,15 +46,23 @@ def number_tokens(batch: TextBatch, tokens: TokenBatch) -> NDArray[np.bool_]:
     return digit_word | (numeral & beside)
 
 
-def masked_clause_hashes(tokens: TokenBatch, numbers: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """One hash per clause with each run of number tokens as one mask, and whether the clause holds a number."""
-    if not len(tokens):
-        return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.bool_)
-    keep = np.ones(len(tokens), dtype=np.bool_)
-    keep[1:] = ~(numbers[1:] & numbers[:-1] & (tokens.clause[1:] == tokens.clause[:-1]))
-    values = np.where(numbers, mix64(np.array([_MASK]))[0], tokens.hashes)
-    masked = clause_hashes_of(values[keep], tokens.clause[keep])
-    return masked, np.logical_or.reduceat(numbers, tokens.clause_starts)
+def masked_clause_hashes(
+    tokens: TokenBatch, numbers: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """One hash per clause with each run of number tokens as one mask, and whether the clause holds a number.
+
+    Both of shape (clauses,); the hash of a clause without numbers is 0.
+    """
+    masked = np.zeros(tokens.clause_count, dtype=np.uint64)
+    numeric = np.zeros(tokens.clause_count, dtype=np.bool_)
+    numeric[tokens.clause[numbers]] = True
+    at = np.flatnonzero(numeric[tokens.clause])
+    figure, clause = numbers[at], tokens.clause[at]
+    keep = np.ones(len(at), dtype=np.bool_)
+    keep[1:] = ~(figure[1:] & figure[:-1] & (clause[1:] == clause[:-1]))
+    values = np.where(figure, mix64(np.array([_MASK]))[0], tokens.hashes[at])
+    masked[numeric] = clause_hashes_of(values[keep], clause[keep])
+    return masked, numeric
 
 
 def number_runs(

@@ -39,7 +39,9 @@ def rank_within(owners: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     return np.arange(len(owners)) - offsets_of(owners, count)[owners]
 
 
-def gather(offsets: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def gather(
+    offsets: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Element places of the given rows, one row after the other.
 
     Returns:
@@ -100,6 +102,9 @@ def concatenate(tables: Sequence[T]) -> T:
         parts = [getattr(table, field.name) for table in tables]
         if field.name in first.RAGGED:
             base = np.cumsum([0, *(int(part[-1]) for part in parts[:-1])])
-            parts = [np.zeros(1, dtype=np.int64), *(part[1:] + start for part, start in zip(parts, base, strict=True))]
+            parts = [
+                np.zeros(1, dtype=np.int64),
+                *(part[1:] + start for part, start in zip(parts, base, strict=True)),
+            ]
         columns[field.name] = np.concatenate(parts)
     return type(first)(**columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -38,12 +38,13 @@ def headline(title: str) -> str:
 
     Sites add their own name, section or tags behind separators; the longest segment is nearly always the headline.
     """
-    segments = [segment.strip() for segment in _SEPARATOR.split(title)]
-    longest = max(segments, key=len, default="")
+    longest = max(map(str.strip, _SEPARATOR.split(title)), key=len, default="")
     return _PREFIX.sub("", longest) or longest
 
 
-def title_terms(titles: Sequence[str], body: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]:
+def title_terms(
+    titles: Sequence[str], body: TokenBatch
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]:
     """Terms of each page's headline: pairs of neighbouring characters, and single words.
 
     Returns:
@@ -60,7 +61,7 @@ def title_terms(titles: Sequence[str], body: TokenBatch) -> tuple[NDArray[np.uin
     owner = np.concatenate((owner, head_owner))
     order = np.argsort(owner, kind="stable")
     hashes, owner = hashes[order], owner[order]
-    key = mix64(hashes ^ (owner.astype(np.uint64) * _PAGE_BASE))
+    key = _page_keys(hashes, owner)
     _, first = np.unique(key, return_index=True)
     first.sort()
     hashes, owner = hashes[first], owner[first]
@@ -71,17 +72,15 @@ def title_terms(titles: Sequence[str], body: TokenBatch) -> tuple[NDArray[np.uin
     return hashes, np.searchsorted(owner, np.arange(pages + 1)), titled
 
 
-def term_masks(
-    body: TokenBatch, terms: NDArray[np.uint64], offsets: NDArray[np.int64]
-) -> NDArray[np.uint32]:
+def term_masks(body: TokenBatch, terms: NDArray[np.uint64], offsets: NDArray[np.int64]) -> NDArray[np.uint32]:
     """Per body token, bit ``j`` set where the page's ``j``-th title term begins; shape (tokens,)."""
     masks = np.zeros(len(body), dtype=np.uint32)
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    wanted = mix64(terms ^ (owner.astype(np.uint64) * _PAGE_BASE))
+    wanted = _page_keys(terms, owner)
     if not len(wanted) or not len(body):
         return masks
     hashes = _start_terms(body)
-    keys = mix64(hashes ^ (body.pages.astype(np.uint64) * _PAGE_BASE))
+    keys = _page_keys(hashes, body.pages)
     present = np.zeros(1 << _FILTER_BITS, dtype=np.bool_)
     present[(wanted >> np.uint64(64 - _FILTER_BITS)).astype(np.int64)] = True
     hit = np.flatnonzero(present[(keys >> np.uint64(64 - _FILTER_BITS)).astype(np.int64)])
@@ -92,6 +91,11 @@ def term_masks(
     bit = (found - offsets[owner[found]]).astype(np.uint32)
     masks[hit[equal]] = np.uint32(1) << bit[equal]
     return masks
+
+
+def _page_keys(hashes: NDArray[np.uint64], pages: NDArray[Any]) -> NDArray[np.uint64]:
+    """Hashes made different on each page; still spread over all bits."""
+    return hashes ^ (pages.astype(np.uint64) * _PAGE_BASE)
 
 
 def _start_terms(tokens: TokenBatch) -> NDArray[np.uint64]:
@@ -118,9 +122,12 @@ def _function_words() -> NDArray[np.uint64]:
 
 
 def _head_terms(body: TokenBatch, titled: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    rank = np.arange(len(body)) - body.offsets[body.pages]
+    if titled.all():
+        return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
+    first = np.minimum(np.diff(body.offsets), UNTITLED_TOKENS) * ~titled
+    at = np.repeat(body.offsets[:-1] - (np.cumsum(first) - first), first) + np.arange(int(first.sum()))
     pair = np.zeros(len(body), dtype=np.bool_)
     pair[:-1] = body.single[:-1] & body.single[1:] & (body.clause[1:] == body.clause[:-1])
-    word = ~body.single & ~np.isin(body.hashes, _function_words())
-    keep = (rank < UNTITLED_TOKENS) & ~titled[body.pages] & (pair | word)
-    return _start_terms(body)[keep], body.pages[keep].astype(np.int64)
+    word = ~body.single[at] & ~np.isin(body.hashes[at], _function_words())
+    at = at[pair[at] | word]
+    return _start_terms(body)[at], body.pages[at].astype(np.int64)

@@ -100,24 +100,30 @@ def segment_hashes(
     if not len(starts):
         return np.zeros(0, dtype=np.uint64)
     lengths = ends - starts
-    if int(lengths.max()) == 1:
-        return mix64(values[starts])
-    covered = lengths.sum()
-    first = np.cumsum(lengths) - lengths
-    inside = np.arange(covered) - np.repeat(first, lengths)
-    place = np.repeat(starts, lengths) + inside
-    weighted = values[place] * _power_table(base)[inside & (_LONGEST - 1)]
-    return mix64(np.add.reduceat(weighted, first))
+    sums = values[starts]  # a segment of one is its value: most tokens of a Chinese text
+    longer = np.flatnonzero(lengths > 1)
+    if len(longer):
+        starts, lengths = starts[longer], lengths[longer]
+        first = np.cumsum(lengths) - lengths
+        inside = np.arange(int(lengths.sum())) - np.repeat(first, lengths)
+        place = np.repeat(starts, lengths) + inside
+        weighted = values[place] * _power_table(base)[inside & (_LONGEST - 1)]
+        sums[longer] = np.add.reduceat(weighted, first)
+    return mix64(sums)
 
 
-def gram_hashes(tokens: TokenBatch, cjk: int = CJK_GRAM, word: int = WORD_GRAM) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def gram_hashes(
+    tokens: TokenBatch, cjk: int = CJK_GRAM, word: int = WORD_GRAM
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Hashes of all complete grams: ``cjk`` tokens from a one-character token, ``word`` tokens from any other.
 
     Returns:
         The hashes, and for each the index of its first token; a gram never leaves its page.
     """
     size = np.where(tokens.single, cjk, word)
-    first = np.flatnonzero(np.arange(len(tokens)) + size <= np.repeat(tokens.offsets[1:], np.diff(tokens.offsets)))
+    first = np.flatnonzero(
+        np.arange(len(tokens)) + size <= np.repeat(tokens.offsets[1:], np.diff(tokens.offsets))
+    )
     width = max(cjk, word)
     table = powers(_GRAM_BASE, width)
     padded = np.concatenate((tokens.hashes, np.zeros(width, dtype=np.uint64)))
@@ -173,7 +179,10 @@ def _ends(starts: NDArray[np.int64], continues: NDArray[np.bool_]) -> NDArray[np
 
 
 def _clauses(
-    codes: NDArray[np.uint32], starts: NDArray[np.int64], boundary: NDArray[np.bool_], offsets: NDArray[np.int64]
+    codes: NDArray[np.uint32],
+    starts: NDArray[np.int64],
+    boundary: NDArray[np.bool_],
+    offsets: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     marks = _marks(codes)
     split = np.concatenate(([0], np.cumsum(marks | boundary[:-1])))

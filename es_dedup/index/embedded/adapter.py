@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, Self
 import numpy as np
 
 from es_dedup.errors import IndexLocked
-from es_dedup.index.embedded import clusters, fulltext, names, postings, probing, records, schema, sizes
 from es_dedup.index.columns import RecordBatch
+from es_dedup.index.embedded import clusters, fulltext, names, postings, probing, records, schema, sizes
 from es_dedup.index.embedded.connection import Connection
 from es_dedup.index.embedded.schema import STORED
 
