@@ -1,29 +1,34 @@
 """Finds near-duplicate web pages, with evidence, before they are indexed and in what is already there.
 
-The public names, nothing else; see the tutorial for how they work together.
+The public names, nothing else; see the tutorial for how they work together. Each is imported when it is first asked
+for, so that ``es-dedup --help`` need not wait for the packages behind them.
 """
 
-from es_dedup.config import Settings, load_settings
-from es_dedup.extraction import extract
-from es_dedup.model import (
-    AddReport,
-    Cluster,
-    Content,
-    Decision,
-    JudgedPair,
-    Member,
-    Outcome,
-    Page,
-    Progress,
-    Relation,
-    RemoveReport,
-    SearchHit,
-    SearchResult,
-    Skipped,
-    Verdict,
-    WritePolicy,
-)
-from es_dedup.pipeline import Deduplicator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from es_dedup.config import Settings, load_settings
+    from es_dedup.extraction import extract
+    from es_dedup.model import (
+        AddReport,
+        Cluster,
+        Content,
+        Decision,
+        JudgedPair,
+        Member,
+        Outcome,
+        Page,
+        Progress,
+        Relation,
+        RemoveReport,
+        SearchHit,
+        SearchResult,
+        Skipped,
+        Verdict,
+        WritePolicy,
+    )
+    from es_dedup.pipeline import Deduplicator
 
 __all__ = [
     "AddReport",
@@ -48,3 +53,22 @@ __all__ = [
     "load_settings",
 ]
 __version__ = "0.1.0"
+
+_ROOMS: Final = {
+    "Deduplicator": "es_dedup.pipeline",
+    "Settings": "es_dedup.config",
+    "extract": "es_dedup.extraction",
+    "load_settings": "es_dedup.config",
+}  # of the public names that are not in es_dedup.model
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_ROOMS.get(name, "es_dedup.model")), name)
+    globals()[name] = value  # asked for once
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -196,7 +196,7 @@ def load_settings(
     return settings
 
 
-def fingerprint(settings: Settings, signature_version: int) -> str:
+def fingerprint(settings: Settings, signature_version: int, detector_versions: Mapping[str, int]) -> str:
     """Short hex digest of exactly those settings that stored features depend on.
 
     Two settings with one fingerprint make comparable features. Sections of detectors that are switched off and the
@@ -205,13 +205,14 @@ def fingerprint(settings: Settings, signature_version: int) -> str:
     Args:
         settings: the settings in force.
         signature_version: version of the text steps (normalising, hashing), from ``es_dedup.text``.
+        detector_versions: version of each enabled detector's features, from ``es_dedup.detectors``.
 
     Returns:
         16 hexadecimal characters.
     """
     shaping: dict[str, Any] = {
         "signature_version": signature_version,
-        "detectors": sorted(settings.detectors),
+        "detectors": {name: detector_versions[name] for name in settings.detectors},
     }
     for key, field, section in _fields(Settings):
         off = section.detector is not None and section.detector not in settings.detectors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.model import Decision, Outcome, Relation
 
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from es_dedup.index.port import Assignment
     from es_dedup.model import Edge, JudgedPair
+
+CUT: Final = "the list of candidates was cut: check again later"
 
 
 def decide(
@@ -43,13 +45,7 @@ def decide(
         if pair.right in assigned and assigned[pair.right].representative == pair.right
     ]
     duplicate_of = stars[0] if stars else same[0].right if same else None
-    notes = (
-        (problem,)
-        if problem
-        else ("the list of candidates was cut: check again later",)
-        if inconclusive
-        else ()
-    )
+    notes = (problem,) if problem else (CUT,) if inconclusive else ()
     return Decision(
         page_id=page_id,
         outcome=_outcome(duplicate_of, inside, outside, inconclusive=inconclusive),
@@ -62,8 +58,24 @@ def decide(
     )
 
 
-def stored_decision(page_id: str, assignment: Assignment, edges: Iterable[Edge]) -> Decision:
-    """What is said of a stored page, from its assignment and its edges; without the judged pairs."""
+def stored_decision(
+    page_id: str,
+    assignment: Assignment,
+    edges: Iterable[Edge],
+    *,
+    earlier: str | None = None,
+    inconclusive: bool = False,
+) -> Decision:
+    """What is said of a stored page, from its assignment and its edges; without the judged pairs.
+
+    Args:
+        page_id: the page.
+        assignment: its own.
+        edges: all that touch it.
+        earlier: the best match among the pages that were stored before it; named as what the page duplicates when the
+            page itself has become the representative.
+        inconclusive: candidates were cut and none was related.
+    """
     inside: list[str] = []
     outside: list[str] = []
     for edge in edges:
@@ -73,14 +85,16 @@ def stored_decision(page_id: str, assignment: Assignment, edges: Iterable[Edge])
             inside.append(other)
         elif relation is Relation.CONTAINS:
             outside.append(other)
-    duplicate_of = None if assignment.representative == page_id else assignment.representative
+    duplicate_of = earlier if assignment.representative == page_id else assignment.representative
+    outcome = _outcome(duplicate_of, inside, outside, inconclusive=inconclusive)
     return Decision(
         page_id=page_id,
-        outcome=_outcome(duplicate_of, inside, outside, inconclusive=False),
+        outcome=outcome,
         cluster_id=assignment.cluster_id,
         duplicate_of=duplicate_of,
         contained_in=tuple(sorted(inside)),
         contains=tuple(sorted(outside)),
+        notes=(CUT,) if outcome is Outcome.INCONCLUSIVE else (),
     )
 
 

@@ -51,7 +51,7 @@ class InputError(DedupError):
         return f"{place}: {self.problem}"
 
 
-class IndexError_(DedupError):
+class IndexError_(DedupError):  # noqa: N801 - Python has an IndexError
     """Root of what an index can raise (the name avoids Python's own IndexError)."""
 
 

@@ -11,8 +11,9 @@ from es_dedup.batch.featurise import day_of, make_chunk
 from es_dedup.batch.ingest import Ingest
 from es_dedup.batch.settle import edge_neighbours, load_corpus, repair_around, settle_corpus
 from es_dedup.clustering import build_clusters
-from es_dedup.config import Settings, fingerprint
+from es_dedup.config import Settings
 from es_dedup.decisions import decide
+from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import DuplicatePage, UnknownPage
 from es_dedup.extraction import create_extractor
 from es_dedup.judgement.compare import Pages, compare, judged_pair
@@ -32,7 +33,6 @@ from es_dedup.model import (
     SearchResult,
     WritePolicy,
 )
-from es_dedup.text.hashing import SIGNATURE_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -59,6 +59,7 @@ class Deduplicator:
 
     def __init__(self, index: Index, settings: Settings) -> None:
         """Over an index at hand; ``open`` is the usual way."""
+        create_detectors(settings)  # an unknown name is refused before anything is done
         self._index, self._settings = index, settings
         self._extractor = create_extractor(settings.extraction)
         self._known: Statistics | None = None
@@ -75,6 +76,7 @@ class Deduplicator:
             read_only: never write; the file must exist.
 
         Raises:
+            ConfigError: the settings name an unknown detector or extractor.
             NotAnIndex: another application's file, a folder, damaged, or missing while ``read_only``.
             SchemaMismatch: written by another format version.
             SettingsMismatch: filled with other settings.
@@ -369,7 +371,7 @@ class Deduplicator:
                 "pages": statistics.pages,
                 "features": len(statistics.grams) + len(statistics.clauses),
             },
-            "settings": fingerprint(self._settings, SIGNATURE_VERSION),
+            "settings": wiring.settings_fingerprint(self._settings),
             "detectors": list(self._settings.detectors),
         }
 

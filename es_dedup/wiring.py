@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_dedup.config import fingerprint
+from es_dedup.detectors.registry import detector_versions
 from es_dedup.index.embedded import EmbeddedIndex, compress_text
 from es_dedup.text.hashing import SIGNATURE_VERSION
 from es_dedup.text.normalise import normalise
@@ -22,15 +23,25 @@ def open_index(path: str | Path, settings: Settings, *, read_only: bool = False)
     """The embedded index at a path, or in memory for ``:memory:``.
 
     Raises:
+        ConfigError: the settings name an unknown detector.
         IndexError_: as ``EmbeddedIndex``.
     """
     return EmbeddedIndex(
         path,
-        fingerprint=fingerprint(settings, SIGNATURE_VERSION),
+        fingerprint=settings_fingerprint(settings),
         segment=words_for_search,
         lock_seconds=settings.index.lock_seconds,
         read_only=read_only,
     )
+
+
+def settings_fingerprint(settings: Settings) -> str:
+    """What stored features depend on: text steps, detectors with their versions, settings; 16 hexadecimal characters.
+
+    Raises:
+        ConfigError: the settings name an unknown detector.
+    """
+    return fingerprint(settings, SIGNATURE_VERSION, detector_versions(settings))
 
 
 def words_for_search(text: str) -> str:

@@ -29,14 +29,17 @@ import unicodedata
 import zlib
 from calendar import month_name
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import opencc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 SOURCES = SAMPLES / "sources"
@@ -232,7 +235,7 @@ def recut(paras: list[Para], how: str, lang: str) -> list[Para]:
 @cache
 def synonyms(lang: str) -> list[tuple[str, str]]:
     """Replacement pairs, the longest left side first."""
-    pairs = [tuple(line.split("=")) for line in read_lines(f"synonyms-{lang}.txt")]
+    pairs = [line.partition("=")[::2] for line in read_lines(f"synonyms-{lang}.txt")]
     return sorted(pairs, key=lambda pair: (-len(pair[0]), pair[0]))
 
 
@@ -552,7 +555,7 @@ def measure(a: str, b: str, label: str, kind: str, note: str) -> Pair:
 def fault(pair: Pair) -> str:
     """What speaks against the label of a pair; empty if nothing does."""
     low, high, kind = pair.of_longer, pair.of_shorter, pair.kind
-    ratio = min(pair.lengths) / max(1, max(pair.lengths))
+    ratio = min(pair.lengths) / max(1, *pair.lengths)
     fits = {
         "dup": low >= 0.62 and ratio >= 0.65,
         "contain": high >= 0.75 and low <= 0.55 and ratio <= 0.55,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
+import time
 from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ POOL_FROM_PAGES: Final = 1_000  # below, starting processes costs more than it s
 AHEAD: Final = (
     32  # chunks in flight per worker: they go on while a batch is written, and memory stays bounded
 )
+PARENT_SECONDS: Final = 0.5  # between a worker's looks whether its parent still lives
 MAX_TITLE_CHARS: Final = 1_000
 MAX_URL_CHARS: Final = 4_096
 
@@ -72,7 +74,7 @@ def chunks(pages: Iterable[Page], settings: Settings, codec: TextCodec | None) -
             yield make_chunk(group, settings, extractor, codec)
         return
     with ProcessPoolExecutor(
-        workers, mp_context=_context(), initializer=_prepare, initargs=(settings, codec)
+        workers, mp_context=_context(), initializer=_prepare, initargs=(settings, codec, os.getpid())
     ) as pool:
         waiting: deque[Future[Chunk]] = deque()
         for group in chain(first, groups):
@@ -175,7 +177,7 @@ def _clean(text: str) -> str:
     return text
 
 
-def _id_problem(page_id: str) -> str:
+def _id_problem(page_id: object) -> str:
     if not isinstance(page_id, str) or not page_id:
         return "a page needs an id, a string of 1-512 characters"
     return "" if len(page_id) <= 512 else f"page id has {len(page_id)} characters, at most 512 are kept"  # noqa: PLR2004
@@ -209,8 +211,16 @@ def _context() -> multiprocessing.context.BaseContext:
 _worker: dict[str, object] = {}
 
 
-def _prepare(settings: Settings, codec: TextCodec | None) -> None:
+def _prepare(settings: Settings, codec: TextCodec | None, parent: int) -> None:
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     _worker.update(settings=settings, codec=codec, extractor=create_extractor(settings.extraction))
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent is gone: a killed parent tells nobody, and workers would wait for ever."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_SECONDS)
+    os._exit(1)
 
 
 def _work(pages: list[Page]) -> Chunk:

@@ -32,6 +32,7 @@ GRAM_SHARE: Final = 0.25  # of the comparable terms; related pages share 0.4 or 
 CLAUSE_SHARE: Final = (
     0.5  # clauses are fewer and more often form: what shares less of them is found by its grams
 )
+LEAST_SHARED: Final = 2  # terms in common, where there are more than a few
 FEW_TERMS: Final = 4  # so few comparable terms that one of them in common is enough
 CHUNK_HITS: Final = 2_000_000  # joined rows held at a time: about 100 MB
 
@@ -105,10 +106,10 @@ def _sampled_pairs(
     join = _TermJoin(stored.values, owner, ranks, 32)
     size = np.diff(stored.offsets)
     for hits in join.run(asked.values, asked.offsets):
-        likely = np.flatnonzero((hits.shared >= 2) | (size[hits.stored] <= FEW_TERMS))
+        likely = np.flatnonzero((hits.shared >= LEAST_SHARED) | (size[hits.stored] <= FEW_TERMS))
         asker, found, shared = hits.asker[likely], hits.stored[likely], hits.shared[likely]
         comparable = _below(ordered, stored.offsets, found, asked.bound[asker])
-        need = np.maximum(2, np.ceil(share * comparable))
+        need = np.maximum(LEAST_SHARED, np.ceil(share * comparable))
         few = (comparable <= FEW_TERMS) & (2 * shared >= comparable)
         keep = (shared >= need) | few
         keys.append(_pair_keys(asker[keep], found[keep]))

@@ -8,7 +8,9 @@ per page stays constant as the corpus grows.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -27,20 +29,21 @@ from es_dedup.clustering import (
 )
 from es_dedup.detectors.features import FeatureTable, unpack
 from es_dedup.judgement.compare import Pages
-from es_dedup.judgement.lookup import Lookup
 from es_dedup.judgement.statistics import Statistics, learn
 from es_dedup.model import Progress
 from es_dedup.text.hashing import hash64
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from es_dedup.config import Settings
     from es_dedup.index.port import Assignment, FeatureRecord, Index
+    from es_dedup.judgement.lookup import Lookup
     from es_dedup.model import Edge
 
     Listener = Callable[[Progress], None]
 
+UNSETTLED: Final = "unsettled"  # name of the note
 LOOKUP_PAGES: Final = 64  # pages probed and compared at a time in a partial run
 
 
@@ -62,6 +65,7 @@ class Settled:
         edges: related pairs found.
         pairs: pairs compared.
         capped_terms, truncated: as in ``AddReport``.
+        inconclusive: new pages whose candidate list was cut without a related page in it.
     """
 
     statistics: Statistics
@@ -69,6 +73,21 @@ class Settled:
     pairs: int
     capped_terms: int = 0
     truncated: int = 0
+    inconclusive: frozenset[str] = frozenset()
+
+
+@contextmanager
+def unsettled(index: Index) -> Iterator[None]:
+    """Leave a note while stored pages and their clusters may disagree; it stays when the block is not finished.
+
+    Whoever opens the index for writing and finds it runs a sweep. Inside another such block it does nothing.
+    """
+    if index.note(UNSETTLED) is not None:
+        yield
+        return
+    index.set_note(UNSETTLED, "1")
+    yield
+    index.set_note(UNSETTLED, None)
 
 
 def key_of(record: FeatureRecord) -> PageKey:
@@ -146,6 +165,7 @@ def settle_new(
     """
     tell = listener or _silent
     edges: dict[tuple[str, str], Edge] = {}
+    inconclusive: list[str] = []
     pairs = capped = truncated = 0
     for start in range(0, len(new_ids), LOOKUP_PAGES):
         some = new_ids[start : start + LOOKUP_PAGES]
@@ -154,27 +174,54 @@ def settle_new(
         pairs += found.pairs
         capped += found.capped_terms
         truncated += found.truncated
+        inconclusive += (found.asked.ids[row] for row in found.inconclusive)
         tell(Progress("verify", start + len(some), len(new_ids)))
     index.put_edges(edges.values())
-    change = settle(index, _keys(index), {*new_ids, *neighbours}, settings.cluster)
+    repair_around(index, {*new_ids, *neighbours}, lookup, settings)
+    cut = frozenset(inconclusive)
+    return Settled(lookup.statistics, list(edges.values()), pairs, capped, truncated, cut)
+
+
+def repair_around(index: Index, touched: Collection[str], lookup: Lookup, settings: Settings) -> int:
+    """Cluster stored pages around a change again; returns how many clusters changed.
+
+    Pages that lost the one page they were all compared with (copies of a very common page are compared with its first
+    copies only) are looked up once more, so that they find each other.
+
+    Args:
+        index: with the new edges in it and those of removed pages gone.
+        touched: pages that are new, and stored pages that had an edge to a page that was replaced or removed.
+        lookup: finds and compares stored pages.
+        settings: canonical order.
+    """
+    before = index.assignments(touched)
+    change = settle(index, partial(page_keys, index), touched, settings.cluster)
     index.assign_many(change.assignments)
-    return Settled(lookup.statistics, list(edges.values()), pairs, capped, truncated)
+    changed = {assignment.cluster_id for assignment in change.assignments} | set(change.retired)
+    alone = [
+        each.page_id
+        for each in change.assignments
+        if each.page_id == each.representative
+        and each.page_id in before
+        and before[each.page_id].representative != each.page_id
+    ]
+    if len(alone) > 1:
+        for start in range(0, len(alone), LOOKUP_PAGES):
+            index.put_edges(lookup.of_stored(alone[start : start + LOOKUP_PAGES]).edges())
+        change = settle(index, partial(page_keys, index), alone, settings.cluster)
+        index.assign_many(change.assignments)
+        changed |= {assignment.cluster_id for assignment in change.assignments} | set(change.retired)
+    return len(changed)
 
 
-def repair_around(index: Index, touched: Iterable[str], settings: Settings) -> int:
-    """Cluster what is left around pages that were removed; returns how many clusters changed."""
-    change = settle(index, _keys(index), set(touched), settings.cluster)
-    index.assign_many(change.assignments)
-    return len({assignment.cluster_id for assignment in change.assignments} | set(change.retired))
-
-
-def edge_neighbours(index: Index, page_ids: Sequence[str]) -> set[str]:
+def edge_neighbours(index: Index, page_ids: Collection[str]) -> set[str]:
     """Pages with an exact or duplicate edge to any of these."""
     return same_neighbours(index.edges_of(page_ids), set(page_ids)) - set(page_ids)
 
 
-def _keys(index: Index) -> Callable[[Iterable[str]], dict[str, PageKey]]:
-    return lambda ids: {page_id: key_of(record) for page_id, record in index.get_many(ids).items()}
+def page_keys(index: Index, page_ids: Iterable[str]) -> dict[str, PageKey]:
+    """What the canonical order looks at, of the stored ones among these pages."""
+    return {page_id: key_of(record) for page_id, record in index.get_many(page_ids).items()}
 
 
 def _learn(corpus: Corpus, settings: Settings) -> Statistics:

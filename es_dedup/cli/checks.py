@@ -22,8 +22,14 @@ if TYPE_CHECKING:
 
 MIN_PYTHON: Final = (3, 11)
 MIN_FREE_BYTES: Final = 500 * 2**20
-_NEEDED: Final = {"numpy": "numpy", "rjieba": "rjieba", "opencc": "OpenCC", "xxhash": "xxhash"}
-_OPTIONAL: Final = {"pyarrow": "parquet", "fastwarc": "warc", "zstandard": "zstd"}
+_NEEDED: Final = {
+    "numpy": "numpy",
+    "rjieba": "rjieba",
+    "opencc": "OpenCC",
+    "xxhash": "xxhash",
+    "zstandard": "zstandard",
+}
+_OPTIONAL: Final = {"pyarrow": "parquet", "fastwarc": "warc"}
 
 
 @dataclass(frozen=True, slots=True)

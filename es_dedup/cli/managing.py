@@ -77,12 +77,12 @@ def doctor(context: typer.Context) -> None:
 @config_app.command("show")
 def config_show(context: typer.Context) -> None:
     """Show every setting with its value and where it comes from, and the fingerprint stored features depend on."""
-    from es_dedup.config import describe, fingerprint
-    from es_dedup.text.hashing import SIGNATURE_VERSION
+    from es_dedup.config import describe
+    from es_dedup.wiring import settings_fingerprint
 
     session = session_of(context)
     lines = describe(session.settings)
-    current, stored = fingerprint(session.settings, SIGNATURE_VERSION), _stored_fingerprint(session)
+    current, stored = settings_fingerprint(session.settings), _stored_fingerprint(session)
     session.output.emit({"settings": lines, "fingerprint": current, "fingerprint_of_index": stored})
     rows: list[tuple[Any, ...]] = [
         (line.key, line.value, line.origin, "yes" if line.shapes else "", line.description) for line in lines

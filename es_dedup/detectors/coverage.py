@@ -16,7 +16,7 @@ from es_dedup.detectors.coverage_features import COMPLETE, CoverageTable, build
 from es_dedup.detectors.coverage_pairs import PairMeasures, measure, uniform_weights
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
-from es_dedup.text.ragged import offsets_of, owners_of, rank_within, take
+from es_dedup.text.ragged import heads, take
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,32 +92,27 @@ def probed_clauses(table: CoverageTable) -> Sampled:
 
 
 def _smallest_grams(table: CoverageTable, share: int, limits: tuple[int, int]) -> Sampled:
+    kept = np.diff(table.gram_offsets)
     limit = np.clip(gram_count(table) // share, *limits).astype(np.int64)
-    owner = owners_of(table.gram_offsets)
-    keep = rank_within(owner, len(table)) < limit[owner]
-    return _sampled(table.grams[keep], owner[keep], table.gram_offsets, table.gram_threshold)
+    places, offsets = heads(table.gram_offsets, np.minimum(limit, kept))
+    return _sampled(table.grams[places], offsets, limit < kept, table.gram_threshold)
 
 
 def _smallest_clauses(table: CoverageTable, most: int) -> Sampled:
-    owner = owners_of(table.clause_offsets)
-    long = table.clause_lengths >= MIN_CLAUSE_CHARS
-    keep = np.flatnonzero(long)
-    keep = keep[rank_within(owner[keep], len(table)) < most]
-    return _sampled(
-        table.clauses[keep], owner[keep], offsets_of(owner[long], len(table)), table.clause_threshold
-    )
+    long = np.flatnonzero(table.clause_lengths >= MIN_CLAUSE_CHARS)
+    cuts = np.searchsorted(long, table.clause_offsets)
+    kept = np.diff(cuts)
+    places, offsets = heads(cuts, np.minimum(kept, most))
+    return _sampled(table.clauses[long[places]], offsets, kept > most, table.clause_threshold)
 
 
 def _sampled(
     values: NDArray[np.uint32],
-    owner: NDArray[np.int64],
-    full: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    cut: NDArray[np.bool_],
     threshold: NDArray[np.uint32],
 ) -> Sampled:
-    rows = len(full) - 1
-    offsets = offsets_of(owner, rows)
     bound = threshold.copy()
-    cut = np.flatnonzero((np.diff(offsets) < np.diff(full)) & (np.diff(offsets) > 0))
     bound[cut] = values[offsets[1:][cut] - 1]
     return Sampled(offsets, values, bound)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -98,7 +99,7 @@ def _slices(values: NDArray[Any], offsets: NDArray[np.int64]) -> list[bytes]:
     """The bytes of each row's values."""
     raw, size = values.tobytes(), values.itemsize
     edges = (offsets * size).tolist()
-    return [raw[start:end] for start, end in zip(edges[:-1], edges[1:], strict=True)]
+    return [raw[start:end] for start, end in pairwise(edges)]
 
 
 def _sparse(values: NDArray[np.uint32], offsets: NDArray[np.int64]) -> list[bytes]:

@@ -165,7 +165,7 @@ def _sample_grams(
         if not short.any():
             break
         bound[short] = 1.0
-    inside = _gram_masks(masks, tokens, first[near[order]])
+    inside = _gram_masks(masks, first[near[order]])
     merged = np.bitwise_or.reduceat(inside, starts) if len(starts) else inside
     keep = rank_within(owner_of, pages) < limit[owner_of]
     offsets = offsets_of(owner_of[keep], pages)
@@ -176,9 +176,7 @@ def _sample_grams(
     return offsets, values, merged[keep], threshold
 
 
-def _gram_masks(
-    masks: NDArray[np.uint32], tokens: TokenBatch, first: NDArray[np.int64]
-) -> NDArray[np.uint32]:
+def _gram_masks(masks: NDArray[np.uint32], first: NDArray[np.int64]) -> NDArray[np.uint32]:
     """Title terms that begin at one of a gram's first four tokens."""
     padded = np.concatenate((masks, np.zeros(4, dtype=np.uint32)))
     result = padded[first]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     Counts: TypeAlias = NDArray[np.int64]
 
+CONTENT: Final = 0.5  # weight below which a feature is taken for template
 _SHIFT: Final = np.uint64(32)
 
 
@@ -162,8 +163,10 @@ def measure(
             _shared_share(grams[1], right_weights, pairs) * right.tokens[right_rows],
         ),
         shared_clauses=shared,
-        discounted_clauses=np.bincount(own.owners[hit][weight < 0.5], minlength=pairs),
-        shared_chars=np.bincount(own.owners[hit], weights=weight * lengths, minlength=pairs),
+        discounted_clauses=np.bincount(own.owners[hit][weight < CONTENT], minlength=pairs),
+        shared_chars=np.asarray(
+            np.bincount(own.owners[hit], weights=weight * lengths, minlength=pairs), dtype=np.float64
+        ),
         title_overlap=np.where(left.titled[left_rows] & right.titled[right_rows], title_overlap, -1.0),
         same_numbers=same,
         other_numbers=other,
@@ -233,7 +236,7 @@ def _member(wanted: NDArray[np.uint64], among: NDArray[np.uint64]) -> NDArray[np
         return np.zeros(len(wanted), dtype=np.bool_)
     place = np.searchsorted(among, wanted)
     place[place == len(among)] = 0
-    return among[place] == wanted
+    return np.equal(among[place], wanted)
 
 
 def _side(
@@ -253,8 +256,8 @@ def _side(
         table.clause_lengths[clauses.places].astype(np.float64),
         pairs,
     )
-    content_grams = grams.hit & (weights.grams[grams.places] >= 0.5)
-    content_clauses = clauses.hit & (weights.clauses[clauses.places] >= 0.5)
+    content_grams = grams.hit & (weights.grams[grams.places] >= CONTENT)
+    content_clauses = clauses.hit & (weights.clauses[clauses.places] >= CONTENT)
     shared = _or(table.gram_masks, grams, content_grams, pairs) | _or(
         table.clause_masks, clauses, content_clauses, pairs
     )

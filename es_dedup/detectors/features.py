@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
@@ -111,7 +112,7 @@ def content_hashes(batch: TextBatch) -> NDArray[np.uint64]:
     offsets = np.concatenate(([0], np.cumsum(keep)))[batch.offsets].tolist()
     raw = memoryview(batch.codes[keep].astype("<u4").tobytes())
     return np.array(
-        [hash64(raw[4 * start : 4 * end]) for start, end in zip(offsets[:-1], offsets[1:], strict=True)],
+        [hash64(raw[4 * start : 4 * end]) for start, end in pairwise(offsets)],
         dtype=np.uint64,
     )
 

@@ -16,6 +16,8 @@ import numpy as np
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from es_dedup.detectors.coverage_pairs import PairMeasures, Side
@@ -24,19 +26,20 @@ if TYPE_CHECKING:
 
 AMOUNTS: Final = (20, 50, 100, 400, 1600)  # shared tokens
 NEEDED_COVER: Final = (0.70, 0.57, 0.51, 0.47, 0.42)  # of the better covered page, at these amounts
-UNTITLED_COVER: Final = 0.60  # without titles nothing else speaks for a pair
+UNTITLED_COVER: Final = 0.52  # without titles, only agreement in both directions speaks for a pair
 UNTITLED_CONTAINED: Final = 0.85
-BOTH_COVERED: Final = 0.55  # of the less covered page: duplicate, else containment
+BOTH_COVERED: Final = 0.52  # of the less covered page: duplicate, else containment
 FEWEST_TOKENS: Final = 20
 NEAR_COPY: Final = 0.95  # text this equal is not taken apart by numbers or dates
-LATE_COVER, LATE_LOG_DAYS = (
-    0.92,
-    8.0,
-)  # what is needed of a duplicate 2^8 days later; less before, by the logarithm
+LATE_COVER: Final = 0.92  # needed of a duplicate LATE_LOG_DAYS doublings of a day later; less before
+LATE_LOG_DAYS: Final = 8.0
 ABOUT: Final = 0.18  # title words in the shared text, plus half the overlap of the titles
 OWN_TITLE: Final = 0.05  # a text without any word of either title is furniture, unless
 SAME_TITLE: Final = 0.80  # the titles themselves are the same
+LATE_BOTH_COVERED: Final = 0.65  # of a duplicate published on another day
 SERIES_DAYS: Final = 3
+RECURRING_DAYS: Final = 30
+SHORT_TOKENS, LONG_TOKENS = 100, 400  # below: a notice; from here on: an article
 
 RULES: Final = (
     "accepted",
@@ -46,6 +49,9 @@ RULES: Final = (
     "same sentences with other numbers",
     "same title on another day with other numbers",
     "titles nearly alike, days apart",
+    "short text much alike, on another day",
+    "much the same again weeks later",
+    "unlike titles, days apart",
     "shared text is not what the titles are about",
     "words that tell the titles apart stand in what is not shared, and numbers differ",
     "words that tell the titles apart stand in what is not shared",
@@ -115,12 +121,11 @@ def judge(
     overlap = np.maximum(measures.title_overlap, 0.0)
     about = share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0)
     pointing = np.minimum(_pointing(left), _pointing(right))
+    facts = _Facts(better, both, needed, about, pointing, titled, days, exact)
     rule = np.zeros(len(better), dtype=np.int8)
-    for number, refuses in enumerate(
-        _refusals(measures, better, both, needed, about, pointing, titled, days), start=1
-    ):
+    for number, refuses in enumerate(_refusals(measures, facts), start=1):
         rule[(rule == 0) & refuses] = number
-    relation = np.where(both >= BOTH_COVERED, 2, np.where(left_cover > right_cover, 4, 3))
+    relation = np.where(_same(both, days), 2, np.where(left_cover > right_cover, 4, 3))
     relation = np.where(exact, 1, relation)
     return Judgements(
         rule=rule,
@@ -137,9 +142,19 @@ def _needed(amount: Floats, both: Floats, days: NDArray[np.int64]) -> Floats:
     """Cover demanded: less as the shared amount grows, because so much text is never shared by chance; more for
     duplicates days apart, because a late reprint is a copy and a late look-alike is the next issue of a series.
     """
-    base = np.interp(np.log2(np.maximum(amount, 1.0)), np.log2(AMOUNTS), NEEDED_COVER)
+    base = _scaled(amount, AMOUNTS, NEEDED_COVER)
     late = np.where(both >= BOTH_COVERED, np.minimum(np.log2(1.0 + days) / LATE_LOG_DAYS, 1.0), 0.0)
     return base + np.maximum(LATE_COVER - base, 0.0) * late
+
+
+def _same(both: Floats, days: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Pairs that would be duplicates rather than containment."""
+    return both >= np.where(days >= 1, LATE_BOTH_COVERED, BOTH_COVERED)
+
+
+def _scaled(amount: Floats, amounts: Sequence[int], covers: Sequence[float]) -> Floats:
+    """Cover demanded at an amount: straight lines over its logarithm, flat at both ends."""
+    return np.interp(np.log2(np.maximum(amount, 1.0)), np.log2(amounts), covers)
 
 
 def _about(side: Side, terms: NDArray[np.int64]) -> Floats:
@@ -155,17 +170,23 @@ def _pointing(side: Side) -> Floats:
     return np.where(side.foreign_terms >= 2, side.foreign_lost / np.maximum(side.foreign_terms, 1), 0.0)  # noqa: PLR2004
 
 
-def _refusals(
-    measures: PairMeasures,
-    better: Floats,
-    both: Floats,
-    needed: Floats,
-    about: Floats,
-    pointing: Floats,
-    titled: NDArray[np.bool_],
-    days: NDArray[np.int64],
-) -> tuple[NDArray[np.bool_], ...]:
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What the rules look at beside the measures; every array has shape (pairs,)."""
+
+    better: Floats
+    both: Floats
+    needed: Floats
+    about: Floats
+    pointing: Floats
+    titled: NDArray[np.bool_]
+    days: NDArray[np.int64]
+    exact: NDArray[np.bool_]
+
+
+def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_], ...]:
     """For each rule from 1 on, the pairs it refuses."""
+    better, both, titled, days = facts.better, facts.both, facts.titled, facts.days
     left, right = measures.left, measures.right
     lost = np.minimum(left.lost_numbers, right.lost_numbers)
     left_lost = left.lost_numbers / np.maximum(left.numbers, 1)
@@ -175,15 +196,19 @@ def _refusals(
     overlap = measures.title_overlap
     alike = (overlap >= 0.5) & (overlap < 1.0)  # noqa: PLR2004
     amount = measures.shared_tokens
+    same = _same(both, days)
     return (
-        better < needed,
+        better < facts.needed,
         amount < FEWEST_TOKENS,
         (both >= 0.4) & (lost >= 3) & (least_lost >= 0.4) & (inner_lost >= 0.5) & (better < 0.9),  # noqa: PLR2004
         (measures.other_numbers >= 3) & (measures.other_numbers >= measures.same_numbers),  # noqa: PLR2004
         (days >= 1) & (lost >= 2) & (least_lost >= 0.15) & (overlap >= 0.8) & (better < NEAR_COPY),  # noqa: PLR2004
-        (days >= SERIES_DAYS) & (both >= BOTH_COVERED) & alike & (better < NEAR_COPY),
-        titled & (about < ABOUT),
-        titled & (pointing >= 0.6) & (lost >= 3) & (least_lost >= 0.15),  # noqa: PLR2004
-        titled & (pointing >= 0.95) & (amount < 400),  # noqa: PLR2004
+        (days >= SERIES_DAYS) & same & alike & (better < NEAR_COPY),
+        (days >= 1) & same & ~facts.exact & (amount < SHORT_TOKENS) & (both < 0.85),  # noqa: PLR2004
+        (days >= RECURRING_DAYS) & same & ~facts.exact & ((amount < LONG_TOKENS) | (lost >= 1)),
+        (days >= SERIES_DAYS) & same & titled & (overlap < 0.2) & (better < 0.9),  # noqa: PLR2004
+        titled & (facts.about < ABOUT),
+        titled & (facts.pointing >= 0.6) & (lost >= 3) & (least_lost >= 0.15),  # noqa: PLR2004
+        titled & (facts.pointing >= 0.95) & (amount < 400),  # noqa: PLR2004
         ~titled & (both < UNTITLED_COVER) & (better < UNTITLED_CONTAINED),
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,7 +16,7 @@ from es_dedup.model import Edge, Probe, TermGroup
 from es_dedup.text.hashing import tagged_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,7 +40,7 @@ class Looked:
         asked: the pages.
         comparison: their pairs with candidates, the asked page on the left.
         capped_terms: probe terms left out because many pages carry them.
-        inconclusive: ids of asked pages whose candidate list was cut without a related page in it.
+        inconclusive: rows of asked pages whose candidate list was cut without a related page in it.
         truncated: pages whose candidate list was cut.
     """
 
@@ -47,7 +48,7 @@ class Looked:
     comparison: Comparison
     capped_terms: int
     truncated: int
-    inconclusive: frozenset[str]
+    inconclusive: frozenset[int]
     settings: Settings
     statistics: Statistics
 
@@ -110,34 +111,41 @@ class Lookup:
     def of(self, asked: Pages) -> Looked:
         """Pages, stored or not, against all stored pages with another id."""
         answers = self._ask(asked)
-        copies = self._index.pages_with_hash([value for value in asked.table.hashes.tolist() if value])
-        wanted: list[list[str]] = []
-        for row, answer in enumerate(answers):
-            names = dict.fromkeys(copies.get(int(asked.table.hashes[row]), [])[: self._settings.index.limit])
-            names.update((candidate.page_id, None) for candidate in answer.candidates)
-            names.pop(asked.ids[row], None)
-            wanted.append(list(names))
-        stored = self.load(list(dict.fromkeys(name for names in wanted for name in names)))
+        found = self.among(asked, self._names(asked, answers))
+        related = set(found.comparison.left_rows[found.comparison.judgements.rule == 0].tolist())
+        cut = [row for row, answer in enumerate(answers) if answer.truncated]
+        return replace(
+            found,
+            capped_terms=sum(answer.capped_terms for answer in answers),
+            truncated=len(cut),
+            inconclusive=frozenset(cut) - related,
+        )
+
+    def among(self, asked: Pages, names: Sequence[Iterable[str]]) -> Looked:
+        """Pages against stored pages that are named for each; names that are not stored are passed over."""
+        stored = self.load(list(dict.fromkeys(chain.from_iterable(names))))
         place = {page_id: row for row, page_id in enumerate(stored.ids)}
-        left = [row for row, names in enumerate(wanted) for name in names if name in place]
-        right = [place[name] for names in wanted for name in names if name in place]
+        left = [row for row, some in enumerate(names) for name in some if name in place]
+        right = [place[name] for some in names for name in some if name in place]
         comparison = compare(
             asked, np.array(left, dtype=np.int64), stored, np.array(right, dtype=np.int64), self.statistics
         )
-        return self._looked(asked, comparison, answers)
+        return Looked(asked, comparison, 0, 0, frozenset(), self._settings, self.statistics)
 
-    def _looked(self, asked: Pages, comparison: Comparison, answers: list[ProbeAnswer]) -> Looked:
-        related = set(comparison.left_rows[comparison.judgements.rule == 0].tolist())
-        cut = [row for row, answer in enumerate(answers) if answer.truncated]
-        return Looked(
-            asked=asked,
-            comparison=comparison,
-            capped_terms=sum(answer.capped_terms for answer in answers),
-            truncated=len(cut),
-            inconclusive=frozenset(asked.ids[row] for row in cut if row not in related),
-            settings=self._settings,
-            statistics=self.statistics,
-        )
+    def _names(self, asked: Pages, answers: Sequence[ProbeAnswer]) -> list[list[str]]:
+        """Exact copies and candidates of each page and, where there are more than the limit, who stands for them."""
+        limit = self._settings.index.limit
+        hashes = asked.table.hashes.tolist()
+        copies = self._index.pages_with_hash([value for value in hashes if value])
+        wanted = []
+        for page_id, digest, answer in zip(asked.ids, hashes, answers, strict=True):
+            same = copies.get(digest, ())
+            names = dict.fromkeys((*same[:limit], *(candidate.page_id for candidate in answer.candidates)))
+            if answer.truncated or len(same) > limit:
+                names.update((each.representative, None) for each in self._index.assignments(names).values())
+            names.pop(page_id, None)
+            wanted.append(list(names))
+        return wanted
 
     def _ask(self, asked: Pages) -> list[ProbeAnswer]:
         """Rare terms first; a page whose terms are nearly all common asks again for its common ones."""

@@ -203,7 +203,9 @@ def _carriers(
     known, counts = ordered[starts[recurring]], counts[recurring]
     element, feature = find(known, values, HASH_BITS)
     owner = np.searchsorted(offsets, element, side="right") - 1
-    order = np.lexsort((keys[owner], feature))
+    place = np.empty(len(keys), dtype=np.int64)
+    place[np.argsort(keys, kind="stable")] = np.arange(len(keys))
+    order = np.argsort(feature * len(keys) + place[owner])  # by feature, then by page key
     element, owner, feature = element[order], owner[order], feature[order]
     first = np.cumsum(counts) - counts
     size = np.minimum(counts, CARRIERS)

@@ -11,7 +11,7 @@ import zlib
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
-from es_dedup.errors import MissingExtra
+import zstandard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +36,6 @@ def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
     """The bytes of a file, unpacked by its suffix; ``-`` is standard input.
 
     Raises:
-        MissingExtra: a ``.zst`` file without the package ``zstandard``.
         OSError: the file cannot be opened.
     """
     if str(path) == STDIN:
@@ -75,11 +74,6 @@ def _open_plain(path: Path) -> IO[bytes]:
 
 
 def _open_zst(path: Path) -> IO[bytes]:
-    try:
-        import zstandard
-    except ImportError as error:
-        raise MissingExtra("zstandard", "zstd", f"reading {path}") from error
-
     class _Unpacked(io.RawIOBase):
         """Turns the library's own error into OSError, which readers expect."""
 

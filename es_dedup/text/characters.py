@@ -42,9 +42,15 @@ _QUOTES: Final = {
     **dict.fromkeys("‐‑‒–—―─", "-"),
 }
 _ODD: Final = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e"
+    r"\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3"
+    r"\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
 )
 _JAMO: Final = (0x1100, 0x11FF)
+_VOWEL_SIGNS: Final = frozenset(
+    map(ord, "\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dcf\u0ddf\u102e\u1b35")
+)
+"""Indic signs that join the character before them, though they are no combining characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +118,7 @@ def tables() -> Tables:
         character = chr(code)
         kind[code] = kind_of(code)
         folded = fold_character(character)
-        if len(folded) > 1 or unicodedata.combining(character) or _composes(code):
+        if len(folded) > 1 or any(map(_composes, unicodedata.normalize("NFKC", character))):
             slow[code] = True
         mapped[code] = 0 if len(folded) != 1 else 0x20 if folded.isspace() else ord(folded)
     mapped[0x0D] = mapped[0x0A] = 0x0A
@@ -131,6 +137,13 @@ def _others() -> Iterator[int]:
     yield from range(start, PLANE)
 
 
-def _composes(code: int) -> bool:
+def _composes(character: str) -> bool:
     """Characters whose folding depends on their neighbours."""
-    return _JAMO[0] <= code <= _JAMO[1] or code == 0x03A3 or 0xD800 <= code <= 0xDFFF or code == 0x0130
+    code = ord(character)
+    return (
+        unicodedata.combining(character) != 0
+        or _JAMO[0] <= code <= _JAMO[1]
+        or code in _VOWEL_SIGNS
+        or code in (0x03A3, 0x0130)
+        or 0xD800 <= code <= 0xDFFF
+    )

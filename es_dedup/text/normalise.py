@@ -7,6 +7,7 @@ tables of the simplifier is done on the string of that page alone, so a page's f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -103,7 +104,7 @@ def _simplified(
     codes: NDArray[np.uint32], offsets: NDArray[np.int64], pages: list[int]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """Codes with these pages simplified as strings; removed characters (0) go first, they would split phrases."""
-    parts = [codes[start:end] for start, end in zip(offsets[:-1], offsets[1:], strict=True)]
+    parts = [codes[start:end] for start, end in pairwise(offsets)]
     for page in pages:
         parts[page] = encode([simplify(decode(parts[page][parts[page] != 0]))])[0]
     lengths = np.zeros(len(offsets), dtype=np.int64)
@@ -113,7 +114,6 @@ def _simplified(
 
 def _collapse(codes: NDArray[np.uint32], offsets: NDArray[np.int64]) -> TextBatch:
     """Drop removed characters (0) and reduce each run of white space to one newline or one space."""
-    pages = len(offsets) - 1
     keep = codes != 0
     if not keep.all():
         lengths = np.concatenate(([0], np.cumsum(keep)))
@@ -128,7 +128,7 @@ def _collapse(codes: NDArray[np.uint32], offsets: NDArray[np.int64]) -> TextBatc
     starts = np.flatnonzero(white & ~follows)
     if not len(starts):
         return TextBatch(codes.astype(np.uint32), offsets)
-    return _without_runs(codes, offsets, white, newline, starts, pages)
+    return _without_runs(codes, offsets, white, newline, starts)
 
 
 def _without_runs(
@@ -137,7 +137,6 @@ def _without_runs(
     white: NDArray[np.bool_],
     newline: NDArray[np.bool_],
     starts: NDArray[np.int64],
-    pages: int,
 ) -> TextBatch:
     newlines = np.concatenate(([0], np.cumsum(newline)))
     stops = np.concatenate(([0], np.cumsum(white)))
@@ -149,5 +148,4 @@ def _without_runs(
     edge = np.isin(starts, offsets[:-1]) | np.isin(ends, offsets[1:])
     keep[starts[~edge]] = True
     lengths = np.concatenate(([0], np.cumsum(keep)))
-    assert len(offsets) == pages + 1
     return TextBatch(result[keep].astype(np.uint32), lengths[offsets])

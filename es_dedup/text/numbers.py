@@ -34,7 +34,9 @@ def number_tokens(batch: TextBatch, tokens: TokenBatch) -> NDArray[np.bool_]:
         return np.zeros(0, dtype=np.bool_)
     basic = np.minimum(batch.codes, PLANE - 1)
     digits = np.concatenate(([0], np.cumsum((basic >= 0x30) & (basic <= 0x39))))
-    digit_word = ~tokens.single & (digits[tokens.ends] - digits[tokens.starts] == tokens.ends - tokens.starts)
+    digit_word: NDArray[np.bool_] = ~tokens.single & (
+        digits[tokens.ends] - digits[tokens.starts] == tokens.ends - tokens.starts
+    )
     first = basic[tokens.starts]
     numeral = tokens.single & _lookup(NUMERALS)[first]
     unit = tokens.single & _lookup(UNITS)[first]
@@ -95,7 +97,7 @@ def _in_dateline(
     code = np.minimum(batch.codes[tokens.starts], PLANE - 1)
     mark = _lookup("电讯")[code]
     is_day = (code[after] == ord("日")) & mark[np.minimum(after + 1, last)]
-    result = is_day.copy()
+    result: NDArray[np.bool_] = is_day.copy()
     month = (code[after] == ord("月")) & (np.append(first[1:], 0) == after + 1)
     result[:-1] |= month[:-1] & is_day[1:]
     return result

@@ -21,6 +21,7 @@ class Table(Protocol):
 
 
 FILTER_BITS: Final = 22
+FILTER_FROM: Final = 100_000  # values: making the bitmap costs as much as searching these
 T = TypeVar("T", bound=Table)
 
 
@@ -37,6 +38,21 @@ def owners_of(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
 def rank_within(owners: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Position of each element among those of its owner; the array is ordered by owner."""
     return np.arange(len(owners)) - offsets_of(owners, count)[owners]
+
+
+def heads(offsets: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places of the first elements of each row.
+
+    Args:
+        offsets: shape (rows + 1,).
+        counts: how many of each row, at most its length; shape (rows,).
+
+    Returns:
+        Places, row after row, and the rows' new offsets.
+    """
+    ends = np.cumsum(counts)
+    places = np.repeat(offsets[:-1] - (ends - counts), counts) + np.arange(int(counts.sum()))
+    return places, np.concatenate((np.zeros(1, dtype=np.int64), ends))
 
 
 def gather(
@@ -67,14 +83,22 @@ def find(known: NDArray[Any], values: NDArray[Any], bits: int) -> tuple[NDArray[
     none = np.zeros(0, dtype=np.int64)
     if not len(known):
         return none, none
-    shift = known.dtype.type(bits - FILTER_BITS)
-    likely = np.zeros(1 << FILTER_BITS, dtype=np.bool_)  # a bitmap in the cache spares most of the searches
-    likely[known >> shift] = True
-    at = np.flatnonzero(likely[values >> shift])
+    if len(values) < FILTER_FROM:
+        at = np.arange(len(values))
+    else:
+        at = _likely(known, values, bits)
     place = np.searchsorted(known, values[at])
     place[place == len(known)] = 0
     found = known[place] == values[at]
     return at[found], place[found]
+
+
+def _likely(known: NDArray[Any], values: NDArray[Any], bits: int) -> NDArray[np.int64]:
+    """Places of values that may be known: a bitmap in the cache spares most of the searches."""
+    shift = known.dtype.type(bits - FILTER_BITS)
+    likely = np.zeros(1 << FILTER_BITS, dtype=np.bool_)
+    likely[known >> shift] = True
+    return np.flatnonzero(likely[values >> shift])
 
 
 def take(table: T, rows: NDArray[np.int64]) -> T:

@@ -164,7 +164,7 @@ def clause_lengths(tokens: TokenBatch) -> NDArray[np.int64]:
 
 def character_kinds(codes: NDArray[np.uint32]) -> NDArray[np.uint8]:
     """SEPARATOR, CJK or WORD for each code point."""
-    kinds = tables().kind[np.minimum(codes, PLANE - 1)]
+    kinds: NDArray[np.uint8] = tables().kind[np.minimum(codes, PLANE - 1)]
     astral = codes >= PLANE
     if astral.any():
         distinct, inverse = np.unique(codes[astral], return_inverse=True)
@@ -173,8 +173,8 @@ def character_kinds(codes: NDArray[np.uint32]) -> NDArray[np.uint8]:
 
 
 def _ends(starts: NDArray[np.int64], continues: NDArray[np.bool_]) -> NDArray[np.int64]:
-    run = np.concatenate(([0], np.cumsum(continues)))
-    following = np.append(starts[1:], len(continues))
+    run: NDArray[np.int64] = np.concatenate(([0], np.cumsum(continues)))
+    following: NDArray[np.int64] = np.append(starts[1:], len(continues))
     return starts + 1 + run[following] - run[np.minimum(starts + 1, len(continues))]
 
 
@@ -196,14 +196,14 @@ def _clauses(
 
 def _marks(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
     """Clause marks; a point, comma or colon inside a number and a point inside a name or version are none."""
-    mark = _lookup(_HARD_MARKS)[np.minimum(codes, PLANE - 1)]
-    soft = _lookup(_SOFT_MARKS)[np.minimum(codes, PLANE - 1)]
+    mark: NDArray[np.bool_] = _lookup(_HARD_MARKS)[np.minimum(codes, PLANE - 1)]
+    soft: NDArray[np.bool_] = _lookup(_SOFT_MARKS)[np.minimum(codes, PLANE - 1)]
     if not soft.any():
         return mark
     digit = (codes >= 0x30) & (codes <= 0x39)
     ascii_word = digit | ((codes >= 0x61) & (codes <= 0x7A))
     inside = _between(digit) | (_between(ascii_word) & (codes == 0x2E))
-    return mark | (soft & ~inside)
+    return np.where(inside, mark, mark | soft)
 
 
 def _between(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -259,7 +259,6 @@ def test_after_a_kill_the_index_opens_and_the_scan_goes_on(folder: Path, verb: s
     assert len(lines(run("clusters", "--json", folder=folder))) == 1000
 
 
-@pytest.mark.xfail(strict=True, reason="worker processes wait for ever when their parent is killed")
 def test_no_worker_outlives_a_killed_command(folder: Path) -> None:
     write_corpus(folder / "corpus.jsonl", 3000)
     assert not _stop_while_reading(folder, signal.SIGKILL, "scan").workers_left

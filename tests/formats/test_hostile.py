@@ -60,7 +60,8 @@ def test_any_bytes(suffix: str, data: bytes) -> None:
 @example(data=gzip.compress(b"WARC/1.0\r\n"))
 @example(data=b"PAR1" + b"\xff" * 20 + b"PAR1")
 def test_any_bytes_in_formats_of_extras(suffix: str, data: bytes) -> None:
-    pytest.importorskip({"parquet": "pyarrow", "jsonl.zst": "zstandard"}.get(suffix, "fastwarc"))
+    if suffix != "jsonl.zst":
+        pytest.importorskip({"parquet": "pyarrow"}.get(suffix, "fastwarc"))
     read(f"a.{suffix}", data)
 
 

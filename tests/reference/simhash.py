@@ -41,7 +41,7 @@ def fingerprint(features: Iterable[tuple[int, float]], bits: int = 64) -> int | 
 
 def hamming(left: int, right: int) -> int:
     """Number of bits in which two non-negative integers differ."""
-    return bin(left ^ right).count("1")
+    return (left ^ right).bit_count()
 
 
 def band_keys(value: int, bands: int = 4, width: int = 16) -> list[BandKey]:

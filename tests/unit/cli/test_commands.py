@@ -417,7 +417,6 @@ def test_every_command_and_option_has_help_and_is_documented(name: str, command:
             assert f"`{option}" in section + shared, f"docs/reference/cli.md does not name {option} of {name}"
 
 
-@pytest.mark.xfail(strict=True, reason="es_dedup/__init__.py imports the pipeline; it has to do so lazily")
 def test_help_loads_no_heavy_package() -> None:
     code = "import sys; import es_dedup.cli.main; print(*sys.modules)"
     found = subprocess.run(

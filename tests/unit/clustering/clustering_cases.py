@@ -83,6 +83,15 @@ class Store:
         wanted = set(page_ids)
         return [edge for ends, edge in sorted(self.edges.items()) if wanted & set(ends)]
 
+    def drop_edges(self, page_ids: Iterable[str]) -> None:
+        gone = set(page_ids)
+        self.edges = {ends: edge for ends, edge in self.edges.items() if not gone & set(ends)}
+
+    def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
+        self.edges, self.stored = {}, {}
+        self.put_edges(edges)
+        self.assign_many(assignments)
+
     def assign_many(self, assignments: Iterable[Assignment]) -> None:
         self.stored.update((each.page_id, each) for each in assignments)
 

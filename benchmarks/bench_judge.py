@@ -1,0 +1,161 @@
+"""What does each rule of the judge do? Recall and wrong merges with all rules, and with one rule left out at a time.
+
+For every labelled set: the share of duplicate and containing pairs that are accepted, and the share of different pairs
+that are accepted too. Rows: the judge as it is; without corpus statistics; without the demand that grows with the days
+between two pages; then without each rule. A rule is left out of its place in the order; the rules after it stay.
+Sets with groups in place of labels (edits-zh) take random pairs of different groups as different ones. broadcast-zh has no
+labels: there the column is a count of accepted pairs of different days, most of them issues of one series.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import patch
+
+import numpy as np
+from harness import Row, data_file, expect, page_of, parser_of, report, rows_of, share
+from labelled import GROUPED, LABELLED, pair_sets, scan
+
+from es_dedup import Settings
+from es_dedup.batch.join import candidate_pairs
+from es_dedup.detectors.coverage_pairs import best_cover, measure
+from es_dedup.judgement import judge as judging
+from es_dedup.judgement.compare import BLOCK, judge_rows
+from es_dedup.judgement.statistics import Statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from labelled import Scanned
+    from numpy.typing import NDArray
+
+    from es_dedup.detectors.coverage_pairs import PairMeasures
+
+    Rows = NDArray[np.int64]
+    Block = tuple[PairMeasures, Rows, Rows]
+
+ALL_SETS: Final = (*LABELLED, *GROUPED)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--sets", nargs="*", default=ALL_SETS, choices=ALL_SETS)
+    parser.add_argument("--items", type=int, default=20_000, help="first items of broadcast-zh; 0: none")
+    given = parser.parse_args(arguments)
+    table: dict[str, Row] = {}
+    notes: dict[str, str] = {}
+    for pairs in pair_sets(given.data, given.sets):
+        scanned = scan(pairs.pages)
+        with scanned.dedup:
+            asked = [scanned.rows(pairs.same), scanned.rows(pairs.other)]
+            for name, (same, other) in variants(scanned, asked):
+                row = table.setdefault(name, {"rules": name})
+                row[f"{pairs.name} recall"] = share(same, len(pairs.same))
+                row[f"{pairs.name} merged"] = share(other, len(pairs.other))
+        notes[pairs.name] = f"{len(pairs.same)} same, {len(pairs.other)} different pairs"
+    if given.items:
+        scanned = scan(
+            [page_of(row) for row in rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), given.items)]
+        )
+        with scanned.dedup:
+            left, right = days_apart(scanned)
+            for name, (accepted,) in variants(scanned, [(left, right)]):
+                table.setdefault(name, {"rules": name})["broadcast-zh"] = accepted
+        notes["broadcast-zh"] = (
+            f"of {len(left):,} covered pairs of different days among {given.items:,} items, how many are accepted"
+        )
+    report("Recall of same pairs, share of different pairs merged", list(table.values()), given.json, notes)
+    return 0
+
+
+def days_apart(scanned: Scanned) -> tuple[Rows, Rows]:
+    """Candidate pairs of different days that are covered enough to come before the judge."""
+    pages, settings = scanned.corpus.pages, Settings()
+    joined = candidate_pairs(pages.table, settings, np.arange(len(pages.ids)))
+    apart = pages.days[joined.left] != pages.days[joined.right]
+    left, right = joined.left[apart], joined.right[apart]
+    cover, weights = pages.table.coverage, scanned.statistics.weights(pages.table.coverage)
+    likely = [
+        best_cover(cover, ours, cover, theirs, weights, weights) >= min(judging.NEEDED_COVER)
+        for ours, theirs in blocks(left, right)
+    ]
+    keep = np.concatenate(likely) if likely else np.zeros(0, dtype=np.bool_)
+    return left[keep], right[keep]
+
+
+def blocks(left: Rows, right: Rows) -> Iterator[tuple[Rows, Rows]]:
+    """The pairs, a bounded number at a time."""
+    for start in range(0, len(left), BLOCK):
+        yield left[start : start + BLOCK], right[start : start + BLOCK]
+
+
+def variants(scanned: Scanned, asked: Sequence[tuple[Rows, Rows]]) -> Iterator[tuple[str, list[int]]]:
+    """Name of each variant, and how many pairs of each group it accepts."""
+    measured = [measured_blocks(scanned, pairs, scanned.statistics) for pairs in asked]
+    every = [accepted(scanned, group) for group in measured]
+    yield "all", every
+    yield (
+        "without statistics",
+        [accepted(scanned, measured_blocks(scanned, pairs, Statistics.empty())) for pairs in asked],
+    )
+    with without_days():
+        yield "without the demand that grows with the days", [accepted(scanned, group) for group in measured]
+    for number, rule in enumerate(judging.RULES[1:], 1):
+        with without_rule(number):
+            found = [accepted(scanned, group) for group in measured]
+        expect(
+            all(more >= less for more, less in zip(found, every, strict=True)),
+            f"without the rule {rule!r} fewer pairs are accepted",
+        )
+        yield f"without: {rule}", found
+
+
+def measured_blocks(scanned: Scanned, pairs: tuple[Rows, Rows], statistics: Statistics) -> list[Block]:
+    """Measures of the pairs, made once for all variants of the judge."""
+    cover = scanned.corpus.pages.table.coverage
+    weights = statistics.weights(cover)
+    return [
+        (measure(cover, left, cover, right, weights, weights), left, right) for left, right in blocks(*pairs)
+    ]
+
+
+def accepted(scanned: Scanned, measured: list[Block]) -> int:
+    """How many of the pairs the judge takes for related."""
+    pages = scanned.corpus.pages
+    return sum(
+        int((judge_rows(measures, pages, left, pages, right).rule == 0).sum())
+        for measures, left, right in measured
+    )
+
+
+@contextmanager
+def without_rule(number: int) -> Iterator[None]:
+    """The judge with one rule that refuses nothing."""
+    plain = judging._refusals  # noqa: SLF001 - what is taken apart here
+
+    def fewer(*args: Any, **named: Any) -> tuple[Any, ...]:
+        every = plain(*args, **named)
+        expect(len(every) == len(judging.RULES) - 1, "rules and their names do not fit")
+        return tuple(np.zeros_like(each) if at == number else each for at, each in enumerate(every, 1))
+
+    with patch.object(judging, "_refusals", fewer):
+        yield
+
+
+@contextmanager
+def without_days() -> Iterator[None]:
+    """The judge as if all pages were of one day, in what it demands of the covers; the rules still see the days."""
+    plain = judging._needed  # noqa: SLF001 - what is taken apart here
+
+    def timeless(amount: Any, both_covers: Any, days: Any, *rest: Any) -> Any:
+        return plain(amount, both_covers, np.zeros_like(days), *rest)
+
+    with patch.object(judging, "_needed", timeless):
+        yield
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""Labelled pairs and compared corpora, for the benchmarks of quality."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from harness import data_file, expect, page_of, rows_of
+
+from es_dedup import Deduplicator, Settings
+from es_dedup.batch.settle import Corpus, load_corpus
+from es_dedup.evaluation import read_labels
+from es_dedup.judgement.statistics import Statistics
+from es_dedup.wiring import open_index
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from es_dedup import Page
+
+    Pairs = list[tuple[str, str]]
+
+RANDOM_PAIRS: Final = 5_000  # of different groups, where a set has groups in place of labelled pairs
+LABELLED: Final = {"portal-zh": "zh", "news-zh-2025": "zh", "judged-en": "en"}
+GROUPED: Final = {"edits-zh": "zh"}
+
+
+@dataclass(frozen=True, slots=True)
+class PairSet:
+    """Pages and what is known of some of their pairs.
+
+    Attributes:
+        name, language: of the set.
+        pages: the whole set.
+        same: pairs of one article, whole or in part (labels dup and contain).
+        other: pairs of different articles (label diff).
+    """
+
+    name: str
+    language: str
+    pages: list[Page]
+    same: Pairs
+    other: Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A scanned corpus at hand: its rows, its statistics, and the open index.
+
+    Attributes:
+        dedup: asks the index.
+        corpus: all rows.
+        statistics: learned from them.
+        row: page id to row.
+    """
+
+    dedup: Deduplicator
+    corpus: Corpus
+    statistics: Statistics
+    row: dict[str, int]
+
+    def rows(self, pairs: Iterable[tuple[str, str]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rows of pairs of page ids."""
+        found = np.array([[self.row[left], self.row[right]] for left, right in pairs], dtype=np.int64)
+        return found.reshape(-1, 2)[:, 0], found.reshape(-1, 2)[:, 1]
+
+
+def scan(pages: Sequence[Page], settings: Settings | None = None) -> Scanned:
+    """Scan pages in memory; the caller closes ``dedup``."""
+    settings = settings or Settings()
+    index = open_index(":memory:", settings)
+    dedup = Deduplicator(index, settings)
+    report = dedup.scan(pages)
+    expect(not report.failed, f"pages failed: {dict(list(report.failed.items())[:3])}")
+    corpus = load_corpus(index)
+    expect(len(corpus.keys) == len({page.id for page in pages}), "pages are missing after the scan")
+    stored = index.load_statistics()
+    statistics = Statistics.from_bytes(stored) if stored else Statistics.empty()
+    return Scanned(dedup, corpus, statistics, {name: at for at, name in enumerate(corpus.pages.ids)})
+
+
+def pair_sets(folder: Path | None, names: Iterable[str]) -> list[PairSet]:
+    """The named sets with their pairs."""
+    return [_grouped(folder, name) if name in GROUPED else _labelled(folder, name) for name in names]
+
+
+def _labelled(folder: Path | None, name: str) -> PairSet:
+    pages = [page_of(row) for row in rows_of(data_file(folder, f"{name}.jsonl.xz"))]
+    labels = read_labels(data_file(folder, f"{name}.pairs.tsv"))
+    kinds = {
+        kind: [each.pair for each in labels if each.label == kind] for kind in ("dup", "contain", "diff")
+    }
+    return PairSet(name, LABELLED[name], pages, kinds["dup"] + kinds["contain"], kinds["diff"])
+
+
+def _grouped(folder: Path | None, name: str) -> PairSet:
+    rows = rows_of(data_file(folder, f"{name}.jsonl.xz"))
+    groups: dict[str, list[str]] = {}
+    for row in rows:
+        groups.setdefault(row["group"], []).append(row["id"])
+    same = [(group[0], other) for group in groups.values() for other in group[1:]]
+    group_of = {row["id"]: row["group"] for row in rows}
+    source = random.Random(3)
+    ids = sorted(group_of)
+    other: set[tuple[str, str]] = set()
+    while len(groups) > 1 and len(other) < min(RANDOM_PAIRS, len(ids)):
+        left, right = source.sample(ids, 2)
+        if group_of[left] != group_of[right]:
+            other.add((min(left, right), max(left, right)))
+    return PairSet(name, GROUPED[name], [page_of(row) for row in rows], same, sorted(other))

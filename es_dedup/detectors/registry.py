@@ -1,0 +1,81 @@
+"""Detection methods by name, built from the settings.
+
+Traps:
+    - The default methods share one pass over the text (``features``), which is what an index stores. A registered
+      method beyond them is built and checked here; its features are not yet part of that pass.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from es_dedup.detectors.ccdet import Ccdet
+from es_dedup.detectors.coverage import Coverage
+from es_dedup.detectors.simhash import Simhash
+from es_dedup.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from es_dedup.config import Settings
+    from es_dedup.detectors.port import Detector
+
+    Factory: TypeAlias = Callable[[Settings], Detector[Any]]
+
+_FACTORIES: Final[dict[str, Factory]] = {
+    Ccdet.name: lambda settings: Ccdet(settings.ccdet),
+    Simhash.name: lambda settings: Simhash(settings.simhash),
+    Coverage.name: lambda settings: Coverage(settings.coverage),
+}
+
+
+def detector_names() -> tuple[str, ...]:
+    """Names that ``create_detectors`` knows, in alphabetical order."""
+    return tuple(sorted(_FACTORIES))
+
+
+def register(name: str, factory: Factory) -> None:
+    """Add a method under a name of its own.
+
+    Args:
+        name: what ``Settings.detectors`` calls it; the detectors that the factory makes carry the same name.
+        factory: makes the detector from the settings; called at each ``create_detectors``.
+
+    Raises:
+        ValueError: the name is empty or taken.
+    """
+    if not name or name in _FACTORIES:
+        problem = "taken already" if name else "empty"
+        raise ValueError(f"the detector name {name!r} is {problem}: choose another name")
+    _FACTORIES[name] = factory
+
+
+def create_detectors(settings: Settings) -> dict[str, Detector[Any]]:
+    """The detectors that the settings enable, by name, in the order of ``settings.detectors``.
+
+    Raises:
+        ConfigError: names that are not registered, or a name given twice; all are named at once.
+    """
+    problems = [*_problems(settings.detectors)]
+    if problems:
+        raise ConfigError(tuple(problems))
+    return {name: _FACTORIES[name](settings) for name in settings.detectors}
+
+
+def detector_versions(settings: Settings) -> dict[str, int]:
+    """``Detector.version`` of each enabled detector, by name; errors as for ``create_detectors``."""
+    return {name: detector.version for name, detector in create_detectors(settings).items()}
+
+
+def _problems(names: tuple[str, ...]) -> list[str]:
+    known = detector_names()
+    problems = []
+    for name in dict.fromkeys(names):
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            problems.append(f"detectors must be of {', '.join(known)}, got {name!r}{hint}")
+        elif names.count(name) > 1:
+            problems.append(f"detectors names {name!r} {names.count(name)} times, once is enough")
+    return problems

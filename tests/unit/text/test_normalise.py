@@ -1,0 +1,126 @@
+"""Normalising: equal to the slow reference on every kind of text, and what that means in examples."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import example, given, settings
+
+from es_dedup.text.characters import CJK, PLANE, SEPARATOR, WORD, _ODD, kind_of, tables
+from es_dedup.text.normalise import TextBatch, decode, encode, normalise, normalise_many
+from es_dedup.text.simplify import simplify, traditional_characters
+from tests.reference import coverage as slow_tokens
+from tests.reference import normalise as slow
+from tests.texts import SENTENCES, TRADITIONAL, every_character, invisible, mixed_texts, pages_of_texts
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_sentences_of_every_script_equal_the_reference(text: str) -> None:
+    assert normalise(text) == slow.normalise(text)
+
+
+@settings(max_examples=400, deadline=None)
+@given(mixed_texts)
+@example("ｶﾞ")
+@example("ㄱㅏ")
+@example("\u09c7\u09be")
+@example("e\u180e\u0301")
+@example("e\ud800\u0301")
+@example("Ϲ Σ ΑΣ ΑΣ.")
+@example("\U000e0067a\U000110bd")
+@example("\r\n\r\r\n \t\n")
+def test_random_texts_equal_the_reference(text: str) -> None:
+    assert normalise(text) == slow.normalise(text)
+
+
+def test_every_character_alone_equals_the_reference() -> None:
+    several = [c for c in every_character() if not 0xE000 <= ord(c) <= 0xF8FF and ord(c) < 0x32000]
+    batch = normalise_many([f"a{c}b" for c in several])
+    found = decode(batch.codes)
+    places = batch.offsets.tolist()
+    wrong = [
+        f"U+{ord(c):04X}"
+        for c, start, end in zip(several, places[:-1], places[1:], strict=True)
+        if found[start:end] != slow.normalise(f"a{c}b")
+    ]
+    assert not wrong
+
+
+def test_every_canonical_composition_happens() -> None:
+    parts = [
+        [chr(int(code, 16)) for code in unicodedata.decomposition(c).split()]
+        for c in every_character()
+        if unicodedata.decomposition(c) and not unicodedata.decomposition(c).startswith("<")
+    ]
+    pairs = ["".join(pair) for pair in parts if len(pair) == 2]
+    assert len(pairs) > 900
+    assert [ascii(pair) for pair in pairs if normalise(pair) != slow.normalise(pair)] == []
+
+
+def test_every_invisible_character_is_known() -> None:
+    assert [f"U+{ord(c):04X}" for c in every_character() if invisible(c) and not _ODD.match(c)] == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(pages_of_texts)
+def test_a_batch_gives_each_text_its_own_form(texts: list[str]) -> None:
+    batch = normalise_many(texts)
+    assert len(batch) == len(texts)
+    assert [batch.string(page) for page in range(len(texts))] == [normalise(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ""),
+        (" \n\t\r\n ", ""),
+        ("ＡＢＣ，１２３！", "abc,123!"),
+        ("“a” ‘b’ c—d", "\"a\" 'b' c-d"),
+        ("a  b\t\tc \r\n\r\n d", "a b c\nd"),
+        ("句号。ＯＫ｡", "句号。ok。"),
+        ("头\u200b发\ufeff\x00", "头发"),
+        ("\ud800甲\udfff", "甲"),
+        ("頭髮發乾", "头发发干"),
+        ("ＳＴＲＡßＥ", "straße"),
+    ],
+)
+def test_examples(text: str, expected: str) -> None:
+    assert normalise(text) == expected
+
+
+@pytest.mark.parametrize("text", TRADITIONAL)
+def test_traditional_and_simplified_pages_read_the_same(text: str) -> None:
+    assert normalise(text) == normalise(simplify(text))
+    assert normalise(text) != text.lower()
+
+
+def test_simplification_looks_at_phrases() -> None:
+    assert simplify("頭髮") == "头发"
+    assert simplify("甦醒瞭解乾淨乾隆") == slow.to_simplified("甦醒瞭解乾淨乾隆")
+    assert {"髮", "發", "瞭", "甦"} <= traditional_characters()
+
+
+def test_the_input_is_not_changed_and_no_text_is_no_problem() -> None:
+    texts = ["Ａ", "髮", ""]
+    normalise_many(texts)
+    assert texts == ["Ａ", "髮", ""]
+    assert len(normalise_many([])) == 0
+
+
+def test_codes_come_back_as_the_text() -> None:
+    codes, offsets = encode(["ab", "", "甲\U00020000"])
+    assert offsets.tolist() == [0, 2, 2, 4]
+    assert TextBatch(codes, offsets).string(2) == "甲\U00020000"
+    assert decode(codes) == "ab甲\U00020000"
+
+
+def test_kinds_of_characters_equal_the_reference() -> None:
+    def kind(character: str) -> int:
+        if slow_tokens.is_cjk(character):
+            return CJK
+        return WORD if character.isalnum() else SEPARATOR
+
+    characters = every_character()
+    assert [kind_of(ord(c)) for c in characters] == [kind(c) for c in characters]
+    assert tables().kind.tolist() == [kind(c) for c in characters[:PLANE]]
