@@ -16,10 +16,8 @@ from unittest.mock import patch
 
 import numpy as np
 from harness import Row, data_file, expect, page_of, parser_of, report, rows_of, share
-from labelled import GROUPED, LABELLED, pair_sets, scan
+from labelled import GROUPED, LABELLED, joined, pair_sets, scan
 
-from es_dedup import Settings
-from es_dedup.batch.join import candidate_pairs
 from es_dedup.detectors.coverage_pairs import best_cover, measure
 from es_dedup.judgement import judge as judging
 from es_dedup.judgement.compare import BLOCK, judge_rows
@@ -73,10 +71,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def days_apart(scanned: Scanned) -> tuple[Rows, Rows]:
     """Candidate pairs of different days that are covered enough to come before the judge."""
-    pages, settings = scanned.corpus.pages, Settings()
-    joined = candidate_pairs(pages.table, settings, np.arange(len(pages.ids)))
-    apart = pages.days[joined.left] != pages.days[joined.right]
-    left, right = joined.left[apart], joined.right[apart]
+    pages = scanned.corpus.pages
+    found = joined(scanned)
+    apart = pages.days[found.left] != pages.days[found.right]
+    left, right = found.left[apart], found.right[apart]
     cover, weights = pages.table.coverage, scanned.statistics.weights(pages.table.coverage)
     likely = [
         best_cover(cover, ours, cover, theirs, weights, weights) >= min(judging.NEEDED_COVER)

@@ -10,7 +10,9 @@ import numpy as np
 from harness import data_file, expect, page_of, rows_of
 
 from es_dedup import Deduplicator, Settings
-from es_dedup.batch.settle import Corpus, load_corpus
+from es_dedup.batch.join import candidate_pairs
+from es_dedup.batch.settle import load_corpus
+from es_dedup.clustering import canonical_order
 from es_dedup.evaluation import read_labels
 from es_dedup.judgement.statistics import Statistics
 from es_dedup.wiring import open_index
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup import Page
+    from es_dedup.batch.join import Joined
+    from es_dedup.batch.settle import Corpus
 
     Pairs = list[tuple[str, str]]
 
@@ -82,6 +86,18 @@ def scan(pages: Sequence[Page], settings: Settings | None = None) -> Scanned:
     stored = index.load_statistics()
     statistics = Statistics.from_bytes(stored) if stored else Statistics.empty()
     return Scanned(dedup, corpus, statistics, {name: at for at, name in enumerate(corpus.pages.ids)})
+
+
+def joined(scanned: Scanned, settings: Settings | None = None) -> Joined:
+    """Candidate pairs as the scan has found them."""
+    settings, corpus = settings or Settings(), scanned.corpus
+    order = canonical_order(corpus.keys, settings.cluster)
+    ranks = np.zeros(len(order), dtype=np.int64)
+    ranks[[scanned.row[key.page_id] for key in order]] = np.arange(len(order))
+    table = corpus.pages.table
+    found = candidate_pairs(table, settings, ranks, scanned.statistics.weights(table.coverage))
+    expect(bool((found.left < found.right).all()), "the join gives a pair twice")
+    return found
 
 
 def pair_sets(folder: Path | None, names: Iterable[str]) -> list[PairSet]:

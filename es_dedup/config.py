@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 DEFAULT_FILE: Final = "es-dedup.toml"
 PREFIX: Final = "ES_DEDUP_"
-OTHER_VARIABLES: Final = frozenset({"ES_DEDUP_CONFIG", "ES_DEDUP_DATA", "ES_DEDUP_FUZZ", "ES_DEDUP_ES_URL"})
+OTHER_VARIABLES: Final = frozenset(
+    {"ES_DEDUP_CONFIG", "ES_DEDUP_DATA", "ES_DEDUP_FUZZ", "ES_DEDUP_FUZZ_SEED", "ES_DEDUP_ES_URL"}
+)
 """Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load."""
 SHAPES: Final[dict[str, Any]] = {"shapes": True}
 """Marks a setting that stored features depend on: it is part of the fingerprint."""

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from es_dedup import wiring
-from es_dedup.batch.featurise import day_of, make_chunk
-from es_dedup.batch.ingest import Ingest
-from es_dedup.batch.settle import edge_neighbours, load_corpus, repair_around, settle_corpus
-from es_dedup.clustering import build_clusters
+from es_dedup.batch.featurise import chunks, day_of, make_chunk
+from es_dedup.batch.ingest import Ingest, Reading
+from es_dedup.batch.members import clusters_with_evidence
+from es_dedup.batch.rehearse import rehearse
+from es_dedup.batch.settle import (
+    STATISTICS,
+    UNSETTLED,
+    edge_neighbours,
+    load_corpus,
+    repair_around,
+    settle_corpus,
+    unsettled,
+)
 from es_dedup.config import Settings
-from es_dedup.decisions import decide
+from es_dedup.decisions import decide, stored_decision
 from es_dedup.detectors.registry import create_detectors
-from es_dedup.errors import DuplicatePage, UnknownPage
+from es_dedup.errors import DuplicatePage, IndexLocked, NotAnIndex, UnknownPage
 from es_dedup.extraction import create_extractor
 from es_dedup.judgement.compare import Pages, compare, judged_pair
 from es_dedup.judgement.lookup import Lookup
@@ -25,7 +37,6 @@ from es_dedup.model import (
     Cluster,
     Decision,
     JudgedPair,
-    Member,
     Page,
     Progress,
     RemoveReport,
@@ -39,8 +50,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from es_dedup.batch.featurise import Chunk
     from es_dedup.index.port import Assignment, FeatureRecord, Index
     from es_dedup.judgement.spans import SharedClause
+    from es_dedup.model import Edge
 
 CLUSTERS_AT_A_TIME = 256  # whose evidence is computed together
 CHECKED_AT_A_TIME = 64
@@ -62,7 +75,8 @@ class Deduplicator:
         create_detectors(settings)  # an unknown name is refused before anything is done
         self._index, self._settings = index, settings
         self._extractor = create_extractor(settings.extraction)
-        self._known: Statistics | None = None
+        self._known: tuple[str | None, Statistics] | None = None
+        self._name = "index"
 
     @classmethod
     def open(
@@ -84,9 +98,15 @@ class Deduplicator:
             IndexLocked: another process is making it.
         """
         settings = settings or Settings()
-        dedup = cls(wiring.open_index(path, settings, read_only=read_only), settings)
-        if not read_only and dedup._index.note(Ingest.UNSETTLED) is not None:
-            dedup.sweep()
+        index = wiring.open_index(path, settings, read_only=read_only)
+        try:
+            dedup = cls(index, settings)
+            dedup._name = str(path)
+            if not read_only:
+                dedup._heal()
+        except BaseException:
+            index.close()
+            raise
         return dedup
 
     def __enter__(self) -> Self:
@@ -107,20 +127,13 @@ class Deduplicator:
 
     def add(self, page: Page, *, policy: WritePolicy | str = WritePolicy.MARK) -> Decision:
         """Store one page and say what it is; see ``add_many``."""
-        decision = self.check(page)
-        policy = WritePolicy(policy)
-        if policy is WritePolicy.FAIL and decision.duplicate_of:
-            raise DuplicatePage(page.id, decision.duplicate_of)
         report = self.add_many([page], policy=policy)
-        if page.id in report.failed:
-            raise ValueError(f"{page.id!r}: {report.failed[page.id]}")
-        settled = report.decisions.get(page.id)
-        if settled is None or report.left_out:
-            return decision
-        return Decision(
-            **{name: getattr(settled, name) for name in Decision.__slots__ if name != "verdicts"},
-            verdicts=decision.verdicts,
-        )
+        for problem in report.failed.values():
+            raise ValueError(f"{str(page.id)[:80]!r}: {problem}")
+        edges = self._index.edges_of([page.id])
+        assigned = self._index.assignments([page.id])
+        decision = report.decisions.get(page.id) or stored_decision(page.id, assigned[page.id], edges)
+        return replace(decision, verdicts=tuple(self._verdicts(page, decision, edges)))
 
     def add_many(
         self,
@@ -175,19 +188,38 @@ class Deduplicator:
         ids = [page_ids] if isinstance(page_ids, str) else list(dict.fromkeys(page_ids))
         with self._index.writing():
             known = self._index.get_many(ids)
-            touched = edge_neighbours(self._index, list(known))
+            unknown = tuple(name for name in ids if name not in known)
+            if not known:
+                return RemoveReport(0, unknown)
+            touched = edge_neighbours(self._index, known)
             clusters = {each.cluster_id for each in self._index.assignments(known).values()}
             touched |= {each.page_id for group in self._index.members(clusters).values() for each in group}
-            removed = self._index.delete_many(known)
-            repaired = repair_around(self._index, touched - set(known), self._settings) if touched else 0
-        return RemoveReport(removed, tuple(name for name in ids if name not in known), repaired)
+            with unsettled(self._index):
+                removed = self._index.delete_many(known)
+                repaired = repair_around(self._index, touched - known.keys(), self._lookup(), self._settings)
+            return RemoveReport(removed, unknown, repaired)
 
     def sweep(self, progress: Callable[[Progress], None] | None = None) -> None:
         """Learn statistics and judge and cluster everything stored anew, from features."""
         with self._index.writing():
-            settled = settle_corpus(self._index, load_corpus(self._index), self._settings, progress)
-            self._index.set_note(Ingest.UNSETTLED, None)
-            self._known = settled.statistics
+            self._index.set_note(UNSETTLED, "1")
+            settle_corpus(self._index, load_corpus(self._index), self._settings, progress)
+            self._index.set_note(UNSETTLED, None)
+
+    def _heal(self) -> None:
+        """Sweep when a writer was stopped half-way or the statistics cannot be read; not beside a writer at work."""
+        if self._index.note(UNSETTLED) is None and self._readable():
+            return
+        with suppress(IndexLocked), self._index.writing():
+            if self._index.note(UNSETTLED) is not None or not self._readable():
+                self.sweep()
+
+    def _readable(self) -> bool:
+        try:
+            self._statistics()
+        except NotAnIndex:
+            return False
+        return True
 
     def _ingest(
         self,
@@ -198,9 +230,14 @@ class Deduplicator:
         dry_run: bool,
         whole: bool,
     ) -> AddReport:
+        codec = None if dry_run else wiring.text_codec(self._settings)
+        reading = Reading(pages)
+        made: Iterable[Chunk] = chunks(reading, self._settings, codec)
         if dry_run or policy is WritePolicy.FAIL:
-            pages = list(pages)
-            report = self._rehearse(pages, progress)
+            made = list(made)
+            if reading.error is not None:
+                raise reading.error
+            report = rehearse(made, self._index, self._settings, self._lookup(), progress or _silent)
             if policy is WritePolicy.FAIL:
                 for page_id, decision in report.decisions.items():
                     if decision.duplicate_of:
@@ -209,32 +246,8 @@ class Deduplicator:
                 return report
         with self._index.writing():
             ingest = Ingest(self._index, self._settings, self._lookup, progress)
-            report, statistics = ingest.run(pages, policy, whole=whole)
-            self._known = statistics or self._known
-        return report
-
-    def _rehearse(self, pages: Sequence[Page], progress: Callable[[Progress], None] | None) -> AddReport:
-        """What adding would say, without a write: pages among themselves in memory, then against what is stored."""
-        with Deduplicator.open(":memory:", settings=self._settings) as aside:
-            report = aside.add_many(pages, progress=progress)
-        decisions = dict(report.decisions)
-        for decision in self.check_many(pages):
-            if decision.verdicts:
-                decisions[decision.page_id] = decision
-        outcomes: dict[str, int] = {}
-        for decision in decisions.values():
-            outcomes[str(decision.outcome)] = outcomes.get(str(decision.outcome), 0) + 1
-        outcomes["unique"] = report.stored - sum(outcomes.values())
-        return AddReport(
-            read=report.read,
-            stored=report.stored,
-            failed=report.failed,
-            skipped=report.skipped,
-            outcomes=outcomes,
-            decisions=decisions,
-            pairs=report.pairs,
-            seconds=report.seconds,
-        )
+            ingest.write(made, reading)
+            return ingest.finish(policy, whole=whole)
 
     # Asking
 
@@ -244,29 +257,40 @@ class Deduplicator:
 
     def check_many(self, pages: Iterable[Page]) -> list[Decision]:
         """``check`` for several pages, in order; they are not compared with each other."""
+        waiting = iter(pages)
         decisions: list[Decision] = []
-        waiting = list(pages)
-        for start in range(0, len(waiting), CHECKED_AT_A_TIME):
-            decisions += self._check_some(waiting[start : start + CHECKED_AT_A_TIME])
+        while some := list(islice(waiting, CHECKED_AT_A_TIME)):
+            decisions += self._check_some(some)
         return decisions
 
     def _check_some(self, pages: list[Page]) -> list[Decision]:
         asked, failed = self._featurise(pages)
         looked = self._lookup().of(asked)
-        place = {page_id: row for row, page_id in enumerate(asked.ids)}
-        related = {page_id: looked.related(row) for page_id, row in place.items()}
-        names = {pair.right for pairs in related.values() for pair in pairs}
-        assigned = self._index.assignments(names)
-        return [
-            decide(
-                str(page.id),
-                related.get(page.id, []),
-                assigned,
-                inconclusive=page.id in looked.inconclusive,
-                problem=failed.get(page.id, ""),
-            )
-            for page in pages
-        ]
+        related = [looked.related(row) for row in range(len(asked.ids))]
+        assigned = self._index.assignments({pair.right for pairs in related for pair in pairs})
+        decisions = []
+        row = 0
+        for page in pages:
+            name = str(page.id)[:80]
+            if name in failed and (row == len(asked.ids) or asked.ids[row] != page.id):
+                decisions.append(decide(name, [], {}, problem=failed[name]))
+                continue
+            cut = row in looked.inconclusive
+            decisions.append(decide(page.id, related[row], assigned, inconclusive=cut))
+            row += 1
+        return decisions
+
+    def _verdicts(self, page: Page, decision: Decision, edges: Sequence[Edge]) -> list[JudgedPair]:
+        """The judged pairs that a decision rests on, strongest first; of very many the strongest."""
+        lookup = self._lookup()
+        asked = lookup.load([page.id])
+        strongest = sorted(edges, key=lambda edge: (-edge.relation.same, -edge.score, edge.left, edge.right))
+        names = [edge.right if edge.left == page.id else edge.left for edge in strongest]
+        if not asked.ids:  # left out by the policy
+            asked, _ = self._featurise([page])
+            names = [decision.duplicate_of or page.id, *decision.contained_in, *decision.contains]
+        most = self._settings.index.limit
+        return lookup.among(asked, [[name for name in names[:most] if name != page.id]]).related(0)
 
     def explain(self, left: str | Page, right: str | Page) -> JudgedPair:
         """The relation of two pages, stored (by id) or given, with all evidence and each detector's verdict.
@@ -328,7 +352,7 @@ class Deduplicator:
         assigned = self._index.assignments([page_id]).get(page_id)
         if assigned is None:
             return Cluster(page_id, page_id)
-        return next(self._with_evidence(list(self._index.members([assigned.cluster_id]).values())))
+        return self._shown(list(self._index.members([assigned.cluster_id]).values()))[0]
 
     def clusters(self, *, min_size: int = 1) -> Iterator[Cluster]:
         """All clusters of at least ``min_size`` pages, by id, each member with the evidence against the representative."""
@@ -336,12 +360,18 @@ class Deduplicator:
         for group in self._index.clusters(min_size=min_size):
             waiting.append(group)
             if len(waiting) == CLUSTERS_AT_A_TIME:
-                yield from self._with_evidence(waiting)
+                yield from self._shown(waiting)
                 waiting = []
-        yield from self._with_evidence(waiting)
+        yield from self._shown(waiting)
 
     def search(self, query: str, *, limit: int = 10, offset: int = 0, collapse: bool = True) -> SearchResult:
-        """Full-text search over stored texts, one hit per cluster unless ``collapse`` is False; totals are exact."""
+        """Full-text search over stored texts, one hit per cluster unless ``collapse`` is False; totals are exact.
+
+        Raises:
+            ValueError: ``limit`` or ``offset`` is negative.
+        """
+        if limit < 0 or offset < 0:
+            raise ValueError(f"limit and offset must not be negative, got {limit} and {offset}")
         found = self._index.search(query, limit=max(self._index.count(), 1))
         clusters = {
             page_id: each.cluster_id
@@ -378,10 +408,16 @@ class Deduplicator:
     # Inner workings
 
     def _statistics(self) -> Statistics:
-        if self._known is None:
+        version = self._index.note(STATISTICS)
+        if self._known is None or self._known[0] != version:  # another process may have learned new ones
             stored = self._index.load_statistics()
-            self._known = Statistics.from_bytes(stored) if stored else Statistics.empty()
-        return self._known
+            try:
+                known = Statistics.from_bytes(stored) if stored else Statistics.empty()
+            except ValueError as error:
+                problem = "its statistics are damaged; opening it for writing learns them anew"
+                raise NotAnIndex(self._name, problem) from error
+            self._known = version, known
+        return self._known[1]
 
     def _lookup(self) -> Lookup:
         return Lookup(self._index, self._settings, self._statistics(), day_of)
@@ -400,35 +436,8 @@ class Deduplicator:
         self.record(side)
         return self._lookup().load([side])
 
-    def _with_evidence(self, groups: Sequence[Sequence[Assignment]]) -> Iterator[Cluster]:
-        """Clusters of assignments, their members compared with the representatives all at once."""
-        if not groups:
-            return
-        members = [each for group in groups for each in group if each.page_id != each.representative]
-        names = dict.fromkeys(name for each in members for name in (each.representative, each.page_id))
-        pages = self._lookup().load(list(names))
-        place = {page_id: row for row, page_id in enumerate(pages.ids)}
-        statistics = self._statistics()
-        comparison = compare(
-            pages,
-            np.array([place[each.representative] for each in members], dtype=np.int64),
-            pages,
-            np.array([place[each.page_id] for each in members], dtype=np.int64),
-            statistics,
-        )
-        shown = {}
-        for at, each in enumerate(members):
-            pair = judged_pair(comparison, at, self._settings, statistics, verdicts=False)
-            shown[each.page_id] = Member(each.page_id, each.relation, each.score, pair.evidence)
-        edges = self._index.edges_of({group[0].representative for group in groups})
-        assigned = {each.page_id: each for group in groups for each in group}
-        others = {name for edge in edges for name in (edge.left, edge.right)} - set(assigned)
-        pointers = {**self._index.assignments(others), **assigned}
-        built = {cluster.id: cluster for cluster in build_clusters(pointers.values(), edges)}
-        for group in groups:
-            cluster = built[group[0].cluster_id]
-            kept = tuple(shown.get(member.page_id, member) for member in cluster.members)
-            yield Cluster(cluster.id, cluster.representative, kept, cluster.contained_in)
+    def _shown(self, groups: Sequence[Sequence[Assignment]]) -> list[Cluster]:
+        return clusters_with_evidence(groups, self._index, self._lookup(), self._settings)
 
     def _hits(self, page: Sequence[tuple[str, float]], clusters: dict[str, str]) -> tuple[SearchHit, ...]:
         records = self._index.get_many(name for name, _ in page)
@@ -438,8 +447,14 @@ class Deduplicator:
         }
         hits = []
         for name, score in page:
+            if name not in records:  # another process has just removed it
+                continue
             record, cluster = records[name], clusters.get(name, name)
             hits.append(
                 SearchHit(name, score, record.title, record.url, cluster, max(sizes.get(cluster, 1) - 1, 0))
             )
         return tuple(hits)
+
+
+def _silent(_: Progress) -> None:
+    return None

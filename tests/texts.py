@@ -36,7 +36,9 @@ MIXED: Final = (
 )
 SENTENCES: Final = (*ZH, *EN, *TRADITIONAL, *FULL_WIDTH, *MIXED)
 
-SIMPLE_ALPHABET: Final = "一二两十百万亿〇年月日个电讯第甲乙丙丁网页新闻天气ab12xyz09 \n。，！？；：、.,:;!?-“”（）"
+SIMPLE_ALPHABET: Final = (
+    "一二两十百万亿〇年月日个电讯第甲乙丙丁网页新闻天气ab12xyz09 \n。，！？；：、.,:;!?-“”（）"
+)
 MIXED_ALPHABET: Final = (
     SIMPLE_ALPHABET
     + "後髮發乾麵裡著覆沈瞭甦藉瞭解開關係臺颱"

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from es_dedup.config import Settings
     from es_dedup.index.port import FeatureRecord, Index
     from es_dedup.judgement.lookup import Lookup
-    from es_dedup.judgement.statistics import Statistics
     from es_dedup.model import Page
 
 WRITE_PAGES: Final = 36_864  # written at a time, and at most lost when the process is killed
@@ -125,15 +124,16 @@ class Ingest:
         if reading is not None and reading.error is not None:
             raise reading.error
 
-    def finish(self, policy: WritePolicy, *, whole: bool) -> tuple[AddReport, Statistics | None]:
-        """Settle, apply the policy, report; the statistics are those now stored, if new ones were learned."""
+    def finish(self, policy: WritePolicy, *, whole: bool) -> AddReport:
+        """Settle, apply the policy, report."""
         started = time.perf_counter()
         settled = self._settle(whole=whole)
         decisions, left_out = self._apply(policy, settled) if settled else ({}, {})
-        self._index.set_note(UNSETTLED, None)
+        if settled:
+            self._index.set_note(UNSETTLED, None)
         self._seconds["settle"] = time.perf_counter() - started
         stored = len(self._new) - len(left_out)
-        report = AddReport(
+        return AddReport(
             read=self._read,
             stored=stored,
             unchanged=self._unchanged,
@@ -147,7 +147,6 @@ class Ingest:
             truncated=settled.truncated if settled else 0,
             seconds={name: round(value, 4) for name, value in self._seconds.items()},
         )
-        return report, settled.statistics if settled else None
 
     def _flush(self, waiting: list[Chunk]) -> None:
         if not waiting:
@@ -185,7 +184,7 @@ class Ingest:
         if replaced:
             self._kept.clear()  # a page came twice: what is stored is read again instead
         elif not self._before:
-            self._kept.append((_keys(chunk.records), chunk.table))
+            self._kept.append((keys_of(chunk.records), chunk.table))
 
     def _settle(self, *, whole: bool) -> Settled | None:
         """Edges and clusters; None when nothing is new and nothing was left unsettled."""
@@ -262,7 +261,8 @@ def _same(records: RecordBatch, row: int, old: FeatureRecord) -> bool:
     )
 
 
-def _keys(records: RecordBatch) -> list[PageKey]:
+def keys_of(records: RecordBatch) -> list[PageKey]:
+    """What the canonical order looks at."""
     columns: Iterator[tuple[str, str, str, str, int]] = zip(
         records.ids, records.published, records.sites, records.urls, records.lengths, strict=True
     )

@@ -23,17 +23,19 @@ if TYPE_CHECKING:
 
     from es_dedup.config import Settings
     from es_dedup.detectors.coverage import Sampled
+    from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.detectors.features import FeatureTable
 
     Rows = NDArray[np.int64]
 
-CARRIERS: Final = 32  # of a term that are joined; with 16 one pair in 250 is lost (docs/benchmarks.md)
+CARRIERS: Final = 64  # of a term that are joined
 GRAM_SHARE: Final = 0.25  # of the comparable terms; related pages share 0.4 or more of their grams
 CLAUSE_SHARE: Final = (
     0.5  # clauses are fewer and more often form: what shares less of them is found by its grams
 )
 LEAST_SHARED: Final = 2  # terms in common, where there are more than a few
 FEW_TERMS: Final = 4  # so few comparable terms that one of them in common is enough
+TEMPLATE_WEIGHT: Final = 0.5  # below it, evidence calls a feature discounted
 CHUNK_HITS: Final = 2_000_000  # joined rows held at a time: about 100 MB
 
 
@@ -60,24 +62,30 @@ class _Hits:
     shared: Rows
 
 
-def candidate_pairs(table: FeatureTable, settings: Settings, ranks: Rows) -> Joined:
+def candidate_pairs(
+    table: FeatureTable, settings: Settings, ranks: Rows, weights: Weights | None = None
+) -> Joined:
     """Candidates of all enabled detectors.
 
     Args:
         table: the corpus.
         settings: which detectors ask.
         ranks: place of each row in canonical order; shape (rows,).
+        weights: what grams and clauses count; those that are template bring no pages together.
     """
     keys: list[NDArray[np.uint64]] = []
     capped = 0
     enabled = settings.detectors
     if coverage.Coverage.name in enabled:
         cover = table.coverage
-        for asked, stored, share in (
-            (coverage.probed_grams(cover), coverage.stored_grams(cover), GRAM_SHARE),
-            (coverage.probed_clauses(cover), coverage.stored_clauses(cover), CLAUSE_SHARE),
+        for asked, stored, share, weight in (
+            (coverage.probed_grams, coverage.stored_grams, GRAM_SHARE, weights and weights.grams),
+            (coverage.probed_clauses, coverage.stored_clauses, CLAUSE_SHARE, weights and weights.clauses),
         ):
-            found, count = _sampled_pairs(asked, stored, share, ranks)
+            sides = [asked(cover), stored(cover)]
+            if weight is not None:
+                sides = [side.only(weight >= TEMPLATE_WEIGHT) for side in sides]
+            found, count = _sampled_pairs(sides[0], sides[1], share, ranks)
             keys.append(found)
             capped += count
     if "ccdet" in enabled:

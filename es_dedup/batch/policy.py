@@ -97,7 +97,7 @@ def apply_policy(
     """
     names = {name for edge in edges for name in (edge.left, edge.right) if name in stored.new}
     names.update(stored.inconclusive)
-    said = _not_unique(stored.decisions(names, edges, index.assignments(names)))
+    said = not_unique(stored.decisions(names, edges, index.assignments(names)))
     drop: set[str] = set()
     if policy is WritePolicy.SKIP:
         drop = _left_out(said, edges, index, settings)
@@ -112,7 +112,7 @@ def apply_policy(
     again = stored.decisions(said.keys() - drop, kept, index.assignments(said))
     if policy is WritePolicy.OVERWRITE:
         again.update((name, _instead(again[name], said[name], drop)) for name in list(again))
-    return _not_unique(again), {name: said[name] for name in said if name in drop}
+    return not_unique(again), {name: said[name] for name in said if name in drop}
 
 
 def _left_out(
@@ -150,5 +150,6 @@ def _instead(now: Decision, before: Decision, removed: Collection[str]) -> Decis
     return replace(now, outcome=Outcome.DUPLICATE, duplicate_of=before.duplicate_of)
 
 
-def _not_unique(decisions: Decisions) -> Decisions:
+def not_unique(decisions: Decisions) -> Decisions:
+    """Without those that say nothing."""
     return {name: each for name, each in decisions.items() if each.outcome is not Outcome.UNIQUE}

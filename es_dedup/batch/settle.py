@@ -37,13 +37,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from es_dedup.config import Settings
+    from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.index.port import Assignment, FeatureRecord, Index
     from es_dedup.judgement.lookup import Lookup
     from es_dedup.model import Edge
 
     Listener = Callable[[Progress], None]
 
-UNSETTLED: Final = "unsettled"  # name of the note
+UNSETTLED: Final = "unsettled"  # note: pages were stored or removed whose clusters are not made yet
+STATISTICS: Final = "statistics"  # note: version of the stored statistics
 LOOKUP_PAGES: Final = 64  # pages probed and compared at a time in a partial run
 
 
@@ -124,25 +126,35 @@ def settle_corpus(
         listener: told of progress.
         fresh: no page was clustered before; else cluster ids are kept where they can be.
     """
-    tell = listener or _silent
-    pages, total = corpus.pages, len(corpus.keys)
-    tell(Progress("join", 0, total))
-    with ThreadPoolExecutor(2) as pool:  # neither needs the other, and arrays leave the interpreter's lock
-        learning = pool.submit(_learn, corpus, settings)
-        joined = candidate_pairs(pages.table, settings, _ranks(corpus, settings))
-        statistics = learning.result()
-    tell(Progress("join", total, total))
-    found = _verify_all(pages, joined.left, joined.right, statistics, settings, tell)
-    edges = found.edges(pages.ids)
+    tell, total = listener or _silent, len(corpus.keys)
+    found = judge_corpus(corpus, settings, tell)
     tell(Progress("cluster", 0, total))
     if fresh:
-        assignments: Iterable[Assignment] = cluster_all(corpus.keys, edges, settings.cluster).values()
+        assignments: Iterable[Assignment] = cluster_all(corpus.keys, found.edges, settings.cluster).values()
     else:
-        assignments = _recluster(index, corpus, edges, settings)
-    index.save_statistics(statistics.to_bytes())
-    index.replace_all(edges, assignments)
+        assignments = _recluster(index, corpus, found.edges, settings)
+    index.save_statistics(found.statistics.to_bytes())
+    index.set_note(STATISTICS, found.statistics.version)
+    index.replace_all(found.edges, assignments)
     tell(Progress("cluster", total, total))
-    return Settled(statistics, edges, len(joined.left), joined.capped_terms)
+    return found
+
+
+def judge_corpus(
+    corpus: Corpus, settings: Settings, tell: Listener, statistics: Statistics | None = None
+) -> Settled:
+    """Find and judge all related pairs among these pages; without ``statistics``, theirs are learned."""
+    pages, total = corpus.pages, len(corpus.keys)
+    tell(Progress("join", 0, total))
+    with ThreadPoolExecutor(2) as pool:  # ranks and statistics do not need each other
+        ranking = pool.submit(_ranks, corpus, settings)
+        known = statistics or _learn(corpus, settings)
+        ranks = ranking.result()
+    weights = known.weights(pages.table.coverage)
+    joined = candidate_pairs(pages.table, settings, ranks, weights)
+    tell(Progress("join", total, total))
+    found = _verify_all(pages, joined.left, joined.right, weights, settings, tell)
+    return Settled(known, found.edges(pages.ids), len(joined.left), joined.capped_terms)
 
 
 def settle_new(
@@ -239,12 +251,11 @@ def _verify_all(
     pages: Pages,
     left: np.ndarray,
     right: np.ndarray,
-    statistics: Statistics,
+    weights: Weights,
     settings: Settings,
     tell: Listener,
 ) -> Verified:
     """Blocks of pairs on several threads: the array operations run outside the interpreter's lock."""
-    weights = statistics.weights(pages.table.coverage)
     starts = range(0, len(left), BLOCK)
     done = 0
     parts = []

@@ -42,12 +42,20 @@ MIN_SHARED_GRAMS: Final = 2
 class Sampled:
     """Selected hashes of a table's rows: ``values[offsets[i]:offsets[i + 1]]``, ascending within a row.
 
-    ``bound`` is, per row, the largest hash below which the selection holds every hash of the page.
+    ``bound`` is, per row, the largest hash below which the selection holds every hash of the page; ``places`` tells
+    where each value stands in the table's column.
     """
 
     offsets: NDArray[np.int64]
     values: NDArray[np.uint32]
     bound: NDArray[np.uint32]
+    places: NDArray[np.int64]
+
+    def only(self, wanted: NDArray[np.bool_]) -> Sampled:
+        """The selection without the elements of the table's column that are not wanted."""
+        kept = wanted[self.places]
+        offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))[self.offsets]
+        return Sampled(offsets, self.values[kept], self.bound, self.places[kept])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +103,7 @@ def _smallest_grams(table: CoverageTable, share: int, limits: tuple[int, int]) -
     kept = np.diff(table.gram_offsets)
     limit = np.clip(gram_count(table) // share, *limits).astype(np.int64)
     places, offsets = heads(table.gram_offsets, np.minimum(limit, kept))
-    return _sampled(table.grams[places], offsets, limit < kept, table.gram_threshold)
+    return _sampled(table.grams, places, offsets, limit < kept, table.gram_threshold)
 
 
 def _smallest_clauses(table: CoverageTable, most: int) -> Sampled:
@@ -103,18 +111,20 @@ def _smallest_clauses(table: CoverageTable, most: int) -> Sampled:
     cuts = np.searchsorted(long, table.clause_offsets)
     kept = np.diff(cuts)
     places, offsets = heads(cuts, np.minimum(kept, most))
-    return _sampled(table.clauses[long[places]], offsets, kept > most, table.clause_threshold)
+    return _sampled(table.clauses, long[places], offsets, kept > most, table.clause_threshold)
 
 
 def _sampled(
-    values: NDArray[np.uint32],
+    column: NDArray[np.uint32],
+    places: NDArray[np.int64],
     offsets: NDArray[np.int64],
     cut: NDArray[np.bool_],
     threshold: NDArray[np.uint32],
 ) -> Sampled:
+    values = column[places]
     bound = threshold.copy()
     bound[cut] = values[offsets[1:][cut] - 1]
-    return Sampled(offsets, values, bound)
+    return Sampled(offsets, values, bound, places)
 
 
 class Coverage:

@@ -76,9 +76,8 @@ def unpack_many(payloads: Sequence[bytes]) -> CoverageTable:
         lengths = [len(row[names[0]]) for row in rows]
         columns[offsets] = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
         for name in names:
-            columns[name] = (
-                np.concatenate([row[name] for row in rows]) if rows else np.zeros(0, dtype=np.uint32)
-            )
+            empty = np.zeros(0, dtype=np.uint8 if name == "clause_lengths" else np.uint32)
+            columns[name] = np.concatenate([row[name] for row in rows]) if rows else empty
     return CoverageTable(**columns)
 
 
@@ -144,6 +143,9 @@ def _unpack(payload: bytes) -> dict[str, Any]:
     ):
         values = np.zeros(size, dtype=np.uint32)
         at = np.frombuffer(payload, dtype="<u2", count=count, offset=place)
+        if count and int(at.max()) >= size:
+            message = f"coverage features name place {int(at.max())} of a column of {size}"
+            raise ValueError(message)
         values[at] = np.frombuffer(payload, dtype="<u4", count=count, offset=place + 2 * count)
         row[name] = values
         place += _SPARSE * count

@@ -161,7 +161,7 @@ def _sample_grams(
         starts = run_starts(key)
         owner_of = (key[starts] >> np.uint64(32)).astype(np.int64)
         distinct = np.bincount(owner_of, minlength=pages)
-        short = (distinct < limit) & (bound < 1.0)  # a page that repeats itself has far fewer distinct grams
+        short = (distinct <= limit) & (bound < 1.0)  # a page that repeats itself has far fewer distinct grams
         if not short.any():
             break
         bound[short] = 1.0

@@ -203,9 +203,13 @@ def _word_features(batch: TextBatch) -> tuple[NDArray[np.uint64], NDArray[np.int
 
 
 def _pair_features(tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Hashes of two neighbouring tokens of one page."""
-    if len(tokens) < 2:  # noqa: PLR2004 - a pair
-        return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
+    """Hashes of two neighbouring tokens of one page; of its only token where a page has no more."""
     same_page = tokens.pages[1:] == tokens.pages[:-1]
-    hashes = mix64(tokens.hashes[:-1] * _PAIR + tokens.hashes[1:])
-    return hashes[same_page], tokens.pages[:-1][same_page].astype(np.int64)
+    hashes = mix64(tokens.hashes[:-1] * _PAIR + tokens.hashes[1:])[same_page]
+    owners = tokens.pages[:-1][same_page].astype(np.int64)
+    alone = np.flatnonzero(np.diff(tokens.offsets) == 1)
+    if len(alone):
+        place = np.searchsorted(owners, alone)
+        hashes = np.insert(hashes, place, mix64(tokens.hashes[tokens.offsets[alone]]))
+        owners = np.insert(owners, place, alone)
+    return hashes, owners

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     from es_dedup.judgement.statistics import Statistics
 
+# the marks of ``text.tokens``, in all widths: inside numbers points, commas and colons are none
 _CLAUSE: Final = re.compile(
-    r"(?:(?<=[0-9])[.,:](?=[0-9])|(?<=[A-Za-z0-9])\.(?=[A-Za-z0-9])|[^。．｡！？!?；;：:，,….\n\r])+"
+    r"(?:(?<=[0-9０-９])[.,:．，：](?=[0-9０-９])|(?<=[A-Za-z0-9Ａ-Ｚａ-ｚ０-９])[.．](?=[A-Za-z0-9Ａ-Ｚａ-ｚ０-９])"
+    r"|[^。．｡！？!?；;：:，,….\n\r])+"
 )
 MOST_CHARS: Final = 200_000  # of each text that are looked at
 

@@ -107,10 +107,12 @@ class Statistics:
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
                 values: dict[str, Any] = {field.name: arrays[field.name] for field in fields(cls)}
-        except (OSError, KeyError, EOFError) as error:
-            message = "not a statistics snapshot of this version"
-            raise ValueError(message) from error
-        return cls(**{**values, "pages": int(values["pages"])})
+            found = cls(**{**values, "pages": int(values["pages"])})
+        except Exception as error:  # a damaged archive raises whatever its parts raise
+            raise ValueError("not a statistics snapshot of this version") from error
+        if len(found.grams) != len(found.gram_weights) or len(found.clauses) != len(found.clause_weights):
+            raise ValueError("not a sound statistics snapshot: its columns differ in length")
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,19 +138,22 @@ def learn(
     days: NDArray[np.int64],
     sites: Sequence[str],
     config: CcdetConfig,
+    *,
+    most_pages: int = LEARN_PAGES,
 ) -> Statistics:
     """Statistics of a corpus; the same pages in any order give the same snapshot.
 
     Args:
-        table: features of the pages; of more than ``LEARN_PAGES``, those with the smallest keys are used.
+        table: features of the pages; of more than ``most_pages``, those with the smallest keys are used.
         keys: a hash of each page's id.
         days: day of publication as a day number, 0 when unknown.
         sites: site mark of each page.
         config: pruning of period signatures.
+        most_pages: bounds memory.
     """
     pages = len(table)
-    if pages > LEARN_PAGES:
-        rows = np.sort(np.argsort(keys, kind="stable")[:LEARN_PAGES])
+    if pages > most_pages:
+        rows = np.sort(np.argsort(keys, kind="stable")[:most_pages])
         sites = [sites[row] for row in rows.tolist()]
         table, keys, days = table.take(rows), keys[rows], days[rows]
     cover = table.coverage

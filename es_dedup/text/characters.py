@@ -48,7 +48,10 @@ _ODD: Final = re.compile(
 )
 _JAMO: Final = (0x1100, 0x11FF)
 _VOWEL_SIGNS: Final = frozenset(
-    map(ord, "\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dcf\u0ddf\u102e\u1b35")
+    map(
+        ord,
+        "\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dcf\u0ddf\u102e\u1b35",
+    )
 )
 """Indic signs that join the character before them, though they are no combining characters."""
 

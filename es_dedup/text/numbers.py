@@ -33,7 +33,8 @@ def number_tokens(batch: TextBatch, tokens: TokenBatch) -> NDArray[np.bool_]:
     if not count:
         return np.zeros(0, dtype=np.bool_)
     basic = np.minimum(batch.codes, PLANE - 1)
-    digits = np.concatenate(([0], np.cumsum((basic >= 0x30) & (basic <= 0x39))))
+    digit = ((basic >= 0x30) & (basic <= 0x39)) | (basic == 0x3007)  # 〇 makes a run, not a token of its own
+    digits = np.concatenate(([0], np.cumsum(digit)))
     digit_word: NDArray[np.bool_] = ~tokens.single & (
         digits[tokens.ends] - digits[tokens.starts] == tokens.ends - tokens.starts
     )
@@ -96,10 +97,11 @@ def _in_dateline(
     last = len(tokens) - 1
     code = np.minimum(batch.codes[tokens.starts], PLANE - 1)
     mark = _lookup("电讯")[code]
-    is_day = (code[after] == ord("日")) & mark[np.minimum(after + 1, last)]
+    page, beyond = tokens.pages[first], np.minimum(after + 1, last)
+    is_day = (code[after] == ord("日")) & mark[beyond] & (tokens.pages[beyond] == page)
     result: NDArray[np.bool_] = is_day.copy()
     month = (code[after] == ord("月")) & (np.append(first[1:], 0) == after + 1)
-    result[:-1] |= month[:-1] & is_day[1:]
+    result[:-1] |= month[:-1] & is_day[1:] & (page[1:] == page[:-1])
     return result
 
 

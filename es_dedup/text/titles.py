@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MAX_TERMS: Final = 32  # one bit each in a mask
 UNTITLED_TOKENS: Final = 24  # without a title, the page's first tokens stand for it
-_SEPARATOR: Final = re.compile(r"\s+[-–—|·»/]+\s+|[|｜_＿]+|——+|(?<=[^\x00-\x7f])-(?=[^\x00-\x7f])")
+_SEPARATOR: Final = re.compile(r"\s[-–—|·»/]+\s|[|｜_＿]+|——+|(?<=[^\x00-\x7f])-(?=[^\x00-\x7f])")
 _PREFIX: Final = re.compile(r"^\s*(?:[\[【(（][^\]】)）]{1,12}[\]】)）]\s*)+")
 _FILTER_BITS: Final = 20
 _FUNCTION_WORDS: Final = (

@@ -182,18 +182,22 @@ def sketch_cover(
 ) -> tuple[float, float]:
     """Estimated shares of ``left`` found in ``right`` and of ``right`` found in ``left``, each in [0, 1].
 
-    Both sides are cut at the smaller threshold (None = infinite). Without weights the cover of a side is
-    its shared hashes over its hashes. With them it is W / (W + the number of its hashes not shared),
-    where W is the sum of the weights of the shared hashes: a discounted hash leaves the numerator and
-    the denominator alike. Weights are in [0, 1], a hash without an entry weighs 1. A zero denominator
-    gives 0.0.
+    Both sides are cut at the smaller threshold (None = infinite). The cover of a side is the weight of its
+    shared hashes over the weight of all its hashes. Weights are in [0, 1], a hash without an entry weighs
+    1. A zero denominator gives 0.0.
+
+    Settled:
+        A weight discounts a hash whether it is shared or not: furniture that is known as template must not
+        count as missing content when the other page has other furniture.
     """
     thresholds = [t for t in (left.threshold, right.threshold) if t is not None]
     cut = min(thresholds) if thresholds else None
     in_left = {h for h in left.hashes if cut is None or h <= cut}
     in_right = {h for h in right.hashes if cut is None or h <= cut}
-    shared = sum(_weight(h, weights) for h in in_left & in_right)
-    return _share(shared, len(in_left - in_right)), _share(shared, len(in_right - in_left))
+    shared = sum(_weight(h, weights) for h in sorted(in_left & in_right))
+    missing_left = sum(_weight(h, weights) for h in sorted(in_left - in_right))
+    missing_right = sum(_weight(h, weights) for h in sorted(in_right - in_left))
+    return _share(shared, missing_left), _share(shared, missing_right)
 
 
 def clause_cover(
@@ -201,13 +205,15 @@ def clause_cover(
 ) -> float:
     """Share of ``inner``'s text, by length, whose clauses occur in ``outer``; in [0, 1].
 
-    Distinct clauses count once, each with ``clause_length``. With weights, a shared clause counts its
-    weight times its length in the numerator and in the denominator; one not shared counts its length.
-    Weights are in [0, 1], a clause without an entry weighs 1. A zero denominator gives 0.0.
+    Distinct clauses count once, each with ``clause_length`` times its weight, in the denominator whether
+    shared or not. Weights are in [0, 1], a clause without an entry weighs 1. A zero denominator gives 0.0.
+
+    Settled:
+        As in ``sketch_cover``, a clause that is known as template is discounted on both sides of the share.
     """
     mine, other = set(inner), set(outer)
     shared = sum(_weight(c, weights) * clause_length(c) for c in sorted(mine & other))
-    missing = sum(clause_length(c) for c in mine - other)
+    missing = sum(_weight(c, weights) * clause_length(c) for c in sorted(mine - other))
     return _share(shared, missing)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -11,6 +11,7 @@ from es_dedup.config import Settings, describe, fingerprint, load_settings
 from es_dedup.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -104,6 +105,7 @@ def test_variables_for_other_purposes_are_allowed(file: Path) -> None:
     environ = {
         "ES_DEDUP_DATA": "d",
         "ES_DEDUP_FUZZ": "1",
+        "ES_DEDUP_FUZZ_SEED": "2",
         "ES_DEDUP_ES_URL": "u",
         "ES_DEDUP_CONFIG": str(file),
     }
@@ -118,8 +120,11 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
     assert settings.cluster.preferred_sites == ()
 
 
+VERSIONS: Final = {"ccdet": 1, "simhash": 1, "coverage": 1}
+
+
 def test_the_fingerprint_covers_what_shapes_features_and_nothing_else() -> None:
-    base = fingerprint(Settings(), 1)
+    base = fingerprint(Settings(), 1, VERSIONS)
     other_kind = "words" if Settings().simhash.features == "grams" else "grams"
     same = (
         {"index.limit": 7},
@@ -133,11 +138,13 @@ def test_the_fingerprint_covers_what_shapes_features_and_nothing_else() -> None:
         {"simhash.features": other_kind},
         {"detectors": ["ccdet"]},
     )
-    assert {fingerprint(load_settings(overrides=change, environ={}), 1) for change in same} == {base}
-    assert (
-        len({fingerprint(load_settings(overrides=change, environ={}), 1) for change in other} | {base}) == 5
-    )
-    assert fingerprint(Settings(), 2) != base
+
+    def changed(changes: Iterable[dict[str, Any]]) -> set[str]:
+        return {fingerprint(load_settings(overrides=change, environ={}), 1, VERSIONS) for change in changes}
+
+    assert changed(same) == {base}
+    assert len(changed(other) | {base}) == 5
+    assert fingerprint(Settings(), 2, VERSIONS) != base
     assert len(base) == 16
     assert int(base, 16) >= 0
 
@@ -146,7 +153,15 @@ def test_settings_of_a_detector_that_is_off_do_not_count() -> None:
     off = {"detectors": ["simhash"]}
     left = load_settings(overrides=off, environ={})
     right = load_settings(overrides=off | {"ccdet.window": 8}, environ={})
-    assert fingerprint(left, 1) == fingerprint(right, 1)
+    assert fingerprint(left, 1, VERSIONS) == fingerprint(right, 1, VERSIONS)
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_a_detector_version_is_part_of_the_fingerprint_while_the_detector_is_on(name: str) -> None:
+    raised = {**VERSIONS, name: 2}
+    assert fingerprint(Settings(), 1, raised) != fingerprint(Settings(), 1, VERSIONS)
+    without = Settings(detectors=tuple(other for other in VERSIONS if other != name))
+    assert fingerprint(without, 1, raised) == fingerprint(without, 1, VERSIONS)
 
 
 def test_describe_names_value_and_origin(file: Path) -> None:

@@ -162,9 +162,10 @@ def test_sketch_cover(left: Sketch, right: Sketch, expected: tuple[float, float]
 
 def test_sketch_cover_with_weights() -> None:
     left, right = Sketch((1, 2, 3), None), Sketch((2, 3, 4, 5), None)
-    # shared 2 and 3 weigh 0.5 + 1; not shared: 1 on the left, 2 on the right
-    assert coverage.sketch_cover(left, right, {2: 0.5, 1: 0.0, 4: 0.0}) == (1.5 / 2.5, 1.5 / 3.5)
+    # shared 2 and 3 weigh 0.5 + 1; not shared: 0.25 on the left, 0 + 1 on the right
+    assert coverage.sketch_cover(left, right, {2: 0.5, 1: 0.25, 4: 0.0}) == (1.5 / 1.75, 1.5 / 2.5)
     assert coverage.sketch_cover(left, right, {2: 0.0, 3: 0.0}) == (0.0, 0.0)
+    assert coverage.sketch_cover(left, right, {1: 0.0, 4: 0.0, 5: 0.0}) == (1.0, 1.0)
     assert coverage.sketch_cover(right, right, {2: 0.0, 3: 0.0, 4: 0.0, 5: 0.0}) == (0.0, 0.0)
 
 
@@ -187,6 +188,8 @@ def test_clause_cover_counts_distinct_clauses_by_length() -> None:
 def test_clause_cover_with_weights() -> None:
     inner = [("甲", "乙"), ("abc",), ("丙",)]
     outer = [("甲", "乙"), ("丙",)]
-    # shared: 2 * 0.5 + 1 * 1 = 2; not shared: 3, its weight plays no part
-    assert coverage.clause_cover(inner, outer, {("甲", "乙"): 0.5, ("abc",): 0.0}) == 2 / 5
+    # shared: 2 * 0.5 + 1 * 1 = 2; not shared: 3 * 0.5
+    assert coverage.clause_cover(inner, outer, {("甲", "乙"): 0.5, ("abc",): 0.5}) == 2 / 3.5
+    # furniture that is known as template is no missing content
+    assert coverage.clause_cover(inner, outer, {("abc",): 0.0}) == 1.0
     assert coverage.clause_cover(outer, inner, {("甲", "乙"): 0.0, ("丙",): 0.0}) == 0.0

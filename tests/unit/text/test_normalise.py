@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 from hypothesis import example, given, settings
 
-from es_dedup.text.characters import CJK, PLANE, SEPARATOR, WORD, _ODD, kind_of, tables
+from es_dedup.text.characters import _ODD, CJK, PLANE, SEPARATOR, WORD, kind_of, tables
 from es_dedup.text.normalise import TextBatch, decode, encode, normalise, normalise_many
 from es_dedup.text.simplify import simplify, traditional_characters
 from tests.reference import coverage as slow_tokens

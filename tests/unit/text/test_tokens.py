@@ -100,7 +100,9 @@ def test_grams_equal_the_reference(text: str, cjk: int, word: int) -> None:
 
 
 def test_grams_of_articles_equal_the_reference() -> None:
-    texts = [normalise(article(seed, language=language)) for seed, language in ((1, "zh"), (2, "en"), (3, "zh"))]
+    texts = [
+        normalise(article(seed, language=language)) for seed, language in ((1, "zh"), (2, "en"), (3, "zh"))
+    ]
     hashes, _ = gram_hashes(tokenise(normalise_many(texts)))
     expected = [gram for text in texts for gram in slow.grams(text, CJK_GRAM, WORD_GRAM)]
     assert_same_partition(expected, hashes.tolist())
@@ -133,7 +135,9 @@ def test_marks_and_spaces_do_not_change_grams(left: str, right: str) -> None:
 
 
 def test_order_and_joining_change_a_clause() -> None:
-    hashes = [int(clause_hashes(cut(text)[1])[0]) for text in ("甲乙", "乙甲", "甲 甲乙", "ab", "a b", "ba", "b a")]
+    hashes = [
+        int(clause_hashes(cut(text)[1])[0]) for text in ("甲乙", "乙甲", "甲 甲乙", "ab", "a b", "ba", "b a")
+    ]
     assert len(set(hashes)) == 7
 
 

@@ -1,0 +1,99 @@
+"""What does each step from raw text to stored features cost, in microseconds a page, on one core?
+
+Chunks of pages as the worker processes take them; best of several rounds for each step. ``all`` is one chunk through the
+function that the workers call, so it holds the steps above it and the making of records.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from harness import Row, data_file, expect, page_of, parser_of, report, rows_of
+
+from es_dedup import Settings
+from es_dedup.batch.featurise import CHUNK_PAGES, make_chunk
+from es_dedup.detectors import ccdet
+from es_dedup.detectors.coverage_features import build_from
+from es_dedup.detectors.features import content_hashes, featurise, pack, stored_terms, unpack
+from es_dedup.detectors.simhash import Simhash
+from es_dedup.extraction import create_extractor
+from es_dedup.extraction.language import language_of
+from es_dedup.text.normalise import normalise_many
+from es_dedup.text.tokens import tokenise
+from es_dedup.wiring import text_codec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from es_dedup import Page
+
+SETS: Final = ("broadcast-zh", "news-zh-2025", "judged-en")
+MICROSECONDS: Final = 1_000_000
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
+    parser.add_argument("--pages", type=int, default=8 * CHUNK_PAGES, help="pages of each set")
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args(arguments)
+    table: dict[str, Row] = {}
+    notes = {}
+    for name in given.sets:
+        pages = [page_of(row) for row in rows_of(data_file(given.data, f"{name}.jsonl.xz"), given.pages)]
+        costs = measure(pages, given.rounds)
+        for step, seconds in costs.items():
+            row = table.setdefault(step, {"step": step})
+            row[f"{name} µs/page"] = round(MICROSECONDS * seconds / len(pages), 1)
+        notes[name] = (
+            f"{len(pages)} pages, {sum(len(page.text or '') for page in pages) // len(pages):,} characters on average"
+        )
+    report("Steps from raw text to stored features, one core", list(table.values()), given.json, notes)
+    return 0
+
+
+def measure(pages: Sequence[Page], rounds: int) -> dict[str, float]:
+    """Seconds for all pages by step, the best round of each."""
+    best: dict[str, float] = {}
+    for _ in range(rounds):
+        spent: dict[str, float] = {}
+        for start in range(0, len(pages), CHUNK_PAGES):
+            one_chunk(list(pages[start : start + CHUNK_PAGES]), spent)
+        best = {step: min(seconds, best.get(step, seconds)) for step, seconds in spent.items()}
+    return best
+
+
+def one_chunk(pages: list[Page], spent: dict[str, float]) -> None:
+    """Run every step on a chunk and add up its time."""
+    settings = Settings()
+    texts, titles = [page.text or "" for page in pages], [page.title or "" for page in pages]
+
+    def timed(step: str, call: Callable[[], Any]) -> Any:
+        begun = time.perf_counter()
+        result = call()
+        spent[step] = spent.get(step, 0.0) + time.perf_counter() - begun
+        return result
+
+    batch = timed("normalise", lambda: normalise_many(texts))
+    tokens = timed("tokens and clauses", lambda: tokenise(batch))
+    timed("ccdet", lambda: ccdet.period_table(batch, settings.ccdet.window))
+    timed("simhash", lambda: Simhash(settings.simhash).values(batch, tokens))
+    timed("coverage", lambda: build_from(batch, tokens, titles))
+    timed("content hash", lambda: content_hashes(batch))
+    table = featurise(texts, titles, settings)
+    packed = timed("pack", lambda: pack(table))
+    timed("terms", lambda: stored_terms(table, settings))
+    timed("language", lambda: [language_of(text) for text in texts])
+    codec = text_codec(settings)
+    expect(codec is not None, "texts are not kept by default")
+    timed("pack text", lambda: [codec(text) for text in texts] if codec else [])
+    chunk = timed("all", lambda: make_chunk(pages, settings, create_extractor(settings.extraction), codec))
+    expect(pack(unpack(packed)) == packed, "unpacked features differ")
+    expect(list(chunk.records.payloads) == packed, "a chunk has other features than its steps")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+"""How fast is a whole scan, and does its cost per page stay the same as the pile grows?
+
+From raw texts of broadcast-zh in memory to clusters in a file on disk. Every size runs in a process of its own, one
+after the other, on the first so many items. Memory: the high-water mark of the main process and of its largest worker,
+and the sum over all of them, sampled without counting shared memory twice.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from harness import Row, cpu_seconds, data_file, expect, page_of, parser_of, peak_mib, report, rows_of
+
+from es_dedup import Deduplicator, Settings
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from es_dedup import Page
+
+SIZES: Final = (10_000, 70_000, 0)
+SAMPLE_SECONDS: Final = 0.5
+GOALS: Final = {"pages/s": 5_000, "peak MiB": 1_536, "bytes/page": 2_048}
+LEAST_CHARS: Final = 100  # of equal texts that must be found in one cluster
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="first so many items; 0: all")
+    parser.add_argument("--workers", type=int, default=0, help="worker processes; 0: one per core")
+    parser.add_argument("--one", type=int, help="internal: run this size here and print its figures as JSON")
+    given = parser.parse_args(arguments)
+    if given.one is not None:
+        print(json.dumps(run(given, given.one)))
+        return 0
+    data_file(given.data, "broadcast-zh.jsonl.xz")
+    rows = [in_its_own_process(given, size) for size in given.sizes]
+    per_page = [row["seconds"] / row["pages"] for row in rows]
+    growth = {
+        f"{row['pages']:,} pages against the first": round(cost / per_page[0], 3)
+        for row, cost in zip(rows, per_page, strict=True)
+    }
+    report("Whole scan of broadcast-zh", rows, given.json, {"cost per page": growth, "goals": GOALS})
+    return 0
+
+
+def in_its_own_process(given: argparse.Namespace, size: int) -> Row:
+    """Figures of one size."""
+    command = [sys.executable, __file__, "--one", str(size), "--workers", str(given.workers)]
+    if given.data:
+        command += ["--data", str(given.data)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        memory = Memory(process.pid)
+        memory.start()
+        assert process.stdout is not None
+        printed = process.stdout.read()
+    memory.stop()
+    expect(process.returncode == 0, "the run failed")
+    row: Row = json.loads(printed.splitlines()[-1])
+    return {**row, "peak MiB all": memory.peak_mib or None}
+
+
+def run(given: argparse.Namespace, size: int) -> Row:
+    """Scan in this process."""
+    rows = rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), size or None)
+    pages = [page_of(row) for row in rows]
+    del rows
+    settings = Settings(workers=given.workers)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pages.db"
+        begun, cpu = time.perf_counter(), cpu_seconds()
+        with Deduplicator.open(path, settings=settings) as dedup:
+            found = dedup.scan(pages)
+        seconds, cpu = time.perf_counter() - begun, cpu_seconds() - cpu
+        main_peak, worker_peak = peak_mib()
+        expect(not found.failed, f"{len(found.failed)} pages failed")
+        with Deduplicator.open(path, settings=settings, read_only=True) as dedup:
+            stats: dict[str, Any] = dedup.stats()
+            check(dedup, pages, stats)
+    sizes = stats["bytes"]
+    return {
+        "pages": len(pages),
+        "seconds": round(seconds, 2),
+        "pages/s": round(len(pages) / seconds),
+        "CPU s": round(cpu, 2),
+        "peak MiB main": main_peak,
+        "peak MiB worker": worker_peak,
+        "clusters": stats["clusters"],
+        "largest": stats["largest_cluster"],
+        "pairs": found.pairs,
+        **{f"{name} B/page": round(value / len(pages)) for name, value in sizes.items()},
+        **{f"{name} s": round(value, 2) for name, value in found.seconds.items()},
+    }
+
+
+def check(dedup: Deduplicator, pages: Sequence[Page], stats: dict[str, Any]) -> None:
+    """All pages are there, and pages of equal text and title are in one cluster."""
+    expect(stats["pages"] == len({page.id for page in pages}), "pages are missing in the file")
+    groups: dict[tuple[str | None, str | None], list[str]] = {}
+    for page in pages:
+        if len(page.text or "") >= LEAST_CHARS:
+            groups.setdefault((page.title, page.text), []).append(page.id)
+    twins = [group for group in groups.values() if len(group) > 1]
+    cluster_of = {
+        member: cluster.id
+        for cluster in dedup.clusters(min_size=2)
+        for member in (cluster.representative, *(each.page_id for each in cluster.members))
+    }
+    apart = [group for group in twins if len({cluster_of.get(name, name) for name in group}) > 1]
+    expect(len(apart) <= len(twins) // 20, f"equal pages in different clusters: {apart[:3]}")
+
+
+class Memory(threading.Thread):
+    """Samples the memory of a process and its children, where the system tells (Linux)."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self._pid, self._done = pid, threading.Event()
+        self.peak_mib = 0.0
+
+    def run(self) -> None:
+        """Until stopped."""
+        while not self._done.wait(SAMPLE_SECONDS):
+            used = sum(map(_proportional_kib, [self._pid, *_descendants(self._pid)]))
+            self.peak_mib = max(self.peak_mib, round(used / 1024, 1))
+
+    def stop(self) -> None:
+        """End sampling."""
+        self._done.set()
+        self.join()
+
+
+def _descendants(pid: int) -> list[int]:
+    found = []
+    for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = [int(each) for each in tasks.read_text().split()]
+        except OSError:
+            continue
+        for child in children:
+            found += [child, *_descendants(child)]
+    return found
+
+
+def _proportional_kib(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""What adding pages would say, without a write: the pages among themselves, and against what is stored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from es_dedup.batch.ingest import changed, joined, keys_of, last_of_each
+from es_dedup.batch.policy import Stored, not_unique, outcomes_of
+from es_dedup.batch.settle import LOOKUP_PAGES, corpus_of, judge_corpus, page_keys
+from es_dedup.clustering import Neighbourhood, repair
+from es_dedup.judgement.compare import Pages
+from es_dedup.model import AddReport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from es_dedup.batch.featurise import Chunk
+    from es_dedup.clustering import PageKey
+    from es_dedup.config import Settings
+    from es_dedup.index.port import Assignment, Index
+    from es_dedup.judgement.lookup import Lookup
+    from es_dedup.model import Edge, Progress
+
+
+def rehearse(
+    made: Sequence[Chunk],
+    index: Index,
+    settings: Settings,
+    lookup: Lookup,
+    tell: Callable[[Progress], None],
+) -> AddReport:
+    """The report that adding would give, but that stored representatives are taken to stay.
+
+    Args:
+        made: features of all pages.
+        index: what is stored; it is only read.
+        settings: detectors and canonical order.
+        lookup: finds and compares stored pages. Those of the given pages are learned where nothing is stored.
+        tell: told of progress.
+    """
+    read = sum(chunk.read for chunk in made)
+    failed = {name: problem for chunk in made for name, problem in chunk.failed.items()}
+    if not made:
+        return AddReport(read=0, stored=0)
+    chunk = last_of_each(joined(made))
+    known = index.get_many(chunk.records.ids)
+    chunk, unchanged = changed(chunk, known)
+    corpus = corpus_of(keys_of(chunk.records), chunk.table)
+    new = dict.fromkeys(chunk.records.ids)
+    among = judge_corpus(corpus, settings, tell, lookup.statistics if index.count() else None)
+    beside, pairs, inconclusive = _beside(corpus.pages, new, lookup)
+    edges = [*among.edges, *beside]
+    assigned = _assigned(corpus.keys, edges, index, settings)
+    said = not_unique(Stored(new, known, inconclusive).decisions(new, edges, assigned))
+    return AddReport(
+        read=read,
+        stored=len(new),
+        unchanged=unchanged,
+        failed=failed,
+        skipped=dict(Counter(filter(None, chunk.records.skipped))),
+        outcomes=outcomes_of(said.values(), len(new)),
+        decisions=said,
+        pairs=among.pairs + pairs,
+        capped_terms=among.capped_terms,
+    )
+
+
+def _beside(pages: Pages, new: Collection[str], lookup: Lookup) -> tuple[list[Edge], int, set[str]]:
+    """Edges to stored pages that are not replaced, pairs compared, and pages whose candidates were cut."""
+    edges: list[Edge] = []
+    pairs = 0
+    inconclusive: set[str] = set()
+    for start in range(0, len(pages.ids), LOOKUP_PAGES):
+        rows = np.arange(start, min(start + LOOKUP_PAGES, len(pages.ids)))
+        asked = Pages(pages.ids[start : start + LOOKUP_PAGES], pages.table.take(rows), pages.days[rows])
+        found = lookup.of(asked)
+        edges += (edge for edge in found.edges() if edge.left not in new or edge.right not in new)
+        pairs += found.pairs
+        inconclusive.update(found.asked.ids[row] for row in found.inconclusive)
+    return edges, pairs, inconclusive
+
+
+def _assigned(
+    keys: Sequence[PageKey], edges: Sequence[Edge], index: Index, settings: Settings
+) -> dict[str, Assignment]:
+    """Where the pages would be placed, each at the first representative it matches; stored pages stay."""
+    new = {key.page_id for key in keys}
+    others = {name for edge in edges for name in (edge.left, edge.right)} - new
+    current = index.assignments(others)
+    near = [*keys, *page_keys(index, current).values()]
+    change = repair(Neighbourhood(tuple(near), tuple(edges), current), settings.cluster, loose=new)
+    return {each.page_id: each for each in change.assignments}

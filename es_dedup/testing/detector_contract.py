@@ -1,0 +1,297 @@
+"""What every detector must do: one test per sentence of the port.
+
+A detector's test class inherits ``DetectorContract`` and supplies a fixture ``detector``. It may override
+``contents`` (ordinary pages, some of them near-duplicates), ``poor`` (pages that give the method nothing) and
+``tags`` (the tags its terms carry).
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from es_dedup.model import Content, Relation, Skipped, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from es_dedup.detectors.port import Detector
+
+TERM_BITS: Final = 48
+TAG_BITS: Final = 40
+SEED: Final = 20261121
+HOSTILE: Final = {
+    "control characters": "\x00\x01\x07\x0b\x0c\x1b\x7f\x85\r\n\t\ufeff\u200b" * 50,
+    "controls between words": "网\x00页\u200b去\ufeff重。" * 60,
+    "one letter": "a" * 100_000,
+    "one ideograph": "好" * 100_000,
+    "one full stop": "。" * 100_000,
+    "one digit": "7" * 100_000,
+    "one space": " " * 100_000,
+    "one combining mark": "a" + "\u0301" * 20_000,
+    "one sentence": "泵站完成检修。" * 15_000,
+    "emoji": "😀👩\u200d👩\u200d👧🇨🇳👍🏽。" * 200,
+    "lone surrogates": "甲\ud800乙\udfff丙\udc00。丁\ud83d" * 50,
+    "surrogates alone": "\ud800\udc00" * 10,
+    "mixed scripts": "网页 page страница σελίδα صفحة पृष्ठ ページ 페이지。 " * 40,
+    "right to left": "\u202e\u0627\u0644\u0639\u0631\u0628\u064a\u0629\u202c。" * 40,
+    "other planes": "\U00020000\U0002a6d6\U0001d400\U000e0067\U0010ffff。" * 40,
+    "numbers": "1,234.56 12:30 三十五万 二〇二六年 3.14。" * 40,
+    "many short lines": "甲\n" * 5_000,
+}
+
+
+def ordinary_contents() -> list[Content]:
+    """Pages of random Chinese and English sentences, some of them cut or lengthened copies; always the same."""
+    rng = random.Random(SEED)  # noqa: S311 - seeded, no secrets
+
+    def sentence(language: str) -> str:
+        if language == "zh":
+            clauses = (
+                "".join(chr(rng.randrange(0x4E00, 0x9F00)) for _ in range(rng.randint(5, 14))) for _ in "ab"
+            )
+            return "，".join(clauses) + f"{rng.randrange(100)}年。"
+        return " ".join("".join(rng.choices("etaoinshrdlu", k=rng.randint(2, 8))) for _ in range(10)) + ".。 "
+
+    contents = []
+    for language, count in (("zh", 4), ("zh", 30), ("en", 30), ("zh", 300)):
+        sentences = [sentence(language) for _ in range(count)]
+        for part in (sentences, sentences[: max(3, count // 2)], [*sentences[1:], sentence(language)]):
+            title = part[0][:16]
+            contents.append(
+                Content("".join(part), title=title, language=language, url="https://example.com/a")
+            )
+    return contents
+
+
+class DetectorContract:
+    """One test per guarantee of ``Detector``."""
+
+    @pytest.fixture
+    def detector(self) -> Detector[Any]:
+        """The detector under test."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def contents(self) -> list[Content]:
+        """Pages the detector has features of; neighbours are near-duplicates."""
+        return ordinary_contents()
+
+    @pytest.fixture
+    def poor(self) -> list[Content]:
+        """Pages that give the method nothing to compare."""
+        return [
+            Content(""),
+            Content(" \n\t"),
+            Content("。！？…"),
+            Content("\x00\u200b"),
+            Content("", title="泵站"),
+        ]
+
+    @pytest.fixture
+    def tags(self) -> frozenset[int]:
+        """Tags (upper 8 of 48 bits) of the detector's terms."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def features(self, detector: Detector[Any], contents: list[Content]) -> list[Any]:
+        found = detector.featurise_many(contents)
+        assert not [one for one in found if isinstance(one, Skipped)]
+        return found
+
+    def test_name_and_version_are_usable_as_keys(self, detector: Detector[Any]) -> None:
+        assert detector.name == detector.name.lower()
+        assert detector.name.isidentifier()
+        assert isinstance(detector.version, int)
+        assert detector.version >= 1
+
+    def test_features_of_many_are_those_of_each_whatever_the_batch(
+        self, detector: Detector[Any], contents: list[Content], poor: list[Content]
+    ) -> None:
+        mixed = [*contents, *poor]
+        alone = [detector.featurise(content) for content in mixed]
+        assert detector.featurise_many(mixed) == alone
+        assert detector.featurise_many(mixed[::-1]) == alone[::-1]
+        assert [*detector.featurise_many(mixed[:5]), *detector.featurise_many(mixed[5:])] == alone
+        assert detector.featurise_many([mixed[0]] * 3) == [alone[0]] * 3
+
+    def test_no_contents_give_no_features(self, detector: Detector[Any]) -> None:
+        assert detector.featurise_many([]) == []
+
+    def test_the_same_input_gives_the_same_output(
+        self, detector: Detector[Any], contents: list[Content]
+    ) -> None:
+        first, second = detector.featurise_many(contents), detector.featurise_many(contents)
+        assert first == second
+        for left, right in zip(first, second, strict=True):
+            assert detector.terms(left) == detector.terms(right)
+            assert detector.probe(left) == detector.probe(right)
+            assert detector.pack(left) == detector.pack(right)
+            assert detector.verify(first[0], left) == detector.verify(first[0], right)
+
+    def test_unrelated_pages_have_different_features(self, features: list[Any]) -> None:
+        unrelated = features[::3]
+        assert all(one != other for at, one in enumerate(unrelated) for other in unrelated[:at])
+
+    def test_nothing_given_is_changed(self, detector: Detector[Any], contents: list[Content]) -> None:
+        given = copy.deepcopy(contents)
+        features = detector.featurise_many(contents)
+        assert contents == given
+        stored = [detector.pack(one) for one in features]
+        for one in features:
+            detector.terms(one)
+            detector.probe(one)
+            detector.verify(features[0], one)
+            detector.verify(one, one)
+        assert [detector.pack(one) for one in features] == stored
+
+    def test_pages_that_give_nothing_are_skipped_with_a_reason(
+        self, detector: Detector[Any], poor: list[Content]
+    ) -> None:
+        for content in poor:
+            skipped = detector.featurise(content)
+            assert isinstance(skipped, Skipped), content
+            assert skipped.reason
+            assert skipped.reason == skipped.reason.lower()
+            assert not any(character.isspace() or character.isdigit() for character in skipped.reason)
+
+    def test_terms_are_distinct_numbers_of_48_bits_under_the_detectors_tags(
+        self, detector: Detector[Any], features: list[Any], tags: frozenset[int]
+    ) -> None:
+        for one in features:
+            terms = detector.terms(one)
+            assert isinstance(terms, tuple)
+            assert terms
+            assert len(set(terms)) == len(terms)
+            assert all(type(term) is int and 0 <= term < 1 << TERM_BITS for term in terms)
+            assert {term >> TAG_BITS for term in terms} <= tags
+
+    def test_the_probe_asks_under_the_detectors_tags(
+        self, detector: Detector[Any], features: list[Any], tags: frozenset[int]
+    ) -> None:
+        for one in features:
+            probe = detector.probe(one)
+            for group in probe.groups if probe else ():
+                assert 1 <= group.min_shared <= len(group.terms)
+                assert len(set(group.terms)) == len(group.terms)
+                assert {term >> TAG_BITS for term in group.terms} <= tags
+
+    def test_a_page_finds_itself(self, detector: Detector[Any], features: list[Any]) -> None:
+        for one in features:
+            assert self.finds(detector, one, one)
+
+    def test_a_page_finds_its_near_copies_both_ways(
+        self, detector: Detector[Any], features: list[Any]
+    ) -> None:
+        accepted = [
+            (left, right)
+            for left in features
+            for right in features
+            if detector.verify(left, right).relation.same
+        ]
+        assert all(self.finds(detector, left, right) for left, right in accepted)
+
+    def test_verify_is_symmetric_up_to_the_reversed_relation(
+        self, detector: Detector[Any], features: list[Any]
+    ) -> None:
+        for at, left in enumerate(features):
+            for right in features[:at]:
+                there, back = detector.verify(left, right), detector.verify(right, left)
+                assert back.relation == there.relation.reversed
+                assert back.score == there.score
+                assert back.evidence.keys() == there.evidence.keys()
+
+    def test_a_page_is_accepted_as_its_own_duplicate(
+        self, detector: Detector[Any], features: list[Any]
+    ) -> None:
+        for one in features:
+            verdict = detector.verify(one, one)
+            assert verdict.relation is Relation.DUPLICATE
+            assert verdict.score == 1.0
+
+    def test_unrelated_pages_are_different(self, detector: Detector[Any], features: list[Any]) -> None:
+        assert detector.verify(features[0], features[3]).relation is Relation.DIFFERENT
+
+    def test_evidence_holds_numbers_and_the_limits_they_were_held_against(
+        self, detector: Detector[Any], features: list[Any]
+    ) -> None:
+        for one in features:
+            self.check_verdict(detector, detector.verify(features[0], one))
+
+    def test_features_come_back_from_their_bytes(self, detector: Detector[Any], features: list[Any]) -> None:
+        for one in features:
+            payload = detector.pack(one)
+            assert isinstance(payload, bytes)
+            again = detector.unpack(payload)
+            assert again == one
+            assert detector.pack(again) == payload
+            assert detector.terms(again) == detector.terms(one)
+            assert detector.verify(again, one).relation is Relation.DUPLICATE
+
+    def test_damaged_bytes_are_a_value_error(self, detector: Detector[Any], features: list[Any]) -> None:
+        payload = detector.pack(features[0])
+        for damaged in (payload[:-1], payload + b"\0", payload[1:]):
+            with pytest.raises(ValueError, match=r"\w"):
+                detector.unpack(damaged)
+
+    def test_random_bytes_are_a_value_error_or_features(
+        self, detector: Detector[Any], features: list[Any]
+    ) -> None:
+        print(f"seed {SEED}")  # noqa: T201 - random tests print their seed
+        rng = random.Random(SEED)  # noqa: S311 - seeded, no secrets
+        for number in range(300):
+            payload = bytearray(detector.pack(features[number % len(features)]))
+            for _ in range(rng.randint(1, 4)):
+                payload[rng.randrange(min(len(payload), 60))] = rng.randrange(256)
+            payload = payload if number % 3 else bytearray(rng.randbytes(rng.randrange(120)))
+            try:
+                detector.unpack(bytes(payload))
+            except ValueError as error:
+                assert str(error)  # noqa: PT017 - either outcome is right
+
+    @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+    def test_hostile_contents_never_raise(self, detector: Detector[Any], text: str) -> None:
+        for content in (
+            Content(text),
+            Content(text, title=text[:500]),
+            Content("正常的一句话。", title=text[:500]),
+        ):
+            found = detector.featurise(content)
+            if isinstance(found, Skipped):
+                assert found.reason
+                continue
+            assert detector.unpack(detector.pack(found)) == found
+            assert len(set(detector.terms(found))) == len(detector.terms(found))
+            assert not detector.terms(found) or self.finds(detector, found, found)
+            self.check_verdict(detector, detector.verify(found, found))
+            assert detector.verify(found, found).relation is Relation.DUPLICATE
+
+    @staticmethod
+    def finds(detector: Detector[Any], asking: Any, stored: Any) -> bool:
+        """Whether the probe of one page is answered by the stored terms of another; True without a probe."""
+        probe = detector.probe(asking)
+        terms = frozenset(detector.terms(stored))
+        return probe is None or any(
+            len(terms & set(group.terms)) >= group.min_shared for group in probe.groups
+        )
+
+    @staticmethod
+    def check_verdict(detector: Detector[Any], verdict: Verdict) -> None:
+        """A verdict carries its method's name, a score in [0, 1], and plain numbers with at least one limit."""
+        assert verdict.detector == detector.name
+        assert 0.0 <= verdict.score <= 1.0
+        assert isinstance(verdict.relation, Relation)
+        assert json.loads(json.dumps(dict(verdict.evidence))) == dict(verdict.evidence)
+        assert all(type(value) in (int, float, str) for value in verdict.evidence.values())
+        assert limits(verdict.evidence)
+        measured = set(verdict.evidence) - set(limits(verdict.evidence))
+        assert measured
+
+
+def limits(names: Iterable[str]) -> list[str]:
+    """Those names of evidence that are limits."""
+    return [name for name in names if name.startswith(("min_", "max_"))]

@@ -1,0 +1,136 @@
+"""Every benchmark runs, checks its answer and writes its figures; here on small made-up sets in place of the data."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import lzma
+import random
+from pathlib import Path
+from typing import Any, Final
+
+import bench_candidates
+import harness
+import pytest
+import w1
+
+from es_dedup import Page
+
+BENCHMARKS: Final = sorted(
+    path.stem for path in (Path(__file__).parents[2] / "benchmarks").glob("bench_*.py")
+)
+SMALL: Final = {
+    "bench_scan": ["--sizes", "30", "0", "--workers", "1"],
+    "bench_check": ["--pages", "12"],
+    "bench_w1": ["--bases", "60"],
+    "bench_features": ["--pages", "20", "--rounds", "1"],
+    "bench_judge": ["--items", "40"],
+}
+CHARACTERS: Final = (
+    "春夏秋冬东西南北山水风云日月星辰花草树木江河湖海城乡村镇道路桥梁车船人家天地年节学校工厂商店银行医院"
+)
+
+
+def sentence(source: random.Random, *, english: bool) -> str:
+    """A sentence of random words."""
+    if english:
+        words = ["".join(source.choices("aeioulnrst", k=source.randint(2, 8))) for _ in range(12)]
+        return " ".join(words).capitalize() + "."
+    return "".join(source.choices(CHARACTERS, k=24)) + "。"
+
+
+def text(source: random.Random, *, english: bool = False) -> list[str]:
+    """The sentences of a document."""
+    return [sentence(source, english=english) for _ in range(12)]
+
+
+def rows(name: str, count: int, source: random.Random) -> list[dict[str, Any]]:
+    """Documents two by two: one, and its copy without the last two sentences."""
+    english, made = name.endswith("-en"), []
+    for number in range(count):
+        whole = text(source, english=english)
+        for part, sentences in enumerate((whole, whole[:-2])):
+            row = {"id": f"{number}-{part}", "text": "\n".join(sentences), "group": f"group {number}"}
+            if name not in {"edits-zh", "manual-zh", "short-zh"}:
+                row["title"] = whole[0][:12]
+            made.append({**row, "time": f"2024010{1 + part}"} if "statutes" in name else row)
+    return made
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder like the one that ``ES_DEDUP_DATA`` names."""
+    folder = tmp_path_factory.mktemp("data")
+    source = random.Random(5)
+    for name in (
+        "broadcast-zh",
+        "portal-zh",
+        "news-zh-2025",
+        "judged-en",
+        "edits-zh",
+        "short-zh",
+        "manual-zh",
+        "statutes-zh",
+    ):
+        made = rows(name, 25, source)
+        with lzma.open(folder / f"{name}.jsonl.xz", "wt", encoding="utf-8") as file:
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in made)
+        lines = ["id_a\tid_b\tlabel"]
+        lines += [f"{at}-0\t{at}-1\tdup" for at in range(25)]
+        lines += [f"{at}-0\t{at + 1}-0\tdiff" for at in range(24)]
+        (folder / f"{name}.pairs.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_benchmark_prints_a_table_and_writes_its_figures(
+    name: str, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ES_DEDUP_DATA", str(data))
+    out = tmp_path / "figures.json"
+    assert importlib.import_module(name).main([*SMALL.get(name, []), "--json", str(out)]) == 0
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert found["rows"]
+    assert {"rows", "notes", "ran", "benchmark"} <= set(found)
+    printed = capfd.readouterr().out
+    assert found["benchmark"] in printed
+    assert all(column in printed for row in found["rows"] for column in row)
+
+
+def test_figures_of_small_sets_are_right(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+    importlib.import_module("bench_candidates").main(["--data", str(data), "--json", str(out)])
+    assert {row["probe missed"] for row in json.loads(out.read_text(encoding="utf-8"))["rows"]} == {0}
+    importlib.import_module("bench_versions").main(["--data", str(data), "--json", str(out)])
+    statutes = json.loads(out.read_text(encoding="utf-8"))["rows"][1]
+    assert (statutes["groups of 2+"], statutes["neighbours"]) == (25, 25)
+
+
+def test_a_missing_folder_is_said(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="ES_DEDUP_DATA"):
+        harness.data_file(tmp_path, "broadcast-zh.jsonl.xz")
+
+
+def test_a_wrong_answer_is_no_figure() -> None:
+    with pytest.raises(harness.WrongAnswer, match="lost"):
+        harness.expect(holds=False, message="lost")
+
+
+def test_w1_is_the_same_for_the_same_seed() -> None:
+    made = w1.documents(40, 3)
+    assert made == w1.documents(40, 3)
+    assert made != w1.documents(40, 4)
+    assert {each.language for each in made} == {"zh", "en"}
+    families = {each.id: each.family for each in made}
+    similar = w1.truth(made)
+    assert all(families[left] == families[right] for pairs in similar.values() for left, right in pairs)
+
+
+def test_contained_posts_are_those_of_a_direct_comparison() -> None:
+    source = random.Random(9)
+    posts = ["".join(text(source))[: source.randint(40, 120)] for _ in range(20)]
+    posts += [post[:30] for post in posts[:5]]
+    pages = [Page(id=str(at), text=post) for at, post in enumerate(posts)]
+    assert sorted(bench_candidates.contained_pairs(pages)) == sorted(
+        (str(at), str(20 + at)) for at in range(5)
+    )

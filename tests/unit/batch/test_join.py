@@ -1,0 +1,161 @@
+"""The self-join against a slow reference written from its documentation, on random feature tables."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from typing import Final
+
+import numpy as np
+import pytest
+
+from es_dedup.batch.join import CARRIERS, CLAUSE_SHARE, FEW_TERMS, GRAM_SHARE, candidate_pairs
+from es_dedup.config import Settings
+from es_dedup.detectors import coverage, simhash
+from es_dedup.detectors.features import FeatureTable, featurise
+from tests.texts import article
+
+Pairs = set[tuple[int, int]]
+SETTINGS: Final = Settings(workers=1)
+
+
+def corpus(seed: int, pages: int = 60) -> FeatureTable:
+    """Pages that are cut, joined and edited from few articles, so that many pairs are near the limits."""
+    source = random.Random(seed)
+    stories = [article(seed * 100 + n, sentences=source.choice((3, 10, 30))).split("。") for n in range(12)]
+    texts = []
+    for _ in range(pages):
+        parts = source.choice(stories)
+        start = source.randrange(len(parts))
+        picked = parts[start : start + source.randint(1, len(parts))]
+        if source.random() < 0.5:
+            picked = picked + source.choice(stories)[: source.randint(1, 10)]
+        texts.append("。".join(picked) + "。")
+    texts += ["", "……", texts[0], "短文", "短文"]
+    return featurise(texts, [""] * len(texts), SETTINGS)
+
+
+def sampled_pairs(asked: coverage.Sampled, stored: coverage.Sampled, share: float) -> Pairs:
+    """The asker holds that share of the other's stored terms that it can know of, and two of them or most of few."""
+    found: Pairs = set()
+    rows = len(stored.offsets) - 1
+    held = [set(asked.values[asked.offsets[row] : asked.offsets[row + 1]].tolist()) for row in range(rows)]
+    kept = [stored.values[stored.offsets[row] : stored.offsets[row + 1]].tolist() for row in range(rows)]
+    for asker in range(rows):
+        for other in range(rows):
+            shared = len(held[asker].intersection(kept[other]))
+            known = sum(value <= int(asked.bound[asker]) for value in kept[other])
+            few = known <= FEW_TERMS and 2 * shared >= known
+            if asker != other and shared and (few or shared >= max(2, math.ceil(share * known))):
+                found.add((min(asker, other), max(asker, other)))
+    return found
+
+
+def coverage_pairs(table: FeatureTable) -> Pairs:
+    """Pairs by grams or by clauses."""
+    cover = table.coverage
+    grams = sampled_pairs(coverage.probed_grams(cover), coverage.stored_grams(cover), GRAM_SHARE)
+    clauses = sampled_pairs(coverage.probed_clauses(cover), coverage.stored_clauses(cover), CLAUSE_SHARE)
+    return grams | clauses
+
+
+def period_pairs(table: FeatureTable) -> Pairs:
+    """Pairs that share enough signatures of the page that has fewer."""
+    offsets, values = table.periods.offsets, table.periods.signatures.tolist()
+    held = [values[offsets[row] : offsets[row + 1]] for row in range(len(table))]
+    config = SETTINGS.ccdet
+    return {
+        (left, right)
+        for left in range(len(table))
+        for right in range(left + 1, len(table))
+        for shared in (len(set(held[left]).intersection(held[right])),)
+        if shared >= config.min_common and shared >= config.min_ccs * min(len(held[left]), len(held[right]))
+    }
+
+
+def fingerprint_pairs(table: FeatureTable) -> Pairs:
+    """Pairs of pages with words whose fingerprints differ in few bits, and share a band."""
+    limit = SETTINGS.simhash.max_hamming_bits
+    values = table.fingerprints.tolist()
+    rows = np.flatnonzero(table.has_words).tolist()
+    assert limit <= simhash.BANDS - 1, "else bands one bit apart are asked for too"
+    return {
+        (left, right)
+        for left in rows
+        for right in rows
+        if left < right and (values[left] ^ values[right]).bit_count() <= limit
+    }
+
+
+def equal_pairs(table: FeatureTable, ranks: list[int]) -> Pairs:
+    """Each page with the first of equal text."""
+    first: dict[int, int] = {}
+    found: Pairs = set()
+    for row in sorted(range(len(table)), key=ranks.__getitem__):
+        digest = int(table.hashes[row])
+        leader = first.setdefault(digest, row)
+        if digest and leader != row:
+            found.add((min(leader, row), max(leader, row)))
+    return found
+
+
+def joined(table: FeatureTable, ranks: list[int], *detectors: str) -> tuple[Pairs, int]:
+    """What the join finds for some detectors, and how many terms it capped."""
+    settings = Settings(detectors=detectors)
+    found = candidate_pairs(table, settings, np.array(ranks, dtype=np.int64))
+    pairs = list(zip(found.left.tolist(), found.right.tolist(), strict=True))
+    assert pairs == sorted(set(pairs)), "each pair once, ascending"
+    assert all(left < right for left, right in pairs)
+    return set(pairs), found.capped_terms
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_same_pairs_as_the_reference_where_nothing_is_capped(seed: int) -> None:
+    table = corpus(seed)
+    ranks = list(range(len(table)))
+    random.Random(seed).shuffle(ranks)
+    equal = equal_pairs(table, ranks)
+    assert joined(table, ranks, "coverage") == (coverage_pairs(table) | equal, 0)
+    assert joined(table, ranks, "ccdet") == (period_pairs(table) | equal, 0)
+    assert joined(table, ranks, "simhash") == (fingerprint_pairs(table) | equal, 0)
+    together, _ = joined(table, ranks, *SETTINGS.detectors)
+    assert together == coverage_pairs(table) | period_pairs(table) | fingerprint_pairs(table) | equal
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_hardly_any_pages(count: int) -> None:
+    table = featurise([article(1, sentences=3)] * count, [""] * count, SETTINGS)
+    assert joined(table, list(range(count)), *SETTINGS.detectors)[0] == ({(0, 1)} if count == 2 else set())
+
+
+class TestCap:
+    def test_a_common_term_joins_with_its_first_carriers_in_canonical_order(self) -> None:
+        count = CARRIERS + 20
+        table = featurise([article(1, sentences=2)] * count, [""] * count, SETTINGS)
+        ranks = list(range(count))
+        random.Random(5).shuffle(ranks)
+        pairs, capped = joined(table, ranks, "coverage")
+        first = {row for row in range(count) if ranks[row] < CARRIERS}
+        assert pairs == {
+            (left, right)
+            for left in range(count)
+            for right in range(left + 1, count)
+            if left in first or right in first
+        }
+        cover = table.coverage
+        asked = len(coverage.probed_grams(cover).values) + len(coverage.probed_clauses(cover).values)
+        stored = Counter(coverage.stored_grams(cover).values.tolist())
+        stored += Counter(coverage.stored_clauses(cover).values.tolist())
+        assert all(carriers == count for carriers in stored.values())
+        assert 0 < capped == count * len(stored) <= asked
+
+    def test_as_many_as_the_cap_are_not_capped(self) -> None:
+        table = featurise([article(1, sentences=2)] * CARRIERS, [""] * CARRIERS, SETTINGS)
+        pairs, capped = joined(table, list(range(CARRIERS)), "coverage")
+        assert (len(pairs), capped) == (CARRIERS * (CARRIERS - 1) // 2, 0)
+
+    def test_pairs_grow_linearly(self) -> None:
+        table = featurise([article(1, sentences=2)] * 2_000, [""] * 2_000, SETTINGS)
+        pairs, _ = joined(table, list(range(2_000)), *SETTINGS.detectors)
+        assert len(pairs) <= 2_000 * CARRIERS

@@ -1,0 +1,92 @@
+"""Verification of candidate pairs: the cheap pass loses nothing, and edges point from the smaller id."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from es_dedup.batch.settle import load_corpus
+from es_dedup.batch.verify import Verified, verify
+from es_dedup.detectors.coverage_pairs import measure
+from es_dedup.judgement.compare import Pages, judge_rows
+from es_dedup.judgement.judge import RELATIONS
+from es_dedup.judgement.statistics import Statistics
+from es_dedup.pipeline import Deduplicator
+from tests.samples import pages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+
+@pytest.fixture(scope="module")
+def scanned() -> Iterator[Deduplicator]:
+    with Deduplicator.open(":memory:") as dedup:
+        dedup.scan(pages())
+        yield dedup
+
+
+@pytest.fixture(scope="module", params=["learned", "nothing-learned"])
+def statistics(scanned: Deduplicator, request: pytest.FixtureRequest) -> Statistics:
+    return scanned._statistics() if request.param == "learned" else Statistics.empty()
+
+
+@pytest.fixture(scope="module")
+def corpus(scanned: Deduplicator) -> Pages:
+    return load_corpus(scanned._index).pages
+
+
+def all_pairs(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every pair of rows once."""
+    left, right = zip(*combinations(range(count), 2), strict=True)
+    return np.array(left), np.array(right)
+
+
+def test_the_cheap_pass_loses_nothing(corpus: Pages, statistics: Statistics) -> None:
+    left, right = all_pairs(len(corpus.ids))
+    weights = statistics.weights(corpus.table.coverage)
+    cover = corpus.table.coverage
+    judged = judge_rows(measure(cover, left, cover, right, weights, weights), corpus, left, corpus, right)
+    wanted = np.flatnonzero(judged.rule == 0)
+    found = verify(corpus, left, right, weights)
+    assert len(wanted) > 100
+    assert np.array_equal(found.left, left[wanted])
+    assert np.array_equal(found.right, right[wanted])
+    assert np.array_equal(found.relation, judged.relation[wanted])
+    assert np.allclose(found.score, judged.score[wanted], atol=0)
+
+
+def test_the_judge_says_the_same_from_both_sides(corpus: Pages, statistics: Statistics) -> None:
+    left, right = all_pairs(len(corpus.ids))
+    weights = statistics.weights(corpus.table.coverage)
+    there, back = verify(corpus, left, right, weights), verify(corpus, right, left, weights)
+    assert there.edges(corpus.ids) == back.edges(corpus.ids)
+
+
+def test_the_candidates_of_the_join_hold_every_related_pair(scanned: Deduplicator, corpus: Pages) -> None:
+    left, right = all_pairs(len(corpus.ids))
+    weights = scanned._statistics().weights(corpus.table.coverage)
+    wanted = {(edge.left, edge.right) for edge in verify(corpus, left, right, weights).edges(corpus.ids)}
+    found = {(edge.left, edge.right) for edge in scanned._index.edges_of(corpus.ids)}
+    assert found <= wanted
+    assert len(wanted - found) <= len(wanted) // 100
+
+
+class TestVerified:
+    def test_edges_point_from_the_smaller_id(self) -> None:
+        contains = RELATIONS.index(RELATIONS[3])
+        verified = Verified(
+            np.array([0, 1]), np.array([1, 2]), np.array([contains, contains], dtype=np.int8), np.array([0.51234567, 1])
+        )  # fmt: skip
+        first, second = verified.edges(["b", "a", "c"])
+        assert (first.left, first.right, first.relation, first.score) == ("a", "b", "contained", 0.5123)
+        assert (second.left, second.right, second.relation, second.score) == ("a", "c", "contains", 1.0)
+
+    def test_parts_join_and_nothing_is_something(self) -> None:
+        empty = Verified.concatenate([])
+        assert empty.edges([]) == []
+        assert len(Verified.concatenate([empty, empty]).left) == 0

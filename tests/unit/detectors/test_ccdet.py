@@ -1,0 +1,204 @@
+"""CCDet: signatures, pruning and decisions, against the slow reference."""
+
+from __future__ import annotations
+
+import random
+from typing import Final
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from es_dedup.config import CcdetConfig
+from es_dedup.detectors import ccdet
+from es_dedup.detectors.ccdet import (
+    Ccdet,
+    PeriodFeatures,
+    PeriodTable,
+    noise_by_idf,
+    noise_by_site,
+    period_table,
+)
+from es_dedup.model import Content, Relation, Skipped
+from es_dedup.text.normalise import normalise, normalise_many
+from tests.reference import ccdet as slow
+from tests.texts import SENTENCES, ZH, page_texts
+
+SEED: Final = 20261121
+RELATIONS: Final = {
+    "undecided": Relation.DIFFERENT,
+    "different": Relation.DIFFERENT,
+    "duplicate": Relation.DUPLICATE,
+    "left_in_right": Relation.CONTAINED,
+    "right_in_left": Relation.CONTAINS,
+}
+STOP_TEXTS: Final = st.one_of(
+    st.text(st.sampled_from("甲乙丙。。\n ，12"), max_size=60),
+    st.lists(st.sampled_from((*ZH, "甲。", "。", "。。", "此句很短。", "　\n")), max_size=12).map("".join),
+    page_texts,
+)
+
+
+def signatures(text: str, window: int = 10) -> list[int]:
+    """Signatures of one text."""
+    found: list[int] = period_table(normalise_many([text]), window).signatures.tolist()
+    return found
+
+
+def table_of(pages: list[frozenset[str]]) -> tuple[PeriodTable, dict[str, int]]:
+    """A table of pages given as sets of signatures, and each signature's number in it."""
+    numbers = {name: 7 + 13 * at for at, name in enumerate(sorted(set().union(*pages)))}
+    rows = [sorted(numbers[name] for name in page) for page in pages]
+    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    return PeriodTable(offsets, np.array([n for row in rows for n in row], dtype=np.uint64)), numbers
+
+
+def features_of(numbers: set[int]) -> PeriodFeatures:
+    """Features of these signatures."""
+    return PeriodFeatures(np.array(sorted(numbers), dtype=np.uint64))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(STOP_TEXTS, max_size=5), st.integers(2, 12))
+@example(["。。甲。", "甲", "。", "", "甲\n乙 丙。"], 10)
+@example(["一" * 30 + "。" + "二" * 10 + "。" + "一" * 10 + "。"], 10)
+def test_signatures_of_texts_equal_the_reference(texts: list[str], window: int) -> None:
+    table = period_table(normalise_many(texts), window)
+    expected = [slow.period_signatures(normalise(text), window) for text in texts]
+    assert np.diff(table.offsets).tolist() == [len(page) for page in expected]
+    by_hash: dict[int, set[str]] = {}
+    for page, (start, end) in enumerate(
+        zip(table.offsets[:-1].tolist(), table.offsets[1:].tolist(), strict=True)
+    ):
+        own = table.signatures[start:end].tolist()
+        assert own == sorted(set(own))
+        alone = {signatures(f"{name}。", window)[0]: name for name in expected[page]}
+        assert set(own) == set(alone)
+        for value, name in alone.items():
+            by_hash.setdefault(value, set()).add(name)
+    assert all(len(names) == 1 for names in by_hash.values())
+
+
+def test_sentences_with_many_stops_equal_the_reference() -> None:
+    print(f"seed {SEED}")
+    rng = random.Random(SEED)
+    for _ in range(50):
+        text = "".join(
+            rng.choice((*SENTENCES, "。", "好。", "\n", "不。。")) for _ in range(rng.randrange(60))
+        )
+        assert len(signatures(text)) == len(slow.period_signatures(normalise(text)))
+
+
+def test_only_the_ideographic_full_stop_counts() -> None:
+    assert signatures("Commas, points. And more!") == []
+    assert signatures("半角｡") == signatures("半角。")
+    assert signatures("上一句。 这一\n句话。") == signatures("这一句话。上一句。")
+
+
+def test_a_page_of_very_many_stops_keeps_the_smallest_signatures() -> None:
+    text = "".join(f"{chr(0x4E00 + at)}{chr(0x5E00 + at)}。" for at in range(1000))
+    kept = signatures(text)
+    whole = sorted(signatures(f"{text[3 * at : 3 * at + 2]}。")[0] for at in range(1000))
+    assert kept == whole[: ccdet.MOST_SIGNATURES]
+
+
+SETS: Final = st.frozensets(st.integers(0, 15), max_size=12)
+
+
+@settings(max_examples=300, deadline=None)
+@given(SETS, SETS, st.sampled_from((0.0, 0.3, 0.5, 0.6, 1.0)), st.integers(1, 4), st.integers(1, 4))
+def test_decisions_equal_the_reference(
+    left: frozenset[int], right: frozenset[int], limit: float, min_features: int, min_common: int
+) -> None:
+    config = CcdetConfig(min_ccs=limit, min_clr=limit, min_features=min_features, min_common=min_common)
+    verdict = Ccdet(config).verify(features_of(set(left)), features_of(set(right)))
+    expected = slow.decide_pages(
+        frozenset(map(str, left)),
+        frozenset(map(str, right)),
+        limits=slow.Limits(limit, limit, min_features, min_common),
+    )
+    assert verdict.relation is RELATIONS[expected.relation]
+    assert verdict.score == expected.ccs
+    assert verdict.evidence["common"] == expected.common
+    assert verdict.evidence["ccs"] == round(expected.ccs, 4)
+    assert verdict.evidence["clr"] == round(expected.clr, 4)
+    assert (verdict.evidence["left_signatures"], verdict.evidence["right_signatures"]) == (
+        len(left),
+        len(right),
+    )
+
+
+@settings(max_examples=200, deadline=None)
+@given(SETS, SETS, SETS)
+def test_noise_counts_on_neither_side(
+    left: frozenset[int], right: frozenset[int], noise: frozenset[int]
+) -> None:
+    detector = Ccdet(CcdetConfig(), noise=np.array([*noise], dtype=np.uint64))
+    verdict = detector.verify(features_of(set(left)), features_of(set(right)))
+    pages = [frozenset(map(str, page)) for page in (left, right, noise)]
+    expected = slow.decide_pages(pages[0], pages[1], pages[2], recount=True)
+    assert verdict.relation is RELATIONS[expected.relation]
+    assert (verdict.score, verdict.evidence["common"]) == (expected.ccs, expected.common)
+
+
+PAGES: Final = st.lists(
+    st.frozensets(st.sampled_from("甲乙丙丁戊己庚辛"), max_size=6), min_size=1, max_size=14
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(PAGES, st.data(), st.integers(2, 5), st.sampled_from((0.3, 0.5, 0.55, 2 / 3, 0.7, 0.9, 1.0)))
+def test_pruning_by_site_equals_the_reference(
+    pages: list[frozenset[str]], data: st.DataObject, min_pages: int, min_share: float
+) -> None:
+    sites = data.draw(st.lists(st.sampled_from(["", "a", "b"]), min_size=len(pages), max_size=len(pages)))
+    table, numbers = table_of(pages)
+    found = noise_by_site(table, sites, min_pages=min_pages, min_share=min_share).tolist()
+    expected = slow.pruned_by_site(
+        {str(at): page for at, page in enumerate(pages)},
+        {str(at): site for at, site in enumerate(sites) if site},
+        min_pages,
+        min_share,
+    )
+    assert found == sorted(numbers[name] for name in expected)
+
+
+def test_a_share_that_is_met_exactly_prunes() -> None:
+    table, _ = table_of([frozenset("甲")] * 20)
+    assert len(noise_by_site(table, ["a"] * 11 + ["b"] * 9, min_share=0.55)) == 1
+    assert len(noise_by_site(table, ["a"] * 10 + ["b"] * 10, min_share=0.55)) == 0
+
+
+@settings(max_examples=200, deadline=None)
+@given(PAGES, st.floats(0.01, 3.0))
+def test_pruning_by_idf_equals_the_reference(pages: list[frozenset[str]], min_idf: float) -> None:
+    table, numbers = table_of(pages)
+    expected = slow.pruned_by_idf({str(at): page for at, page in enumerate(pages)}, min_idf)
+    assert noise_by_idf(table, min_idf).tolist() == sorted(numbers[name] for name in expected)
+
+
+@settings(max_examples=100, deadline=None)
+@given(PAGES)
+def test_rows_of_tables_are_judged_as_features_are(pages: list[frozenset[str]]) -> None:
+    table, _ = table_of(pages)
+    detector, last = Ccdet(CcdetConfig()), len(pages) - 1
+    rows = [
+        features_of(set(table.signatures[table.offsets[at] : table.offsets[at + 1]].tolist()))
+        for at in (0, last)
+    ]
+    assert detector.verify_rows(table, 0, table, last) == detector.verify(*rows)
+
+
+@pytest.mark.parametrize(("text", "needed"), [("甲。乙。", 3), ("甲。乙。丙。", 4), ("", 1)])
+def test_too_few_signatures_are_skipped_with_the_number_needed(text: str, needed: int) -> None:
+    skipped = Ccdet(CcdetConfig(min_features=needed)).featurise(Content(text))
+    assert isinstance(skipped, Skipped)
+    assert skipped.reason == "few-full-stops"
+    assert f"{needed} needed" in skipped.detail
+
+
+def test_bytes_of_another_length_are_refused() -> None:
+    with pytest.raises(ValueError, match="5 bytes each"):
+        ccdet.unpack_signatures(b"1234567")
+    assert ccdet.unpack_signatures(b"") == features_of(set())

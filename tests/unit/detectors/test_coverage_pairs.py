@@ -1,0 +1,214 @@
+"""Measures of pairs on random tables, against the slow reference and against plain sets."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from es_dedup.detectors.coverage_pairs import (
+    PairMeasures,
+    Side,
+    Weights,
+    best_cover,
+    measure,
+    uniform_weights,
+)
+from tests.coverage_tables import Row, below, clause_length, rows_lists, table_of
+from tests.reference import coverage as slow
+
+WEIGHTS: Final = st.dictionaries(st.integers(0, 30), st.sampled_from((0.0, 0.05, 0.25, 0.5, 0.75, 1.0)))
+
+
+class Case(NamedTuple):
+    """Two tables, pairs of their rows, and what a gram or clause of a hash counts."""
+
+    left: list[Row]
+    right: list[Row]
+    pairs: list[tuple[int, int]]
+    grams: dict[int, float]
+    clauses: dict[int, float]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Random tables and pairs; a pair may come twice."""
+    left, right = draw(rows_lists), draw(rows_lists)
+    places = st.tuples(st.integers(0, len(left) - 1), st.integers(0, len(right) - 1))
+    return Case(left, right, draw(st.lists(places, max_size=6)), draw(WEIGHTS), draw(WEIGHTS))
+
+
+def weights_of(case: Case, rows: list[Row]) -> Weights:
+    """Weights of a table's columns."""
+    return Weights(
+        np.array(
+            [case.grams.get(value, 1.0) for row in rows for value in sorted(row.grams)], dtype=np.float64
+        ),
+        np.array(
+            [case.clauses.get(value, 1.0) for row in rows for value in sorted(row.clauses)], dtype=np.float64
+        ),
+    )
+
+
+def measured(case: Case, *, discounted: bool = True) -> tuple[PairMeasures, list[float]]:
+    """What the kernels give."""
+    tables = [table_of(rows) for rows in (case.left, case.right)]
+    places = [np.array([pair[side] for pair in case.pairs], dtype=np.int64) for side in (0, 1)]
+    weights = [
+        weights_of(case, rows) if discounted else uniform_weights(table)
+        for rows, table in zip((case.left, case.right), tables, strict=True)
+    ]
+    given_ = (tables[0], places[0], tables[1], places[1], weights[0], weights[1])
+    return measure(*given_), best_cover(*given_).tolist()
+
+
+def sketch(row: Row) -> slow.Sketch:
+    """The gram sample as the reference has it."""
+    return slow.Sketch(tuple(sorted(row.grams)), row.gram_threshold)
+
+
+def clauses(values: set[int]) -> dict[slow.Clause, int]:
+    """Clauses of the right length, and their hashes."""
+    return {(chr(0x4E00 + value), *("x" * (clause_length(value) - 1))): value for value in values}
+
+
+def slow_covers(case: Case, left: Row, right: Row) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Gram covers and clause covers of both sides by the reference."""
+    bounds = (left.clause_threshold, right.clause_threshold)
+    mine, other = clauses(below(left.clauses, *bounds)), clauses(below(right.clauses, *bounds))
+    weights = {
+        clause: case.clauses[value] for clause, value in (mine | other).items() if value in case.clauses
+    }
+    grams = slow.sketch_cover(sketch(left), sketch(right), case.grams)
+    return grams, (
+        slow.clause_cover([*mine], [*other], weights),
+        slow.clause_cover([*other], [*mine], weights),
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(cases())
+def test_covers_equal_the_reference(case: Case) -> None:
+    found, best = measured(case)
+    for at, (left, right) in enumerate(case.pairs):
+        grams, whole = slow_covers(case, case.left[left], case.right[right])
+        assert (found.left.gram_cover[at], found.right.gram_cover[at]) == pytest.approx(grams)
+        assert (found.left.clause_cover[at], found.right.clause_cover[at]) == pytest.approx(whole)
+        assert found.left.cover[at] == pytest.approx(max(grams[0], whole[0]))
+        assert best[at] == pytest.approx(max(*grams, *whole))
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases())
+def test_raw_covers_are_those_without_weights(case: Case) -> None:
+    found, plain = measured(case)[0], measured(case, discounted=False)[0]
+    for side, other in ((found.left, plain.left), (found.right, plain.right)):
+        assert side.raw_cover.tolist() == other.raw_cover.tolist() == pytest.approx(other.cover.tolist())
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases())
+def test_shared_features_equal_plain_sets(case: Case) -> None:
+    found, _ = measured(case)
+    for at, (left_row, right_row) in enumerate(case.pairs):
+        left, right = case.left[left_row], case.right[right_row]
+        grams = [below(row.grams, left.gram_threshold, right.gram_threshold) for row in (left, right)]
+        bounds = (left.clause_threshold, right.clause_threshold)
+        shared = below(left.clauses, *bounds) & below(right.clauses, *bounds)
+        weight = {value: case.clauses.get(value, 1.0) for value in shared}
+        both = grams[0] & grams[1]
+        counted = sum(case.grams.get(value, 1.0) for value in both)
+        assert found.shared_grams[at] == len(both)
+        assert found.shared_tokens[at] == pytest.approx(
+            min(
+                counted / max(len(own), 1) * row.tokens for own, row in zip(grams, (left, right), strict=True)
+            )
+        )
+        assert found.shared_clauses[at] == len(shared)
+        assert found.discounted_clauses[at] == sum(value < 0.5 for value in weight.values())
+        assert found.shared_chars[at] == pytest.approx(
+            sum(weight[value] * clause_length(value) for value in shared)
+        )
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases())
+def test_titles_and_numbers_equal_plain_sets(case: Case) -> None:
+    found, _ = measured(case)
+    for at, (left_row, right_row) in enumerate(case.pairs):
+        left, right = case.left[left_row], case.right[right_row]
+        shorter = min(len(left.titles), len(right.titles))
+        overlap = len(set(left.titles) & set(right.titles)) / max(shorter, 1)
+        assert found.title_overlap[at] == (pytest.approx(overlap) if left.titled and right.titled else -1.0)
+        same, other = slow_number_clauses(left, right)
+        assert (found.same_numbers[at], found.other_numbers[at]) == (same, other)
+        for side, mine, theirs in ((found.left, left, right), (found.right, right, left)):
+            check_side(case, side, at, mine, theirs)
+
+
+def slow_number_clauses(left: Row, right: Row) -> tuple[int, int]:
+    """Clauses with numbers that both have, and those of the left that agree with one of the right but for numbers."""
+    bounds = (left.clause_threshold, right.clause_threshold)
+    mine, theirs = below(left.clauses, *bounds), below(right.clauses, *bounds)
+    same = sum(left.clauses[value][1] != 0 for value in mine & theirs)
+    open_ = {right.clauses[value][1] for value in theirs - mine} - {0}
+    return same, sum(left.clauses[value][1] in open_ for value in mine - theirs)
+
+
+def check_side(case: Case, side: Side, at: int, mine: Row, theirs: Row) -> None:
+    """Terms and numbers of one side of a pair."""
+    numbers = [below(row.numbers, mine.number_threshold, theirs.number_threshold) for row in (mine, theirs)]
+    assert side.numbers[at] == len(numbers[0])
+    assert side.lost_numbers[at] == len(numbers[0] - numbers[1])
+    shared = apart = 0
+    for value in below(mine.grams, mine.gram_threshold, theirs.gram_threshold):
+        if value not in theirs.grams:
+            apart |= mine.grams[value]
+        elif case.grams.get(value, 1.0) >= 0.5:
+            shared |= mine.grams[value]
+    for value in below(mine.clauses, mine.clause_threshold, theirs.clause_threshold):
+        if value not in theirs.clauses:
+            apart |= mine.clauses[value][0]
+        elif case.clauses.get(value, 1.0) >= 0.5:
+            shared |= mine.clauses[value][0]
+    new = sum(1 << bit for bit, term in enumerate(mine.titles) if term not in theirs.titles)
+    lost = apart & ~shared & mine.body_mask
+    assert side.title_terms[at] == mine.body_mask.bit_count()
+    assert side.shared_terms[at] == (shared & mine.body_mask).bit_count()
+    assert side.lost_terms[at] == lost.bit_count()
+    assert side.foreign_terms[at] == (new & mine.body_mask & (shared | apart)).bit_count()
+    assert side.foreign_lost[at] == (new & lost).bit_count()
+
+
+@settings(max_examples=100, deadline=None)
+@given(cases())
+def test_the_other_direction_swaps_the_sides(case: Case) -> None:
+    found, best = measured(case)
+    turned = Case(
+        case.right, case.left, [(right, left) for left, right in case.pairs], case.grams, case.clauses
+    )
+    back, best_back = measured(turned)
+    for name in Side.__slots__:
+        assert getattr(found.left, name).tolist() == getattr(back.right, name).tolist()
+        assert getattr(found.right, name).tolist() == getattr(back.left, name).tolist()
+    assert found.shared_tokens.tolist() == back.shared_tokens.tolist()
+    assert found.title_overlap.tolist() == back.title_overlap.tolist()
+    assert best == best_back
+
+
+def test_template_is_no_missing_content() -> None:
+    page = Row(10, {1: 0, 2: 0, 3: 0}, None, {5: (0, 0)})
+    other = Row(10, {1: 0, 2: 0, 4: 0}, None, {6: (0, 0)})
+    template = Case([page], [other], [(0, 0)], {3: 0.0, 4: 0.0}, {5: 0.0, 6: 0.0})
+    found, best = measured(template)
+    assert found.left.cover.tolist() == found.right.cover.tolist() == best == [1.0]
+    assert found.left.raw_cover.tolist() == pytest.approx([2 / 3])
+
+
+def test_no_pairs_have_no_measures() -> None:
+    found, best = measured(Case([Row()], [Row()], [], {}, {}))
+    assert best == []
+    assert found.shared_grams.tolist() == found.left.cover.tolist() == found.title_overlap.tolist() == []

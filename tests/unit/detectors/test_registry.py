@@ -1,0 +1,102 @@
+"""The registry: names to detectors, and refusal of names it does not know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_dedup import Deduplicator, wiring
+from es_dedup.config import Settings
+from es_dedup.detectors import registry
+from es_dedup.detectors.ccdet import Ccdet
+from es_dedup.detectors.registry import create_detectors, detector_names, detector_versions, register
+from es_dedup.detectors.simhash import Simhash
+from es_dedup.errors import ConfigError, SettingsMismatch
+from es_dedup.model import Page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of the registry that goes away after the test."""
+    monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
+
+
+def test_the_default_methods_are_known_in_alphabetical_order() -> None:
+    assert detector_names() == ("ccdet", "coverage", "simhash")
+    assert set(Settings().detectors) <= set(detector_names())
+
+
+def test_detectors_come_in_the_order_of_the_settings_and_know_their_section() -> None:
+    settings = Settings.model_validate(
+        {"detectors": ("simhash", "ccdet"), "simhash": {"max_hamming_bits": 5}, "ccdet": {"window": 7}}
+    )
+    detectors = create_detectors(settings)
+    assert list(detectors) == ["simhash", "ccdet"]
+    assert {name: detector.name for name, detector in detectors.items()} == {
+        "simhash": "simhash",
+        "ccdet": "ccdet",
+    }
+    assert isinstance(detectors["simhash"], Simhash)
+    assert detectors["simhash"].judge(5).evidence["max_hamming_bits"] == 5
+    assert isinstance(detectors["ccdet"], Ccdet)
+
+
+def test_unknown_names_are_refused_together_with_the_names_known() -> None:
+    with pytest.raises(ConfigError) as caught:
+        create_detectors(Settings(detectors=("ccdte", "ccdet", "other", "ccdet")))
+    message = str(caught.value)
+    assert "ccdet, coverage, simhash, got 'ccdte'; did you mean ccdet?" in message
+    assert "got 'other'" in message
+    assert "'ccdet' 2 times" in message
+    assert "3 problem(s)" in message
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_a_method_of_ones_own_is_built_from_the_settings() -> None:
+    seen: list[Settings] = []
+
+    def factory(settings: Settings) -> Ccdet:
+        seen.append(settings)
+        return Ccdet(settings.ccdet)
+
+    register("mine", factory)
+    settings = Settings(detectors=("mine",))
+    assert isinstance(create_detectors(settings)["mine"], Ccdet)
+    assert seen == [settings]
+    assert "mine" in detector_names()
+
+
+@pytest.mark.parametrize("name", ["ccdet", ""])
+def test_a_name_is_given_once(name: str) -> None:
+    with pytest.raises(ValueError, match="choose another name"):
+        register(name, lambda settings: Ccdet(settings.ccdet))
+
+
+def test_an_unknown_detector_is_refused_when_the_pipeline_opens_and_no_file_is_made(tmp_path: Path) -> None:
+    settings = Settings(detectors=("simhsah",))
+    with pytest.raises(ConfigError, match="did you mean simhash"):
+        Deduplicator.open(tmp_path / "pages.db", settings=settings)
+    assert list(tmp_path.iterdir()) == []
+    index = wiring.open_index(":memory:", Settings())
+    with pytest.raises(ConfigError):
+        Deduplicator(index, settings)
+    index.close()
+
+
+def test_a_raised_detector_version_refuses_an_index_filled_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "pages.db"
+    with Deduplicator.open(path) as dedup:
+        dedup.add(Page(id="a", text="泵站完成检修。"))
+        before: Any = dedup.stats()["settings"]
+    assert before == wiring.settings_fingerprint(Settings())
+    assert detector_versions(Settings())["simhash"] == Simhash.version
+    monkeypatch.setattr(Simhash, "version", Simhash.version + 1)
+    with pytest.raises(SettingsMismatch):
+        Deduplicator.open(path)
+    Deduplicator.open(tmp_path / "other.db", settings=Settings(detectors=("ccdet",))).close()

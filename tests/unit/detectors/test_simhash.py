@@ -1,0 +1,157 @@
+"""SimHash: fingerprints, bands and the guarantee of its probes, against the slow reference."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Final
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from es_dedup.config import SimhashConfig
+from es_dedup.detectors.simhash import (
+    BANDS,
+    TAG,
+    Fingerprint,
+    Simhash,
+    band_matrix,
+    band_terms,
+    fingerprints,
+    hamming_distance,
+    probe_terms,
+)
+from es_dedup.model import Content, Relation
+from tests.reference import simhash as slow
+from tests.texts import article
+
+SEED: Final = 20261121
+VALUES: Final = st.integers(0, (1 << 64) - 1)
+PAGES: Final = st.lists(st.lists(st.tuples(VALUES, st.integers(1, 40)), max_size=8), max_size=6)
+
+
+def kernel(pages: list[list[tuple[int, int]]], *, weighted: bool = True) -> list[int]:
+    """Fingerprints of pages given as (hash, weight)."""
+    flat = [(at, *feature) for at, page in enumerate(pages) for feature in page]
+    owners = np.array([at for at, _, _ in flat], dtype=np.int64)
+    hashes = np.array([value for _, value, _ in flat], dtype=np.uint64)
+    weights = np.array([weight for _, _, weight in flat], dtype=np.int64) if weighted else None
+    found: list[int] = fingerprints(hashes, owners, len(pages), weights).tolist()
+    return found
+
+
+@settings(max_examples=200, deadline=None)
+@given(PAGES)
+def test_weighted_fingerprints_equal_the_reference(pages: list[list[tuple[int, int]]]) -> None:
+    assert kernel(pages) == [slow.fingerprint(page) or 0 for page in pages]
+
+
+@settings(max_examples=100, deadline=None)
+@given(PAGES)
+def test_without_weights_each_feature_counts_once(pages: list[list[tuple[int, int]]]) -> None:
+    expected = [slow.fingerprint((value, 1) for value, _ in page) or 0 for page in pages]
+    assert kernel(pages, weighted=False) == expected
+
+
+@pytest.mark.parametrize("count", [254, 255, 256, 510, 511, 1021])
+def test_pages_of_more_features_than_a_counter_holds_equal_the_reference(count: int) -> None:
+    print(f"seed {SEED}")
+    rng = random.Random(SEED + count)
+    few = [rng.getrandbits(64) for _ in range(5)]
+    pages = [
+        [(rng.choice(few) if at % 2 else rng.getrandbits(64), 1) for at in range(n)]
+        for n in (3, count, 0, count)
+    ]
+    assert kernel(pages, weighted=False) == [slow.fingerprint(page) or 0 for page in pages]
+    assert kernel([[((1 << 64) - 1, count)]]) == [(1 << 64) - 1]
+
+
+@given(VALUES, VALUES)
+def test_the_distance_is_the_number_of_other_bits(left: int, right: int) -> None:
+    assert hamming_distance(left, right) == slow.hamming(left, right) == hamming_distance(right, left)
+
+
+@given(st.lists(VALUES, max_size=5))
+def test_bands_equal_the_reference(values: list[int]) -> None:
+    expected = [[((TAG + band) << 40) | key for band, key in slow.band_keys(value)] for value in values]
+    assert [list(band_terms(value)) for value in values] == expected
+    assert band_matrix(np.array(values, dtype=np.uint64)).tolist() == expected
+
+
+@given(VALUES, st.integers(0, 7))
+def test_probed_terms_equal_the_reference(value: int, max_bits: int) -> None:
+    terms = probe_terms(value, max_bits)
+    assert len(set(terms)) == len(terms)
+    assert set(terms) == {((TAG + band) << 40) | key for band, key in slow.probe_keys(value, max_bits)}
+
+
+@pytest.mark.parametrize("max_bits", range(4))
+def test_every_difference_within_the_limit_is_found(max_bits: int) -> None:
+    value = random.Random(SEED).getrandbits(64)
+    asked = frozenset(probe_terms(value, max_bits))
+    for bits in itertools.chain.from_iterable(
+        itertools.combinations(range(64), n) for n in range(max_bits + 1)
+    ):
+        other = value ^ sum(1 << bit for bit in bits)
+        assert not asked.isdisjoint(band_terms(other))
+
+
+@pytest.mark.parametrize("max_bits", range(4, 8))
+def test_every_spread_of_differing_bits_over_the_bands_is_found(max_bits: int) -> None:
+    """Whether a probe finds depends on the bits of each band alone: all spreads, with bits drawn inside the bands."""
+    print(f"seed {SEED}")
+    rng = random.Random(SEED)
+    value = rng.getrandbits(64)
+    asked = frozenset(probe_terms(value, max_bits))
+    for spread in itertools.product(range(max_bits + 1), repeat=BANDS):
+        if sum(spread) > max_bits:
+            continue
+        for _ in range(20):
+            bits = [16 * band + bit for band, n in enumerate(spread) for bit in rng.sample(range(16), n)]
+            assert not asked.isdisjoint(band_terms(value ^ sum(1 << bit for bit in bits))), spread
+
+
+def test_a_difference_beyond_the_limit_may_be_missed() -> None:
+    value, spread = 0, (1 << 0) | (1 << 1) | (1 << 16) | (1 << 32) | (1 << 48)
+    assert frozenset(probe_terms(value, 3)).isdisjoint(band_terms(spread))
+    assert frozenset(probe_terms(value, 4)).isdisjoint(band_terms(spread))
+    assert not frozenset(probe_terms(value, 5)).isdisjoint(band_terms(spread))
+
+
+@pytest.mark.parametrize("max_bits", range(8))
+def test_the_verdict_accepts_up_to_the_limit(max_bits: int) -> None:
+    detector = Simhash(SimhashConfig(max_hamming_bits=max_bits))
+    for distance in range(65):
+        verdict = detector.verify(Fingerprint(0), Fingerprint((1 << distance) - 1))
+        assert verdict.relation is (Relation.DUPLICATE if distance <= max_bits else Relation.DIFFERENT)
+        assert verdict.score == 1 - distance / 64
+        assert verdict.evidence == {"hamming_bits": distance, "max_hamming_bits": max_bits, "of_bits": 64}
+
+
+@pytest.mark.parametrize("features", ["grams", "words"])
+def test_near_copies_are_near_and_other_pages_far(features: str) -> None:
+    config = SimhashConfig.model_validate({"features": features})
+    texts = [article(1, sentences=200), article(1, sentences=200) + "又及。", article(2, sentences=200)]
+    one, copy, other = Simhash(config).featurise_many([Content(text) for text in texts])
+    assert isinstance(one, Fingerprint)
+    assert isinstance(copy, Fingerprint)
+    assert isinstance(other, Fingerprint)
+    assert hamming_distance(one.value, copy.value) <= 5
+    assert hamming_distance(one.value, other.value) >= 16
+
+
+def test_pages_of_one_token_have_a_fingerprint_of_that_token() -> None:
+    detector = Simhash(SimhashConfig())
+    found = detector.featurise_many([Content(text) for text in ("甲", "甲乙", "page", "甲。", "乙")])
+    values = [one.value for one in found if isinstance(one, Fingerprint)]
+    assert len(values) == 5
+    assert values[0] == values[3]
+    assert len(set(values)) == 4
+    assert 0 not in values
+
+
+def test_a_fingerprint_takes_eight_bytes() -> None:
+    with pytest.raises(ValueError, match="8 bytes, got 7"):
+        Simhash(SimhashConfig()).unpack(b"1234567")

@@ -1,0 +1,178 @@
+"""Each rule of the judge on a pair that it decides, beside the same pair without the cause, which is accepted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pytest
+
+from es_dedup.judgement.judge import RULES
+from es_dedup.model import Relation
+from tests.unit.judgement.judging import Small, judge, lines, numbered
+
+STORY: Final = lines(1, 12)
+LONG: Final = lines(2, 36)
+TITLE: Final = STORY[0][:10]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pair that one rule refuses, and what has to change for the pair to be accepted."""
+
+    rule: str
+    left: Small
+    right: Small
+    cured_left: Small
+    cured_right: Small
+
+
+def case(
+    rule: str, left: Small, right: Small, *, left_cure: Small | None = None, right_cure: Small | None = None
+) -> Case:
+    """A case in which one side or both are cured."""
+    return Case(rule, left, right, left_cure or left, right_cure or right)
+
+
+PAGE: Final = Small(STORY, TITLE)
+SHORT: Final = Small(STORY[:3], TITLE, 100)
+COMMON: Final = (*STORY, *numbered(5, 4, 10))
+CASES: Final = (
+    case(
+        "too little covered",
+        PAGE,
+        Small((*STORY[:4], *lines(3, 8)), TITLE),
+        right_cure=Small((*STORY[:10], *lines(3, 2)), TITLE),
+    ),
+    case(
+        "too little text in common",
+        Small((STORY[0][:15],), TITLE),
+        Small((STORY[0][:15],), TITLE),
+        left_cure=PAGE,
+        right_cure=PAGE,
+    ),
+    case(
+        "numbers differ throughout",
+        Small((*STORY, *numbered(3, 4, 100)), TITLE),
+        Small((*STORY, *numbered(4, 4, 200)), TITLE),
+        left_cure=Small((*STORY, *lines(3, 4)), TITLE),
+        right_cure=Small((*STORY, *lines(4, 4)), TITLE),
+    ),
+    case(
+        "same sentences with other numbers",
+        Small((*LONG, "共有一1二2三3四4五5六6七7八8九9十10的事情。", *numbered(6, 3, 100)), LONG[0][:10]),
+        Small((*LONG, "共有一1二2三3四4五5六6七7八8九9十10的事情。", *numbered(6, 3, 200)), LONG[0][:10]),
+        right_cure=Small(
+            (*LONG, "共有一1二2三3四4五5六6七7八8九9十10的事情。", *numbered(6, 3, 100)), LONG[0][:10]
+        ),
+    ),
+    case(
+        "same title on another day with other numbers",
+        Small((*COMMON, *numbered(3, 2, 100)), TITLE, 100),
+        Small((*COMMON, *numbered(4, 2, 200)), TITLE, 101),
+        right_cure=Small((*COMMON, *numbered(4, 2, 200)), TITLE, 100),
+    ),
+    case(
+        "titles nearly alike, days apart",
+        Small((*LONG, *lines(3, 3)), LONG[0][:10], 100),
+        Small((*LONG, *lines(4, 3)), LONG[0][:7] + STORY[0][:3], 104),
+        right_cure=Small((*LONG, *lines(4, 3)), LONG[0][:7] + STORY[0][:3], 101),
+    ),
+    case(
+        "short text much alike, on another day",
+        Small((*STORY[:3], *lines(3, 1)), TITLE, 100),
+        Small((*STORY[:3], *lines(4, 1)), TITLE, 101),
+        right_cure=Small((*STORY[:3], *lines(4, 1)), TITLE, 100),
+    ),
+    case(
+        "much the same again weeks later",
+        Small(STORY, TITLE, 100),
+        Small((*STORY, STORY[0][:9]), TITLE, 140),
+        right_cure=Small((*STORY, STORY[0][:9]), TITLE, 120),
+    ),
+    case(
+        "unlike titles, days apart",
+        Small((*LONG, *lines(3, 5)), LONG[0][:10], 100),
+        Small((*LONG, *lines(4, 5)), LONG[5][:10], 104),
+        right_cure=Small((*LONG, *lines(4, 5)), LONG[5][:10], 101),
+    ),
+    case(
+        "shared text is not what the titles are about",
+        Small(STORY, "海港清晨迎来新船"),
+        Small((*STORY, *lines(3, 1)), "山村小学换了校车"),
+        left_cure=PAGE,
+        right_cure=Small((*STORY, *lines(3, 1)), TITLE),
+    ),
+    case(
+        "words that tell the titles apart stand in what is not shared, and numbers differ",
+        Small((*LONG, "海港清晨迎来新船。", *numbered(3, 3, 100)), LONG[0][:6] + "海港清晨迎来"),
+        Small((*LONG, "山村小学换了校车。", *numbered(4, 3, 200)), LONG[0][:6] + "山村小学换了"),
+        left_cure=Small((*LONG, "海港清晨迎来新船。", *lines(3, 3)), LONG[0][:6] + "海港清晨迎来"),
+        right_cure=Small((*LONG, "山村小学换了校车。", *lines(4, 3)), LONG[0][:6] + "山村小学换了"),
+    ),
+    case(
+        "words that tell the titles apart stand in what is not shared",
+        Small((*STORY, "海港清晨迎来新船。"), TITLE + "海港清晨迎来"),
+        Small((*STORY, "山村小学换了校车。"), TITLE + "山村小学换了"),
+        left_cure=Small((*STORY, "海港清晨迎来新船。"), TITLE),
+        right_cure=Small((*STORY, "山村小学换了校车。"), TITLE),
+    ),
+    case(
+        "too little covered for pages without titles",
+        Small(LONG[:24]),
+        Small((*LONG[:18], *lines(4, 20))),
+        right_cure=Small((*LONG[:18], *lines(4, 8))),
+    ),
+)
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {each.rule for each in CASES} == set(RULES[1:])
+
+
+@pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
+def test_the_rule_decides(each: Case) -> None:
+    for left, right in ((each.left, each.right), (each.right, each.left)):
+        judged = judge(left, right)
+        assert (judged.reason, judged.relation) == (each.rule, Relation.DIFFERENT), judged.evidence
+        assert 0 <= judged.score <= 0.5
+
+
+@pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
+def test_without_its_cause_the_pair_is_accepted(each: Case) -> None:
+    judged = judge(each.cured_left, each.cured_right)
+    assert judged.reason == RULES[0], judged.evidence
+    assert judged.relation is not Relation.DIFFERENT
+    assert judge(each.cured_right, each.cured_left).relation == judged.relation.reversed
+
+
+class TestRelations:
+    def test_equal_but_for_white_space_is_exact(self) -> None:
+        recut = replace(PAGE, lines=("".join(STORY),))
+        assert judge(PAGE, recut).relation is Relation.EXACT
+
+    def test_most_of_both_is_a_duplicate(self) -> None:
+        assert judge(PAGE, Small((*STORY[2:], *lines(3, 2)), TITLE)).relation is Relation.DUPLICATE
+
+    def test_a_part_of_a_longer_page_is_contained_in_it(self) -> None:
+        part = Small(LONG[:10], LONG[0][:10])
+        whole = Small(LONG, LONG[0][:10])
+        assert judge(part, whole).relation is Relation.CONTAINED
+        assert judge(whole, part).relation is Relation.CONTAINS
+
+    def test_a_page_without_words_is_different_from_its_copy(self) -> None:
+        assert judge(Small(("……",)), Small(("……",))).relation is Relation.DIFFERENT
+
+    def test_evidence_names_the_numbers_and_their_limits(self) -> None:
+        evidence = judge(PAGE, Small((*STORY[:4], *lines(3, 8)), TITLE)).evidence
+        assert evidence["left_cover"] == pytest.approx(4 / 12, abs=0.12)
+        assert isinstance(evidence["min_cover"], float)
+        assert evidence["shared_clauses"] == 8
+
+    def test_each_enabled_detector_gives_its_own_verdict(self) -> None:
+        verdicts = judge(PAGE, PAGE).verdicts
+        assert {verdict.detector: verdict.relation.same for verdict in verdicts} == {
+            "ccdet": True,
+            "simhash": True,
+            "coverage": True,
+        }
