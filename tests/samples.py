@@ -64,9 +64,7 @@ def pages() -> tuple[Page, ...]:
 def labels() -> tuple[Label, ...]:
     """All labelled pairs."""
     rows = map(json.loads, (SAMPLES / "labels.jsonl").read_text(encoding="utf-8").splitlines())
-    return tuple(
-        Label(row["id_a"], row["id_b"], row["label"], row["relation"], row["kind"]) for row in rows
-    )
+    return tuple(Label(row["id_a"], row["id_b"], row["label"], row["relation"], row["kind"]) for row in rows)
 
 
 @cache
@@ -99,7 +97,7 @@ def story(seed: int, page_id: str | None = None, *, day: int = 1, **fields: str)
         title=article(seed, sentences=1)[:12],
         published=f"2024-05-{day:02}",
     )
-    return replace(page, **fields)  # type: ignore[arg-type]  # all fields named here are texts
+    return replace(page, **fields)
 
 
 def partition(dedup: Deduplicator) -> set[frozenset[str]]:

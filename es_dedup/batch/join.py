@@ -79,8 +79,13 @@ def candidate_pairs(
     if coverage.Coverage.name in enabled:
         cover = table.coverage
         for asked, stored, share, weight in (
-            (coverage.probed_grams, coverage.stored_grams, GRAM_SHARE, weights and weights.grams),
-            (coverage.probed_clauses, coverage.stored_clauses, CLAUSE_SHARE, weights and weights.clauses),
+            (coverage.probed_grams, coverage.stored_grams, GRAM_SHARE, weights.grams if weights else None),
+            (
+                coverage.probed_clauses,
+                coverage.stored_clauses,
+                CLAUSE_SHARE,
+                weights.clauses if weights else None,
+            ),
         ):
             sides = [asked(cover), stored(cover)]
             if weight is not None:
@@ -111,10 +116,13 @@ def _sampled_pairs(
     owner = owners_of(stored.offsets)
     ordered = (owner.astype(np.uint64) << np.uint64(32)) | stored.values
     keys = []
-    join = _TermJoin(stored.values, owner, ranks, 32)
-    size = np.diff(stored.offsets)
+    join = _TermJoin(stored.values, owner, ranks, 32, least=1)  # others ask for more terms than they store
+    third = _nth(stored, LEAST_SHARED)
     for hits in join.run(asked.values, asked.offsets):
-        likely = np.flatnonzero((hits.shared >= LEAST_SHARED) | (size[hits.stored] <= FEW_TERMS))
+        # one shared term is enough where the asker can know of two at most
+        likely = np.flatnonzero(
+            (hits.shared >= LEAST_SHARED) | (third[hits.stored] > asked.bound[hits.asker])
+        )
         asker, found, shared = hits.asker[likely], hits.stored[likely], hits.shared[likely]
         comparable = _below(ordered, stored.offsets, found, asked.bound[asker])
         need = np.maximum(LEAST_SHARED, np.ceil(share * comparable))
@@ -122,6 +130,15 @@ def _sampled_pairs(
         keep = (shared >= need) | few
         keys.append(_pair_keys(asker[keep], found[keep]))
     return _merged(keys), join.capped
+
+
+def _nth(stored: Sampled, place: int) -> NDArray[np.uint64]:
+    """The value at this place of each row, counted from 0; beyond all values where a row is shorter."""
+    at = stored.offsets[:-1] + place
+    having = at < stored.offsets[1:]
+    values = np.full(len(at), 1 << 32, dtype=np.uint64)
+    values[having] = stored.values[at[having]]
+    return values
 
 
 def _below(ordered: NDArray[np.uint64], offsets: Rows, rows: Rows, bound: NDArray[np.uint32]) -> Rows:
@@ -181,12 +198,12 @@ def _equal_pairs(table: FeatureTable, ranks: Rows) -> NDArray[np.uint64]:
 class _TermJoin:
     """Stored terms in order, ready to be asked; the first ``CARRIERS`` rows of each term answer."""
 
-    def __init__(self, values: NDArray[Any], owners: Rows, ranks: Rows, bits: int) -> None:
+    def __init__(self, values: NDArray[Any], owners: Rows, ranks: Rows, bits: int, *, least: int = 2) -> None:
         order = np.lexsort((ranks[owners], values))
         values, owners = values[order], owners[order]
         starts = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1]))) if len(values) else order
         counts = np.diff(np.append(starts, len(values)))
-        useful = counts > 1  # a term of one page joins nothing
+        useful = counts >= least  # where pages ask for what they store, a term of one page joins nothing
         self._values = values[starts[useful]] if len(values) else values
         self._starts, self._counts = starts[useful], counts[useful]
         self._owners, self._bits = owners, bits

@@ -54,7 +54,7 @@ class Sampled:
     def only(self, wanted: NDArray[np.bool_]) -> Sampled:
         """The selection without the elements of the table's column that are not wanted."""
         kept = wanted[self.places]
-        offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))[self.offsets]
+        offsets: NDArray[np.int64] = np.concatenate(([0], np.cumsum(kept)))[self.offsets]
         return Sampled(offsets, self.values[kept], self.bound, self.places[kept])
 
 

@@ -139,12 +139,14 @@ def judge(
 
 
 def _needed(amount: Floats, both: Floats, days: NDArray[np.int64]) -> Floats:
-    """Cover demanded: less as the shared amount grows, because so much text is never shared by chance; more for
-    duplicates days apart, because a late reprint is a copy and a late look-alike is the next issue of a series.
+    """Cover demanded: less as the shared amount grows, more for duplicates as the days between them do.
+
+    So much text is never shared by chance; a late reprint is a copy, a late look-alike the next issue of a series.
     """
     base = _scaled(amount, AMOUNTS, NEEDED_COVER)
     late = np.where(both >= BOTH_COVERED, np.minimum(np.log2(1.0 + days) / LATE_LOG_DAYS, 1.0), 0.0)
-    return base + np.maximum(LATE_COVER - base, 0.0) * late
+    demanded: Floats = base + np.maximum(LATE_COVER - base, 0.0) * late
+    return demanded
 
 
 def _same(both: Floats, days: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -158,11 +160,13 @@ def _scaled(amount: Floats, amounts: Sequence[int], covers: Sequence[float]) -> 
 
 
 def _about(side: Side, terms: NDArray[np.int64]) -> Floats:
-    """Share of this page's title terms that stand in the shared text; of those that the samples do not show, the
-    covered share is taken to.
+    """Share of this page's title terms that stand in the shared text.
+
+    Of those that the samples do not show, the covered share is taken to.
     """
     unseen = np.maximum(side.title_terms - side.shared_terms - side.lost_terms, 0)
-    return (side.shared_terms + unseen * side.cover) / np.maximum(terms, 1)
+    share: Floats = (side.shared_terms + unseen * side.cover) / np.maximum(terms, 1)
+    return share
 
 
 def _pointing(side: Side) -> Floats:

@@ -40,7 +40,9 @@ def rank_within(owners: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     return np.arange(len(owners)) - offsets_of(owners, count)[owners]
 
 
-def heads(offsets: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def heads(
+    offsets: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Places of the first elements of each row.
 
     Args:
@@ -83,10 +85,7 @@ def find(known: NDArray[Any], values: NDArray[Any], bits: int) -> tuple[NDArray[
     none = np.zeros(0, dtype=np.int64)
     if not len(known):
         return none, none
-    if len(values) < FILTER_FROM:
-        at = np.arange(len(values))
-    else:
-        at = _likely(known, values, bits)
+    at = np.arange(len(values)) if len(values) < FILTER_FROM else _likely(known, values, bits)
     place = np.searchsorted(known, values[at])
     place[place == len(known)] = 0
     found = known[place] == values[at]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from es_dedup import Deduplicator
-from tests.samples import Label, Truth, labels, pages, truths
+from tests.samples import Label, Truth, edges, labels, pages, truths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,6 +77,13 @@ def test_every_label_comes_out_right(dedup: Deduplicator, label: Label) -> None:
         assert there.relation.same, there.reason
     else:
         assert there.relation == label.relation, there.reason
+
+
+def test_the_scan_itself_finds_every_related_pair(dedup: Deduplicator) -> None:
+    found = {(left, right) for left, right, _, _ in edges(dedup)}
+    related = [label for label in labels() if label.label in ("dup", "contain")]
+    lost = [label for label in related if tuple(sorted((label.left, label.right))) not in found]
+    assert lost == []
 
 
 def test_equal_texts_are_told_from_alike_ones(dedup: Deduplicator) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from es_dedup.judgement.spans import MOST_CHARS, shared_clauses
 from es_dedup.judgement.statistics import Statistics

@@ -39,7 +39,8 @@ def reprints(count: int, *, day: int = 100, step: int = 0) -> list[Small]:
 
 def clause_weights(statistics: Statistics, texts: tuple[str, ...]) -> list[float]:
     """What the clauses of some sentences count."""
-    return statistics.clause_weights_of(table_of([Small(texts)]).coverage.clauses).tolist()
+    weights: list[float] = statistics.clause_weights_of(table_of([Small(texts)]).coverage.clauses).tolist()
+    return weights
 
 
 CORPUS: Final = [*template_pages(12), *reprints(8), *(Small(lines(900 + n, 5)) for n in range(4))]

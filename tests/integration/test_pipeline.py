@@ -1,0 +1,237 @@
+"""The pipeline on an embedded index: what each call promises, in memory and on a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_dedup import Deduplicator, Outcome, Page, Relation, Settings, WritePolicy
+from es_dedup.errors import DuplicatePage, UnknownPage
+from tests.samples import edges, partition, story
+from tests.texts import article
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ALONE = Settings(workers=1)
+
+
+@pytest.fixture(params=["memory", "file"])
+def dedup(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Deduplicator]:
+    """Some stories with copies: 0 to 9, and copies of 1 and 2."""
+    path = ":memory:" if request.param == "memory" else tmp_path / "pages.db"
+    with Deduplicator.open(path, settings=ALONE) as opened:
+        opened.add_many(
+            [*(story(seed) for seed in range(10)), story(1, "copy-1", day=2), longer(2, "longer-2")]
+        )
+        yield opened
+
+
+def longer(seed: int, page_id: str) -> Page:
+    """A story inside a page three times as long."""
+    text = f"{story(seed).text}\n{article(seed + 500, sentences=30)}"
+    return Page(page_id, text=text, title=story(seed).title, published="2024-05-02")
+
+
+def short(seed: int, page_id: str) -> Page:
+    """The first third of a story."""
+    text = "。".join((story(seed).text or "").split("。")[:4]) + "。"
+    return Page(page_id, text=text, title=story(seed).title, published="2024-05-02")
+
+
+class TestAdd:
+    def test_a_new_page_is_unique(self, dedup: Deduplicator) -> None:
+        decision = dedup.add(story(50))
+        assert (decision.outcome, decision.cluster_id, decision.verdicts) == ("unique", "story-50", ())
+        assert dedup.text("story-50") == story(50).text
+
+    def test_a_copy_names_its_representative_with_all_verdicts(self, dedup: Deduplicator) -> None:
+        decision = dedup.add(story(1, "again", day=3))
+        assert (decision.outcome, decision.duplicate_of, decision.cluster_id) == (
+            "duplicate",
+            "story-1",
+            "story-1",
+        )
+        assert {pair.right for pair in decision.verdicts} == {"story-1", "copy-1"}
+        assert {pair.left for pair in decision.verdicts} == {"again"}
+        assert all(len(pair.verdicts) == 3 for pair in decision.verdicts)
+
+    def test_says_what_check_says(self, dedup: Deduplicator) -> None:
+        for page in (story(1, "x", day=3), story(60, "y"), longer(3, "z"), short(4, "s")):
+            asked, told = dedup.check(page), dedup.add(page)
+            assert told.outcome == asked.outcome
+            assert told.duplicate_of == asked.duplicate_of
+            assert (told.contained_in, told.contains) == (asked.contained_in, asked.contains)
+            assert [pair.right for pair in told.verdicts] == [pair.right for pair in asked.verdicts]
+
+    def test_containment_points_both_ways(self, dedup: Deduplicator) -> None:
+        assert dedup.add(longer(3, "long")).contains == ("story-3",)
+        assert dedup.add(short(4, "short")).contained_in == ("story-4",)
+        assert dedup.cluster("story-3").contained_in == ("long",)
+        assert dedup.cluster("short").representative == "short", "containment is no membership"
+
+    def test_an_earlier_page_becomes_the_representative_and_says_what_it_duplicates(
+        self, dedup: Deduplicator
+    ) -> None:
+        decision = dedup.add(story(5, "first", published="2020-01-01"))
+        assert (decision.outcome, decision.duplicate_of) == ("duplicate", "story-5")
+        assert dedup.cluster("story-5").representative == "first"
+
+    def test_the_same_again_changes_nothing(self, dedup: Deduplicator) -> None:
+        before = edges(dedup), partition(dedup)
+        decision = dedup.add(story(1, "copy-1", day=2))
+        assert (decision.outcome, decision.duplicate_of) == ("duplicate", "story-1")
+        assert dedup.add_many([story(1)]).unchanged == 1
+        assert (edges(dedup), partition(dedup)) == before
+
+    @pytest.mark.parametrize("bad", ["", "x" * 513, "nul\0", "half\ud800"])
+    def test_a_page_that_cannot_be_stored_is_a_value_error(self, dedup: Deduplicator, bad: str) -> None:
+        with pytest.raises(ValueError, match="id"):
+            dedup.add(Page(bad, text="x"))
+        assert dedup.check(Page("", text="x")).notes != ()
+        assert dedup.stats()["pages"] == 12
+
+
+class TestAddMany:
+    def test_the_report_counts_everything(self, dedup: Deduplicator) -> None:
+        given = [
+            story(1, "c1", day=4),
+            story(60),
+            story(60, "c60", day=4),
+            story(2),
+            Page("", text="x"),
+            Page("e", text=""),
+        ]
+        report = dedup.add_many(given)
+        assert (report.read, report.stored, report.unchanged, len(report.failed)) == (6, 4, 1, 1)
+        assert report.outcomes == {"duplicate": 2, "unique": 2}
+        assert report.skipped == {"no-words": 1}
+        assert {name: each.duplicate_of for name, each in report.decisions.items()} == {
+            "c1": "story-1",
+            "c60": "story-60",
+        }
+
+    def test_of_several_pages_with_one_id_the_last_wins(self, dedup: Deduplicator) -> None:
+        report = dedup.add_many([story(70, "twice"), story(1, "twice", day=5)])
+        assert (report.read, report.stored) == (2, 1)
+        assert dedup.text("twice") == story(1).text
+        assert dedup.cluster("twice").representative == "story-1"
+
+    def test_progress_is_told(self, dedup: Deduplicator) -> None:
+        seen = []
+        dedup.scan([story(80)], progress=seen.append)
+        assert {each.stage for each in seen} >= {"features", "join", "cluster"}
+        assert all(each.total is None or each.done <= each.total for each in seen)
+
+    def test_nothing_is_something(self, dedup: Deduplicator) -> None:
+        assert dedup.add_many([]).read == 0
+        assert dedup.scan([]).stored == 0
+
+
+class TestCheck:
+    def test_writes_nothing(self, dedup: Deduplicator) -> None:
+        assert dedup.check(story(1, "again")).duplicate_of == "story-1"
+        assert dedup.stats()["pages"] == 12
+        with pytest.raises(UnknownPage):
+            dedup.record("again")
+
+    def test_many_are_answered_in_order_each_for_itself(self, dedup: Deduplicator) -> None:
+        asked = [story(1, "x"), Page("", text="bad"), story(90, "x"), story(2, "x")] * 30
+        found = dedup.check_many(iter(asked))
+        assert [each.duplicate_of for each in found] == ["story-1", None, None, "story-2"] * 30
+        assert [bool(each.notes) for each in found] == [False, True, False, False] * 30
+
+    def test_a_stored_page_is_not_its_own_duplicate(self, dedup: Deduplicator) -> None:
+        assert dedup.check(story(3)).outcome is Outcome.UNIQUE
+
+
+class TestExplain:
+    def test_ids_and_pages(self, dedup: Deduplicator) -> None:
+        assert dedup.explain("story-1", "copy-1").relation is Relation.EXACT
+        assert dedup.explain("longer-2", story(2, "given")).relation is Relation.CONTAINS
+        assert dedup.explain(story(1), story(3)).relation is Relation.DIFFERENT
+        with pytest.raises(UnknownPage):
+            dedup.explain("story-1", "nobody")
+
+    def test_shared_clauses(self, dedup: Deduplicator) -> None:
+        assert len(dedup.shared_clauses("story-2", "longer-2")) == 24
+        assert dedup.shared_clauses("story-2", "story-3") == []
+
+    def test_candidates(self, dedup: Deduplicator) -> None:
+        assert dedup.candidates("copy-1") == ["story-1"]
+
+
+class TestPolicies:
+    def test_skip_leaves_out_duplicates_and_contained_pages(self, dedup: Deduplicator) -> None:
+        given = [story(1, "d", day=9), short(4, "s"), story(60), longer(5, "l")]
+        report = dedup.add_many(given, policy="skip")
+        assert (report.stored, report.left_out) == (2, 2)
+        assert report.decisions["d"].duplicate_of == "story-1"
+        assert report.decisions["s"].contained_in == ("story-4",)
+        assert report.outcomes == {"unique": 1, "contains": 1}
+        assert dedup.stats()["pages"] == 14
+
+    def test_skip_leaves_out_a_duplicate_that_would_come_first(self, dedup: Deduplicator) -> None:
+        report = dedup.add_many([story(1, "d", published="2020-01-01")], policy=WritePolicy.SKIP)
+        assert (report.stored, report.left_out) == (0, 1)
+        assert dedup.cluster("story-1").representative == "story-1"
+
+    def test_skip_leaves_out_a_page_only_for_one_that_stays(self, dedup: Deduplicator) -> None:
+        """Of a chain of pages, each much like its neighbour only, every second one has to stay."""
+        parts = article(700, sentences=40).split("。")
+        chain = [
+            Page(f"part-{n}", text="。".join(parts[n * 5 : n * 5 + 16]), title=parts[10][:8])
+            for n in range(5)
+        ]
+        for order in (chain, chain[::-1]):
+            with Deduplicator.open(":memory:", settings=ALONE) as fresh:
+                report = fresh.add_many(order, policy="skip")
+                kept = {page.id for page in order} - {
+                    name for name in report.decisions if not stored(fresh, name)
+                }
+                for page in order:
+                    near = [fresh.explain(page, name).relation for name in kept]
+                    assert page.id in kept or any(each.same or each is Relation.CONTAINED for each in near)
+
+    def test_skipped_page_of_add_still_gives_its_verdicts(self, dedup: Deduplicator) -> None:
+        decision = dedup.add(story(1, "d", day=9), policy="skip")
+        assert decision.duplicate_of == "story-1"
+        assert [pair.right for pair in decision.verdicts] == ["story-1"]
+        assert not stored(dedup, "d")
+
+    def test_overwrite_removes_what_the_page_duplicates(self, dedup: Deduplicator) -> None:
+        report = dedup.add_many([story(1, "new", published="2020-01-01"), longer(3, "l")], policy="overwrite")
+        assert (report.stored, report.left_out) == (2, 0)
+        assert report.decisions["new"].duplicate_of in ("story-1", "copy-1")
+        assert [stored(dedup, name) for name in ("story-1", "copy-1", "new", "story-3")] == [
+            False,
+            False,
+            True,
+            True,
+        ]
+        assert dedup.cluster("new").size == 1
+
+    def test_fail_keeps_nothing(self, dedup: Deduplicator) -> None:
+        before = edges(dedup), partition(dedup)
+        for given in ([story(60), story(1, "d")], [story(60), story(60, "d60")]):
+            with pytest.raises(DuplicatePage):
+                dedup.add_many(iter(given), policy="fail")
+        with pytest.raises(DuplicatePage, match="story-1"):
+            dedup.add(story(1, "d"), policy="fail")
+        assert (edges(dedup), partition(dedup)) == before
+
+    def test_fail_stores_what_is_no_duplicate(self, dedup: Deduplicator) -> None:
+        report = dedup.add_many(iter([story(60), longer(4, "l"), story(2)]), policy="fail")
+        assert (report.stored, report.unchanged) == (2, 1)
+        assert dedup.add(story(61), policy="fail").outcome == "unique"
+
+    def test_an_unknown_policy_is_refused(self, dedup: Deduplicator) -> None:
+        with pytest.raises(ValueError, match="sometimes"):
+            dedup.add(story(60), policy="sometimes")
+
+
+def stored(dedup: Deduplicator, page_id: str) -> bool:
+    """Whether a page is in the index."""
+    return page_id in dedup._index.get_many([page_id])

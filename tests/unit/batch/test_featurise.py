@@ -1,0 +1,181 @@
+"""Chunks of features: the same from worker processes as from one, for every form of input."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+from es_dedup import Page, Settings
+from es_dedup.batch.featurise import (
+    CHUNK_PAGES,
+    POOL_FROM_PAGES,
+    Chunk,
+    chunks,
+    content_of,
+    day_of,
+    make_chunk,
+)
+from es_dedup.detectors.features import pack, unpack
+from es_dedup.extraction import create_extractor
+from es_dedup.wiring import text_codec
+from tests.samples import pages
+from tests.texts import article
+
+ALONE: Final = Settings(workers=1)
+EXTRACTOR: Final = create_extractor(ALONE.extraction)
+HTML: Final = (
+    "<html><head><title>桥 - 站点</title><meta property='article:published_time' content='2024-05-01'></head>"
+    f"<body><p>{article(1, sentences=4)}</p><p>{article(2, sentences=4)}</p></body></html>"
+)
+
+
+def columns(chunk: Chunk) -> dict[str, Any]:
+    """All that is stored of a chunk, in a form that can be compared."""
+    values = {field.name: getattr(chunk.records, field.name) for field in fields(chunk.records)}
+    return {name: np.asarray(value).tolist() for name, value in values.items()}
+
+
+def one(page: Page) -> Chunk:
+    """A chunk of one page."""
+    return make_chunk([page], ALONE, EXTRACTOR, None)
+
+
+@pytest.fixture(scope="module")
+def many() -> list[Page]:
+    """More pages than one process is used for; some cannot be processed."""
+    texts = [article(seed % 50, sentences=2 + seed % 5) for seed in range(POOL_FROM_PAGES - 100)]
+    made = [Page(f"page-{n}", text=text, title=text[:8]) for n, text in enumerate(texts)]
+    return [*pages(), *made[:500], Page("", text="x"), Page("y" * 600, text="x"), *made[500:]]
+
+
+class TestWorkers:
+    def test_give_the_same_chunks_as_one_process(self, many: list[Page]) -> None:
+        codec = text_codec(ALONE)
+        apart = list(chunks(iter(many), Settings(workers=2), codec))
+        alone = list(chunks(iter(many), ALONE, codec))
+        assert len(many) > POOL_FROM_PAGES
+        assert [chunk.read for chunk in apart] == [chunk.read for chunk in alone]
+        for left, right in zip(apart, alone, strict=True):
+            assert columns(left) == columns(right)
+            assert left.failed == right.failed
+            assert pack(left.table) == pack(right.table)
+
+    def test_pages_come_in_the_order_of_the_input(self, many: list[Page]) -> None:
+        names = [name for chunk in chunks(many, ALONE, None) for name in chunk.records.ids]
+        assert names == [page.id for page in many if 0 < len(page.id) <= 512]
+
+    def test_pages_are_taken_lazily(self) -> None:
+        taken: list[str] = []
+
+        def endless() -> Any:
+            while True:
+                taken.append("page")
+                yield Page(f"page-{len(taken)}", text="短文。")
+
+        made = chunks(endless(), ALONE, None)
+        assert next(made).read == CHUNK_PAGES
+        assert len(taken) <= POOL_FROM_PAGES + CHUNK_PAGES
+        made.close()  # type: ignore[attr-defined]  # a generator
+
+    def test_a_large_page_fills_a_chunk(self) -> None:
+        large = [Page(str(n), text="一" * 1_200_000) for n in range(2)]
+        assert [chunk.read for chunk in chunks(large, ALONE, None)] == [1, 1]
+
+    def test_no_pages_no_chunks(self) -> None:
+        assert list(chunks([], ALONE, None)) == []
+
+
+class TestIds:
+    @pytest.mark.parametrize("bad", ["", "x" * 513, None, 7])
+    def test_an_id_that_cannot_be_kept_is_named(self, bad: Any) -> None:
+        chunk = make_chunk(
+            [Page("a", text="x"), Page(bad, text="y"), Page("b", text="z")], ALONE, EXTRACTOR, None
+        )
+        assert list(chunk.records.ids) == ["a", "b"]
+        ((name, problem),) = chunk.failed.items()
+        assert name == str(bad)[:80]
+        assert "id" in problem
+        assert chunk.read == 3
+
+    def test_the_longest_id_is_kept(self) -> None:
+        assert list(one(Page("x" * 512, text="y")).records.ids) == ["x" * 512]
+
+
+class TestInputs:
+    def test_text_skips_extraction_and_wins_over_html(self) -> None:
+        content, skipped = content_of(Page("a", html=HTML, text="<b>短文</b>", title="题"), EXTRACTOR)
+        assert (content.text, content.title, skipped) == ("<b>短文</b>", "题", "")
+
+    def test_html_is_extracted_and_given_values_win(self) -> None:
+        content, _ = content_of(Page("a", html=HTML, url="https://www.example.org/x"), EXTRACTOR)
+        assert (content.title, content.site) == ("桥 - 站点", "example.org")
+        assert content.published == datetime(2024, 5, 1)  # noqa: DTZ001 - the page names no zone
+        given, _ = content_of(Page("a", html=HTML, title="题", site="s", published="2020-01-02"), EXTRACTOR)
+        assert (given.title, given.site, given.published) == ("题", "s", datetime(2020, 1, 2))  # noqa: DTZ001
+
+    def test_bytes_and_text_of_html_give_the_same(self) -> None:
+        assert columns(one(Page("a", html=HTML.encode()))) == columns(one(Page("a", html=HTML)))
+
+    @pytest.mark.parametrize(
+        ("page", "reason"),
+        [
+            (Page("a"), "no-input"),
+            (Page("a", text=""), "no-words"),
+            (Page("a", text="……！"), "no-words"),
+        ],
+    )
+    def test_a_page_without_words_is_stored_with_the_reason(self, page: Page, reason: str) -> None:
+        chunk = one(page)
+        assert list(chunk.records.skipped) == [reason]
+        assert list(chunk.records.content_hashes) == [0]
+        assert len(chunk.records.terms) == 0
+
+    def test_binary_is_stored_with_a_reason(self) -> None:
+        assert one(Page("a", html=b"%PDF-1.7\x00\x01" + bytes(range(256)) * 40)).records.skipped[0] != ""
+
+    def test_halves_of_surrogate_pairs_are_left_out(self) -> None:
+        chunk = one(Page("a", text="前\ud800后", title="\udc00题"))
+        assert chunk.records.titles[0] == "题"
+        assert chunk.records.lengths[0] == 2
+
+    def test_long_titles_and_addresses_are_cut(self) -> None:
+        chunk = one(Page("a", text="x", title="t" * 5_000, url="https://example.org/" + "u" * 9_000))
+        assert (len(chunk.records.titles[0]), len(chunk.records.urls[0])) == (1_000, 4_096)
+
+
+class TestPublished:
+    @pytest.mark.parametrize(
+        ("given", "stored"),
+        [
+            ("2024-05-01", "2024-05-01T00:00:00"),
+            ("20240501", "2024-05-01T00:00:00"),
+            ("2024-05-01T08:00:00Z", "2024-05-01T08:00:00+00:00"),
+            ("2024年5月1日 08:30", "2024-05-01T08:30:00"),
+            (datetime(2024, 5, 1, 8, tzinfo=UTC), "2024-05-01T08:00:00+00:00"),
+            ("yesterday", ""),
+            ("2024-13-45", ""),
+            ("", ""),
+            (None, ""),
+        ],
+    )
+    def test_odd_forms(self, given: Any, stored: str) -> None:
+        assert one(Page("a", text="x", published=given)).records.published[0] == stored
+
+    def test_days(self) -> None:
+        assert day_of("") == 0
+        assert day_of("2024-05-02T01:00:00") - day_of("2024-05-01") == 1
+
+
+def test_what_is_packed_is_what_is_compared() -> None:
+    table = make_chunk(list(pages()[:60]), ALONE, EXTRACTOR, None).table
+    again = unpack(pack(table))
+    for name in ("lengths", "hashes", "fingerprints", "has_words"):
+        assert np.array_equal(getattr(again, name), getattr(table, name))
+    for part in ("periods", "coverage"):
+        old, new = getattr(table, part), getattr(again, part)
+        for field in fields(old):
+            assert np.array_equal(getattr(old, field.name), getattr(new, field.name)), field.name
