@@ -39,11 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     parser = parser_of(__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
+    parser.add_argument("--no-times", action="store_true", help="leave out the times of publication")
     given = parser.parse_args(arguments)
     rows: list[Row] = []
     reasons: dict[str, Any] = {}
     for name in given.sets:
-        found = measure(name, rows_of(data_file(given.data, f"{name}.jsonl.xz")))
+        found = measure(name, rows_of(data_file(given.data, f"{name}.jsonl.xz")), timed=not given.no_times)
         rows.append(found.row)
         reasons[name] = dict(found.reasons.most_common())
     table = [
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def measure(name: str, rows: Sequence[Row]) -> Found:
+def measure(name: str, rows: Sequence[Row], *, timed: bool = True) -> Found:
     """Scan a set and look at the groups of two or more versions."""
     rows = list({row["id"]: row for row in rows}.values())  # equal texts have one id in these sets
     groups: dict[str, list[Row]] = {}
@@ -66,7 +67,7 @@ def measure(name: str, rows: Sequence[Row]) -> Found:
     several = [sorted(group, key=_age) for group in groups.values() if len(group) > 1]
     expect(bool(several), f"{name} has no group of two versions")
     neighbours = [(left["id"], right["id"]) for group in several for left, right in pairwise(group)]
-    scanned = scan([page_of(row) for row in rows])
+    scanned = scan([page_of(row if timed else {**row, "time": None}) for row in rows])
     with scanned.dedup as dedup:
         cluster_of = {
             page: cluster.id

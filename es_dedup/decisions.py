@@ -45,7 +45,6 @@ def decide(
         if pair.right in assigned and assigned[pair.right].representative == pair.right
     ]
     duplicate_of = stars[0] if stars else same[0].right if same else None
-    notes = (problem,) if problem else (CUT,) if inconclusive else ()
     return Decision(
         page_id=page_id,
         outcome=_outcome(duplicate_of, inside, outside, inconclusive=inconclusive),
@@ -54,7 +53,7 @@ def decide(
         contained_in=inside,
         contains=outside,
         verdicts=tuple(related),
-        notes=notes,
+        notes=(problem,) if problem else (CUT,) if inconclusive else (),
     )
 
 

@@ -303,7 +303,8 @@ class Decision:
         page_id: the page.
         outcome: the strongest relation found.
         cluster_id: the cluster the page is in, or would join; its own id when unique.
-        duplicate_of: page id of the representative it duplicates, or None.
+        duplicate_of: page id of the representative it duplicates, or None. A page that has itself become the
+            representative of pages stored before it names the one of them it matches best.
         contained_in, contains: related pages that are not duplicates.
         verdicts: the judged pairs, strongest first, seen from this page.
         notes: why a decision is inconclusive, what was skipped or capped, in plain words.

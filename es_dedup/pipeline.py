@@ -146,11 +146,12 @@ class Deduplicator:
         """Store pages, compare them with all others, keep the clusters.
 
         Pages are written in batches; a batch that was written stays when the process dies, and is clustered when the
-        file is opened again.
+        file is opened again. When the input raises an error, the pages before it are stored and the error is passed on.
 
         Args:
             pages: taken lazily; of several with one id the last wins.
-            policy: what is done with duplicates of, and pages contained in, stored pages.
+            policy: what is done with duplicates of, and pages contained in, stored pages. ``fail`` (like a dry run)
+                reads all pages first and holds their features in memory.
             progress: told how far the work is.
             dry_run: report what would happen and write nothing.
 

@@ -41,7 +41,6 @@ def rehearse(
         lookup: finds and compares stored pages. Those of the given pages are learned where nothing is stored.
         tell: told of progress.
     """
-    read = sum(chunk.read for chunk in made)
     failed = {name: problem for chunk in made for name, problem in chunk.failed.items()}
     if not made:
         return AddReport(read=0, stored=0)
@@ -56,7 +55,7 @@ def rehearse(
     assigned = _assigned(corpus.keys, edges, index, settings)
     said = not_unique(Stored(new, known, inconclusive).decisions(new, edges, assigned))
     return AddReport(
-        read=read,
+        read=sum(each.read for each in made),
         stored=len(new),
         unchanged=unchanged,
         failed=failed,

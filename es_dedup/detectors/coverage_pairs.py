@@ -351,5 +351,6 @@ def _numbers(
     open_right = (others != 0) & ~right_clauses.hit
     keys = (left_clauses.owners[open_left].astype(np.uint64) << _SHIFT) | own[open_left]
     among = (right_clauses.owners[open_right].astype(np.uint64) << _SHIFT) | others[open_right]
-    aligned = np.isin(keys, among)
-    return same, np.bincount(left_clauses.owners[open_left][aligned], minlength=pairs)
+    ours = np.bincount(left_clauses.owners[open_left][np.isin(keys, among)], minlength=pairs)
+    theirs = np.bincount(right_clauses.owners[open_right][np.isin(among, keys)], minlength=pairs)
+    return same, np.minimum(ours, theirs)

@@ -125,7 +125,9 @@ def judge(
     rule = np.zeros(len(better), dtype=np.int8)
     for number, refuses in enumerate(_refusals(measures, facts), start=1):
         rule[(rule == 0) & refuses] = number
-    relation = np.where(_same(both, days), 2, np.where(left_cover > right_cover, 4, 3))
+    relation = np.where(
+        _same(both, days) | (left_cover == right_cover), 2, np.where(left_cover > right_cover, 4, 3)
+    )
     relation = np.where(exact, 1, relation)
     return Judgements(
         rule=rule,
@@ -196,7 +198,11 @@ def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_],
     left_lost = left.lost_numbers / np.maximum(left.numbers, 1)
     right_lost = right.lost_numbers / np.maximum(right.numbers, 1)
     least_lost = np.minimum(left_lost, right_lost)
-    inner_lost = np.where(left.cover >= right.cover, left_lost, right_lost)
+    inner_lost = np.where(
+        left.cover == right.cover,
+        np.maximum(left_lost, right_lost),
+        np.where(left.cover > right.cover, left_lost, right_lost),
+    )
     overlap = measures.title_overlap
     alike = (overlap >= 0.5) & (overlap < 1.0)  # noqa: PLR2004
     amount = measures.shared_tokens

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_dedup import Deduplicator, Outcome, Page, Relation, Settings, WritePolicy
+from es_dedup import Deduplicator, Outcome, Page, Progress, Relation, Settings, WritePolicy
 from es_dedup.errors import DuplicatePage, UnknownPage
 from tests.samples import edges, partition, story
 from tests.texts import article
@@ -120,10 +120,16 @@ class TestAddMany:
         assert dedup.cluster("twice").representative == "story-1"
 
     def test_progress_is_told(self, dedup: Deduplicator) -> None:
-        seen = []
+        seen: list[Progress] = []
         dedup.scan([story(80)], progress=seen.append)
         assert {each.stage for each in seen} >= {"features", "join", "cluster"}
         assert all(each.total is None or each.done <= each.total for each in seen)
+
+    def test_statistics_are_learned_anew_when_a_fifth_is_new(self) -> None:
+        with Deduplicator.open(":memory:", settings=ALONE) as fresh:
+            for seed in range(40):
+                fresh.add(story(seed))
+            assert 32 <= fresh._statistics().pages <= 40
 
     def test_nothing_is_something(self, dedup: Deduplicator) -> None:
         assert dedup.add_many([]).read == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,14 +40,15 @@ with Deduplicator.open(sys.argv[1]) as dedup:
 
 def template_page(number: int) -> Page:
     """A page of one form: a sentence of its own between notices that all pages have."""
-    own = article(5_000 + number, sentences=2)
-    text = "\n".join((article(1, sentences=3), own, article(2, sentences=3)))
+    own = article(5_000 + number, sentences=1)
+    text = "\n".join((article(1, sentences=1), own, article(2, sentences=2)))
     return Page(f"page-{number:04}", text=text, title=own[:10], published=f"20{number % 20:02}-01-01")
 
 
 def copies(count: int) -> list[Page]:
-    """One story many times."""
-    return [story(1, f"copy-{number:04}") for number in range(count)]
+    """One short story many times."""
+    text = article(1, sentences=3)
+    return [Page(f"copy-{number:04}", text=text, title=text[:10]) for number in range(count)]
 
 
 class TestVeryMany:
@@ -58,7 +60,7 @@ class TestVeryMany:
         self, pages: Callable[[int], list[Page]], clusters: int | None
     ) -> None:
         seconds = []
-        for count in (500, 2_000):
+        for count in (250, 2_000):
             made = pages(count)
             with Deduplicator.open(":memory:", settings=ALONE) as dedup:
                 started = time.perf_counter()
@@ -66,13 +68,14 @@ class TestVeryMany:
                 seconds.append(time.perf_counter() - started)
                 assert len(partition(dedup)) == (clusters or count)
                 assert report.pairs <= 100 * count
-        assert seconds[1] < 9 * seconds[0] + 1, "four times the pages"
+        assert seconds[1] < 16 * seconds[0] + 2, "eight times the pages"
 
     def test_more_copies_one_by_one_and_without_the_first(self) -> None:
         with Deduplicator.open(":memory:", settings=ALONE) as dedup:
-            dedup.add_many(copies(500))
+            dedup.add_many(replace(page, published="2024-04-01") for page in copies(300))
             for number in range(5):
-                assert dedup.add(story(1, f"more-{number}", day=9)).duplicate_of == "copy-0000"
+                more = replace(copies(1)[0], id=f"more-{number}", published="2024-05-01")
+                assert dedup.add(more).duplicate_of == "copy-0000"
             dedup.remove("copy-0000")
             assert len(partition(dedup)) == 1
             assert dedup.cluster("more-3").representative == "copy-0001"

@@ -205,7 +205,7 @@ class TestOrder:
             assert len(partition(opened)) < len(small_pages())
             return partition(opened), edges(opened)
 
-    @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(order=st.permutations(range(len(small_pages()))))
     def test_one_by_one_and_a_sweep_equal_a_scan(
         self, scanned: tuple[set[frozenset[str]], list[tuple[str, str, str, float]]], order: list[int]
