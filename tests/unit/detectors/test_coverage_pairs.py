@@ -150,12 +150,16 @@ def test_titles_and_numbers_equal_plain_sets(case: Case) -> None:
 
 
 def slow_number_clauses(left: Row, right: Row) -> tuple[int, int]:
-    """Clauses with numbers that both have, and those of the left that agree with one of the right but for numbers."""
+    """Clauses with numbers that both have, and those that agree with one of the other side but for numbers: the fewer."""
     bounds = (left.clause_threshold, right.clause_threshold)
     mine, theirs = below(left.clauses, *bounds), below(right.clauses, *bounds)
     same = sum(left.clauses[value][1] != 0 for value in mine & theirs)
-    open_ = {right.clauses[value][1] for value in theirs - mine} - {0}
-    return same, sum(left.clauses[value][1] in open_ for value in mine - theirs)
+    ours = [left.clauses[value][1] for value in mine - theirs]
+    others = [right.clauses[value][1] for value in theirs - mine]
+    return same, min(
+        sum(value != 0 and value in others for value in ours),
+        sum(value != 0 and value in ours for value in others),
+    )
 
 
 def check_side(case: Case, side: Side, at: int, mine: Row, theirs: Row) -> None:
