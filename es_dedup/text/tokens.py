@@ -28,7 +28,8 @@ _SOFT_MARKS: Final = ".,:"
 _CHARACTER_BASE: Final = 0x9E6D62D06F6A9A9B
 _TOKEN_BASE: Final = 0xC2B2AE3D27D4EB4F
 _GRAM_BASE: Final = 0x165667B19E3779F9
-_LONGEST: Final = 1 << 16  # beyond this many units in one run, the powers repeat
+_LONGEST: Final = 1 << 19  # powers kept per base: 4 MB, more than the characters of an ordinary batch
+PREFIX_SHARE: Final = 4  # a running sum pays when the segments cover a quarter of the values
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +104,38 @@ def segment_hashes(
     sums = values[starts]  # a segment of one is its value: most tokens of a Chinese text
     longer = np.flatnonzero(lengths > 1)
     if len(longer):
-        starts, lengths = starts[longer], lengths[longer]
-        first = np.cumsum(lengths) - lengths
-        inside = np.arange(int(lengths.sum())) - np.repeat(first, lengths)
-        place = np.repeat(starts, lengths) + inside
-        weighted = values[place] * _power_table(base)[inside & (_LONGEST - 1)]
-        sums[longer] = np.add.reduceat(weighted, first)
+        starts, ends = starts[longer], ends[longer]
+        covered = int(lengths[longer].sum())
+        several = (
+            _sums_by_prefix
+            if PREFIX_SHARE * covered > len(values) and len(values) <= _LONGEST
+            else _sums_apart
+        )
+        sums[longer] = several(values, starts, ends, base)
     return mix64(sums)
+
+
+def _sums_by_prefix(
+    values: NDArray[np.uint64], starts: NDArray[np.int64], ends: NDArray[np.int64], base: int
+) -> NDArray[np.uint64]:
+    """Polynomial sums as differences of one running sum; exact, because an odd base has an inverse modulo 2^64."""
+    power, inverse = _power_tables(base)
+    running = np.zeros(len(values) + 1, dtype=np.uint64)
+    np.cumsum(values * power[: len(values)], out=running[1:])
+    return (running[ends] - running[starts]) * inverse[starts]
+
+
+def _sums_apart(
+    values: NDArray[np.uint64], starts: NDArray[np.int64], ends: NDArray[np.int64], base: int
+) -> NDArray[np.uint64]:
+    """The same, segment by segment: cheaper where the segments cover little."""
+    lengths = ends - starts
+    first = np.cumsum(lengths) - lengths
+    inside = np.arange(int(lengths.sum())) - np.repeat(first, lengths)
+    place = np.repeat(starts, lengths) + inside
+    most = int(lengths.max())
+    power = _power_tables(base)[0] if most <= _LONGEST else powers(base, most)
+    return np.add.reduceat(values[place] * power[inside], first)
 
 
 def gram_hashes(
@@ -221,5 +247,6 @@ def _lookup(characters: str) -> NDArray[np.bool_]:
 
 
 @cache
-def _power_table(base: int) -> NDArray[np.uint64]:
-    return powers(base, _LONGEST)
+def _power_tables(base: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Powers of the base and of its inverse modulo 2^64."""
+    return powers(base, _LONGEST), powers(pow(base, -1, 1 << 64), _LONGEST)
