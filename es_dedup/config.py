@@ -7,9 +7,12 @@ Adding a setting is adding a field to a section: its description, range and, whe
 from __future__ import annotations
 
 import difflib
+import errno
 import hashlib
 import json
 import os
+import stat
+import sys
 import tomllib
 import typing
 from dataclasses import dataclass
@@ -32,6 +35,8 @@ OTHER_VARIABLES: Final = frozenset(
     {"ES_DEDUP_CONFIG", "ES_DEDUP_DATA", "ES_DEDUP_FUZZ", "ES_DEDUP_FUZZ_SEED", "ES_DEDUP_ES_URL"}
 )
 """Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load."""
+MAX_FILE_BYTES: Final = 2**20
+"""Bytes of a settings file; a larger file is something else."""
 SHAPES: Final[dict[str, Any]] = {"shapes": True}
 """Marks a setting that stored features depend on: it is part of the fingerprint."""
 
@@ -183,11 +188,12 @@ def load_settings(
     problems: list[str] = []
     file = _file_to_read(path, environ)
     values, origins = _layered(
-        (_flatten(_read_file(file, problems) if file else {}), str(file)),
+        (_read_file(file, problems) if file else {}, str(file)),
         (_from_environment(environ, problems), ""),
         (_flatten(overrides or {}), "argument"),
     )
     problems += _take_unknown(values, origins)
+    problems += _wrong_names(values, origins)
     try:
         settings = Settings.model_validate(_nest(values))
     except ValidationError as error:
@@ -264,15 +270,67 @@ def _file_to_read(path: Path | None, environ: Mapping[str, str]) -> Path | None:
 
 
 def _read_file(path: Path, problems: list[str]) -> dict[str, Any]:
+    """The file's values by dotted key; empty, with what is wrong in ``problems``, when it cannot be used."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        text = read_regular(path, MAX_FILE_BYTES).decode("utf-8-sig")
+        return _flatten(tomllib.loads(text.replace("\r\n", "\n")))
     except OSError as error:
         problems.append(f"cannot be read: {error.strerror or error}")
     except UnicodeDecodeError:
         problems.append("is not UTF-8 text")
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        problems.append("is nested too deeply")
+    except ValueError as error:
         problems.append(f"is not valid TOML: {error}")
     return {}
+
+
+def read_regular(path: Path, max_bytes: int) -> bytes:
+    """The bytes of a regular file of bounded size.
+
+    Raises:
+        OSError: it cannot be read, is a pipe, a device or a folder, or holds more than ``max_bytes``.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    with path.open("rb") as stream:
+        data = stream.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise OSError(errno.EFBIG, f"it is larger than {max_bytes / 2**20:g} MB", str(path))
+    return data
+
+
+def _wrong_names(values: Mapping[str, Any], origins: Mapping[str, str]) -> Iterator[str]:
+    """What is wrong with the names of methods; values of other types are left to the model."""
+    detectors, extractor = values.get("detectors"), values.get("extraction.extractor")
+    if isinstance(detectors, (list, tuple)):
+        place, known = _place("detectors", origins["detectors"]), _known("detectors", _DETECTORS)
+        if not detectors:
+            yield f"{place}: must name at least one of {', '.join(known)}"
+        names = [name for name in detectors if isinstance(name, str)]
+        for name in dict.fromkeys(names):
+            if name not in known:
+                yield f"{place}: must be of {', '.join(known)}, got {name!r}"
+            elif names.count(name) > 1:
+                yield f"{place}: names {name!r} {names.count(name)} times, once is enough"
+    known = _known("extraction", _EXTRACTORS)
+    if isinstance(extractor, str) and extractor not in known:
+        place = _place("extraction.extractor", origins["extraction.extractor"])
+        yield f"{place}: must be one of {', '.join(known)}, got {extractor!r}"
+
+
+_DETECTORS: Final = ("ccdet", "coverage", "simhash")
+_EXTRACTORS: Final = ("density", "plain", "topic")
+_LISTED_BY: Final = {"detectors": "detector_names", "extraction": "extractor_names"}
+
+
+def _known(room: str, built_in: tuple[str, ...]) -> list[str]:
+    """The built-in names, and those registered beside them: who registered has loaded the registry.
+
+    This room lies below the registries and must not import them.
+    """
+    registry = sys.modules.get(f"es_dedup.{room}.registry")
+    return sorted({*built_in, *getattr(registry, _LISTED_BY[room], tuple)()})
 
 
 def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[str, Any]:

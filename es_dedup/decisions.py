@@ -28,7 +28,7 @@ def decide(
     Args:
         page_id: the page.
         related: its judged pairs with stored pages, seen from it, strongest first.
-        assigned: clusters of the pages in ``related``.
+        assigned: clusters of the pages in ``related``; a page that is not clustered yet stands for itself.
         inconclusive: candidates were cut and none was related.
         problem: why the page could not be processed.
 
@@ -42,13 +42,14 @@ def decide(
     stars = [
         pair.right
         for pair in same
-        if pair.right in assigned and assigned[pair.right].representative == pair.right
+        if pair.right not in assigned or assigned[pair.right].representative == pair.right
     ]
+    star = assigned.get(stars[0]) if stars else None
     duplicate_of = stars[0] if stars else same[0].right if same else None
     return Decision(
         page_id=page_id,
         outcome=_outcome(duplicate_of, inside, outside, inconclusive=inconclusive),
-        cluster_id=assigned[stars[0]].cluster_id if stars else page_id,
+        cluster_id=star.cluster_id if star else stars[0] if stars else page_id,
         duplicate_of=duplicate_of,
         contained_in=inside,
         contains=outside,

@@ -357,7 +357,8 @@ class AddReport:
         stored: pages written, new or replaced.
         unchanged: pages that were stored already with the same content.
         left_out: pages not stored because of the write policy.
-        failed: page id (or place in the input) to reason, for pages that could not be processed.
+        failed: page id (or place in the input) to reason, for pages that could not be processed, and for pages
+            whose id came again later in the call.
         skipped: reason to count, for pages stored without features (empty, too short …): they match nothing.
         outcomes: outcome to count, over the stored pages.
         decisions: for each page of this call that is not unique, its decision, by page id; without detectors' verdicts
@@ -366,6 +367,8 @@ class AddReport:
         capped_terms: probe terms left out because too many pages carry them.
         truncated: pages whose candidate list was cut.
         seconds: stage to wall seconds.
+        skipped_pages: page id to reason, of the pages counted in ``skipped`` the first 1,000.
+        notes: what else was met, in plain words.
     """
 
     read: int
@@ -380,6 +383,8 @@ class AddReport:
     capped_terms: int = 0
     truncated: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
+    skipped_pages: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

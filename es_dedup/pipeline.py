@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from es_dedup import wiring
-from es_dedup.batch.featurise import chunks, day_of, make_chunk
+from es_dedup.batch.featurise import chunks, day_of, make_chunk, name_of, problem_of
 from es_dedup.batch.ingest import Ingest, Reading
 from es_dedup.batch.members import clusters_with_evidence
 from es_dedup.batch.rehearse import rehearse
@@ -129,7 +129,7 @@ class Deduplicator:
         """Store one page and say what it is; see ``add_many``."""
         report = self.add_many([page], policy=policy)
         for problem in report.failed.values():
-            raise ValueError(f"{str(page.id)[:80]!r}: {problem}")
+            raise ValueError(f"{name_of(page)!r}: {problem}")
         edges = self._index.edges_of([page.id])
         assigned = self._index.assignments([page.id])
         decision = report.decisions.get(page.id) or stored_decision(page.id, assigned[page.id], edges)
@@ -149,7 +149,7 @@ class Deduplicator:
         file is opened again. When the input raises an error, the pages before it are stored and the error is passed on.
 
         Args:
-            pages: taken lazily; of several with one id the last wins.
+            pages: taken lazily; of several with one id the last wins, the others are named in ``failed``.
             policy: what is done with duplicates of, and pages contained in, stored pages. ``fail`` (like a dry run)
                 reads all pages first and holds their features in memory.
             progress: told how far the work is.
@@ -252,6 +252,11 @@ class Deduplicator:
 
     # Asking
 
+    @property
+    def unsettled(self) -> bool:
+        """Whether pages are stored that are not clustered yet: a writer was stopped half-way, or is at work."""
+        return self._index.note(UNSETTLED) is not None
+
     def check(self, page: Page) -> Decision:
         """What a page is against all that is stored; nothing is written."""
         return self.check_many([page])[0]
@@ -265,16 +270,15 @@ class Deduplicator:
         return decisions
 
     def _check_some(self, pages: list[Page]) -> list[Decision]:
-        asked, failed = self._featurise(pages)
+        asked, _ = self._featurise(pages)
         looked = self._lookup().of(asked)
         related = [looked.related(row) for row in range(len(asked.ids))]
         assigned = self._index.assignments({pair.right for pairs in related for pair in pairs})
         decisions = []
         row = 0
         for page in pages:
-            name = str(page.id)[:80]
-            if name in failed and (row == len(asked.ids) or asked.ids[row] != page.id):
-                decisions.append(decide(name, [], {}, problem=failed[name]))
+            if problem := problem_of(page):
+                decisions.append(decide(name_of(page), [], {}, problem=problem))
                 continue
             cut = row in looked.inconclusive
             decisions.append(decide(page.id, related[row], assigned, inconclusive=cut))
@@ -396,6 +400,7 @@ class Deduplicator:
             "clusters": clusters,
             "duplicates": pages - clusters,
             "largest_cluster": largest,
+            "unsettled": self.unsettled,
             "bytes": self._index.sizes(),
             "statistics": {
                 "version": statistics.version,

@@ -38,6 +38,16 @@ AHEAD: Final = (
 PARENT_SECONDS: Final = 0.5  # between a worker's looks whether its parent still lives
 MAX_TITLE_CHARS: Final = 1_000
 MAX_URL_CHARS: Final = 4_096
+NAME_CHARS: Final = 80  # of an id, in reports of what failed
+_FIELDS: Final[tuple[tuple[str, tuple[type, ...], str], ...]] = (
+    ("html", (bytes, str), "bytes or a string"),
+    ("text", (str,), "a string"),
+    ("url", (str,), "a string"),
+    ("title", (str,), "a string"),
+    ("published", (str, datetime), "a string or a datetime"),
+    ("site", (str,), "a string"),
+    ("http_charset", (str,), "a string"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +59,14 @@ class Chunk:
         table: their features, row by row the same pages.
         failed: page id to reason, for pages that are not in ``records``.
         read: pages the chunk was made from.
+        unread_times: pages whose time of publication was given in a form that cannot be read.
     """
 
     records: RecordBatch
     table: FeatureTable
     failed: dict[str, str]
     read: int
+    unread_times: int = 0
 
 
 def chunks(pages: Iterable[Page], settings: Settings, codec: TextCodec | None) -> Iterator[Chunk]:
@@ -90,9 +102,9 @@ def make_chunk(pages: list[Page], settings: Settings, extractor: Extractor, code
     kept: list[tuple[Page, Content, str]] = []
     failed: dict[str, str] = {}
     for page in pages:
-        problem = _id_problem(page.id)
+        problem = problem_of(page)
         if problem:
-            failed[str(page.id)[:80]] = problem
+            failed[name_of(page)] = problem
             continue
         content, skipped = content_of(page, extractor)
         kept.append((page, content, skipped))
@@ -120,7 +132,8 @@ def make_chunk(pages: list[Page], settings: Settings, extractor: Extractor, code
             skipped or ("" if has else "no-words") for (_, _, skipped), has in zip(kept, words, strict=True)
         ],
     )
-    return Chunk(records, table, failed, len(pages))
+    unread = sum(_unread_time(page.published) for page, _, _ in kept)
+    return Chunk(records, table, failed, len(pages), unread)
 
 
 def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:
@@ -177,6 +190,38 @@ def _clean(text: str) -> str:
     return text
 
 
+def name_of(page: object) -> str:
+    """What a page is called in a report; also of what is no page."""
+    return str(getattr(page, "id", page))[:NAME_CHARS]
+
+
+def problem_of(page: object) -> str:
+    """Why a page cannot be processed, in plain words; empty when it can."""
+    if not isinstance(page, Page):
+        return f"not a Page but {_kind(page)}"
+    if problem := _id_problem(page.id):
+        return problem
+    for field, kinds, wanted in _FIELDS:
+        value = getattr(page, field)
+        if value is not None and not isinstance(value, kinds):
+            return f"{field} must be {wanted}, not {_kind(value)}"
+    return "neither text nor html" if page.text is None and page.html is None else ""
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
+
+
+def _unread_time(value: str | datetime | None) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and _moment(value) is None
+
+
+def _size(page: object) -> int:
+    """Characters or bytes of a page's input; also of what is no page."""
+    given = getattr(page, "text", None) or getattr(page, "html", None)
+    return len(given) if isinstance(given, (str, bytes)) else 0
+
+
 def _id_problem(page_id: object) -> str:
     if not isinstance(page_id, str) or not page_id:
         return "a page needs an id, a string of 1-512 characters"
@@ -189,7 +234,7 @@ def _groups(pages: Iterator[Page]) -> Iterator[list[Page]]:
     size = 0
     for page in pages:
         group.append(page)
-        size += len(page.text or page.html or "")
+        size += _size(page)
         if len(group) >= CHUNK_PAGES or size >= CHUNK_CHARS:
             yield group
             group, size = [], 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
@@ -26,7 +27,7 @@ from es_dedup.index.columns import RecordBatch
 from es_dedup.model import AddReport, Decision, Progress, WritePolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.config import Settings
     from es_dedup.index.port import FeatureRecord, Index
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 WRITE_PAGES: Final = 36_864  # written at a time, and at most lost when the process is killed
 WRITE_BYTES: Final = 128 * 2**20
+NAMED_SKIPPED: Final = 1_000  # pages without features that a report names
+AGAIN: Final = "given again later in the same call"
 FULL_SHARE: Final = 5  # a full run when one page in so many is new
 
 
@@ -85,7 +88,7 @@ class Ingest:
         self._tell = progress or (lambda _: None)
         self._before = index.count()
         self._stale = index.note(UNSETTLED) is not None
-        self._read = self._unchanged = 0
+        self._read = self._unchanged = self._unread_times = 0
         self._failed: dict[str, str] = {}
         self._skipped: dict[str, str] = {}
         self._seconds: dict[str, float] = {}
@@ -107,6 +110,7 @@ class Ingest:
         try:
             for chunk in made:
                 self._read += chunk.read
+                self._unread_times += chunk.unread_times
                 self._failed.update(chunk.failed)
                 waiting.append(chunk)
                 size += _bytes(chunk)
@@ -146,13 +150,17 @@ class Ingest:
             capped_terms=settled.capped_terms if settled else 0,
             truncated=settled.truncated if settled else 0,
             seconds={name: round(value, 4) for name, value in self._seconds.items()},
+            skipped_pages=dict(islice(self._skipped.items(), NAMED_SKIPPED)),
+            notes=notes_of(self._unread_times),
         )
 
     def _flush(self, waiting: list[Chunk]) -> None:
         if not waiting:
             return
         begun = time.perf_counter()
-        chunk = last_of_each(joined(waiting))
+        given = joined(waiting)
+        self._failed.update(dict.fromkeys(repeated(given.records.ids, self._new), AGAIN))
+        chunk = last_of_each(given)
         stored: dict[str, FeatureRecord] = {}
         if self._before or self._new:
             stored = self._index.get_many(chunk.records.ids)
@@ -211,6 +219,18 @@ class Ingest:
     ) -> tuple[dict[str, Decision], dict[str, Decision]]:
         stored = Stored(self._new.keys(), self._replaced, settled.inconclusive)
         return apply_policy(policy, stored, settled.edges, self._index, self._lookup(), self._settings)
+
+
+def repeated(ids: Iterable[str], before: Collection[str] = ()) -> list[str]:
+    """Ids that stand there more than once, or were there before."""
+    return [name for name, count in Counter(ids).items() if count > 1 or name in before]
+
+
+def notes_of(unread_times: int) -> tuple[str, ...]:
+    """What a report says of times of publication that could not be read."""
+    if not unread_times:
+        return ()
+    return (f"the time of publication given for {unread_times:,} pages cannot be read and is left out",)
 
 
 def last_of_each(chunk: Chunk) -> Chunk:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_dedup.batch.ingest import changed, joined, keys_of, last_of_each
+from es_dedup.batch.ingest import (
+    AGAIN,
+    NAMED_SKIPPED,
+    changed,
+    joined,
+    keys_of,
+    last_of_each,
+    notes_of,
+    repeated,
+)
 from es_dedup.batch.policy import Stored, not_unique, outcomes_of
 from es_dedup.batch.settle import LOOKUP_PAGES, corpus_of, judge_corpus, page_keys
 from es_dedup.clustering import Neighbourhood, repair
@@ -44,7 +54,9 @@ def rehearse(
     failed = {name: problem for chunk in made for name, problem in chunk.failed.items()}
     if not made:
         return AddReport(read=0, stored=0)
-    chunk = last_of_each(joined(made))
+    given = joined(made)
+    failed |= dict.fromkeys(repeated(given.records.ids), AGAIN)
+    chunk = last_of_each(given)
     known = index.get_many(chunk.records.ids)
     chunk, unchanged = changed(chunk, known)
     corpus = corpus_of(keys_of(chunk.records), chunk.table)
@@ -54,16 +66,19 @@ def rehearse(
     edges = [*among.edges, *beside]
     assigned = _assigned(corpus.keys, edges, index, settings)
     said = not_unique(Stored(new, known, inconclusive).decisions(new, edges, assigned))
+    skipped = {name: why for name, why in zip(chunk.records.ids, chunk.records.skipped, strict=True) if why}
     return AddReport(
         read=sum(each.read for each in made),
         stored=len(new),
         unchanged=unchanged,
         failed=failed,
-        skipped=dict(Counter(filter(None, chunk.records.skipped))),
+        skipped=dict(Counter(skipped.values())),
         outcomes=outcomes_of(said.values(), len(new)),
         decisions=said,
         pairs=among.pairs + pairs,
         capped_terms=among.capped_terms,
+        skipped_pages=dict(islice(skipped.items(), NAMED_SKIPPED)),
+        notes=notes_of(sum(each.unread_times for each in made)),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from es_dedup.cli.checking import show_pair
+from es_dedup.cli.checking import UNSETTLED, show_pair
 from es_dedup.cli.output import clean
 from es_dedup.cli.session import Session, session_of
 
@@ -42,6 +42,8 @@ def clusters(
     session = session_of(context)
     limit = (0 if session.output.as_json else SHOWN_CLUSTERS) if limit is None else limit
     with session.read() as dedup:
+        if dedup.unsettled:
+            session.output.warn(UNSETTLED)
         found: Iterable[Cluster] = dedup.clusters(min_size=min_size)
         if limit:
             found = heapq.nsmallest(limit, found, key=lambda cluster: (-cluster.size, cluster.id))

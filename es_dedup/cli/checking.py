@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from es_dedup.pipeline import Deduplicator
 
 _BATCH: Final = 256
+UNSETTLED: Final = "pages are stored that are not clustered yet: run the same scan again"
 _KNOWN: Final = (Outcome.DUPLICATE, Outcome.CONTAINED)
 
 
@@ -48,6 +49,8 @@ def check(
     intake = Intake(paths, options, session)
     known = checked = 0
     with session.read() as dedup:
+        if dedup.unsettled:
+            session.output.warn(UNSETTLED)
         for decision in _decisions(dedup, intake):
             checked += 1
             known += decision.outcome in _KNOWN
@@ -109,7 +112,10 @@ def _decisions(dedup: Deduplicator, intake: Intake) -> Iterator[Decision]:
 def _in_words(decision: Decision) -> str:
     parts = [f"{clean(decision.page_id)}: {decision.outcome}"]
     if decision.duplicate_of:
-        parts.append(f"of {clean(decision.duplicate_of)} (cluster {clean(decision.cluster_id)})")
+        cluster = (
+            f" (cluster {clean(decision.cluster_id)})" if decision.cluster_id != decision.page_id else ""
+        )
+        parts.append(f"of {clean(decision.duplicate_of)}{cluster}")
     for word, ids in (("contained in", decision.contained_in), ("contains", decision.contains)):
         if ids:
             parts.append(f"{word} {', '.join(map(clean, ids))}")

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from es_dedup.cli.checking import UNSETTLED
 from es_dedup.errors import DedupError
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ def _index(session: Session) -> Iterator[CheckResult]:
         with session.read() as dedup:
             facts = dedup.stats()
         yield CheckResult("index", "ok", f"{facts.get('pages', 0)} pages, settings fit")
+        if facts.get("unsettled"):
+            yield CheckResult("clusters", "note", UNSETTLED)
     except DedupError as error:
         yield CheckResult("index", "fault", str(error))
         return

@@ -16,6 +16,8 @@ from es_dedup.cli.session import Session, session_of
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from es_dedup.evaluation import (
         LabelledPair,
         TuneReport,
@@ -74,6 +76,7 @@ def evaluate(
     from es_dedup.evaluation.runner import report
 
     session = session_of(context)
+    _check_methods(session, method or ())
     ground = _measure(session, labels, corpus, options)
     found = report(ground.measured, ground.labels, method or None)
     session.output.emit(
@@ -118,6 +121,7 @@ def tune(
 
 
 def _measure(session: Session, labels: Path, corpus: list[Path], options: ReadOptions) -> _Ground:
+    from es_dedup.errors import InputError
     from es_dedup.evaluation import read_labels
     from es_dedup.evaluation.runner import measure
 
@@ -126,7 +130,28 @@ def _measure(session: Session, labels: Path, corpus: list[Path], options: ReadOp
     with session.scratch() as dedup, ProgressDisplay(quiet=session.output.quiet) as progress:
         done = dedup.scan(intake.pages(), progress=progress)
         measured = measure(dedup, pairs, lambda at, total: progress.count("verify", at, total))
+    wanted = len({page for each in pairs for page in each.pair})
+    if len(measured.missing) == wanted:
+        raise InputError(str(labels), None, _nothing_to_measure(measured.missing))
     return _Ground(pairs, measured, intake.failed + len(done.failed))
+
+
+def _check_methods(session: Session, methods: Iterable[str]) -> None:
+    from es_dedup.evaluation.runner import JUDGE
+
+    known = (JUDGE, *session.settings.detectors)
+    for name in methods:
+        if name not in known:
+            raise typer.BadParameter(
+                f"no method {name!r}; known are {', '.join(known)}", param_hint="--method"
+            )
+
+
+def _nothing_to_measure(missing: Sequence[str]) -> str:
+    if not missing:
+        return "holds no labelled pair"
+    some = ", ".join(missing[:SHOWN_MISSING]) + (" …" if len(missing) > SHOWN_MISSING else "")
+    return f"none of its {len(missing):,} labelled pages is in the corpus: check --corpus and the page ids ({some})"
 
 
 def _end(session: Session, ground: _Ground) -> None:

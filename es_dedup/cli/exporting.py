@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import sys
 from contextlib import contextmanager
@@ -12,7 +13,10 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
+from es_dedup.cli.checking import UNSETTLED
+from es_dedup.cli.group import ExitCode, fail
 from es_dedup.cli.session import session_of
+from es_dedup.cli.targets import refuse_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +64,11 @@ def export(
     session = session_of(context)
     if format_ == "parquet" and target is None:
         raise typer.BadParameter("Parquet needs --output FILE", param_hint="--format")
+    if target is not None:
+        refuse_index(target, session, "--output")
     with session.read() as dedup:
+        if dedup.unsettled:
+            fail(UNSETTLED, ExitCode.ERROR)
         rows = _rows(dedup, what, min_size=min_size, drop_contained=drop_contained)
         if format_ == "parquet" and target is not None:
             count = _write_parquet(rows, what, target)
@@ -108,13 +116,16 @@ def _dropped(cluster: Cluster, *, representative_too: bool) -> Iterator[dict[str
 @contextmanager
 def _stream(target: Path | None) -> Iterator[IO[str]]:
     """Standard output, or a file that replaces the old one only when it is complete."""
+    from es_dedup.report.target import open_target
+
     if target is None:
         yield sys.stdout
         return
-    part = target.with_name(target.name + ".part")
-    with part.open("w", encoding="utf-8", newline="") as stream:
-        yield stream
-    part.replace(target)
+    with open_target(target) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        yield text
+        text.flush()
+        text.detach()
 
 
 def _write_lines(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], form: str, stream: IO[str]) -> int:
@@ -133,6 +144,7 @@ def _write_lines(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], form:
 
 def _write_parquet(rows: Iterator[dict[str, Any]], what: str, target: Path) -> int:
     from es_dedup.errors import MissingExtra
+    from es_dedup.report.target import open_target
 
     try:
         import pyarrow as pa
@@ -141,10 +153,9 @@ def _write_parquet(rows: Iterator[dict[str, Any]], what: str, target: Path) -> i
         raise MissingExtra("pyarrow", "parquet", "export to Parquet") from error
     kinds = {"representative": pa.bool_(), "score": pa.float64(), "size": pa.int64()}
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS[what]])
-    part, count = target.with_name(target.name + ".part"), 0
-    with pq.ParquetWriter(part, schema) as writer:
+    count = 0
+    with open_target(target) as stream, pq.ParquetWriter(stream, schema) as writer:
         while batch := list(islice(rows, _PARQUET_ROWS)):
             writer.write_table(pa.Table.from_pylist(batch, schema))
             count += len(batch)
-    part.replace(target)
     return count

@@ -78,6 +78,8 @@ def show_sweep(output: Output, measured: Measured, found: TuneReport) -> None:
         now = f", now {limit.value:g} ({name.partition('.')[0]}.{limit.key})" if limit else ""
         spread = sorted(fold.limits[name] for fold in found.folds)
         output.line(f"{name}: best limit {value:.4g}{now}; between folds {spread[0]:.4g} to {spread[-1]:.4g}")
+    if not found.bound_kept:
+        output.line("no limit keeps the bound on merged diff pairs; this one merges the fewest of them")
     rows: list[tuple[Any, ...]] = [
         ("out of fold", *_scores(found.out_of_fold)),
         ("in sample", *_scores(found.in_sample)),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from es_dedup.cli.session import Session
     from es_dedup.model import Page
 
+STDIN: Final = "-"
 SHOWN_FAILURES: Final = 20
 KEPT_FAILURES: Final = 1000
 
@@ -41,10 +42,12 @@ class Intake:
         repeats: identical pages that were named twice.
     """
 
-    def __init__(self, paths: Iterable[Path], options: ReadOptions, session: Session) -> None:
-        self._source = read_pages(
-            paths, replace(options, max_page_bytes=session.settings.extraction.max_bytes)
-        )
+    def __init__(
+        self, paths: Iterable[Path], options: ReadOptions, session: Session, *, leave: Path | None = None
+    ) -> None:
+        most = session.settings.extraction.max_bytes
+        self._source = read_pages(paths, replace(options, max_page_bytes=most, leave=leave))
+        self._stdin_said = False
         self._output = session.output
         self.failures: list[InputFailure] = []
         self.failed = 0
@@ -73,8 +76,15 @@ class Intake:
             self.failures.append(failure)
         if self.failed <= SHOWN_FAILURES:
             self._output.warn(f"left out: {failure}")
+            if failure.source == STDIN and failure.problem.startswith(("not ", "each record")):
+                self._say_stdin()
         elif self.failed == SHOWN_FAILURES + 1:
             self._output.warn("left out: more follow; they are counted, and --json lists them")
+
+    def _say_stdin(self) -> None:
+        if not self._stdin_said:
+            self._output.warn("standard input must be JSON lines (JSONL): one page object on each line")
+        self._stdin_said = True
 
 
 def with_input_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+import os
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -57,7 +59,16 @@ def options(
     context.obj = Session(db=db, config=config, output=Output(as_json=as_json, quiet=quiet))
 
 
+def _open_closed_streams() -> None:
+    """A stream that the caller closed (``>&-``) is None in Python; nothing is read from it or kept of it then."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - open until the process ends
+            setattr(sys, name, stream)
+
+
 def run() -> None:
     """Entry point of the console script."""
+    _open_closed_streams()
     handle_signals()
     app()

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from es_dedup.cli.group import ExitCode
+from es_dedup.cli.output import readable
 from es_dedup.cli.session import Session, session_of
 
 config_app = typer.Typer(help="Settings.", no_args_is_help=True)
@@ -70,6 +71,9 @@ def doctor(context: typer.Context) -> None:
     faults = sum(result.state == "fault" for result in results)
     session.output.emit({"faults": faults, "checks": results})
     session.output.table(("state", "what", "found"), ((r.state, r.name, r.found) for r in results))
+    for result in results:
+        if result.name == "clusters":
+            session.output.warn(result.found)
     if faults:
         raise typer.Exit(ExitCode.ERROR)
 
@@ -85,12 +89,18 @@ def config_show(context: typer.Context) -> None:
     current, stored = settings_fingerprint(session.settings), _stored_fingerprint(session)
     session.output.emit({"settings": lines, "fingerprint": current, "fingerprint_of_index": stored})
     rows: list[tuple[Any, ...]] = [
-        (line.key, line.value, line.origin, "yes" if line.shapes else "", line.description) for line in lines
+        (line.key, _shown(line.value), line.origin, "yes" if line.shapes else "", line.description)
+        for line in lines
     ]
     session.output.table(("setting", "value", "from", "shapes features", "meaning"), rows)
     session.output.line(f"fingerprint of these settings  {current}")
     if stored is not None:
         session.output.line(f"fingerprint of {session.db}  {stored}")
+
+
+def _shown(value: object) -> str:
+    """A setting as it is written: numbers without separators, lists without brackets."""
+    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else readable(value)
 
 
 def _stored_fingerprint(session: Session) -> str | None:

@@ -78,7 +78,7 @@ class Output:
         """Names and values below each other."""
         width = max((len(name) for name in facts), default=0)
         for name, value in facts.items():
-            self.line(f"{name:<{width}}  {clean(_number(value))}")
+            self.line(f"{name:<{width}}  {clean(readable(value))}")
 
 
 def clean(value: object) -> str:
@@ -112,7 +112,14 @@ def _storable(text: str) -> str:
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-def _number(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return str(value)
+def readable(value: object) -> str:
+    """A value as people read it: ``name value, name value`` for a mapping, ``a, b`` for a list."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {readable(item)}" for name, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(readable, value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, (int, float)):
+        return "" if value is None else str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"

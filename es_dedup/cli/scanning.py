@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -9,12 +10,17 @@ import typer
 
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import Intake, Paths, with_input_options
+from es_dedup.cli.output import clean
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
+from es_dedup.cli.targets import refuse_index, refuse_input
 from es_dedup.model import AddReport, WritePolicy
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_dedup.model import Page
     from es_dedup.pipeline import Deduplicator
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen and write nothing.")]
@@ -46,16 +52,19 @@ def scan(
     Pages that are stored already and have not changed are skipped, so a scan that was stopped goes on where it was.
     """
     session = session_of(context)
-    _check_report(report, dry_run)
-    intake = Intake(paths, options, session)
-    with session.write(dry_run=dry_run) as dedup, ProgressDisplay(quiet=session.output.quiet) as progress:
-        done = dedup.scan(intake.pages(), progress=progress, dry_run=dry_run)
-        if report is not None:
+    _check_report(report, paths, session, dry_run)
+    intake = Intake(paths, options, session, leave=report)
+    pages, empty = _opened(intake, session)
+    with (
+        session.scratch() if empty else session.write(dry_run=dry_run) as dedup,
+        ProgressDisplay(quiet=session.output.quiet) as progress,
+    ):
+        done = dedup.scan(pages, progress=progress, dry_run=dry_run)
+        if report is not None and not empty:
             _write_report(dedup, report, _title(paths), report_clusters, _run_facts(done, intake), progress)
         counts = {} if dry_run else _counts(dedup)
-    _finish(
-        session, "scan", done, intake, counts | ({"report": str(report)} if report else {}), dry_run=dry_run
-    )
+    written = {"report": str(report)} if report and not empty else {}
+    _finish(session, "scan", done, intake, counts | written, dry_run=dry_run, empty=empty)
 
 
 @with_input_options
@@ -72,18 +81,31 @@ def add(
     """Add pages to the index and say of each whether it is known."""
     session = session_of(context)
     intake = Intake(paths, options, session)
-    with session.write(dry_run=dry_run) as dedup, ProgressDisplay(quiet=session.output.quiet) as progress:
-        done = dedup.add_many(intake.pages(), policy=policy, progress=progress, dry_run=dry_run)
+    pages, empty = _opened(intake, session)
+    with (
+        session.scratch() if empty else session.write(dry_run=dry_run) as dedup,
+        ProgressDisplay(quiet=session.output.quiet) as progress,
+    ):
+        done = dedup.add_many(pages, policy=policy, progress=progress, dry_run=dry_run)
     for page_id, decision in done.decisions.items():
         about = decision.duplicate_of or ", ".join(decision.contained_in or decision.contains)
         session.output.line(
             f"{page_id}: {decision.outcome}{' of ' if decision.duplicate_of else ': '}{about}"
         )
     decisions = {page_id: decision.as_dict() for page_id, decision in done.decisions.items()}
-    _finish(session, "add", done, intake, {"decisions": decisions}, dry_run=dry_run)
+    _finish(session, "add", done, intake, {"decisions": decisions}, dry_run=dry_run, empty=empty)
 
 
-def _check_report(report: Path | None, dry_run: bool) -> None:
+def _opened(intake: Intake, session: Session) -> tuple[Iterator[Page], bool]:
+    """The pages, and whether there is neither a page nor an index: then no index is made."""
+    pages = intake.pages()
+    first = next(pages, None)
+    if first is None:
+        return pages, not session.exists
+    return chain((first,), pages), False
+
+
+def _check_report(report: Path | None, paths: list[Path], session: Session, dry_run: bool) -> None:
     """Refuse before the work what would fail after it."""
     if report is None:
         return
@@ -91,6 +113,8 @@ def _check_report(report: Path | None, dry_run: bool) -> None:
         raise typer.BadParameter("a dry run stores nothing that could be shown", param_hint="--report")
     if not report.absolute().parent.is_dir():
         raise typer.BadParameter(f"there is no folder {report.absolute().parent}", param_hint="--report")
+    refuse_index(report, session, "--report")
+    refuse_input(report, paths, "--report")
 
 
 def _write_report(
@@ -126,24 +150,41 @@ def _counts(dedup: Deduplicator) -> dict[str, Any]:
 
 
 def _finish(
-    session: Session, command: str, done: AddReport, intake: Intake, more: dict[str, Any], *, dry_run: bool
+    session: Session,
+    command: str,
+    done: AddReport,
+    intake: Intake,
+    more: dict[str, Any],
+    *,
+    dry_run: bool,
+    empty: bool,
 ) -> None:
-    """Show the summary; end with code 3 when some input was left out."""
+    """Show the summary; end with code 3 when some input was left out or gave no text."""
     output = session.output
     summary: dict[str, Any] = {
         "command": command, "db": session.db, "dry_run": dry_run, "read": done.read, "stored": done.stored,
         "unchanged": done.unchanged, "left_out_by_policy": done.left_out, "failed": done.failed,
         "skipped": done.skipped, "outcomes": done.outcomes, "pairs": done.pairs, "capped_terms": done.capped_terms,
         "truncated": done.truncated, "seconds": done.seconds, "input": intake.as_dict(),
+        "skipped_pages": done.skipped_pages, "notes": done.notes,
     }  # fmt: skip
     output.emit(summary | more)
     for place, reason in list(done.failed.items())[:20]:
-        output.warn(f"left out: {place}: {reason}")
+        output.warn(f"left out: {clean(place)}: {reason}")
+    for page_id, reason in list(done.skipped_pages.items())[:20]:
+        output.warn(f"without text: {clean(page_id)}: {reason}")
+    for note in done.notes:
+        output.warn(note)
     output.facts(_facts(done, intake, more, dry_run=dry_run))
-    if command == "scan" and not dry_run:
+    if empty:
+        output.warn("error: the input gave no page; no index was made")
+    elif command == "scan" and not dry_run:
         output.note(f"`es-dedup --db {session.db} clusters` lists the clusters")
-    if intake.failed or done.failed:
+    unread = any(reason != "no-words" for reason in done.skipped)
+    if intake.failed or done.failed or unread:
         raise typer.Exit(ExitCode.LEFT_OUT)
+    if empty:
+        raise typer.Exit(ExitCode.ERROR)
 
 
 def _facts(done: AddReport, intake: Intake, more: dict[str, Any], *, dry_run: bool) -> dict[str, object]:

@@ -37,8 +37,8 @@ class PageKey:
     length: int = 0
 
 
-def sort_key(config: ClusterConfig) -> Callable[[PageKey], tuple[int, int, str]]:
-    """The function to sort pages with: preferred site, then the configured measure, then page id.
+def sort_key(config: ClusterConfig) -> Callable[[PageKey], tuple[int, int, int, str]]:
+    """The function to sort pages with: preferred site, then the measure, then length (longer first), then page id.
 
     The keys of two different pages always differ, so the order is total and does not depend on the input's
     order.
@@ -46,8 +46,8 @@ def sort_key(config: ClusterConfig) -> Callable[[PageKey], tuple[int, int, str]]
     favour = _favour(config)
     measure = _MEASURES[config.order]
 
-    def key(page: PageKey) -> tuple[int, int, str]:
-        return favour(page), measure(page), page.page_id
+    def key(page: PageKey) -> tuple[int, int, int, str]:
+        return favour(page), measure(page), -page.length, page.page_id
 
     return key
 
@@ -58,8 +58,9 @@ def canonical_order(pages: Iterable[PageKey], config: ClusterConfig) -> list[Pag
     Raises:
         ValueError: a page id occurs twice.
     """
-    # Three stable sorts, last key first: twice as fast as one sort by ``sort_key`` and the same order.
+    # Stable sorts, last key first: twice as fast as one sort by ``sort_key`` and the same order.
     ordered = sorted(pages, key=attrgetter("page_id"))
+    ordered.sort(key=attrgetter("length"), reverse=True)
     ordered.sort(key=_MEASURES[config.order])
     if config.preferred_sites:
         ordered.sort(key=_favour(config))
@@ -84,6 +85,13 @@ def instant(published: str) -> int:
     return (span.days * 86_400 + span.seconds) * 1_000_000 + span.microseconds
 
 
+_FIRST: Final = instant("1990-01-01")
+_AFTER_LAST: Final = instant("9999-01-01")
+_DAY: Final = 86_400_000_000
+_DAY_CHARS: Final = len("1990-01-01")
+_MIDNIGHT: Final = ("T00:00", "T00:00:00")
+
+
 def _favour(config: ClusterConfig) -> Callable[[PageKey], int]:
     """The place of a page's site among the preferred ones, after the last for all others."""
     places = {_host(site): place for place, site in reversed(list(enumerate(config.preferred_sites)))}
@@ -92,7 +100,12 @@ def _favour(config: ClusterConfig) -> Callable[[PageKey], int]:
 
 
 def _earliest(page: PageKey) -> int:
-    return instant(page.published)
+    """A day without a time (or midnight without zone, as it is stored) counts as the end of that day."""
+    moment = instant(page.published)
+    if not _FIRST <= moment < _AFTER_LAST:
+        return NEVER
+    only_day = len(page.published) == _DAY_CHARS or page.published.endswith(_MIDNIGHT)
+    return moment + _DAY - 1 if only_day else moment
 
 
 def _longest(page: PageKey) -> int:

@@ -9,12 +9,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.config import read_regular
 from es_dedup.errors import InputError
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+MAX_LABEL_BYTES: Final = 256 * 2**20
+"""Bytes of a file of labels."""
 Pair = tuple[str, str]
 """Two page ids, the smaller one first."""
 
@@ -115,7 +118,7 @@ def read_labels(path: str | Path) -> tuple[LabelledPair, ...]:
     """
     source = str(path)
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = read_regular(Path(path), MAX_LABEL_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise InputError(source, None, f"cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -198,6 +201,9 @@ def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
             continue
         try:
             row = json.loads(line)
+        except RecursionError:
+            yield number, "JSON nested too deeply"
+            continue
         except ValueError as error:
             yield number, f"no JSON: {error}"
             continue

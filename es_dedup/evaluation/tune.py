@@ -81,6 +81,8 @@ class TuneReport:
         folds: one by one; limits that differ much between folds are not settled by these labels.
         groups: connected groups of labelled pages, which folds never cut.
         largest_group: pairs of the largest group; when it holds most pairs, folds differ much in size.
+        bound_kept: False when no limit keeps the goal's bound on merged ``diff`` pairs; the chosen one then merges
+            the fewest of them, and of such limits finds the most.
     """
 
     current: PairScores | None
@@ -92,6 +94,7 @@ class TuneReport:
     folds: tuple[Fold, ...]
     groups: int
     largest_group: int
+    bound_kept: bool = True
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -104,6 +107,7 @@ class TuneReport:
             ],
             "groups": self.groups,
             "largest_group": self.largest_group,
+            "bound_kept": self.bound_kept,
             "current": self.current.as_dict() if self.current else None,
             "gained": [[each.left, each.right, str(each.label)] for each in self.gained],
             "lost": [[each.left, each.right, str(each.label)] for each in self.lost],
@@ -149,6 +153,7 @@ def tune(
         folds=tuple(Fold(grid[at], _scores(counts[at, fold], totals[fold])) for fold, at in enumerate(picks)),
         groups=len(sizes),
         largest_group=sizes[0],
+        bound_kept=bool(_allowed(counts.sum(axis=1), totals.sum(axis=0), goal).any()),
     )
 
 
@@ -225,16 +230,24 @@ def _picks(counts: Counts, totals: Counts, goal: Goal) -> list[int]:
     return [_best(counts[:, rest].sum(axis=1), totals[rest].sum(axis=0), goal) for rest in others]
 
 
+def _allowed(merged: Counts, totals: Counts, goal: Goal) -> NDArray[np.bool_]:
+    """Which combinations keep the goal's bound; all of them without one."""
+    if goal.max_merged_diff is None:
+        return np.ones(len(merged), dtype=np.bool_)
+    return np.asarray(merged[:, _DIFF] <= goal.max_merged_diff * totals[_DIFF] + 1e-9, dtype=np.bool_)
+
+
 def _best(merged: Counts, totals: Counts, goal: Goal) -> int:
     """Place of the best combination: of equals the middle one, farthest from where it gets worse."""
     hits, wrong, partial = merged[:, _POSITIVE], merged[:, _DIFF], merged[:, _PARTIAL]
     if goal.max_merged_diff is None:
         value = 2 * hits / np.maximum(totals[_POSITIVE] + hits + wrong, 1)
     else:
-        allowed = wrong <= goal.max_merged_diff * totals[_DIFF] + 1e-9
         # Where no combination keeps the bound, the one that breaks it least comes nearest.
-        value = np.where(allowed, hits, -1 - wrong)
-    ranked = np.stack((-np.round(value, 12), wrong, partial))
+        value = np.where(_allowed(merged, totals, goal), hits, -1 - wrong)
+    # Among combinations that break the bound equally, those that find more; elsewhere this decides nothing.
+    most = np.zeros_like(hits) if goal.max_merged_diff is None else -hits
+    ranked = np.stack((-np.round(value, 12), wrong, most, partial))
     first = np.lexsort(ranked[::-1])[0]
     tied = np.flatnonzero((ranked == ranked[:, [first]]).all(axis=0))
     return int(tied[len(tied) // 2])

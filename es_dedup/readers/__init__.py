@@ -66,6 +66,8 @@ def _read(path: Path, options: ReadOptions) -> Items:
         return
     if stat.S_ISDIR(mode):
         yield from read_folder(path, options)
+    elif stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        yield InputFailure(str(path), None, "no regular file")
     elif (reader := READERS.get(suffix_of(path))) is None:
         known = " ".join(READERS)
         yield InputFailure(

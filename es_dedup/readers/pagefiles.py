@@ -39,7 +39,10 @@ def read_folder(path: Path, options: ReadOptions) -> Items:
     The page id is the path below ``path``, with forward slashes. Links to folders are not followed.
     """
     found = False
+    leave = os.path.realpath(options.leave) if options.leave is not None else None
     for entry in _walk(str(path)):
+        if leave is not None and isinstance(entry, str) and os.path.realpath(entry) == leave:
+            continue
         found = True
         if isinstance(entry, InputFailure):
             yield entry

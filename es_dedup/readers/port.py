@@ -67,6 +67,7 @@ class ReadOptions:
         warc_id: what becomes the page id of an archived response: its URL, or the record's own id.
         max_page_bytes: bytes of one page that are read, at least 1; the rest is cut.
         max_record_bytes: longest line or record, at least 1; a longer one is a failure.
+        leave: a file below an input folder that is no input, such as the report of this run.
     """
 
     fields: Fields = field(default_factory=Fields)
@@ -74,6 +75,7 @@ class ReadOptions:
     warc_id: Literal["url", "record"] = "url"
     max_page_bytes: int = MAX_PAGE_BYTES
     max_record_bytes: int = MAX_RECORD_BYTES
+    leave: Path | None = None
 
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from es_dedup.report.data import ReportLimits, ReportSource, gather
 from es_dedup.report.render import render
+from es_dedup.report.target import open_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,6 +48,5 @@ def write_report(
     """
     data = gather(source, limits or ReportLimits(), run=run, progress=progress)
     page = render(data, title=title, generated=datetime.now().astimezone())
-    part = path.with_name(path.name + ".part")
-    part.write_text(page, encoding="utf-8")
-    part.replace(path)
+    with open_target(path) as stream:
+        stream.write(page.encode())

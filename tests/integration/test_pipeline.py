@@ -108,14 +108,35 @@ class TestAddMany:
         assert (report.read, report.stored, report.unchanged, len(report.failed)) == (6, 4, 1, 1)
         assert report.outcomes == {"duplicate": 2, "unique": 2}
         assert report.skipped == {"no-words": 1}
+        assert report.skipped_pages == {"e": "no-words"}
         assert {name: each.duplicate_of for name, each in report.decisions.items()} == {
             "c1": "story-1",
             "c60": "story-60",
         }
 
+    @pytest.mark.parametrize("dry_run", [True, False])
+    def test_what_could_not_be_used_is_named(self, dedup: Deduplicator, dry_run: bool) -> None:
+        given = [
+            story(70, "twice"),
+            Page("none"),
+            Page("t", text="x y z", published="gestern"),
+            story(71, "twice"),
+        ]
+        report = dedup.add_many([*given, Page("binary", html=b"%PDF-1.7\x00\x01" * 99)], dry_run=dry_run)
+        assert report.failed == {
+            "twice": "given again later in the same call",
+            "none": "neither text nor html",
+        }
+        assert report.skipped_pages == {"binary": "binary"}
+        assert len(report.notes) == 1
+        with pytest.raises(ValueError, match="'none': neither text nor html"):
+            dedup.add(Page("none"))
+        assert "neither" in dedup.check(Page("none")).notes[0]
+
     def test_of_several_pages_with_one_id_the_last_wins(self, dedup: Deduplicator) -> None:
         report = dedup.add_many([story(70, "twice"), story(1, "twice", day=5)])
         assert (report.read, report.stored) == (2, 1)
+        assert report.failed == {"twice": "given again later in the same call"}
         assert dedup.text("twice") == story(1).text
         assert dedup.cluster("twice").representative == "story-1"
 

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,13 @@ class TestKill:
         there = kept(path)
         assert there >= (PAGES if stage != "features" else read - 256)
         assert note(path)
+        with Deduplicator.open(path, settings=ALONE, read_only=True) as dedup:
+            assert dedup.stats()["unsettled"] is True
+            page = next(iter(corpus()))
+            said = dedup.check(replace(page, id="asked"))
+            assert dedup.cluster(said.duplicate_of or "").id == said.cluster_id
         with Deduplicator.open(path, settings=ALONE) as dedup:
+            assert dedup.stats()["unsettled"] is False
             clustered = partition(dedup)
             assert sum(map(len, clustered)) == there
             assert clustered <= undisturbed[0] or stage == "features"

@@ -187,3 +187,33 @@ def test_settings_made_in_code_are_described_as_arguments() -> None:
 def test_settings_survive_pickling() -> None:
     settings = load_settings(overrides={"workers": 2}, environ={})
     assert pickle.loads(pickle.dumps(settings)) == settings
+
+
+def test_names_of_methods_are_checked_with_everything_else(file: Path) -> None:
+    file.write_text(
+        'detectors = ["nope", "ccdet", "ccdet"]\n[extraction]\nextractor = "zz"\n[index]\nlimt = 1\n',
+        encoding="utf-8",
+    )
+    said = problems_of(file)
+    for part in (str(file), "'nope'", "'ccdet' 2 times", "'zz'", "index.limt"):
+        assert part in said
+
+
+def test_at_least_one_detector_is_needed(file: Path) -> None:
+    file.write_text("detectors = []\n", encoding="utf-8")
+    assert "at least one of ccdet, coverage, simhash" in problems_of(file)
+
+
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 100_000, "[" + ".".join("a" * 20_000) + "]\nb = 1\n"], ids=["lists", "sections"]
+)
+def test_deep_nesting_is_refused(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
+    assert "nested too deeply" in problems_of(file)
+
+
+def test_what_is_no_settings_file_is_not_read(file: Path) -> None:
+    file.write_text("#" * (2**20 + 1), encoding="utf-8")
+    assert "larger than 1 MB" in problems_of(file)
+    (file.parent / "zero").symlink_to("/dev/zero")
+    assert "no regular file" in problems_of(file.parent / "zero")

@@ -105,6 +105,34 @@ class TestIds:
         assert list(one(Page("x" * 512, text="y")).records.ids) == ["x" * 512]
 
 
+class TestWrongTypes:
+    @pytest.mark.parametrize(
+        ("fields", "problem"),
+        [
+            ({"text": b"x"}, "text must be a string, not bytes"),
+            ({"text": "x", "title": 5}, "title must be a string, not int"),
+            ({"html": 5}, "html must be bytes or a string, not int"),
+            ({"text": "x", "published": object()}, "published must be a string or a datetime, not object"),
+            ({}, "neither text nor html"),
+        ],
+    )
+    def test_a_bad_page_is_named_and_the_others_go_on(self, fields: dict[str, Any], problem: str) -> None:
+        (chunk,) = chunks([Page("bad", **fields), Page("b", text="z")], ALONE, None)
+        assert (list(chunk.records.ids), chunk.failed) == (["b"], {"bad": problem})
+
+    def test_what_is_no_page_is_named(self) -> None:
+        pages: Any = "ab"
+        (chunk,) = chunks(pages, ALONE, None)
+        assert chunk.failed == {"a": "not a Page but str", "b": "not a Page but str"}
+
+    def test_times_that_cannot_be_read_are_counted(self) -> None:
+        times = ["gestern", "2024-05-01", "", None]
+        (chunk,) = chunks(
+            [Page(str(n), text="x", published=time) for n, time in enumerate(times)], ALONE, None
+        )
+        assert (chunk.unread_times, next(iter(chunk.records.published))) == (1, "")
+
+
 class TestInputs:
     def test_text_skips_extraction_and_wins_over_html(self) -> None:
         content, skipped = content_of(Page("a", html=HTML, text="<b>短文</b>", title="题"), EXTRACTOR)
@@ -123,7 +151,6 @@ class TestInputs:
     @pytest.mark.parametrize(
         ("page", "reason"),
         [
-            (Page("a"), "no-input"),
             (Page("a", text=""), "no-words"),
             (Page("a", text="……！"), "no-words"),
         ],

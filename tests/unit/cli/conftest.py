@@ -40,6 +40,7 @@ class FakeDeduplicator:
     """The part of the pipeline that commands use, over a JSON file."""
 
     on_scan: ClassVar[Callable[[], None] | None] = None
+    unsettled: ClassVar[bool] = False
 
     def __init__(self, path: str, *, read_only: bool) -> None:
         self.path, self.read_only = path, read_only
@@ -158,6 +159,7 @@ class FakeDeduplicator:
             "pages": len(self.pages),
             "clusters": sum(n > 1 for n in sizes.values()),
             "settings": "0123456789abcdef",
+            "unsettled": self.unsettled,
         }
 
 
@@ -168,5 +170,6 @@ def fake_pipeline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakeD
     module.Deduplicator = FakeDeduplicator  # type: ignore[attr-defined]  # a module made by hand
     monkeypatch.setitem(sys.modules, "es_dedup.pipeline", module)
     monkeypatch.setattr(FakeDeduplicator, "on_scan", None)
+    monkeypatch.setattr(FakeDeduplicator, "unsettled", False)
     monkeypatch.chdir(tmp_path)
     return FakeDeduplicator

@@ -209,6 +209,19 @@ class TestBrowse:
         assert "1 of 1 clusters, 2 pages" in run("search", "同一").stderr
 
 
+class TestUnsettled:
+    def test_commands_say_so_and_export_ends(
+        self, scanned: None, fake_pipeline: type, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(fake_pipeline, "unsettled", True)
+        said = "pages are stored that are not clustered yet: run the same scan again"
+        result = run("export", "-o", "out.jsonl")
+        assert (result.exit_code, said in result.stderr) == (1, True)
+        assert not Path("out.jsonl").exists()
+        for command in (["clusters"], ["doctor"], ["check", jsonl("more.jsonl", ("f", "新。"))]):
+            assert said in run(*command).stderr
+
+
 class TestExport:
     def test_keep_and_drop_are_every_page_once(self, scanned: None) -> None:
         keep = [row["page_id"] for row in lines(run("export", "--what", "keep"))]

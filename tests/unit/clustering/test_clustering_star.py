@@ -66,6 +66,26 @@ def test_longest_and_shortest_url() -> None:
     assert order_of(ClusterConfig(order="shortest-url"), *pages) == ["c", "b", "a"]
 
 
+def test_a_day_without_time_counts_as_its_end() -> None:
+    pages = [
+        PageKey("a", "2024-05-01"),
+        PageKey("b", "2024-05-01T00:00:00"),
+        PageKey("c", "2024-05-01T18:30:00"),
+        PageKey("d", "2024-05-02T00:00:00+00:00"),
+        PageKey("e", "1970-01-01T00:00:00"),
+        PageKey("f", "9999-12-31T10:00:00"),
+    ]
+    assert order_of(EARLIEST, *pages) == ["c", "a", "b", "d", "e", "f"]
+
+
+def test_of_equal_pages_the_longer_comes_first() -> None:
+    assert order_of(EARLIEST, PageKey("a", length=3), PageKey("b", length=9), PageKey("c", length=9)) == [
+        "b",
+        "c",
+        "a",
+    ]
+
+
 def test_preferred_sites_come_before_everything_in_the_order_named() -> None:
     pages = [PageKey("a", "2001-01-01", "z.cn"), PageKey("b", "", "x.cn"), PageKey("c", "2024-01-01", "y.cn")]
     assert order_of(ClusterConfig(preferred_sites=("y.cn", "www.X.cn")), *pages) == ["c", "b", "a"]

@@ -149,3 +149,10 @@ def test_what_cannot_be_swept_is_refused() -> None:
         tune(labels[:1], measures, [axis])
     with pytest.raises(ValueError, match="two folds"):
         tune(labels, measures, [axis], folds=1)
+
+
+def test_of_limits_that_break_the_bound_equally_the_one_that_finds_most_is_taken() -> None:
+    labels, measures = world((DUP, 0.9), (DUP, 0.5), (DUP, 0.3), (DIFF, 0.95), (DIFF, 0.1))
+    found = tune(labels, measures, [Axis("share", (0.2, 0.4, 0.6, 0.8))], goal=Goal(0.0), folds=2)
+    assert (found.chosen, found.bound_kept) == ({"share": 0.2}, False)
+    assert tune(labels, measures, [Axis("share", (0.2, 0.4))], goal=Goal(0.5), folds=2).bound_kept

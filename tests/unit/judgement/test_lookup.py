@@ -37,7 +37,7 @@ class TestCommonTerms:
     def test_are_asked_again_when_the_rare_ones_find_nothing(self, narrow: Deduplicator) -> None:
         narrow.add_many([reprint(number) for number in range(30)])
         decision = narrow.check(reprint(99))
-        assert decision.duplicate_of == "reprint-000"
+        assert decision.duplicate_of == narrow.cluster("reprint-000").representative
         looked = narrow._lookup().of_stored(["reprint-020"])
         assert (looked.truncated, looked.inconclusive) == (1, frozenset()), "a duplicate is conclusive"
         assert 5 <= looked.pairs <= 6

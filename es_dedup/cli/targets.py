@@ -1,0 +1,62 @@
+"""Files that a command may not write over: the index, and its own input."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from es_dedup.cli.session import MEMORY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from es_dedup.cli.session import Session
+
+_INDEX_FILES: Final = ("", "-wal", "-shm", "-journal", ".lock")
+_STDIN: Final = Path("-")
+_HEAD_BYTES: Final = 4096
+_MARK: Final = "– es-dedup</title>".encode()
+"""Stands in the head of every report."""
+
+
+def refuse_index(target: Path, session: Session, option: str) -> None:
+    """Raise a usage error when ``target`` is the index or one of the files beside it."""
+    if session.db != MEMORY and any(_same(target, Path(session.db + end)) for end in _INDEX_FILES):
+        raise typer.BadParameter(f"{target} belongs to the index: name another file", param_hint=option)
+
+
+def refuse_input(target: Path, inputs: Iterable[Path], option: str) -> None:
+    """Raise a usage error when ``target`` is an input, or a page of an input folder that is no earlier report."""
+    from es_dedup.readers.pagefiles import PAGE_SUFFIXES
+
+    for path in inputs:
+        if path == _STDIN:
+            continue
+        page = target.suffix.lower() in PAGE_SUFFIXES and _inside(target, path) and not _is_report(target)
+        if _same(target, path) or page:
+            raise typer.BadParameter(f"{target} is part of the input: name another file", param_hint=option)
+
+
+def _same(left: Path, right: Path) -> bool:
+    if os.path.realpath(left) == os.path.realpath(right):
+        return True
+    try:
+        return left.samefile(right)
+    except OSError:
+        return False
+
+
+def _inside(path: Path, folder: Path) -> bool:
+    return folder.is_dir() and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def _is_report(path: Path) -> bool:
+    """Whether writing there loses no page: nothing, an empty file or a report is there."""
+    if not path.is_file():
+        return True
+    with path.open("rb") as stream:
+        head = stream.read(_HEAD_BYTES)
+    return not head or _MARK in head
