@@ -116,31 +116,8 @@ def measure(
         left_weights, right_weights: weights that belong to the tables.
     """
     pairs = len(left_rows)
-    gram_bound = np.minimum(left.gram_threshold[left_rows], right.gram_threshold[right_rows])
-    clause_bound = np.minimum(left.clause_threshold[left_rows], right.clause_threshold[right_rows])
-    grams = _match(
-        left.grams, left.gram_offsets, left_rows, right.grams, right.gram_offsets, right_rows, gram_bound
-    )
-    clauses = _match(
-        left.clauses,
-        left.clause_offsets,
-        left_rows,
-        right.clauses,
-        right.clause_offsets,
-        right_rows,
-        clause_bound,
-    )
+    grams, clauses, numbers = (_matched(kind, left, left_rows, right, right_rows) for kind in _COLUMNS)
     title_overlap, left_new, right_new = _titles(left, left_rows, right, right_rows)
-    number_bound = np.minimum(left.number_threshold[left_rows], right.number_threshold[right_rows])
-    numbers = _match(
-        left.numbers,
-        left.number_offsets,
-        left_rows,
-        right.numbers,
-        right.number_offsets,
-        right_rows,
-        number_bound,
-    )
     sides = [
         _side(table, rows, weights, gram, clause, new, number)
         for table, rows, weights, gram, clause, new, number in (
@@ -183,14 +160,7 @@ def best_cover(
 ) -> Floats:
     """Cover of the better covered page of each pair, as ``measure`` gives it, without the rest; shape (pairs,)."""
     pairs = len(left_rows)
-    gram_bound = np.minimum(left.gram_threshold[left_rows], right.gram_threshold[right_rows])
-    grams = _match(
-        left.grams, left.gram_offsets, left_rows, right.grams, right.gram_offsets, right_rows, gram_bound
-    )
-    bound = np.minimum(left.clause_threshold[left_rows], right.clause_threshold[right_rows])
-    clauses = _match(
-        left.clauses, left.clause_offsets, left_rows, right.clauses, right.clause_offsets, right_rows, bound
-    )
+    grams, clauses = (_matched(kind, left, left_rows, right, right_rows) for kind in ("gram", "clause"))
     best = np.zeros(pairs)
     for table, weights, gram, clause in (
         (left, left_weights, grams[0], clauses[0]),
@@ -200,6 +170,25 @@ def best_cover(
         best = np.maximum(best, _cover(gram, weights.grams[gram.places], np.ones(len(gram.places)), pairs)[0])
         best = np.maximum(best, _cover(clause, weights.clauses[clause.places], sizes, pairs)[0])
     return best
+
+
+_COLUMNS: Final = {"gram": "grams", "clause": "clauses", "number": "numbers"}
+
+
+def _matched(
+    kind: str, left: CoverageTable, left_rows: Counts, right: CoverageTable, right_rows: Counts
+) -> tuple[_Matched, _Matched]:
+    """Elements of one kind below the common threshold of each pair, on both sides."""
+    bounds, offsets, values = f"{kind}_threshold", f"{kind}_offsets", _COLUMNS[kind]
+    return _match(
+        getattr(left, values),
+        getattr(left, offsets),
+        left_rows,
+        getattr(right, values),
+        getattr(right, offsets),
+        right_rows,
+        np.minimum(getattr(left, bounds)[left_rows], getattr(right, bounds)[right_rows]),
+    )
 
 
 def _match(
