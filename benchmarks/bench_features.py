@@ -82,7 +82,7 @@ def one_chunk(pages: list[Page], spent: dict[str, float]) -> None:
     timed("ccdet", lambda: ccdet.period_table(batch, settings.ccdet.window))
     timed("simhash", lambda: Simhash(settings.simhash).values(batch, tokens))
     timed("coverage", lambda: build_from(batch, tokens, titles))
-    timed("content hash", lambda: content_hashes(batch))
+    timed("content hash", lambda: content_hashes(ccdet.without_white_space(batch)))
     table = featurise(texts, titles, settings)
     packed = timed("pack", lambda: pack(table))
     timed("terms", lambda: stored_terms(table, settings))

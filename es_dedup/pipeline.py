@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from es_dedup import wiring
-from es_dedup.batch.featurise import chunks, day_of, make_chunk, name_of, problem_of
+from es_dedup.batch.featurise import chunks, day_of, features_of, name_of, problem_of
 from es_dedup.batch.ingest import Ingest, Reading
 from es_dedup.batch.members import clusters_with_evidence
 from es_dedup.batch.rehearse import rehearse
@@ -429,9 +429,8 @@ class Deduplicator:
         return Lookup(self._index, self._settings, self._statistics(), day_of)
 
     def _featurise(self, pages: list[Page]) -> tuple[Pages, dict[str, str]]:
-        chunk = make_chunk(pages, self._settings, self._extractor, None)
-        days = np.array([day_of(when) for when in chunk.records.published], dtype=np.int64)
-        return Pages(list(chunk.records.ids), chunk.table, days), chunk.failed
+        ids, table, published, failed = features_of(pages, self._settings, self._extractor)
+        return Pages(ids, table, np.array([day_of(when) for when in published], dtype=np.int64)), failed
 
     def _pages_of(self, side: str | Page) -> Pages:
         if isinstance(side, Page):

@@ -13,6 +13,7 @@ from datetime import date, datetime
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.compiled import warm_up
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
 from es_dedup.extraction import create_extractor
 from es_dedup.extraction.dates import parse_moment
@@ -85,6 +86,8 @@ def chunks(pages: Iterable[Page], settings: Settings, codec: TextCodec | None) -
         for group in chain(first, groups):
             yield make_chunk(group, settings, extractor, codec)
         return
+    if warm_up():  # before the processes are forked, so that each is born with the kernels loaded
+        make_chunk(first[0][:1], settings, create_extractor(settings.extraction), codec)
     with ProcessPoolExecutor(
         workers, mp_context=_context(), initializer=_prepare, initargs=(settings, codec, os.getpid())
     ) as pool:
@@ -99,20 +102,9 @@ def chunks(pages: Iterable[Page], settings: Settings, codec: TextCodec | None) -
 
 def make_chunk(pages: list[Page], settings: Settings, extractor: Extractor, codec: TextCodec | None) -> Chunk:
     """Features of some pages in this process; a page that cannot be processed is named in ``failed``."""
-    kept: list[tuple[Page, Content, str]] = []
-    failed: dict[str, str] = {}
-    for page in pages:
-        problem = problem_of(page)
-        if problem:
-            failed[name_of(page)] = problem
-            continue
-        content, skipped = content_of(page, extractor)
-        kept.append((page, content, skipped))
+    kept, failed = _read(pages, extractor)
     contents = [content for _, content, _ in kept]
-    table = featurise(
-        [content.text for content in contents], [content.title for content in contents], settings
-    )
-    published = [content.published.isoformat() if content.published else "" for content in contents]
+    table = _table(contents, settings)
     terms, offsets = stored_terms(table, settings)
     words = table.has_words.tolist()
     records = RecordBatch(
@@ -126,7 +118,7 @@ def make_chunk(pages: list[Page], settings: Settings, extractor: Extractor, code
         urls=[(content.url or "")[:MAX_URL_CHARS] for content in contents],
         sites=[content.site for content in contents],
         titles=[content.title[:MAX_TITLE_CHARS] for content in contents],
-        published=published,
+        published=list(map(_time, contents)),
         languages=[content.language for content in contents],
         skipped=[
             skipped or ("" if has else "no-words") for (_, _, skipped), has in zip(kept, words, strict=True)
@@ -134,6 +126,36 @@ def make_chunk(pages: list[Page], settings: Settings, extractor: Extractor, code
     )
     unread = sum(_unread_time(page.published) for page, _, _ in kept)
     return Chunk(records, table, failed, len(pages), unread)
+
+
+def features_of(
+    pages: list[Page], settings: Settings, extractor: Extractor
+) -> tuple[list[str], FeatureTable, list[str], dict[str, str]]:
+    """Pages as they are compared, nothing to store: ids, features, times of publication, and what failed why."""
+    kept, failed = _read(pages, extractor)
+    contents = [content for _, content, _ in kept]
+    return [page.id for page, _, _ in kept], _table(contents, settings), list(map(_time, contents)), failed
+
+
+def _read(pages: list[Page], extractor: Extractor) -> tuple[list[tuple[Page, Content, str]], dict[str, str]]:
+    """Pages with their content and the reason when they have none; and what cannot be processed, with the reason."""
+    kept: list[tuple[Page, Content, str]] = []
+    failed: dict[str, str] = {}
+    for page in pages:
+        problem = problem_of(page)
+        if problem:
+            failed[name_of(page)] = problem
+            continue
+        kept.append((page, *content_of(page, extractor)))
+    return kept, failed
+
+
+def _table(contents: list[Content], settings: Settings) -> FeatureTable:
+    return featurise([each.text for each in contents], [each.title for each in contents], settings)
+
+
+def _time(content: Content) -> str:
+    return content.published.isoformat() if content.published else ""
 
 
 def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:

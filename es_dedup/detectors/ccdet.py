@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
+from es_dedup.compiled import worthwhile
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import mix64, tagged_terms
-from es_dedup.text.normalise import normalise_many
+from es_dedup.text.normalise import TextBatch, normalise_many
 from es_dedup.text.ragged import gather, offsets_of
 from es_dedup.text.tokens import segment_hashes
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from es_dedup.config import CcdetConfig
     from es_dedup.model import Content
-    from es_dedup.text.normalise import TextBatch
 
 TAG: Final = 1
 MOST_SIGNATURES: Final = 256  # of a page; the smallest hashes, so that long pages stay comparable
@@ -65,9 +65,18 @@ def period_table(batch: TextBatch, window: int) -> PeriodTable:
 
     White space does not count; a signature never crosses the stop before it; two stops in a row give none.
     """
-    codes, offsets = _without_white_space(batch)
+    return dense_period_table(without_white_space(batch), window)
+
+
+def dense_period_table(dense: TextBatch, window: int) -> PeriodTable:
+    """``period_table`` of texts that ``without_white_space`` has gone over."""
+    codes, offsets = dense.codes, dense.offsets
+    if worthwhile(len(codes)):
+        from es_dedup.detectors.compiled.periods import signatures_of  # noqa: PLC0415 - see es_dedup.compiled
+
+        return PeriodTable(*signatures_of(codes, offsets, _STOP, window, MOST_SIGNATURES, np.uint64(_BASE)))
     stops = np.flatnonzero(codes == _STOP)
-    pages = len(batch)
+    pages = len(dense)
     if not len(stops):
         return PeriodTable(np.zeros(pages + 1, dtype=np.int64), np.zeros(0, dtype=np.uint64))
     owner = np.searchsorted(offsets, stops, side="right") - 1
@@ -273,7 +282,12 @@ def noise_by_idf(table: PeriodTable, min_idf: float) -> NDArray[np.uint64]:
     return distinct[np.log(max(len(table), 1) / frequency) < min_idf]
 
 
-def _without_white_space(batch: TextBatch) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+def without_white_space(batch: TextBatch) -> TextBatch:
+    """Normalised texts without spaces and newlines."""
+    if worthwhile(len(batch.codes)):
+        from es_dedup.detectors.compiled import periods  # noqa: PLC0415 - see es_dedup.compiled
+
+        return TextBatch(*periods.without_white_space(batch.codes, batch.offsets))
     keep = ~np.isin(batch.codes, _WHITE)
     lengths = np.concatenate(([0], np.cumsum(keep)))
-    return batch.codes[keep], lengths[batch.offsets]
+    return TextBatch(batch.codes[keep], lengths[batch.offsets])

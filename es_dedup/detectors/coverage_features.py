@@ -12,11 +12,24 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
+from es_dedup.compiled import worthwhile
+from es_dedup.text.hashing import powers
 from es_dedup.text.normalise import TextBatch, normalise_many
 from es_dedup.text.numbers import masked_clause_hashes, number_runs, number_tokens
-from es_dedup.text.ragged import offsets_of, rank_within
+from es_dedup.text.ragged import offsets_of, owners_of, rank_within
 from es_dedup.text.titles import term_masks, title_terms
-from es_dedup.text.tokens import TokenBatch, clause_hashes, clause_lengths, gram_hashes, run_starts, tokenise
+from es_dedup.text.tokens import (
+    CJK_GRAM,
+    GRAM_BASE,
+    TOKEN_BASE,
+    WORD_GRAM,
+    TokenBatch,
+    clause_hashes,
+    clause_lengths,
+    gram_hashes,
+    run_starts,
+    tokenise,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,24 +107,22 @@ def build_from(batch: TextBatch, tokens: TokenBatch, titles: Sequence[str]) -> C
     masks = term_masks(tokens, terms, term_offsets)
     body_mask = _or_pages(masks, tokens.offsets)
     gram_offsets, grams, gram_masks, gram_threshold = _sample_grams(tokens, masks, len(batch))
-    rows, clause_pages, threshold = _sample_clauses(tokens, len(batch))
     figures = number_tokens(batch, tokens)
     masked, _ = masked_clause_hashes(tokens, figures)
     number_offsets, numbers, number_threshold = _sample(
         *number_runs(batch, tokens, figures), len(batch), NUMBERS_MOST
     )
-    clause_masks = np.bitwise_or.reduceat(masks, tokens.clause_starts) if len(tokens) else masks
-    hashes = _high(clause_hashes(tokens))
-    lengths = np.minimum(clause_lengths(tokens), _LONGEST_CLAUSE)
+    hashes, lengths, clause_masks = _clauses(tokens, masks)
+    rows, clause_offsets, threshold = _sample_clauses(hashes, tokens.clause_offsets)
     return CoverageTable(
-        tokens=_units(tokens, len(batch)),
+        tokens=_units(tokens),
         gram_offsets=gram_offsets,
         grams=grams,
         gram_masks=gram_masks,
         gram_threshold=gram_threshold,
-        clause_offsets=offsets_of(clause_pages, len(batch)),
+        clause_offsets=clause_offsets,
         clauses=hashes[rows],
-        clause_lengths=lengths[rows].astype(np.uint8),
+        clause_lengths=np.minimum(lengths[rows], _LONGEST_CLAUSE).astype(np.uint8),
         clause_masks=clause_masks[rows],
         clause_masked=_high(masked)[rows],
         clause_threshold=threshold,
@@ -125,11 +136,11 @@ def build_from(batch: TextBatch, tokens: TokenBatch, titles: Sequence[str]) -> C
     )
 
 
-def _units(tokens: TokenBatch, pages: int) -> NDArray[np.uint32]:
+def _units(tokens: TokenBatch) -> NDArray[np.uint32]:
     """Length of each page in units: a Chinese character counts 1, a word 2, as much as it says."""
-    return np.bincount(tokens.pages, weights=2 - tokens.single.astype(np.int64), minlength=pages).astype(
-        np.uint32
-    )
+    singles = np.zeros(len(tokens) + 1, dtype=np.int64)
+    np.cumsum(tokens.single, out=singles[1:])
+    return np.diff(2 * tokens.offsets - singles[tokens.offsets]).astype(np.uint32)
 
 
 def _high(hashes: NDArray[np.uint64]) -> NDArray[np.uint32]:
@@ -147,6 +158,12 @@ def _or_pages(masks: NDArray[np.uint32], offsets: NDArray[np.int64]) -> NDArray[
 def _sample_grams(
     tokens: TokenBatch, masks: NDArray[np.uint32], pages: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
+    if worthwhile(len(tokens)):
+        from es_dedup.detectors.compiled.samples import gram_samples  # noqa: PLC0415 - see es_dedup.compiled
+
+        sizes, table = (CJK_GRAM, WORD_GRAM), powers(GRAM_BASE, max(CJK_GRAM, WORD_GRAM))
+        limits = (SKETCH_SHARE, SKETCH_LEAST, SKETCH_MOST)
+        return gram_samples(tokens.hashes, tokens.single, tokens.offsets, masks, sizes, table, limits)
     hashes, first = gram_hashes(tokens)
     owner = tokens.pages[first].astype(np.int64)
     count = np.bincount(owner, minlength=pages)
@@ -185,12 +202,29 @@ def _gram_masks(masks: NDArray[np.uint32], first: NDArray[np.int64]) -> NDArray[
     return result
 
 
+def _clauses(
+    tokens: TokenBatch, masks: NDArray[np.uint32]
+) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]]:
+    """Hash, length in characters and title terms of every clause."""
+    if worthwhile(len(tokens)):
+        from es_dedup.detectors.compiled.samples import clauses_of  # noqa: PLC0415 - see es_dedup.compiled
+
+        spans = tokens.starts, tokens.ends, tokens.clause
+        return clauses_of(tokens.hashes, *spans, tokens.clause_count, masks, np.uint64(TOKEN_BASE))
+    merged = np.bitwise_or.reduceat(masks, tokens.clause_starts) if len(tokens) else masks
+    return _high(clause_hashes(tokens)), clause_lengths(tokens), merged
+
+
 def _sample_clauses(
-    tokens: TokenBatch, pages: int
+    hashes: NDArray[np.uint32], page_offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
-    """Rows of the clauses kept, ordered by page and hash; their pages; thresholds."""
-    hashes = _high(clause_hashes(tokens))
-    owner = np.repeat(np.arange(pages), np.diff(tokens.clause_offsets))
+    """Rows of the clauses kept, ordered by page and hash; their page offsets; thresholds."""
+    if worthwhile(len(hashes)):
+        from es_dedup.detectors.compiled.samples import clause_samples  # noqa: PLC0415 - see es_dedup.compiled
+
+        return clause_samples(hashes, page_offsets, CLAUSES_MOST)
+    pages = len(page_offsets) - 1
+    owner = owners_of(page_offsets)
     key = (owner.astype(np.uint64) << np.uint64(32)) | hashes
     key, rows = np.unique(key, return_index=True)
     owner = owner[rows]
@@ -202,7 +236,7 @@ def _sample_clauses(
     threshold = np.full(pages, COMPLETE)
     cut = count > CLAUSES_MOST
     threshold[cut] = hashes[rows[offsets[1:][cut] - 1]]
-    return rows, owner, threshold
+    return rows, offsets, threshold
 
 
 def _sample(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
+from es_dedup.compiled import worthwhile
 from es_dedup.text.ragged import gather
 
 if TYPE_CHECKING:
@@ -115,6 +116,8 @@ def measure(
         left_rows, right_rows: rows of the pairs, equally long.
         left_weights, right_weights: weights that belong to the tables.
     """
+    if worthwhile(len(left_rows)):
+        return _measured_by_kernel(left, left_rows, right, right_rows, left_weights, right_weights)
     pairs = len(left_rows)
     grams, clauses, numbers = (_matched(kind, left, left_rows, right, right_rows) for kind in _COLUMNS)
     title_overlap, left_new, right_new = _titles(left, left_rows, right, right_rows)
@@ -170,6 +173,46 @@ def best_cover(
         best = np.maximum(best, _cover(gram, weights.grams[gram.places], np.ones(len(gram.places)), pairs)[0])
         best = np.maximum(best, _cover(clause, weights.clauses[clause.places], sizes, pairs)[0])
     return best
+
+
+def _measured_by_kernel(
+    left: CoverageTable,
+    left_rows: Counts,
+    right: CoverageTable,
+    right_rows: Counts,
+    left_weights: Weights,
+    right_weights: Weights,
+) -> PairMeasures:
+    from es_dedup.detectors.compiled import pairs as kernels  # noqa: PLC0415 - see es_dedup.compiled
+
+    counts, covers, shared, sums = kernels.measured(
+        kernels.columns_of(left),
+        left_rows,
+        (left_weights.grams, left_weights.clauses),
+        kernels.columns_of(right),
+        right_rows,
+        (right_weights.grams, right_weights.clauses),
+    )
+    sides = []
+    for side in (0, 1):
+        columns: dict[str, Any] = {name: counts[:, side, at] for at, name in enumerate(kernels.COUNTS)}
+        columns |= {name: covers[:, side, at] for at, name in enumerate(kernels.COVERS)}
+        sides.append(Side(**columns))
+    return PairMeasures(
+        left=sides[0],
+        right=sides[1],
+        shared_grams=shared[:, 0],
+        shared_tokens=np.minimum(
+            covers[:, 0, kernels.SHARE] * left.tokens[left_rows],
+            covers[:, 1, kernels.SHARE] * right.tokens[right_rows],
+        ),
+        shared_clauses=shared[:, 1],
+        discounted_clauses=shared[:, 2],
+        shared_chars=sums[:, 0],
+        title_overlap=np.where(left.titled[left_rows] & right.titled[right_rows], sums[:, 1], -1.0),
+        same_numbers=shared[:, 3],
+        other_numbers=shared[:, 4],
+    )
 
 
 _COLUMNS: Final = {"gram": "grams", "clause": "clauses", "number": "numbers"}

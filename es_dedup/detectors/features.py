@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from es_dedup.detectors import ccdet, coverage, coverage_codec, simhash
-from es_dedup.detectors.ccdet import Ccdet, PeriodFeatures, PeriodTable
+from es_dedup.detectors.ccdet import Ccdet, PeriodTable
 from es_dedup.detectors.coverage_features import CoverageTable, build_from
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.text.hashing import hash64, tagged_terms
@@ -92,13 +92,14 @@ def featurise(texts: Sequence[str], titles: Sequence[str], settings: Settings) -
     values = np.zeros(len(batch), dtype=np.uint64)
     if Simhash.name in enabled:
         values, _ = Simhash(settings.simhash).values(batch, tokens)
-    periods = ccdet.period_table(batch, settings.ccdet.window)
+    dense = ccdet.without_white_space(batch)
+    periods = ccdet.dense_period_table(dense, settings.ccdet.window)
     if Ccdet.name not in enabled:
         periods = take(periods, np.zeros(0, dtype=np.int64))
         periods = PeriodTable(np.zeros(len(batch) + 1, dtype=np.int64), periods.signatures)
     return FeatureTable(
         lengths=np.diff(batch.offsets),
-        hashes=np.where(has_words, content_hashes(batch), np.uint64(0)),
+        hashes=np.where(has_words, content_hashes(dense), np.uint64(0)),
         fingerprints=values,
         has_words=has_words,
         periods=periods,
@@ -106,15 +107,11 @@ def featurise(texts: Sequence[str], titles: Sequence[str], settings: Settings) -
     )
 
 
-def content_hashes(batch: TextBatch) -> NDArray[np.uint64]:
-    """xxh3-64 of each page's code points without white space."""
-    keep = (batch.codes != ord(" ")) & (batch.codes != ord("\n"))
-    offsets = np.concatenate(([0], np.cumsum(keep)))[batch.offsets].tolist()
-    raw = memoryview(batch.codes[keep].astype("<u4").tobytes())
-    return np.array(
-        [hash64(raw[4 * start : 4 * end]) for start, end in pairwise(offsets)],
-        dtype=np.uint64,
-    )
+def content_hashes(dense: TextBatch) -> NDArray[np.uint64]:
+    """xxh3-64 of the code points of each normalised text without white space."""
+    raw = memoryview(dense.codes.astype("<u4").tobytes())
+    edges = (4 * dense.offsets).tolist()
+    return np.array([hash64(raw[start:end]) for start, end in pairwise(edges)], dtype=np.uint64)
 
 
 def pack(table: FeatureTable) -> list[bytes]:
@@ -144,20 +141,21 @@ def unpack(payloads: Sequence[bytes]) -> FeatureTable:
         ValueError: bytes of another version, or damaged.
     """
     heads = [_head(payload) for payload in payloads]
-    signatures: list[PeriodFeatures] = []
-    rest: list[bytes] = []
-    for payload, head in zip(payloads, heads, strict=True):
-        start, end = _HEAD.size, _HEAD.size + head[1]
-        signatures.append(ccdet.unpack_signatures(payload[start:end]))
-        rest.append(payload[end:])
-    counts = [len(features.signatures) for features in signatures]
-    joined = [features.signatures for features in signatures] or [np.zeros(0, dtype=np.uint64)]
+    ends = [_HEAD.size + head[1] for head in heads]
+    signatures = b"".join([payload[_HEAD.size : end] for payload, end in zip(payloads, ends, strict=True)])
+    rest = [payload[end:] for payload, end in zip(payloads, ends, strict=True)]
+    sizes = np.array([head[1] for head in heads], dtype=np.int64)
+    if (sizes % ccdet.SIGNATURE_BYTES).any():
+        raise ValueError("a page's period signatures are damaged: their size does not fit")
     return FeatureTable(
         lengths=np.array([head[2] for head in heads], dtype=np.int64),
         hashes=np.array([head[3] for head in heads], dtype=np.uint64),
         fingerprints=np.array([head[5] for head in heads], dtype=np.uint64),
         has_words=np.array([head[4] for head in heads], dtype=np.bool_),
-        periods=PeriodTable(np.concatenate(([0], np.cumsum(counts, dtype=np.int64))), np.concatenate(joined)),
+        periods=PeriodTable(
+            np.concatenate(([0], np.cumsum(sizes // ccdet.SIGNATURE_BYTES))),
+            ccdet.unpack_signatures(signatures).signatures,
+        ),
         coverage=coverage_codec.unpack_many(rest),
     )
 

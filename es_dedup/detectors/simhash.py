@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.compiled import worthwhile
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import TERM_BITS, mix64
 from es_dedup.text.normalise import decode, normalise_many
@@ -135,6 +136,12 @@ class Simhash:
 
     def values(self, batch: TextBatch, tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         """Fingerprints of tokenised texts, and which pages have features at all; both of shape (pages,)."""
+        if self._config.features != "words" and worthwhile(len(tokens)):
+            from es_dedup.detectors.compiled.fingerprints import (  # noqa: PLC0415 - see es_dedup.compiled
+                pair_fingerprints,
+            )
+
+            return pair_fingerprints(tokens.hashes, tokens.offsets, _PAIR), np.diff(tokens.offsets) > 0
         hashes, owners = _word_features(batch) if self._config.features == "words" else _pair_features(tokens)
         count = len(batch)
         has = np.bincount(owners, minlength=count) > 0

@@ -113,6 +113,9 @@ class FeatureIndex(Protocol):
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
         """Records by id, without ``text``, their terms in any order; unknown ids are absent."""
 
+    def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
+        """Payload and time of publication by id, which is what comparing needs; unknown ids are absent."""
+
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
         """Main texts by id, where kept; unknown ids are absent."""
 

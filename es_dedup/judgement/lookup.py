@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from es_dedup.config import Settings
     from es_dedup.detectors.coverage import Sampled
     from es_dedup.detectors.features import FeatureTable
-    from es_dedup.index.port import FeatureRecord, Index
+    from es_dedup.index.port import Index
     from es_dedup.judgement.compare import Comparison
     from es_dedup.judgement.statistics import Statistics
     from es_dedup.model import JudgedPair, ProbeAnswer
@@ -101,8 +101,11 @@ class Lookup:
 
     def load(self, page_ids: Sequence[str]) -> Pages:
         """Stored pages by id, in order; unknown ids are left out."""
-        found = self._index.get_many(page_ids)
-        return self._pages([found[page_id] for page_id in page_ids if page_id in found])
+        found = self._index.payloads(page_ids)
+        ids = [page_id for page_id in page_ids if page_id in found]
+        stored = [found[page_id] for page_id in ids]
+        days = [self._day_of(published) for _, published in stored]
+        return Pages(ids, unpack([payload for payload, _ in stored]), np.array(days, dtype=np.int64))
 
     def of_stored(self, page_ids: Sequence[str]) -> Looked:
         """Stored pages against all others."""
@@ -162,11 +165,6 @@ class Lookup:
             for row, answer in zip(again, self._index.probe_many(hot), strict=True):
                 answers[row] = answer
         return answers
-
-    def _pages(self, records: list[FeatureRecord]) -> Pages:
-        table = unpack([record.payload for record in records])
-        days = np.array([self._day_of(record.published) for record in records], dtype=np.int64)
-        return Pages([record.page_id for record in records], table, days)
 
 
 def probe_groups(table: FeatureTable, row: int, settings: Settings) -> list[TermGroup]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from es_dedup.compiled import worthwhile
 from es_dedup.detectors.ccdet import noise_by_site
 from es_dedup.detectors.coverage_pairs import Weights
 from es_dedup.text.ragged import find, owners_of
@@ -85,14 +86,34 @@ class Statistics:
 
     def weights(self, table: CoverageTable) -> Weights:
         """What each gram and clause of a table counts."""
-        return Weights(
-            _look_up(table.grams, self.grams, self.gram_weights),
-            _look_up(table.clauses, self.clauses, self.clause_weights),
-        )
+        return Weights(self._gram_weights_of(table.grams), self.clause_weights_of(table.clauses))
+
+    def _gram_weights_of(self, hashes: NDArray[np.uint32]) -> NDArray[np.float64]:
+        if worthwhile(len(hashes)):
+            from es_dedup.judgement.compiled.weights import looked_up  # noqa: PLC0415 - see es_dedup.compiled
+
+            return looked_up(hashes, self.grams, self.gram_weights, self._gram_starts)
+        return _look_up(hashes, self.grams, self.gram_weights)
 
     def clause_weights_of(self, hashes: NDArray[np.uint32]) -> NDArray[np.float64]:
         """What clauses of these hashes count, in [0.02, 1]."""
+        if worthwhile(len(hashes)):
+            from es_dedup.judgement.compiled.weights import looked_up  # noqa: PLC0415 - see es_dedup.compiled
+
+            return looked_up(hashes, self.clauses, self.clause_weights, self._clause_starts)
         return _look_up(hashes, self.clauses, self.clause_weights)
+
+    @cached_property
+    def _gram_starts(self) -> NDArray[np.int64]:
+        from es_dedup.judgement.compiled.weights import bucket_starts  # noqa: PLC0415 - see es_dedup.compiled
+
+        return bucket_starts(self.grams)
+
+    @cached_property
+    def _clause_starts(self) -> NDArray[np.int64]:
+        from es_dedup.judgement.compiled.weights import bucket_starts  # noqa: PLC0415 - see es_dedup.compiled
+
+        return bucket_starts(self.clauses)
 
     def to_bytes(self) -> bytes:
         """Compressed, for a ``StatisticsStore``."""

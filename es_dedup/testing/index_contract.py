@@ -106,12 +106,18 @@ class PutContract(IndexFixtures):
 
 
 class GetContract(IndexFixtures):
-    """``get_many``, ``texts``, ``count`` and ``document_frequency``."""
+    """``get_many``, ``payloads``, ``texts``, ``count`` and ``document_frequency``."""
 
     def test_unknown_ids_are_absent(self, index: FeatureIndex) -> None:
         index.put_many([record("a", text="words")])
         assert list(index.get_many(["b", "a", "", "bad\ud800"])) == ["a"]
         assert index.texts(["b", "a", "", "bad\ud800"]) == {"a": "words"}
+
+    def test_payloads_come_with_the_time_of_publication(self, index: FeatureIndex) -> None:
+        index.put_many([full_record("a"), record("b")])
+        found = index.payloads(["a", "x", "b", "bad\ud800"])
+        stored = full_record("a"), record("b")
+        assert found == {one.page_id: (one.payload, one.published) for one in stored}
 
     def test_records_come_without_text(self, index: FeatureIndex) -> None:
         index.put_many([record("a", text="words")])

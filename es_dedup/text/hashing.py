@@ -17,10 +17,9 @@ SIGNATURE_SEED: Final = 0x6573_6465_6475_7031  # "esdedup1"
 
 TERM_BITS: Final = 48
 HASH_BITS_IN_TERM: Final = 40
-_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1: Final = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2: Final = np.uint64(0x94D049BB133111EB)
-_SEED: Final = np.uint64(SIGNATURE_SEED)
+MIX_ADD: Final = np.uint64(0x9E3779B97F4A7C15 ^ SIGNATURE_SEED)
+MIX_1: Final = np.uint64(0xBF58476D1CE4E5B9)
+MIX_2: Final = np.uint64(0x94D049BB133111EB)
 _S27: Final = np.uint64(27)
 _S30: Final = np.uint64(30)
 _S31: Final = np.uint64(31)
@@ -46,11 +45,11 @@ def mix64(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     Returns:
         A new array of the same shape.
     """
-    mixed = values + (_GOLDEN ^ _SEED)
+    mixed = values + MIX_ADD
     mixed ^= mixed >> _S30
-    mixed *= _MIX_1
+    mixed *= MIX_1
     mixed ^= mixed >> _S27
-    mixed *= _MIX_2
+    mixed *= MIX_2
     mixed ^= mixed >> _S31
     return mixed
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.compiled import worthwhile
 from es_dedup.text.characters import PLANE, fold_string, tables
 from es_dedup.text.simplify import simplify
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _SPACE: Final = 0x20
 _NEWLINE: Final = 0x0A
+_SEPARATOR: Final = "\x01"  # between pages; a control character, so no mapped page holds it
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +62,39 @@ def normalise_many(texts: Sequence[str]) -> TextBatch:
     """Normalised forms of several texts; each equals ``normalise`` of that text alone."""
     table = tables()
     codes, offsets = encode(texts)
+    if worthwhile(len(codes)):
+        return _normalised_by_kernels(texts, codes, offsets)
     slow = table.slow[np.minimum(codes, PLANE - 1)] | (codes >= PLANE)
     if slow.any():
-        folded = list(texts)
-        for page in _pages_of(slow, offsets):
-            folded[page] = fold_string(folded[page].replace("\r\n", "\n").replace("\r", "\n"))
-        codes, offsets = encode(folded)
+        codes, offsets = _folded(texts, _pages_of(slow, offsets))
     basic = np.minimum(codes, PLANE - 1)
     mapped = np.where(codes < PLANE, table.mapped[basic], codes)
     traditional = table.traditional[np.minimum(mapped, PLANE - 1)] | (mapped >= PLANE)
     if traditional.any():
         mapped, offsets = _simplified(mapped, offsets, _pages_of(traditional, offsets))
     return _collapse(mapped, offsets)
+
+
+def _normalised_by_kernels(
+    texts: Sequence[str], codes: NDArray[np.uint32], offsets: NDArray[np.int64]
+) -> TextBatch:
+    from es_dedup.text.compiled import normalising  # noqa: PLC0415 - see es_dedup.compiled
+
+    table = tables()
+    if slow := np.flatnonzero(normalising.flagged_pages(codes, offsets, table.slow)).tolist():
+        codes, offsets = _folded(texts, slow)
+    mapped = normalising.mapped_codes(codes, table.mapped)
+    if traditional := np.flatnonzero(normalising.flagged_pages(mapped, offsets, table.traditional)).tolist():
+        mapped, offsets = _simplified(mapped, offsets, traditional)
+    return TextBatch(*normalising.collapsed(mapped, offsets))
+
+
+def _folded(texts: Sequence[str], pages: list[int]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Codes with these pages folded as strings."""
+    folded = list(texts)
+    for page in pages:
+        folded[page] = fold_string(folded[page].replace("\r\n", "\n").replace("\r", "\n"))
+    return encode(folded)
 
 
 def encode(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -103,10 +126,13 @@ def _pages_of(flags: NDArray[np.bool_], offsets: NDArray[np.int64]) -> list[int]
 def _simplified(
     codes: NDArray[np.uint32], offsets: NDArray[np.int64], pages: list[int]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Codes with these pages simplified as strings; removed characters (0) go first, they would split phrases."""
-    parts = [codes[start:end] for start, end in pairwise(offsets)]
-    for page in pages:
-        parts[page] = encode([simplify(decode(parts[page][parts[page] != 0]))])[0]
+    """Codes with these pages simplified as one string; removed characters (0) go first, they would split phrases."""
+    parts = [codes[start:end] for start, end in pairwise(offsets.tolist())]
+    joined = _SEPARATOR.join([decode(parts[page][parts[page] != 0]) for page in pages])
+    changed, _ = encode([simplify(joined)])
+    cuts = np.concatenate(([-1], np.flatnonzero(changed == ord(_SEPARATOR)), [len(changed)])).tolist()
+    for page, (start, end) in zip(pages, pairwise(cuts), strict=True):
+        parts[page] = changed[start + 1 : end]
     lengths = np.zeros(len(offsets), dtype=np.int64)
     np.cumsum([len(part) for part in parts], out=lengths[1:])
     return np.concatenate(parts), lengths

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.compiled import worthwhile
 from es_dedup.text.characters import PLANE
 from es_dedup.text.hashing import mix64
-from es_dedup.text.tokens import clause_hashes_of, run_starts, segment_hashes
+from es_dedup.text.tokens import TOKEN_BASE, clause_hashes_of, run_starts, segment_hashes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +33,11 @@ def number_tokens(batch: TextBatch, tokens: TokenBatch) -> NDArray[np.bool_]:
     count = len(tokens)
     if not count:
         return np.zeros(0, dtype=np.bool_)
+    if worthwhile(count):
+        from es_dedup.text.compiled.numbers import flags_of  # noqa: PLC0415 - see es_dedup.compiled
+
+        tables = _lookup(NUMERALS), _lookup(UNITS)
+        return flags_of(batch.codes, tokens.single, tokens.starts, tokens.ends, tokens.clause, *tables)
     basic = np.minimum(batch.codes, PLANE - 1)
     digit = ((basic >= 0x30) & (basic <= 0x39)) | (basic == 0x3007)  # 〇 makes a run, not a token of its own
     digits = np.concatenate(([0], np.cumsum(digit)))
@@ -56,6 +62,12 @@ def masked_clause_hashes(
 
     Both of shape (clauses,); the hash of a clause without numbers is 0.
     """
+    mask = mix64(np.array([_MASK]))[0]
+    if worthwhile(len(tokens)):
+        from es_dedup.text.compiled.numbers import masked_hashes  # noqa: PLC0415 - see es_dedup.compiled
+
+        base = np.uint64(TOKEN_BASE)
+        return masked_hashes(tokens.hashes, tokens.clause, tokens.clause_count, numbers, mask, base)
     masked = np.zeros(tokens.clause_count, dtype=np.uint64)
     numeric = np.zeros(tokens.clause_count, dtype=np.bool_)
     numeric[tokens.clause[numbers]] = True
@@ -63,7 +75,7 @@ def masked_clause_hashes(
     figure, clause = numbers[at], tokens.clause[at]
     keep = np.ones(len(at), dtype=np.bool_)
     keep[1:] = ~(figure[1:] & figure[:-1] & (clause[1:] == clause[:-1]))
-    values = np.where(figure, mix64(np.array([_MASK]))[0], tokens.hashes[at])
+    values = np.where(figure, mask, tokens.hashes[at])
     masked[numeric] = clause_hashes_of(values[keep], clause[keep])
     return masked, numeric
 
@@ -75,6 +87,11 @@ def number_runs(
 
     The month and day of an agency's dateline are left out: a reprint carries its own.
     """
+    if worthwhile(len(tokens)):
+        from es_dedup.text.compiled.numbers import runs_of  # noqa: PLC0415 - see es_dedup.compiled
+
+        place = tokens.starts, tokens.pages, tokens.clause
+        return runs_of(batch.codes, tokens.hashes, *place, numbers, np.uint64(_RUN_BASE))
     at = np.flatnonzero(numbers)
     if not len(at):
         return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)

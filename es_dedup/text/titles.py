@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from es_dedup.compiled import worthwhile
 from es_dedup.text.hashing import mix64
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.tokens import tokenise
@@ -53,6 +54,11 @@ def title_terms(
         ``UNTITLED_TOKENS`` tokens of its body.
     """
     tokens = tokenise(normalise_many([headline(title) for title in titles]))
+    if worthwhile(len(tokens)):
+        from es_dedup.text.compiled.titles import distinct_terms  # noqa: PLC0415 - see es_dedup.compiled
+
+        known = _sorted_function_words()
+        return distinct_terms(_columns(tokens), _columns(body), known, _PAIR_BASE, MAX_TERMS, UNTITLED_TOKENS)
     pages = len(titles)
     titled = np.diff(tokens.offsets) > 0
     hashes, owner = _term_hashes(tokens)
@@ -74,6 +80,10 @@ def title_terms(
 
 def term_masks(body: TokenBatch, terms: NDArray[np.uint64], offsets: NDArray[np.int64]) -> NDArray[np.uint32]:
     """Per body token, bit ``j`` set where the page's ``j``-th title term begins; shape (tokens,)."""
+    if worthwhile(len(body)):
+        from es_dedup.text.compiled.titles import masks_of  # noqa: PLC0415 - see es_dedup.compiled
+
+        return masks_of(_columns(body), terms, offsets, _PAIR_BASE)
     masks = np.zeros(len(body), dtype=np.uint32)
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     wanted = _page_keys(terms, owner)
@@ -91,6 +101,15 @@ def term_masks(body: TokenBatch, terms: NDArray[np.uint64], offsets: NDArray[np.
     bit = (found - offsets[owner[found]]).astype(np.uint32)
     masks[hit[equal]] = np.uint32(1) << bit[equal]
     return masks
+
+
+def _columns(tokens: TokenBatch) -> tuple[NDArray[Any], ...]:
+    return tokens.hashes, tokens.single, tokens.clause, tokens.offsets
+
+
+@cache
+def _sorted_function_words() -> NDArray[np.uint64]:
+    return np.sort(_function_words())
 
 
 def _page_keys(hashes: NDArray[np.uint64], pages: NDArray[Any]) -> NDArray[np.uint64]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from es_dedup.compiled import worthwhile
 from es_dedup.text.characters import CJK, PLANE, SEPARATOR, WORD, kind_of, tables
 from es_dedup.text.hashing import mix64, powers
 
@@ -26,8 +27,8 @@ WORD_GRAM: Final = 4  # tokens
 _HARD_MARKS: Final = "。!?;…\n"
 _SOFT_MARKS: Final = ".,:"
 _CHARACTER_BASE: Final = 0x9E6D62D06F6A9A9B
-_TOKEN_BASE: Final = 0xC2B2AE3D27D4EB4F
-_GRAM_BASE: Final = 0x165667B19E3779F9
+TOKEN_BASE: Final = 0xC2B2AE3D27D4EB4F
+GRAM_BASE: Final = 0x165667B19E3779F9
 _LONGEST: Final = 1 << 19  # powers kept per base: 4 MB, more than the characters of an ordinary batch
 PREFIX_SHARE: Final = 4  # a running sum pays when the segments cover a quarter of the values
 
@@ -71,6 +72,8 @@ class TokenBatch:
 
 def tokenise(batch: TextBatch) -> TokenBatch:
     """Tokens and clauses of normalised texts."""
+    if worthwhile(len(batch.codes)):
+        return _tokenised_by_kernel(batch)
     codes, kinds = batch.codes, character_kinds(batch.codes)
     boundary = np.zeros(len(codes) + 1, dtype=np.bool_)
     boundary[batch.offsets] = True
@@ -86,6 +89,31 @@ def tokenise(batch: TextBatch) -> TokenBatch:
     pages = np.repeat(np.arange(len(batch), dtype=np.int32), np.diff(offsets))
     clause, clause_offsets = _clauses(codes, starts, boundary, offsets)
     return TokenBatch(hashes, single, starts, ends, pages, offsets, clause, clause_offsets)
+
+
+def _tokenised_by_kernel(batch: TextBatch) -> TokenBatch:
+    from es_dedup.text.compiled.tokens import tokenised  # noqa: PLC0415 - see es_dedup.compiled
+
+    astral = np.zeros(0, dtype=np.uint32)
+    if len(batch.codes) and batch.codes.max() >= PLANE:
+        astral = np.unique(batch.codes[batch.codes >= PLANE])
+    kinds = np.array([kind_of(code) for code in astral.tolist()], dtype=np.uint8)
+    return TokenBatch(
+        *tokenised(
+            batch.codes,
+            batch.offsets,
+            tables().kind,
+            astral,
+            kinds,
+            _mark_kinds(),
+            np.uint64(_CHARACTER_BASE),
+        )
+    )
+
+
+@cache
+def _mark_kinds() -> NDArray[np.uint8]:
+    return _lookup(_HARD_MARKS).astype(np.uint8) + 2 * _lookup(_SOFT_MARKS).astype(np.uint8)
 
 
 def segment_hashes(
@@ -151,7 +179,7 @@ def gram_hashes(
         np.arange(len(tokens)) + size <= np.repeat(tokens.offsets[1:], np.diff(tokens.offsets))
     )
     width = max(cjk, word)
-    table = powers(_GRAM_BASE, width)
+    table = powers(GRAM_BASE, width)
     padded = np.concatenate((tokens.hashes, np.zeros(width, dtype=np.uint64)))
     shorter = min(cjk, word)
     total = np.zeros(len(tokens), dtype=np.uint64)
@@ -171,7 +199,7 @@ def clause_hashes(tokens: TokenBatch) -> NDArray[np.uint64]:
 def clause_hashes_of(values: NDArray[np.uint64], clause: NDArray[np.int64]) -> NDArray[np.uint64]:
     """One hash per run of equal clause numbers over the values given per token."""
     starts = run_starts(clause)
-    return segment_hashes(values, starts, np.append(starts[1:], len(values)), _TOKEN_BASE)
+    return segment_hashes(values, starts, np.append(starts[1:], len(values)), TOKEN_BASE)
 
 
 def run_starts(numbers: NDArray[Any]) -> NDArray[np.int64]:

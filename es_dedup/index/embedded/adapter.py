@@ -106,6 +106,11 @@ class EmbeddedIndex:
         with self._connection.reading() as connection:
             return records.get_many(connection, page_ids)
 
+    def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
+        """See ``FeatureIndex.payloads``."""
+        with self._connection.reading() as connection:
+            return records.payloads(connection, page_ids)
+
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
         """See ``FeatureIndex.texts``."""
         with self._connection.reading() as connection:

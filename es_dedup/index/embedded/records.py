@@ -158,6 +158,16 @@ def _record(row: tuple[Any, ...]) -> FeatureRecord:
     )
 
 
+def payloads(connection: sqlite3.Connection, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
+    """Payloads and times of stored pages by id."""
+    select = f"""SELECT p.page_id, f.payload, p.published FROM pages AS p JOIN features AS f ON f.doc = p.doc
+        WHERE p.state = {STORED} AND p.page_id IN"""
+    return {
+        page_id: (payload, published)
+        for page_id, payload, published in names.rows_by_id(connection, select, page_ids)
+    }
+
+
 def texts(connection: sqlite3.Connection, page_ids: Iterable[str]) -> dict[str, str]:
     """Kept texts by id."""
     select = "SELECT p.page_id, t.body FROM pages AS p JOIN texts AS t ON t.doc = p.doc WHERE p.page_id IN"

@@ -25,6 +25,8 @@ from es_dedup.text.normalise import normalise, normalise_many
 from tests.reference import ccdet as slow
 from tests.texts import SENTENCES, ZH, page_texts
 
+pytestmark = pytest.mark.usefixtures("both_paths")
+
 SEED: Final = 20261121
 RELATIONS: Final = {
     "undecided": Relation.DIFFERENT,

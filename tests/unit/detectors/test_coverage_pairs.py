@@ -20,6 +20,8 @@ from es_dedup.detectors.coverage_pairs import (
 from tests.coverage_tables import Row, below, clause_length, rows_lists, table_of
 from tests.reference import coverage as slow
 
+pytestmark = pytest.mark.usefixtures("both_paths")
+
 WEIGHTS: Final = st.dictionaries(st.integers(0, 30), st.sampled_from((0.0, 0.05, 0.25, 0.5, 0.75, 1.0)))
 
 

@@ -26,6 +26,8 @@ from es_dedup.text.numbers import number_runs, number_tokens
 from es_dedup.text.tokens import clause_hashes, clause_lengths, gram_hashes, tokenise
 from tests.texts import article, page_texts
 
+pytestmark = pytest.mark.usefixtures("both_paths")
+
 SEED: Final = 20261121
 SENTENCE: Final = "泵站昨日完成检修，雨季前可全部投用12台。"
 

@@ -27,6 +27,8 @@ from es_dedup.model import Content, Relation
 from tests.reference import simhash as slow
 from tests.texts import article
 
+pytestmark = pytest.mark.usefixtures("both_paths")
+
 SEED: Final = 20261121
 VALUES: Final = st.integers(0, (1 << 64) - 1)
 PAGES: Final = st.lists(st.lists(st.tuples(VALUES, st.integers(1, 40)), max_size=8), max_size=6)

@@ -17,6 +17,8 @@ from es_dedup.text.hashing import hash64
 from tests.texts import article
 from tests.unit.judgement.judging import SETTINGS, Small, judge, learned, lines, table_of
 
+pytestmark = pytest.mark.usefixtures("both_paths")
+
 NOTICE: Final = lines(77, 6)
 WIRE: Final = lines(78, 10)
 

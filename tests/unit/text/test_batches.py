@@ -17,6 +17,8 @@ from es_dedup.text.numbers import masked_clause_hashes, number_runs, number_toke
 from es_dedup.text.tokens import clause_hashes, clause_lengths, gram_hashes, tokenise
 from tests.texts import SENTENCES, article, page_texts
 
+pytestmark = pytest.mark.usefixtures("both_paths")
+
 SEED: Final = 20261121
 GRAMS, WORDS = Settings(), Settings(simhash=SimhashConfig(max_hamming_bits=3, features="words"))
 PAGES = st.lists(st.tuples(page_texts, st.one_of(st.just(""), page_texts)), max_size=6)

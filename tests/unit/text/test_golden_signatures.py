@@ -22,6 +22,8 @@ from es_dedup.text.normalise import normalise, normalise_many
 from es_dedup.text.tokens import clause_hashes, gram_hashes, tokenise
 from tests.texts import EN, FULL_WIDTH, MIXED, TRADITIONAL, ZH
 
+pytestmark = pytest.mark.usefixtures("both_paths")
+
 FILE: Final = Path(__file__).parents[2] / "golden" / "signatures.json"
 UPDATE: Final = "UPDATE_GOLDEN_SIGNATURES"
 ADVICE: Final = (

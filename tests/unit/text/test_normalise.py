@@ -14,6 +14,8 @@ from tests.reference import coverage as slow_tokens
 from tests.reference import normalise as slow
 from tests.texts import SENTENCES, TRADITIONAL, every_character, invisible, mixed_texts, pages_of_texts
 
+pytestmark = pytest.mark.usefixtures("both_paths")
+
 
 @pytest.mark.parametrize("text", SENTENCES)
 def test_sentences_of_every_script_equal_the_reference(text: str) -> None:

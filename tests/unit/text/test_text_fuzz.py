@@ -19,6 +19,8 @@ from es_dedup.detectors.features import featurise, pack, stored_terms, unpack
 from es_dedup.text.normalise import normalise_many
 from tests.texts import MIXED_ALPHABET, SENTENCES, SURROGATES
 
+pytestmark = pytest.mark.usefixtures("both_paths")
+
 COUNT: Final = int(os.environ.get("ES_DEDUP_FUZZ", "3000"))
 SEED: Final = int(os.environ.get("ES_DEDUP_FUZZ_SEED", "20261121"))
 BATCH: Final = 500

@@ -14,6 +14,8 @@ from es_dedup.text.titles import MAX_TERMS, UNTITLED_TOKENS, headline, term_mask
 from es_dedup.text.tokens import tokenise
 from tests.texts import article, mixed_texts
 
+pytestmark = pytest.mark.usefixtures("both_paths")
+
 
 @pytest.mark.parametrize(
     ("title", "expected"),

@@ -28,6 +28,8 @@ from tests.texts import SENTENCES, article, page_texts, pages_of_texts
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+pytestmark = pytest.mark.usefixtures("both_paths")
+
 
 def cut(text: str) -> tuple[TextBatch, TokenBatch]:
     """One text, normalised and tokenised."""
