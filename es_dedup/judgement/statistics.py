@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.compiled import worthwhile
 from es_dedup.detectors.ccdet import noise_by_site
 from es_dedup.detectors.coverage_pairs import Weights
-from es_dedup.text.ragged import find, owners_of
+from es_dedup.text.ragged import Buckets, find, owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,34 +85,18 @@ class Statistics:
 
     def weights(self, table: CoverageTable) -> Weights:
         """What each gram and clause of a table counts."""
-        return Weights(self._gram_weights_of(table.grams), self.clause_weights_of(table.clauses))
-
-    def _gram_weights_of(self, hashes: NDArray[np.uint32]) -> NDArray[np.float64]:
-        if worthwhile(len(hashes)):
-            from es_dedup.judgement.compiled.weights import looked_up  # noqa: PLC0415 - see es_dedup.compiled
-
-            return looked_up(hashes, self.grams, self.gram_weights, self._gram_starts)
-        return _look_up(hashes, self.grams, self.gram_weights)
+        return Weights(
+            _look_up(table.grams, self.grams, self.gram_weights, self._buckets[0]),
+            self.clause_weights_of(table.clauses),
+        )
 
     def clause_weights_of(self, hashes: NDArray[np.uint32]) -> NDArray[np.float64]:
         """What clauses of these hashes count, in [0.02, 1]."""
-        if worthwhile(len(hashes)):
-            from es_dedup.judgement.compiled.weights import looked_up  # noqa: PLC0415 - see es_dedup.compiled
-
-            return looked_up(hashes, self.clauses, self.clause_weights, self._clause_starts)
-        return _look_up(hashes, self.clauses, self.clause_weights)
+        return _look_up(hashes, self.clauses, self.clause_weights, self._buckets[1])
 
     @cached_property
-    def _gram_starts(self) -> NDArray[np.int64]:
-        from es_dedup.judgement.compiled.weights import bucket_starts  # noqa: PLC0415 - see es_dedup.compiled
-
-        return bucket_starts(self.grams)
-
-    @cached_property
-    def _clause_starts(self) -> NDArray[np.int64]:
-        from es_dedup.judgement.compiled.weights import bucket_starts  # noqa: PLC0415 - see es_dedup.compiled
-
-        return bucket_starts(self.clauses)
+    def _buckets(self) -> tuple[Buckets, Buckets]:
+        return Buckets.of(self.grams, HASH_BITS), Buckets.of(self.clauses, HASH_BITS)
 
     def to_bytes(self) -> bytes:
         """Compressed, for a ``StatisticsStore``."""
@@ -195,10 +178,10 @@ def learn(
 
 
 def _look_up(
-    values: NDArray[np.uint32], known: NDArray[np.uint32], weights: NDArray[np.float32]
+    values: NDArray[np.uint32], known: NDArray[np.uint32], weights: NDArray[np.float32], buckets: Buckets
 ) -> NDArray[np.float64]:
     found = np.ones(len(values))
-    at, place = find(known, values, HASH_BITS)
+    at, place = find(known, values, HASH_BITS, buckets)
     found[at] = weights[place]
     return found
 

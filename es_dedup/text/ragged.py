@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
 import numpy as np
+
+from es_dedup.compiled import worthwhile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +22,7 @@ class Table(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
+MOST_BUCKET_BITS: Final = 20  # 8 MB of starts
 FILTER_BITS: Final = 22
 FILTER_FROM: Final = 100_000  # values: making the bitmap costs as much as searching these
 T = TypeVar("T", bound=Table)
@@ -71,13 +74,37 @@ def gather(
     return np.repeat(offsets[rows] - first, lengths) + np.arange(int(lengths.sum())), owner
 
 
-def find(known: NDArray[Any], values: NDArray[Any], bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """Ascending, distinct values, cut into ranges by their highest bits.
+
+    Attributes:
+        starts: where each range begins, and where the last one ends.
+        shift: bits below those that name the range.
+    """
+
+    starts: NDArray[np.int64]
+    shift: int
+
+    @classmethod
+    def of(cls, known: NDArray[Any], bits: int) -> Buckets:
+        """About as many ranges as there are values, so that a value is found in a step or two."""
+        used = min(max(len(known).bit_length(), 1), MOST_BUCKET_BITS, bits)
+        shift = bits - used
+        starts = np.searchsorted(known >> known.dtype.type(shift), np.arange((1 << used) + 1))
+        return cls(starts, shift)
+
+
+def find(
+    known: NDArray[Any], values: NDArray[Any], bits: int, buckets: Buckets | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Which values occur in a sorted array of distinct ones; made for the case that few do.
 
     Args:
         known: ascending, distinct, below 2^bits.
         values: in any order, below 2^bits, of the same type.
         bits: width of the values, at least ``FILTER_BITS``; they should be spread evenly, as hashes are.
+        buckets: ``Buckets.of(known, bits)``, for who asks often.
 
     Returns:
         Places in ``values`` of those that occur, ascending, and for each its place in ``known``.
@@ -85,6 +112,11 @@ def find(known: NDArray[Any], values: NDArray[Any], bits: int) -> tuple[NDArray[
     none = np.zeros(0, dtype=np.int64)
     if not len(known):
         return none, none
+    if worthwhile(len(values)):
+        from es_dedup.text.compiled.ragged import found_in  # noqa: PLC0415 - see es_dedup.compiled
+
+        buckets = buckets or Buckets.of(known, bits)
+        return found_in(known, values, buckets.starts, buckets.shift)
     at = np.arange(len(values)) if len(values) < FILTER_FROM else _likely(known, values, bits)
     place = np.searchsorted(known, values[at])
     place[place == len(known)] = 0
