@@ -100,7 +100,7 @@ def _beside(pages: Pages, new: Collection[str], lookup: Lookup) -> tuple[list[Ed
 def _assigned(
     keys: Sequence[PageKey], edges: Sequence[Edge], index: Index, settings: Settings
 ) -> dict[str, Assignment]:
-    """Where the pages would be placed, each at the first representative it matches; stored pages stay."""
+    """Where the pages would be placed, each at the representative it agrees with most; stored pages stay."""
     new = {key.page_id for key in keys}
     others = {name for edge in edges for name in (edge.left, edge.right)} - new
     current = index.assignments(others)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from es_dedup.clustering.order import canonical_order, sort_key
-from es_dedup.clustering.star import join_stars
+from es_dedup.clustering.star import join_stars, weakness
 from es_dedup.index.port import Assignment
 
 if TYPE_CHECKING:
@@ -78,13 +78,44 @@ def place(page_id: str, near: Neighbourhood, config: ClusterConfig) -> Change | 
     if page_id in near.current or not beside <= keys.keys() or not beside <= near.current.keys():
         return None
     stars = {name for name in beside if near.current[name].representative == name}
-    if not any(keys[star] < keys[page_id] for star in stars):
+    before = {star for star in stars if keys[star] < keys[page_id]}
+    if not before:
         chiefs = {near.current[name].representative for name in beside}
         if stars or not chiefs <= keys.keys() or any(keys[chief] > keys[page_id] for chief in chiefs):
             return None
+        after = {
+            name: edge for name, edge in _beside(near.edges, page_id).items() if keys[name] > keys[page_id]
+        }
+        if any(_prefers(near.current[name], edge) for name, edge in after.items()):
+            return None
     if any(each.cluster_id == page_id for each in near.current.values()):
         return None
-    return repair(near, config, loose={page_id})
+    others = {page_id} | (
+        stars - before
+    )  # a representative after the page takes no page that comes before it
+    reachable = tuple(edge for edge in near.edges if not {edge.left, edge.right} <= others)
+    return repair(replace(near, edges=reachable), config, loose={page_id})
+
+
+def _beside(edges: Iterable[Edge], page_id: str) -> dict[str, Edge]:
+    """The strongest same-edge of the page to each neighbour."""
+    found: dict[str, Edge] = {}
+    for edge in edges:
+        if edge.relation.same and page_id in (edge.left, edge.right):
+            other = edge.right if edge.left == page_id else edge.left
+            known = found.get(other)
+            if known is None or _strength(edge) < _strength(known):
+                found[other] = edge
+    return found
+
+
+def _prefers(member: Assignment, edge: Edge) -> bool:
+    """Whether a member would rather be with the page at the other end of the edge."""
+    return _strength(edge) < weakness(member.relation, member.score)
+
+
+def _strength(edge: Edge) -> float:
+    return weakness(edge.relation, edge.score)
 
 
 def repair(near: Neighbourhood, config: ClusterConfig, *, loose: Collection[str] | None = None) -> Change:
@@ -96,9 +127,8 @@ def repair(near: Neighbourhood, config: ClusterConfig, *, loose: Collection[str]
     Args:
         near: the neighbourhood.
         config: the canonical order.
-        loose: pages to place anew, in canonical order, each at the first representative it has an edge to:
-            first among the present ones, then among those that become one. All other pages stay where they
-            are. None of the loose pages may be the representative of a page that is not loose. ``current``
+        loose: pages to place anew, in canonical order, each at the representative it agrees with most,
+            among the present ones and those that have become one. All other pages stay where they are. None of the loose pages may be the representative of a page that is not loose. ``current``
             has to hold all pages of each cluster that a loose page is in or gives its name to.
 
     Raises:

@@ -39,9 +39,9 @@ def cluster_all(
 ) -> dict[str, Assignment]:
     """The one partition that these pages and edges have, in any input order.
 
-    In canonical order, a page joins the first representative that it has an exact or duplicate edge to; a
-    page without such an edge becomes a representative. Whether the edge is exact or duplicate does not change
-    the choice.
+    In canonical order, a page joins one of the representatives before it that it has an exact or duplicate
+    edge to: the one it agrees with most (exact before duplicate, then the higher score, then the earlier). A
+    page without such an edge becomes a representative.
 
     Args:
         pages: each page once; may be empty.
@@ -64,7 +64,7 @@ def cluster_all(
 
 
 def join_stars(names: Sequence[str], edges: Iterable[Edge]) -> Stars:
-    """Stars over pages that are in order already: each joins the first representative it has a same-edge to.
+    """Stars over pages that are in order already: each joins the best representative before it, if any.
 
     Args:
         names: page ids, distinct, first choice for a representative first.
@@ -82,21 +82,24 @@ def join_stars(names: Sequence[str], edges: Iterable[Edge]) -> Stars:
     return Stars([names[place] for place in representative], relation, score)
 
 
+def weakness(relation: Relation, score: float) -> float:
+    """What sorts same-edges by strength, the strongest lowest: exact before duplicate, then by score in [0, 1]."""
+    return 2.0 * (relation is Relation.DUPLICATE) - score
+
+
 def _sorted_edges(
     names: Sequence[str], edges: Iterable[Edge]
 ) -> tuple[list[Edge], list[int], list[int], list[int]]:
-    """Same-edges; their order by (later page, earlier page), strongest first; the pages' places in it."""
+    """Same-edges; their order by later page, strongest first, then by earlier page; the pages' places in it."""
     place = {name: at for at, name in enumerate(names)}
-    exact, duplicate = Relation.EXACT, Relation.DUPLICATE
-    same = [edge for edge in edges if edge.relation in (exact, duplicate)]
+    same = [edge for edge in edges if edge.relation in (Relation.EXACT, Relation.DUPLICATE)]
     # Flat lists of numbers rather than tuples: a third of the time, because nothing is left for the collector
     # to walk.
     left = np.array([place.get(edge.left, -1) for edge in same], dtype=np.int64)
     right = np.array([place.get(edge.right, -1) for edge in same], dtype=np.int64)
-    # Scores lie in [0, 1]: with 2 for a duplicate edge, every exact one comes first.
-    weakness = np.array([2.0 * (edge.relation == duplicate) - edge.score for edge in same], dtype=np.float64)
+    weak = np.array([weakness(edge.relation, edge.score) for edge in same], dtype=np.float64)
     late, early = np.maximum(left, right), np.minimum(left, right)
-    order = np.lexsort((weakness, late * len(names) + early))
+    order = np.lexsort((early, weak, late))
     order = order[early[order] >= 0]
     return same, order.tolist(), late[order].tolist(), early[order].tolist()
 

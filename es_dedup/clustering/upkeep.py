@@ -32,8 +32,8 @@ def settle(
     """The assignments to write after edges have changed; reads the store, writes nothing.
 
     The result is that of a full run, as long as no touched page is in a component of more than ``limit``
-    pages. In a larger one only the touched pages are placed, each at the first present representative it has
-    an edge to; all clusters stay stars, but an earlier representative may be passed over until a sweep
+    pages. In a larger one only the touched pages are placed, each at the present representative it agrees
+    with most; all clusters stay stars, but a better representative may be passed over until a sweep
     (``repair`` of everything).
 
     Args:

@@ -48,12 +48,18 @@ def random_edges(draw: random.Random, pages: list[PageKey], count: int) -> list[
 
 def slow_partition(pages: Iterable[PageKey], edges: Iterable[Edge], config: ClusterConfig) -> dict[str, str]:
     """Page id to representative, by the definition: look at the pages one by one."""
-    linked = {frozenset((edge.left, edge.right)) for edge in edges if edge.relation.same}
+    linked: dict[frozenset[str], tuple[bool, float]] = {}
+    for edge in edges:
+        if edge.relation.same:
+            pair, strength = frozenset((edge.left, edge.right)), (edge.relation is Relation.EXACT, edge.score)
+            linked[pair] = max(strength, linked.get(pair, strength))
     representatives: list[str] = []
     result: dict[str, str] = {}
     for page in sorted(pages, key=sort_key(config)):
         chosen = [star for star in representatives if frozenset((star, page.page_id)) in linked]
-        result[page.page_id] = chosen[0] if chosen else page.page_id
+        # of several as strong, max gives the first
+        best = max(chosen, key=lambda star: linked[frozenset((star, page.page_id))], default=page.page_id)
+        result[page.page_id] = best
         if not chosen:
             representatives.append(page.page_id)
     return result

@@ -155,10 +155,14 @@ def test_two_pages_are_not_joined_by_a_third() -> None:
     assert partition(cluster_all(pages, edges, EARLIEST)) == {"a": "a", "b": "a", "c": "c"}
 
 
-def test_the_first_representative_counts_even_if_a_later_one_is_exact() -> None:
-    pages = [PageKey(name) for name in "abc"]
-    edges = [Edge("a", "c", Relation.DUPLICATE, 0.7), Edge("b", "c", Relation.EXACT, 1.0)]
-    assert cluster_all(pages, edges, EARLIEST)["c"].representative == "a"
+def test_a_page_joins_the_representative_it_agrees_with_most() -> None:
+    pages = [PageKey(name) for name in "abcx"]
+    edges = [Edge("a", "x", Relation.DUPLICATE, 0.9), Edge("b", "x", Relation.EXACT, 0.5)]
+    assert cluster_all(pages, edges, EARLIEST)["x"].representative == "b"
+    edges = [Edge("a", "x", Relation.DUPLICATE, 0.7), Edge("b", "x", Relation.DUPLICATE, 0.8)]
+    assert cluster_all(pages, edges, EARLIEST)["x"].representative == "b"
+    edges = [Edge("b", "x", Relation.DUPLICATE, 0.8), Edge("a", "x", Relation.DUPLICATE, 0.8)]
+    assert cluster_all(pages, edges, EARLIEST)["x"].representative == "a"
 
 
 def test_of_several_edges_between_two_pages_the_strongest_counts() -> None:
