@@ -32,9 +32,15 @@ if TYPE_CHECKING:
 DEFAULT_FILE: Final = "es-dedup.toml"
 PREFIX: Final = "ES_DEDUP_"
 OTHER_VARIABLES: Final = frozenset(
-    {"ES_DEDUP_CONFIG", "ES_DEDUP_DATA", "ES_DEDUP_FUZZ", "ES_DEDUP_FUZZ_SEED", "ES_DEDUP_ES_URL"}
+    f"ES_DEDUP_{name}"
+    for name in (
+        *("CONFIG", "DATA", "DATA_SECONDS", "FUZZ", "FUZZ_SEED", "MAVEN"),
+        *("SERVERS", "SERVERS_USER", "SERVERS_HEAP", "ES_URL", "ES9_URL", "REDIS_URL"),
+        *("SECURED_URL", "SECURED_USER", "SECURED_PASSWORD", "SECURED_CA", "THREE_URL", "THREE_URLS"),
+    )
 )
-"""Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load."""
+"""Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load, the others
+are those of the tests, the benchmarks and ``scripts/servers``."""
 MAX_FILE_BYTES: Final = 2**20
 """Bytes of a settings file; a larger file is something else."""
 SHAPES: Final[dict[str, Any]] = {"shapes": True}
