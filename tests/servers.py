@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import secrets
 from typing import Final
 
 import pytest
+from elasticsearch import Elasticsearch
+from elasticsearch.helpers import bulk, scan
 
 from scripts.serversupport.running import VARIABLES, Server, load
 from scripts.serversupport.settings import load as load_settings
@@ -32,3 +35,25 @@ def server_of(profile: str) -> Server:
             pytest.fail(reason)
         pytest.skip(reason)
     return found
+
+
+def fresh_name() -> str:
+    """A name that no other test uses."""
+    return f"test-{secrets.token_hex(6)}"
+
+
+def empty(address: str) -> None:
+    """Remove all documents: quicker than to remove the indices and make them again for each test."""
+    host, _, name = address.rpartition("/")
+    with Elasticsearch(host, request_timeout=30) as client:
+        client.indices.refresh(index=f"{name}-dedup-*", expand_wildcards="all")
+        found = scan(client, index=f"{name}-dedup-*", expand_wildcards="all", _source=False, size=5000)
+        deletes = ({"_op_type": "delete", "_index": hit["_index"], "_id": hit["_id"]} for hit in found)
+        bulk(client, deletes, refresh=True)
+
+
+def remove(address: str) -> None:
+    """Remove all indices of an index at ``http://host:port/name``."""
+    host, _, name = address.rpartition("/")
+    with Elasticsearch(host, request_timeout=30) as client:
+        client.indices.delete(index=f"{name}-dedup-*", expand_wildcards="all", ignore_unavailable=True)
