@@ -18,9 +18,10 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt
 DEMO_DB := demo.db
 REPORT := report.html
 PYTEST_ARGS ?=
+SERVERS := $(BIN)/python scripts/servers
 BENCH ?= features w1 candidates judge
 
-.PHONY: help demo test lint format types imports bench clean
+.PHONY: help demo test testall servers lint format types imports bench clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -36,8 +37,14 @@ demo: $(CORE)  ## find the duplicates among the sample pages, show them with the
 	@echo "  $(BIN)/es-dedup --db $(DEMO_DB) search 三桥"
 	@echo "  $(BIN)/es-dedup --db $(DEMO_DB) explain forum/bridge-excerpt.html zhportal/bridge-opening.html"
 
-test: $(DEV)  ## all tests, with coverage; PYTEST_ARGS goes to pytest
-	$(BIN)/python -m pytest --cov --cov-report=term $(PYTEST_ARGS)
+test: $(DEV)  ## all tests, with coverage, on real servers it starts and stops; PYTEST_ARGS goes to pytest
+	$(SERVERS) run --optional elastic redis -- $(BIN)/python -m pytest --cov --cov-report=term $(PYTEST_ARGS)
+
+testall: $(DEV)  ## the same on both versions of Elasticsearch, a secured node and three nodes
+	$(SERVERS) run es8 es9 secured three redis -- $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+servers: $(DEV)  ## start Elasticsearch and Redis and leave them running; scripts/servers down stops them
+	$(SERVERS) up elastic redis
 
 lint: $(DEV)  ## ruff: rules and format
 	$(BIN)/ruff check .

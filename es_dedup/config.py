@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError
 
 from es_dedup.errors import ConfigError
 
@@ -32,9 +32,17 @@ if TYPE_CHECKING:
 DEFAULT_FILE: Final = "es-dedup.toml"
 PREFIX: Final = "ES_DEDUP_"
 OTHER_VARIABLES: Final = frozenset(
-    {"ES_DEDUP_CONFIG", "ES_DEDUP_DATA", "ES_DEDUP_FUZZ", "ES_DEDUP_FUZZ_SEED", "ES_DEDUP_ES_URL"}
+    f"ES_DEDUP_{name}"
+    for name in (
+        *("CONFIG", "DATA", "DATA_SECONDS", "FUZZ", "FUZZ_SEED", "MAVEN"),
+        *("SERVERS", "SERVERS_USER", "SERVERS_HEAP", "ES_URL", "ES9_URL", "REDIS_URL"),
+        *("SECURED_URL", "SECURED_USER", "SECURED_PASSWORD", "SECURED_CA", "THREE_URL", "THREE_URLS"),
+    )
 )
-"""Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load."""
+"""Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load, the others
+are those of the tests, the benchmarks and ``scripts/servers``."""
+SECRETS: Final = frozenset({"elastic.password", "elastic.api_key"})
+"""Settings whose values are never shown."""
 MAX_FILE_BYTES: Final = 2**20
 """Bytes of a settings file; a larger file is something else."""
 SHAPES: Final[dict[str, Any]] = {"shapes": True}
@@ -118,6 +126,28 @@ class IndexConfig(_Section):
     lock_seconds: float = Field(10.0, ge=0, le=3600, description="how long to wait for another writer")
 
 
+class ElasticConfig(_Section):
+    """An index on an Elasticsearch server; the settings from ``shards`` on hold when it is made."""
+
+    user: str = Field("", description="user name; empty: none")
+    password: SecretStr = Field(SecretStr(""), description="of the user; best given by the environment")
+    api_key: SecretStr = Field(SecretStr(""), description="in place of user and password, in encoded form")
+    ca_certs: str = Field("", description="file with trusted certificates; empty: those of the system")
+    request_seconds: float = Field(30.0, gt=0, le=3600, description="time for one request")
+    retry_seconds: float = Field(30.0, ge=0, le=3600, description="how long a failing request is repeated")
+    chunk_bytes: int = Field(5_000_000, ge=10_000, le=90_000_000, description="bytes of one bulk request")
+    shards: int = Field(1, ge=1, le=1024, description="of features and texts")
+    replicas: str = Field(
+        "0-1", pattern=r"^\d+(-(\d+|all))?$", description="a number, or a range that follows the nodes"
+    )
+    refresh: str = Field(
+        "1s", pattern=r"^(-1|\d+(ms|s|m))$", description="time until a write is seen by searches"
+    )
+    durability: Literal["request", "async"] = Field(
+        "request", description="async: faster, but a crash of the server may lose 5 s of features"
+    )
+
+
 class ClusterConfig(_Section):
     """Choice of the representative."""
 
@@ -143,6 +173,7 @@ class Settings(_Section):
     simhash: SimhashConfig = SimhashConfig()
     coverage: CoverageConfig = CoverageConfig()
     index: IndexConfig = IndexConfig()
+    elastic: ElasticConfig = ElasticConfig()
     cluster: ClusterConfig = ClusterConfig()
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
@@ -258,6 +289,8 @@ def _value(settings: BaseModel, key: str) -> Any:
     value: Any = settings
     for part in key.split("."):
         value = getattr(value, part)
+    if isinstance(value, SecretStr):
+        return str(value)  # stars, or nothing when there is none
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -434,4 +467,5 @@ def _in_words(detail: ErrorDetails, origins: Mapping[str, str]) -> str:
     key = ".".join(part for part in detail["loc"] if isinstance(part, str))
     words = _WORDS.get(detail["type"])
     rule = words.format_map(detail.get("ctx", {})) if words else detail["msg"]
-    return f"{_place(key, origins.get(key, ''))}: {rule}, got {detail['input']!r}"
+    said = "" if key in SECRETS else f", got {detail['input']!r}"
+    return f"{_place(key, origins.get(key, ''))}: {rule}{said}"

@@ -124,6 +124,43 @@ class IndexUnavailable(IndexError_):
         return f"{self.index}: {self.problem}; nothing of this call was kept, what was acknowledged before is safe"
 
 
+class IndexInterrupted(IndexUnavailable):
+    """A write to a server got no good answer: a part of it may be kept. To repeat the call is safe."""
+
+    def __str__(self) -> str:
+        return f"{self.index}: {self.problem}; a part of this call may be kept: repeat it, that changes nothing twice"
+
+
+class IndexReadOnly(IndexError_):
+    """The server has blocked writes to the index, most often because its disk is nearly full."""
+
+    retryable = True
+
+    def __init__(self, index: str, problem: str) -> None:
+        super().__init__(index, problem)
+        self.index, self.problem = index, problem
+
+    def __str__(self) -> str:
+        return (
+            f"{self.index} takes no writes ({self.problem}): free disk space on the server, or lift the block "
+            f"(index.blocks.*), then repeat the call; reading is possible meanwhile"
+        )
+
+
+class IndexRefused(IndexError_):
+    """The server does not allow the request: credentials, privileges, certificates, or a wrong request."""
+
+    def __init__(self, index: str, problem: str) -> None:
+        super().__init__(index, problem)
+        self.index, self.problem = index, problem
+
+    def __str__(self) -> str:
+        return (
+            f"{self.index}: the server refuses ({self.problem}): check the settings of section 'elastic' "
+            f"and the role of the user; to repeat the call does not help"
+        )
+
+
 class UnknownPage(DedupError):
     """A page id that is not stored."""
 

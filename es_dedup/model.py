@@ -175,11 +175,13 @@ class ProbeAnswer:
         candidates: at most ``Probe.limit``.
         truncated: more pages satisfied the probe than were returned.
         capped_terms: number of probe terms left out because of ``Probe.max_df``.
+        problem: why a part of the index did not answer, so that candidates may be missing; empty when all did.
     """
 
     candidates: tuple[Candidate, ...]
     truncated: bool = False
     capped_terms: int = 0
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

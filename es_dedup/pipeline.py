@@ -62,7 +62,7 @@ CHECKED_AT_A_TIME = 64
 class Deduplicator:
     """Finds near-duplicate pages among those it has stored, and keeps their clusters.
 
-    Use ``Deduplicator.open(path)`` in a ``with`` block. One process writes to a file at a time, others may read.
+    Use ``Deduplicator.open(path)`` in a ``with`` block. One process writes to an index at a time, others may read.
 
     Traps:
         - A page added under a known id replaces the stored one.
@@ -82,26 +82,29 @@ class Deduplicator:
     def open(
         cls, path: str | Path, *, settings: Settings | None = None, read_only: bool = False
     ) -> Deduplicator:
-        """Over a file, made when it is not there; ``:memory:`` keeps everything in memory.
+        """Over a file or an index on Elasticsearch, made when it is not there; ``:memory:`` keeps everything in memory.
 
         Args:
-            path: the file; its folder must exist.
+            path: a file, whose folder must exist; or ``http://host:9200/name`` (or https), see section ``elastic`` of the
+                settings for credentials.
             settings: None stands for the defaults.
-            read_only: never write; the file must exist.
+            read_only: never write; the index must exist.
 
         Raises:
-            ConfigError: the settings name an unknown detector or extractor.
-            NotAnIndex: another application's file, a folder, damaged, or missing while ``read_only``.
+            ConfigError: the settings name an unknown detector or extractor, or the address is none.
+            MissingExtra: the client for Elasticsearch is not installed.
+            NotAnIndex: another application's, a folder, damaged, or missing while ``read_only``.
             SchemaMismatch: written by another format version.
             SettingsMismatch: filled with other settings.
-            IndexUnavailable: the file cannot be written.
-            IndexLocked: another process is making it.
+            IndexUnavailable: the file cannot be written, or the server does not answer.
+            IndexRefused: the server does not let us.
+            IndexLocked: another process is making the file.
         """
         settings = settings or Settings()
         index = wiring.open_index(path, settings, read_only=read_only)
         try:
             dedup = cls(index, settings)
-            dedup._name = str(path)
+            dedup._name = wiring.shown(path)
             if not read_only:
                 dedup._heal()
         except BaseException:

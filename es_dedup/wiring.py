@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from es_dedup.config import fingerprint
 from es_dedup.detectors.registry import detector_versions
-from es_dedup.index.embedded import EmbeddedIndex, compress_text
+from es_dedup.index.elastic import ElasticIndex, Options, is_address, parse_address
+from es_dedup.index.embedded import EmbeddedIndex
+from es_dedup.index.texts import compress_text
 from es_dedup.text.hashing import SIGNATURE_VERSION
 from es_dedup.text.normalise import normalise
 from es_dedup.text.segment import search_text
@@ -20,18 +22,61 @@ if TYPE_CHECKING:
 
 
 def open_index(path: str | Path, settings: Settings, *, read_only: bool = False) -> Index:
-    """The embedded index at a path, or in memory for ``:memory:``.
+    """The index at an address, at a path, or in memory.
+
+    Args:
+        path: ``http://host:9200/name`` (or https) for one on Elasticsearch; a file for an embedded one, or ``:memory:``.
+        settings: all settings.
+        read_only: it must exist and is never written.
 
     Raises:
-        ConfigError: the settings name an unknown detector.
-        IndexError_: as ``EmbeddedIndex``.
+        ConfigError: the settings name an unknown detector, or the address is none.
+        MissingExtra: the client for Elasticsearch is not installed.
+        IndexError_: as ``EmbeddedIndex`` and ``ElasticIndex``.
     """
+    if is_address(path):
+        return ElasticIndex(
+            parse_address(str(path)),
+            fingerprint=settings_fingerprint(settings),
+            segment=words_for_search,
+            options=elastic_options(settings),
+            read_only=read_only,
+        )
     return EmbeddedIndex(
         path,
         fingerprint=settings_fingerprint(settings),
         segment=words_for_search,
         lock_seconds=settings.index.lock_seconds,
         read_only=read_only,
+    )
+
+
+def is_remote(path: str | Path) -> bool:
+    """Whether an index is on a server."""
+    return is_address(path)
+
+
+def shown(path: str | Path) -> str:
+    """An index's place as it may be shown: without user and password."""
+    return str(parse_address(str(path))) if is_address(path) else str(path)
+
+
+def elastic_options(settings: Settings) -> Options:
+    """How to talk to Elasticsearch, out of section ``elastic``."""
+    section = settings.elastic
+    return Options(
+        user=section.user,
+        password=section.password.get_secret_value(),
+        api_key=section.api_key.get_secret_value(),
+        ca_certs=section.ca_certs,
+        request_seconds=section.request_seconds,
+        retry_seconds=section.retry_seconds,
+        chunk_bytes=section.chunk_bytes,
+        shards=section.shards,
+        replicas=section.replicas,
+        refresh=section.refresh,
+        durability=section.durability,
+        lock_seconds=settings.index.lock_seconds,
     )
 
 

@@ -94,6 +94,8 @@ def _describe(session: Session) -> list[SettingLine]:
 
 
 def _disk(session: Session) -> Iterator[CheckResult]:
+    if session.remote:
+        return
     folder = Path(session.db).absolute().parent
     if not folder.is_dir():
         yield CheckResult("folder of the index", "fault", f"{folder} does not exist")
@@ -119,7 +121,8 @@ def _index(session: Session) -> Iterator[CheckResult]:
     except DedupError as error:
         yield CheckResult("index", "fault", str(error))
         return
-    yield from _integrity(session)
+    if not session.remote:
+        yield from _integrity(session)
 
 
 def _integrity(session: Session) -> Iterator[CheckResult]:

@@ -43,7 +43,9 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     context: typer.Context,
-    db: Annotated[str, typer.Option(help="Index file, or :memory:.", metavar="PATH")] = DEFAULT_DB,
+    db: Annotated[
+        str, typer.Option(help="Index file, :memory:, or http://host:9200/name.", metavar="PATH")
+    ] = DEFAULT_DB,
     config: Annotated[
         Path | None, typer.Option(help="Settings file (else es-dedup.toml of this folder).", metavar="PATH")
     ] = None,

@@ -55,8 +55,8 @@ def stats(context: typer.Context) -> None:
     session = session_of(context)
     with session.read() as dedup:
         facts = dedup.stats()
-    session.output.emit({"db": session.db, **facts})
-    session.output.facts({"index": session.db, **facts})
+    session.output.emit({"db": session.place, **facts})
+    session.output.facts({"index": session.place, **facts})
 
 
 def doctor(context: typer.Context) -> None:
@@ -95,7 +95,7 @@ def config_show(context: typer.Context) -> None:
     session.output.table(("setting", "value", "from", "shapes features", "meaning"), rows)
     session.output.line(f"fingerprint of these settings  {current}")
     if stored is not None:
-        session.output.line(f"fingerprint of {session.db}  {stored}")
+        session.output.line(f"fingerprint of {session.place}  {stored}")
 
 
 def _shown(value: object) -> str:

@@ -162,7 +162,7 @@ def _finish(
     """Show the summary; end with code 3 when some input was left out or gave no text."""
     output = session.output
     summary: dict[str, Any] = {
-        "command": command, "db": session.db, "dry_run": dry_run, "read": done.read, "stored": done.stored,
+        "command": command, "db": session.place, "dry_run": dry_run, "read": done.read, "stored": done.stored,
         "unchanged": done.unchanged, "left_out_by_policy": done.left_out, "failed": done.failed,
         "skipped": done.skipped, "outcomes": done.outcomes, "pairs": done.pairs, "capped_terms": done.capped_terms,
         "truncated": done.truncated, "seconds": done.seconds, "input": intake.as_dict(),
@@ -179,7 +179,7 @@ def _finish(
     if empty:
         output.warn("error: the input gave no page; no index was made")
     elif command == "scan" and not dry_run:
-        output.note(f"`es-dedup --db {session.db} clusters` lists the clusters")
+        output.note(f"`es-dedup --db {session.place} clusters` lists the clusters")
     unread = any(reason != "no-words" for reason in done.skipped)
     if intake.failed or done.failed or unread:
         raise typer.Exit(ExitCode.LEFT_OUT)

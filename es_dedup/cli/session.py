@@ -22,7 +22,7 @@ class Session:
     """What the global options say.
 
     Attributes:
-        db: the index file, or ``:memory:``.
+        db: the index file, ``:memory:``, or the address of an index on a server.
         config: the settings file, None for the usual places.
         output: where results and notes go.
         writing: a command is changing the index; an interruption then tells how to go on.
@@ -49,8 +49,22 @@ class Session:
 
     @property
     def exists(self) -> bool:
-        """Whether the index file is there."""
-        return self.db != MEMORY and Path(self.db).exists()
+        """Whether the index file is there; that of a server is known when it is opened."""
+        return self.remote or (self.db != MEMORY and Path(self.db).exists())
+
+    @property
+    def remote(self) -> bool:
+        """Whether the index is on a server."""
+        return self.db.startswith(("http://", "https://"))
+
+    @property
+    def place(self) -> str:
+        """The index as it may be shown: without user and password."""
+        if not self.remote:
+            return self.db
+        from es_dedup.wiring import shown
+
+        return shown(self.db)
 
     def read(self) -> Deduplicator:
         """The index, opened for reading.
@@ -65,7 +79,12 @@ class Session:
     def write(self, *, dry_run: bool = False) -> Deduplicator:
         """The index, opened for writing; made when it is not there, in memory on a dry run."""
         if dry_run:
-            return self._open(read_only=True) if self.exists else self.scratch()
+            try:
+                return self._open(read_only=True) if self.exists else self.scratch()
+            except NotAnIndex:
+                if not self.remote:
+                    raise
+                return self.scratch()
         self.writing = True
         return self._open()
 

@@ -24,7 +24,11 @@ _MARK: Final = "– es-dedup</title>".encode()
 
 def refuse_index(target: Path, session: Session, option: str) -> None:
     """Raise a usage error when ``target`` is the index or one of the files beside it."""
-    if session.db != MEMORY and any(_same(target, Path(session.db + end)) for end in _INDEX_FILES):
+    if (
+        session.db != MEMORY
+        and not session.remote
+        and any(_same(target, Path(session.db + end)) for end in _INDEX_FILES)
+    ):
         raise typer.BadParameter(f"{target} belongs to the index: name another file", param_hint=option)
 
 

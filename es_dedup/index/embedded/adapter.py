@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Self
 import numpy as np
 
 from es_dedup.errors import IndexLocked
+from es_dedup.index import checks
 from es_dedup.index.columns import RecordBatch
 from es_dedup.index.embedded import clusters, fulltext, names, postings, probing, records, schema, sizes
 from es_dedup.index.embedded.connection import Connection
@@ -68,7 +69,7 @@ class EmbeddedIndex:
         self._connection = Connection(
             path, fingerprint=fingerprint, lock_seconds=lock_seconds, read_only=read_only
         )
-        self._segment = segment or fulltext.segment_plainly
+        self._segment = segment or checks.each_character
 
     def __enter__(self) -> Self:
         """The index itself."""

@@ -1,78 +1,19 @@
-"""How texts, terms and hashes look in the file: short bytes, and integers that SQLite can hold."""
+"""How terms and hashes look in the file: short bytes, and integers that SQLite can hold."""
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import zstandard
+
+from es_dedup.text.hashing import TERM_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-TERM_BITS: Final = 48
 TERM_BYTES: Final = TERM_BITS // 8
-_LEVEL: Final = 3  # on news texts of 500 characters a third of deflate's time for 6 % more bytes
-_MOST_TEXT_BYTES: Final = 1 << 30  # of one text when it is unpacked: a damaged size must not fill the memory
-_UTF8, _UTF8_PACKED, _GB18030, _GB18030_PACKED = range(4)
-_CODECS: Final = ("utf-8", "utf-8", "gb18030", "gb18030")
-
-
-def compress_text(text: str) -> bytes:
-    """The stored form of a text; workers may call it so that the writing process need not.
-
-    Chinese is first written in GB18030, two bytes a character: 20 % smaller after compression than from
-    UTF-8.
-
-    Args:
-        text: any length; empty gives empty bytes, which stand for "not kept".
-
-    Raises:
-        UnicodeEncodeError: the text holds half a surrogate pair.
-    """
-    if not text:
-        return b""
-    plain, form = text.encode(), _UTF8
-    if 2 * len(plain) > 3 * len(text) and len(other := text.encode("gb18030")) < len(plain):
-        plain, form = other, _GB18030
-    packed = _compressor().compress(plain)
-    if len(packed) < len(plain):
-        return bytes((form + 1,)) + packed
-    return bytes((form,)) + plain
-
-
-def decompress_text(stored: bytes) -> str:
-    """The text of which ``compress_text`` made ``stored``.
-
-    Raises:
-        ValueError: the bytes are no stored text.
-    """
-    if not stored:
-        return ""
-    form, body = stored[0], stored[1:]
-    if form >= len(_CODECS):
-        message = f"unknown text form {form}"
-        raise ValueError(message)
-    if form in (_UTF8_PACKED, _GB18030_PACKED):
-        try:
-            body = zstandard.ZstdDecompressor().decompress(body, max_output_size=_MOST_TEXT_BYTES)
-        except zstandard.ZstdError as error:
-            raise ValueError(str(error)) from error
-    return body.decode(_CODECS[form])
-
-
-_local = threading.local()
-
-
-def _compressor() -> zstandard.ZstdCompressor:
-    """One per thread: a compressor serves one caller at a time and is costly to make."""
-    if not hasattr(_local, "compressor"):
-        _local.compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=False)
-    made: zstandard.ZstdCompressor = _local.compressor
-    return made
 
 
 def pack_terms(terms: NDArray[np.uint64]) -> bytes:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.embedded.codec import decompress_text
 from es_dedup.index.embedded.schema import read_meta, write_meta
+from es_dedup.index.texts import decompress_text
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,13 +33,6 @@ _RANKED: Final = """
     SELECT p.page_id, -h.score
     FROM ({hits}) AS h JOIN texts AS t ON t.row = h.row JOIN pages AS p ON p.doc = t.doc
     ORDER BY h.score, p.page_id LIMIT ?2 OFFSET ?3"""
-
-
-def segment_plainly(text: str) -> str:
-    """Words as they stand and each Chinese character alone: what is used when no segmenter is given."""
-    return "".join(
-        f" {char} " if "\u3400" <= char <= "\u9fff" or char >= "\U00020000" else char for char in text
-    )
 
 
 def behind(connection: sqlite3.Connection) -> bool:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import UnknownPage
-from es_dedup.index.embedded.columns import encodable
+from es_dedup.index.checks import encodable
 from es_dedup.index.embedded.schema import NAMED
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.errors import UnknownPage
-from es_dedup.index.embedded import columns, names, postings
+from es_dedup.index import checks
+from es_dedup.index.embedded import names, postings
 from es_dedup.index.embedded.codec import (
     TERM_BYTES,
-    compress_text,
-    decompress_text,
     pack_terms,
     signed_hashes,
     unpack_terms,
@@ -20,6 +19,7 @@ from es_dedup.index.embedded.codec import (
 )
 from es_dedup.index.embedded.schema import NAMED, STORED
 from es_dedup.index.port import FeatureRecord, WriteReport
+from es_dedup.index.texts import compress_text, decompress_text
 
 if TYPE_CHECKING:
     import sqlite3
@@ -42,7 +42,7 @@ _PAYLOADS: Final = """
 
 def put_batch(connection: sqlite3.Connection, batch: RecordBatch) -> WriteReport:
     """Write a batch inside the caller's transaction; see ``FeatureIndex.put_many``."""
-    failed = dict(columns.problems(batch))
+    failed = dict(checks.problems(batch))
     last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in failed}
     places = list(last.values())
     known = names.docs_by_id(connection, last)
@@ -62,7 +62,7 @@ def _put_pages(
     size = len(batch.ids)
     words = [
         column if len(column) else (default,) * size
-        for column, default in zip(batch.words, columns.WORD_DEFAULTS, strict=True)
+        for column, default in zip(batch.words, checks.WORD_DEFAULTS, strict=True)
     ]
     hashes = signed_hashes([batch.content_hashes[place] for place in places])
     rows = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.index.embedded.codec import TERM_BITS
+from es_dedup.text.hashing import TERM_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from es_dedup.index.columns import RecordBatch
 
 MAX_ID_CHARS: Final = 512
-MAX_BLOB_BYTES: Final = 100_000_000  # of one payload or text; a tenth of SQLite's own limit
+MAX_BLOB_BYTES: Final = 100_000_000  # of one payload or text; a tenth of SQLite's own limit, and what a request to Elasticsearch may hold
 MAX_LENGTH: Final = (1 << 63) - 1
 MAX_HASH: Final = (1 << 64) - 1
 WORD_DEFAULTS: Final = ("", "", "und", "", "", "")  # of ``RecordBatch.words``, where a column is missing
@@ -81,3 +81,10 @@ def encodable(word: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def each_character(text: str) -> str:
+    """Words as they stand and each Chinese character alone: what full text is made of when no segmenter is given."""
+    return "".join(
+        f" {char} " if "\u3400" <= char <= "\u9fff" or char >= "\U00020000" else char for char in text
+    )

@@ -1,0 +1,378 @@
+"""``ElasticIndex``: features, clusters and statistics in Elasticsearch, behind the ports."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, Self
+
+from es_dedup.errors import IndexError_, IndexUnavailable
+from es_dedup.index import checks
+from es_dedup.index.columns import RecordBatch
+from es_dedup.index.elastic import clusters, fulltext, probing, records
+from es_dedup.index.elastic.bulk import Write, write_all
+from es_dedup.index.elastic.keeping import Keeping
+from es_dedup.index.elastic.locking import WriterLock
+from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS, alias_of
+from es_dedup.index.elastic.options import Options
+from es_dedup.index.elastic.reading import WINDOW, any_of, chunked, documents, pages_of_hits, whole
+from es_dedup.index.elastic.schema import Schema
+from es_dedup.index.elastic.server import Server
+from es_dedup.index.elastic.tokens import hash_of, hash_token, key_of, storable
+from es_dedup.index.port import WriteReport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from types import TracebackType
+
+    from es_dedup.index.elastic.address import Address
+    from es_dedup.index.elastic.bulk import Result
+    from es_dedup.index.port import Assignment, FeatureRecord
+    from es_dedup.model import Edge, Probe, ProbeAnswer
+
+BY_ID: Final = ({"page_id": "asc"},)
+HASHES_AT_A_TIME: Final = 500
+
+
+class ElasticIndex:
+    """All ports of ``es_dedup.index.port`` over four Elasticsearch indices whose names begin with one name.
+
+    Threads may share one object. Reads by id see every write at once; searches see the writes of the same object, because
+    they are preceded by a refresh where something was written since the last one (``Options.fresh_reads``).
+
+    Traps:
+        - A write is many requests: when it raises, a part of it may be kept. To repeat it is safe.
+        - ``replace_all`` makes a new index and puts it in use in one step; what others write meanwhile is lost. Hold
+          ``writing()`` around it, as ``Deduplicator`` does.
+        - A forked process gets connections of its own.
+
+    Use it in a ``with`` block, or call ``close``.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        fingerprint: str,
+        segment: Callable[[str], str] | None = None,
+        options: Options | None = None,
+        read_only: bool = False,
+    ) -> None:
+        """Open an index, or make it when it is not there.
+
+        Args:
+            address: the server, and the name that all its indices begin with.
+            fingerprint: of the settings that shape features; must equal the one the index was made with.
+            segment: makes words, separated by spaces, of a text; for ``search`` only. Without it each Chinese
+                character counts as a word.
+            options: how to talk to the server.
+            read_only: the index must exist and is never written.
+
+        Raises:
+            MissingExtra: the client is not installed.
+            NotAnIndex: missing while ``read_only``, or another application's.
+            SchemaMismatch: made by another version.
+            SettingsMismatch: filled with other settings.
+            IndexUnavailable: the server does not answer.
+            IndexRefused: the server does not let us.
+        """
+        self._options = options or Options()
+        self._server = Server(address, self._options)
+        self._read_only = read_only
+        self._segment = segment or checks.each_character
+        self._of = {kind: alias_of(address.name, kind) for kind in KINDS}
+        self._schema = Schema(self._server, address.name, fingerprint, self._options)
+        self._keeping = Keeping(self._server, self._of[META], self._options)
+        self._lock = WriterLock(self._server, self._of[META])
+        self._guard = threading.Lock()
+        self._dirty: set[str] = set()
+        try:
+            self._schema.open(read_only=read_only)
+        except BaseException:
+            self._server.close()
+            raise
+
+    def __enter__(self) -> Self:
+        """The index itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connections; may be called twice. Later calls raise ``IndexUnavailable``."""
+        self._server.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Keep other write sessions out over several calls; may be nested within one thread.
+
+        A call outside any session is not kept out: it replaces whole documents, and repeating it is safe.
+
+        Raises:
+            IndexLocked: another session did not finish within ``lock_seconds``.
+            IndexUnavailable: opened for reading only, or no answer.
+        """
+        self._must_write()
+        with self._lock.held(self._options.lock_seconds):
+            yield
+
+    # FeatureIndex
+
+    def put_many(self, records_: Iterable[FeatureRecord]) -> WriteReport:
+        """See ``FeatureIndex.put_many``."""
+        return self.put_batch(RecordBatch.of(list(records_)))
+
+    def put_batch(self, batch: RecordBatch) -> WriteReport:
+        """See ``FeatureIndex.put_batch``."""
+        wrong = dict(checks.problems(batch))
+        failed = {batch.ids[place]: reason for place, reason in wrong.items()}
+        last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in wrong}
+        places = list(last.values())
+        results = self._write(FEATURES, records.writes(batch, places, self._of[FEATURES]))
+        for page_id, result in zip(last, results, strict=True):
+            if not result.done:
+                failed[page_id] = result.reason
+        self._put_texts(batch, [place for page_id, place in last.items() if page_id not in failed])
+        return WriteReport(sum(result.done for result in results), failed)
+
+    def _put_texts(self, batch: RecordBatch, places: Sequence[int]) -> None:
+        texts = batch.texts
+        with_text = [place for place in places if len(texts) and texts[place]]
+        without = [batch.ids[place] for place in set(places).difference(with_text)]
+        gone = documents(self._server, self._of[TEXTS], map(key_of, without), fields=False)
+        deletes = [Write("delete", self._of[TEXTS], found["_id"]) for found in gone]
+        writes = fulltext.writes(batch, with_text, self._of[TEXTS], self._segment)
+        self._must_all(self._write(TEXTS, writes))
+        self._must_all(self._write(TEXTS, deletes))
+
+    def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
+        """See ``FeatureIndex.get_many``."""
+        wanted = storable(page_ids)
+        found = {}
+        for document in documents(
+            self._server, self._of[FEATURES], map(key_of, wanted), fields=records.FIELDS
+        ):
+            record = records.record_of(document["_source"])
+            found[record.page_id] = record
+        return {page_id: found[page_id] for page_id in wanted if page_id in found}
+
+    def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
+        """See ``FeatureIndex.payloads``."""
+        wanted = map(key_of, storable(page_ids))
+        found = documents(self._server, self._of[FEATURES], wanted, fields=records.COMPARED)
+        return dict(records.payload_of(document["_source"]) for document in found)
+
+    def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
+        """See ``FeatureIndex.texts``."""
+        return fulltext.texts(self._server, self._of[TEXTS], page_ids)
+
+    def probe_many(self, probes: Sequence[Probe]) -> list[ProbeAnswer]:
+        """See ``FeatureIndex.probe_many``."""
+        if not probes:
+            return []
+        self._catch_up(FEATURES)
+        return probing.probe_many(self._server, self._of[FEATURES], probes)
+
+    def document_frequency(self, terms: Sequence[int]) -> list[int]:
+        """See ``FeatureIndex.document_frequency``."""
+        self._catch_up(FEATURES)
+        counts, problem = probing.count_terms(self._server, self._of[FEATURES], terms)
+        if problem:
+            raise IndexUnavailable(self._server.name, problem)
+        return [counts[term] for term in terms]
+
+    def delete_many(self, page_ids: Iterable[str]) -> int:
+        """See ``FeatureIndex.delete_many``."""
+        wanted = storable(page_ids)
+        if not wanted:
+            return 0
+        results = self._write(FEATURES, self._deletes(FEATURES, wanted))
+        self._must_all(results)
+        kept = documents(self._server, self._of[TEXTS], map(key_of, wanted), fields=False)
+        self._must_all(self._write(TEXTS, [Write("delete", self._of[TEXTS], found["_id"]) for found in kept]))
+        self.drop_edges(wanted)
+        self._must_all(self._write(CLUSTERS, self._deletes(CLUSTERS, wanted)))
+        return sum(result.condition is not None and result.status < 300 for result in results)  # noqa: PLR2004 - HTTP
+
+    def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
+        """See ``FeatureIndex.scan``."""
+        self._catch_up(FEATURES)
+        for hits in pages_of_hits(
+            self._server,
+            self._of[FEATURES],
+            {"match_all": {}},
+            BY_ID,
+            after=[after] if after else None,
+            size=min(batch, WINDOW),
+            fields=records.FIELDS,
+        ):
+            yield [records.record_of(hit["_source"]) for hit in hits]
+
+    def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
+        """See ``FeatureIndex.search``."""
+        if not checks.encodable(query):
+            return []
+        self._catch_up(TEXTS)
+        return fulltext.search(self._server, self._of[TEXTS], self._segment(query), limit, offset)
+
+    def pages_with_hash(self, hashes: Sequence[int]) -> dict[int, list[str]]:
+        """See ``FeatureIndex.pages_with_hash``."""
+        self._catch_up(FEATURES)
+        found: dict[int, list[str]] = {}
+        wanted = [hash_token(value) for value in dict.fromkeys(hashes) if value]
+        for some in chunked(wanted, HASHES_AT_A_TIME):
+            for hits in pages_of_hits(
+                self._server,
+                self._of[FEATURES],
+                any_of("content_hash", some),
+                BY_ID,
+                fields=("content_hash",),
+            ):
+                for hit in hits:
+                    found.setdefault(hash_of(hit["_source"]["content_hash"]), []).append(hit["sort"][0])
+        return found
+
+    def note(self, name: str) -> str | None:
+        """See ``FeatureIndex.note``."""
+        return self._keeping.note(name)
+
+    def set_note(self, name: str, value: str | None) -> None:
+        """See ``FeatureIndex.set_note``."""
+        self._must_write()
+        self._keeping.set_note(name, value)
+
+    def count(self) -> int:
+        """See ``FeatureIndex.count``."""
+        self._catch_up(FEATURES)
+        body = {"query": {"match_all": {}}, "size": 0, "track_total_hits": True}
+        return int(whole(self._server, self._of[FEATURES], body)["hits"]["total"]["value"])
+
+    def refresh(self) -> None:
+        """See ``FeatureIndex.refresh``."""
+        self._refresh(KINDS)
+
+    # ClusterStore
+
+    def put_edges(self, edges: Iterable[Edge]) -> None:
+        """See ``ClusterStore.put_edges``."""
+        self._must_all(self._write(CLUSTERS, clusters.edge_writes(edges, self._of[CLUSTERS])))
+
+    def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
+        """See ``ClusterStore.edges_of``."""
+        self._catch_up(CLUSTERS)
+        return clusters.edges_of(self._server, self._of[CLUSTERS], page_ids)
+
+    def drop_edges(self, page_ids: Iterable[str]) -> None:
+        """See ``ClusterStore.drop_edges``."""
+        found = self.edges_of(page_ids)
+        self._must_all(self._write(CLUSTERS, clusters.edge_deletes(found, self._of[CLUSTERS])))
+
+    def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
+        """See ``ClusterStore.replace_all``."""
+        self._must_write()
+        concrete = self._schema.next_index(CLUSTERS)
+        try:
+            for writes in (
+                clusters.edge_writes(edges, concrete),
+                clusters.assignment_writes(assignments, concrete),
+            ):
+                self._must_all(self._send(writes, alias=False))
+            self._schema.refresh([concrete])
+            self._lock.check()
+            self._schema.swap(CLUSTERS, concrete)
+        except BaseException:
+            self._schema.drop(concrete)
+            raise
+        with self._guard:
+            self._dirty.discard(CLUSTERS)
+
+    def assign_many(self, assignments: Iterable[Assignment]) -> None:
+        """See ``ClusterStore.assign_many``."""
+        self._must_all(self._write(CLUSTERS, clusters.assignment_writes(assignments, self._of[CLUSTERS])))
+
+    def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
+        """See ``ClusterStore.assignments``."""
+        return clusters.assignments(self._server, self._of[CLUSTERS], page_ids)
+
+    def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
+        """See ``ClusterStore.members``."""
+        self._catch_up(CLUSTERS)
+        return clusters.members(self._server, self._of[CLUSTERS], cluster_ids)
+
+    def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
+        """See ``ClusterStore.clusters``."""
+        self._catch_up(CLUSTERS)
+        return clusters.clusters(self._server, self._of[CLUSTERS], min_size=min_size, after=after)
+
+    # StatisticsStore
+
+    def load_statistics(self) -> bytes | None:
+        """See ``StatisticsStore.load_statistics``."""
+        return self._keeping.load()
+
+    def save_statistics(self, snapshot: bytes) -> None:
+        """See ``StatisticsStore.save_statistics``."""
+        self._must_write()
+        self._keeping.save(snapshot)
+
+    # Index
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes that the server stores per kind of index, without replicas, and their ``total``."""
+        self.refresh()
+        found = {kind: self._schema.size(kind) for kind in KINDS}
+        return found | {"total": sum(found.values())}
+
+    # Inner workings
+
+    def _must_write(self) -> None:
+        if self._read_only:
+            raise IndexUnavailable(self._server.name, "it was opened for reading only")
+        self._lock.check()
+
+    def _write(self, kind: str, writes: Iterable[Write]) -> list[Result]:
+        self._must_write()
+        given = list(writes)  # before anything is sent: an iterator may be slow, or read this index
+        if not given:
+            return []
+        with self._guard:
+            self._dirty.add(kind)
+        return self._send(given, alias=True)
+
+    def _send(self, writes: Iterable[Write], *, alias: bool) -> list[Result]:
+        options = self._options
+        return write_all(
+            self._server, writes, chunk_bytes=options.chunk_bytes, seconds=options.retry_seconds, alias=alias
+        )
+
+    def _must_all(self, results: Iterable[Result]) -> None:
+        problems = [result.reason for result in results if not result.done]
+        if problems:
+            raise IndexError_(f"{self._server.name}: {len(problems)} writes failed: {problems[0]}")
+
+    def _deletes(self, kind: str, page_ids: Iterable[str]) -> list[Write]:
+        return [Write("delete", self._of[kind], key_of(page_id)) for page_id in page_ids]
+
+    def _catch_up(self, kind: str) -> None:
+        """Make our own earlier writes visible to searches."""
+        if not self._options.fresh_reads:
+            return
+        with self._guard:
+            behind = kind in self._dirty
+        if behind:
+            self._refresh([kind])
+
+    def _refresh(self, kinds: Iterable[str]) -> None:
+        wanted = list(kinds)
+        with self._guard:
+            self._dirty.difference_update(wanted)
+        try:
+            self._schema.refresh([self._of[kind] for kind in wanted])
+        except BaseException:
+            with self._guard:
+                self._dirty.update(wanted)
+            raise

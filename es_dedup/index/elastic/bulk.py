@@ -1,0 +1,153 @@
+"""Many writes at once: in requests of bounded size, each item's result looked at."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import IndexInterrupted, IndexReadOnly
+from es_dedup.index.elastic.server import (
+    BUSY,
+    NOT_FOUND,
+    TOO_LARGE,
+    is_engine_error,
+    pauses,
+    reason_in,
+    status_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from es_dedup.index.elastic.server import Server
+
+MAX_ITEMS: Final = 2_000  # of one request
+OVERHEAD_BYTES: Final = 200  # of an item beside its longest values
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One write: ``operation`` is ``index``, ``create`` or ``delete``; ``size`` in bytes, about."""
+
+    operation: str
+    index: str
+    key: str
+    body: Body | None = None
+    size: int = OVERHEAD_BYTES
+    condition: tuple[int, int] | None = None
+
+    def lines(self) -> list[Body]:
+        """What stands for it in a bulk request."""
+        head: Body = {"_index": self.index, "_id": self.key}
+        if self.condition is not None:
+            head["if_seq_no"], head["if_primary_term"] = self.condition
+        return [{self.operation: head}] if self.body is None else [{self.operation: head}, self.body]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of one write: HTTP status, the reason when it failed, and the document's new version marks."""
+
+    status: int
+    reason: str = ""
+    condition: tuple[int, int] | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether it was done; to delete what is not there is done too."""
+        return self.status < 300 or (self.status == NOT_FOUND and not self.reason)  # noqa: PLR2004 - HTTP
+
+
+def write_all(
+    server: Server, writes: Iterable[Write], *, chunk_bytes: int, seconds: float, alias: bool = True
+) -> list[Result]:
+    """Do all writes; one result each, in order.
+
+    What the server is too busy for is repeated with growing pauses, a request that is too large is halved.
+
+    Args:
+        server: where to.
+        writes: taken lazily.
+        chunk_bytes: of one request.
+        seconds: how long busy items of one request are repeated.
+        alias: the writes name an alias; where it has gone, no index is made in its place.
+
+    Raises:
+        IndexInterrupted: the server stayed busy or silent; what was written before stays.
+        IndexRefused, IndexReadOnly: as ``Server.call``.
+    """
+    results: list[Result] = []
+    for chunk in _chunks(writes, chunk_bytes):
+        results += _write_chunk(server, chunk, seconds, alias=alias)
+    return results
+
+
+def _chunks(writes: Iterable[Write], chunk_bytes: int) -> Iterator[list[Write]]:
+    chunk: list[Write] = []
+    size = 0
+    for write in writes:
+        if chunk and (size + write.size > chunk_bytes or len(chunk) >= MAX_ITEMS):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(write)
+        size += write.size
+    if chunk:
+        yield chunk
+
+
+def _write_chunk(server: Server, chunk: list[Write], seconds: float, *, alias: bool) -> list[Result]:
+    results: list[Result | None] = [None] * len(chunk)
+    waiting = list(range(len(chunk)))
+    end = time.monotonic() + seconds
+    for pause in pauses():
+        answers = _send(server, [chunk[at] for at in waiting], alias=alias)
+        again = []
+        for at, result in zip(waiting, answers, strict=True):
+            if "cluster_block_exception" in result.reason:
+                raise IndexReadOnly(server.name, result.reason)
+            results[at] = result
+            if result.status in BUSY:
+                again.append(at)
+        if not again:
+            return [result for result in results if result is not None]
+        if time.monotonic() + pause > end:
+            busy = results[again[0]]
+            raise IndexInterrupted(
+                server.name, f"{len(again)} writes were turned away: {busy.reason if busy else ''}"
+            )
+        time.sleep(pause)
+        waiting = again
+    raise AssertionError  # pauses never end
+
+
+def _send(server: Server, writes: list[Write], *, alias: bool) -> list[Result]:
+    """One request, halved when it is too large."""
+    operations = [line for write in writes for line in write.lines()]
+
+    def ask(client: Any) -> list[Result]:
+        try:
+            return [
+                _result(item) for item in client.bulk(operations=operations, require_alias=alias)["items"]
+            ]
+        except Exception as error:
+            if not is_engine_error(error) or status_of(error) != TOO_LARGE:
+                raise
+        return []
+
+    found = server.call(ask, writing=True)
+    if found:
+        return found
+    if len(writes) == 1:
+        return [Result(TOO_LARGE, "the page is larger than the server takes (http.max_content_length)")]
+    half = len(writes) // 2
+    return _send(server, writes[:half], alias=alias) + _send(server, writes[half:], alias=alias)
+
+
+def _result(item: dict[str, Any]) -> Result:
+    (said,) = item.values()
+    reason = reason_in(said.get("error"))
+    marks = (said["_seq_no"], said["_primary_term"]) if "_seq_no" in said else None
+    return Result(int(said["status"]), reason, marks)

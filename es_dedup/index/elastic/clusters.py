@@ -1,0 +1,158 @@
+"""Verified edges and cluster assignments: one document each, in one index that can be replaced in one step."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.index.elastic.bulk import Write
+from es_dedup.index.elastic.reading import (
+    VALUES_AT_A_TIME,
+    WINDOW,
+    any_of,
+    chunked,
+    documents,
+    pages_of_hits,
+    whole,
+)
+from es_dedup.index.elastic.tokens import key_of, pair_key, storable
+from es_dedup.index.port import Assignment
+from es_dedup.model import Edge, Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from es_dedup.index.elastic.server import Server
+
+BY_CLUSTER: Final = ({"cluster_id": "asc"}, {"page_id": "asc"})
+BY_EDGE: Final = ({"edge": "asc"},)
+BUCKETS: Final = 5_000  # clusters counted in one request
+
+
+def turned(edge: Edge) -> Edge:
+    """The same edge with the lesser id on the left."""
+    if edge.left <= edge.right:
+        return edge
+    return Edge(edge.right, edge.left, edge.relation.reversed, edge.score)
+
+
+def edge_writes(edges: Iterable[Edge], index: str) -> Iterator[Write]:
+    """One write per edge; the same two pages have the same key."""
+    for edge in map(turned, edges):
+        key = pair_key(edge.left, edge.right)
+        body = {
+            "edge": key,
+            "left": edge.left,
+            "right": edge.right,
+            "relation": str(edge.relation),
+            "score": edge.score,
+        }
+        yield Write("index", index, key, body)
+
+
+def edge_deletes(edges: Iterable[Edge], index: str) -> Iterator[Write]:
+    """One delete per edge."""
+    for edge in map(turned, edges):
+        yield Write("delete", index, pair_key(edge.left, edge.right))
+
+
+def assignment_writes(assignments: Iterable[Assignment], index: str) -> Iterator[Write]:
+    """One write per page; the last of equal pages wins."""
+    for each in {each.page_id: each for each in assignments}.values():
+        body = {
+            "page_id": each.page_id,
+            "cluster_id": each.cluster_id,
+            "representative": each.representative,
+            "relation": str(each.relation),
+            "score": each.score,
+        }
+        yield Write("index", index, key_of(each.page_id), body)
+
+
+def edges_of(server: Server, index: str, page_ids: Iterable[str]) -> list[Edge]:
+    """Edges that touch any of the pages, by (left, right)."""
+    found: dict[tuple[str, str], Edge] = {}
+    for some in chunked(storable(page_ids), VALUES_AT_A_TIME):
+        either = [{"terms": {"left": some}}, {"terms": {"right": some}}]
+        query = {"bool": {"filter": [{"bool": {"should": either}}]}}
+        for hits in pages_of_hits(server, index, query, BY_EDGE):
+            for hit in hits:
+                edge = _edge(hit["_source"])
+                found[edge.left, edge.right] = edge
+    return [found[pair] for pair in sorted(found)]
+
+
+def assignments(server: Server, index: str, page_ids: Iterable[str]) -> dict[str, Assignment]:
+    """Assignments by page id, as they are now."""
+    wanted = storable(page_ids)
+    found = {
+        each.page_id: each
+        for document in documents(server, index, map(key_of, wanted))
+        for each in (_assignment(document["_source"]),)
+    }
+    return {page_id: found[page_id] for page_id in wanted if page_id in found}
+
+
+def members(server: Server, index: str, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
+    """Assignments by cluster id, clusters and members by id ascending."""
+    found: list[Assignment] = []
+    for some in chunked(storable(cluster_ids), VALUES_AT_A_TIME):
+        found += _all(server, index, any_of("cluster_id", some))
+    found.sort(key=_place)
+    return {cluster: list(group) for cluster, group in groupby(found, key=lambda each: each.cluster_id)}
+
+
+def clusters(server: Server, index: str, *, min_size: int, after: str | None) -> Iterator[list[Assignment]]:
+    """Each cluster's assignments, in order; small ones are not read when they are not wanted."""
+    if min_size <= 1:
+        # Sort values beyond every page id, so that the whole cluster ``after`` is passed over.
+        start = None if after is None else (after, "\U0010ffff" * 4)
+        rows = _all(server, index, {"exists": {"field": "cluster_id"}}, after=start)
+        for _, group in groupby(rows, key=lambda each: each.cluster_id):
+            yield list(group)
+        return
+    for large in _large(server, index, min_size, after):
+        yield from members(server, index, large).values()
+
+
+def _large(server: Server, index: str, min_size: int, after: str | None) -> Iterator[list[str]]:
+    """Ids of clusters with ``min_size`` pages or more, ascending, in lists."""
+    last = after
+    while True:
+        composite: dict[str, Any] = {"size": BUCKETS, "sources": [{"id": {"terms": {"field": "cluster_id"}}}]}
+        if last is not None:
+            composite["after"] = {"id": last}
+        body = {"size": 0, "aggs": {"clusters": {"composite": composite}}}
+        buckets = whole(server, index, body)["aggregations"]["clusters"]["buckets"]
+        large = [bucket["key"]["id"] for bucket in buckets if bucket["doc_count"] >= min_size]
+        if large:
+            yield large
+        if len(buckets) < BUCKETS:
+            return
+        last = buckets[-1]["key"]["id"]
+
+
+def _all(
+    server: Server, index: str, query: Mapping[str, Any], *, after: Sequence[str] | None = None
+) -> Iterator[Assignment]:
+    for hits in pages_of_hits(server, index, query, BY_CLUSTER, after=after, size=WINDOW):
+        for hit in hits:
+            yield _assignment(hit["_source"])
+
+
+def _place(each: Assignment) -> tuple[str, str]:
+    return each.cluster_id, each.page_id
+
+
+def _assignment(source: Mapping[str, Any]) -> Assignment:
+    return Assignment(
+        source["page_id"],
+        source["cluster_id"],
+        source["representative"],
+        Relation(source["relation"]),
+        source["score"],
+    )
+
+
+def _edge(source: Mapping[str, Any]) -> Edge:
+    return Edge(source["left"], source["right"], Relation(source["relation"]), source["score"])

@@ -1,0 +1,98 @@
+"""Notes and statistics: small documents that are read as they are now."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import IndexUnavailable
+from es_dedup.index.elastic.bulk import Write, write_all
+from es_dedup.index.elastic.reading import documents
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from es_dedup.index.elastic.options import Options
+    from es_dedup.index.elastic.server import Server
+
+PART_BYTES: Final = 3_000_000  # of a snapshot in one document
+TRIES: Final = 5  # to read a snapshot while others replace it
+HEAD: Final = "statistics"
+
+
+class Keeping:
+    """Notes and the statistics' snapshot, in the index ``meta``."""
+
+    def __init__(self, server: Server, index: str, options: Options) -> None:
+        """Nothing is sent yet."""
+        self._server, self._index, self._options = server, index, options
+
+    def note(self, name: str) -> str | None:
+        """A small text, or None."""
+        found = self._get(f"note:{name}")
+        return None if found is None else base64.b64decode(found["value"]).decode()
+
+    def set_note(self, name: str, value: str | None) -> None:
+        """Keep a small text; None removes it."""
+        key = f"note:{name}"
+        if value is None:
+            self._write([Write("delete", self._index, key)])
+        else:
+            packed = base64.b64encode(value.encode()).decode()
+            self._write([Write("index", self._index, key, {"kind": "note", "value": packed}, len(packed))])
+
+    def load(self) -> bytes | None:
+        """The last stored snapshot, or None.
+
+        Raises:
+            IndexUnavailable: it is being replaced all the time, or a part of it is missing.
+        """
+        for _ in range(TRIES):
+            head = self._get(HEAD)
+            if head is None:
+                return None
+            keys = [f"statistics:{head['owner']}:{part}" for part in range(head["parts"])]
+            found = {
+                part["_id"]: part["_source"]["value"] for part in documents(self._server, self._index, keys)
+            }
+            if len(found) == len(keys):
+                return b"".join(base64.b64decode(found[key]) for key in keys)
+        raise IndexUnavailable(self._server.name, "the statistics are being replaced by others")
+
+    def save(self, snapshot: bytes) -> None:
+        """Replace the snapshot: its parts first, then what points to them, then the old parts go."""
+        before = self._get(HEAD)
+        version = secrets.token_hex(8)
+        starts = range(0, len(snapshot), PART_BYTES)
+        self._write(
+            [
+                Write(
+                    "index",
+                    self._index,
+                    f"statistics:{version}:{part}",
+                    {"kind": "part", "value": packed},
+                    len(packed),
+                )
+                for part, start in enumerate(starts)
+                for packed in (base64.b64encode(snapshot[start : start + PART_BYTES]).decode(),)
+            ]
+        )
+        head = {"kind": "statistics", "owner": version, "parts": len(starts)}
+        self._write([Write("index", self._index, HEAD, head)])
+        if before is not None:
+            old = (f"statistics:{before['owner']}:{part}" for part in range(before["parts"]))
+            self._write([Write("delete", self._index, key) for key in old])
+
+    def _get(self, key: str) -> Mapping[str, Any] | None:
+        found = next(documents(self._server, self._index, [key]), None)
+        return None if found is None else found["_source"]
+
+    def _write(self, writes: list[Write]) -> None:
+        options = self._options
+        results = write_all(
+            self._server, writes, chunk_bytes=options.chunk_bytes, seconds=options.retry_seconds
+        )
+        for result in results:
+            if not result.done:
+                raise IndexUnavailable(self._server.name, result.reason)

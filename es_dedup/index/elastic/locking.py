@@ -1,0 +1,176 @@
+"""One writer at a time, across processes and machines: a document that its holder keeps touching.
+
+Whoever waits watches the document's sequence number. When it has not changed for as long as a lease lasts, by the waiter's own
+clock, the holder is taken to be dead and the document is taken over. No two machines' clocks are compared.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import IndexError_, IndexLocked
+from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, is_engine_error, status_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.index.elastic.server import Server
+
+    Seen = tuple[int, int]
+
+LEASE_SECONDS: Final = 8.0
+TOUCH_SECONDS: Final = 2.0
+POLL_SECONDS: Final = 0.1
+KEY: Final = "lock:writer"
+
+
+class WriterLock:
+    """The lock of one index; may be nested within one thread.
+
+    Args:
+        server: where to.
+        index: where the document is.
+        lease: seconds without a touch after which the holder is taken to be dead.
+        touch: seconds between touches.
+    """
+
+    def __init__(
+        self, server: Server, index: str, *, lease: float = LEASE_SECONDS, touch: float = TOUCH_SECONDS
+    ) -> None:
+        self._server, self._index, self._lease, self._touch = server, index, lease, touch
+        self._owner = secrets.token_hex(8)
+        self._thread = threading.RLock()
+        self._depth = 0
+        self._seen: Seen | None = None
+        self._lost = False
+
+    @contextmanager
+    def held(self, seconds: float) -> Iterator[None]:
+        """Keep other writers out.
+
+        Args:
+            seconds: how long to wait for another writer.
+
+        Raises:
+            IndexLocked: another writer did not finish in time, or has taken over because this one seemed dead.
+        """
+        if not self._thread.acquire(timeout=seconds):
+            raise IndexLocked(self._server.name, seconds)
+        try:
+            if self._depth:
+                with self._deeper():
+                    yield
+                return
+            self._take(seconds)
+            stop = threading.Event()
+            keeper = threading.Thread(target=self._keep, args=(stop,), daemon=True, name="es-dedup-lock")
+            keeper.start()
+            try:
+                with self._deeper():
+                    yield
+            finally:
+                stop.set()
+                keeper.join()
+                self._let_go()
+        finally:
+            self._thread.release()
+
+    def check(self) -> None:
+        """Refuse to go on when the lock was held and has been lost.
+
+        Raises:
+            IndexLocked: another writer has taken over.
+        """
+        if self._depth and self._lost:
+            raise IndexLocked(self._server.name, self._lease)
+
+    @contextmanager
+    def _deeper(self) -> Iterator[None]:
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    def _take(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        watched: tuple[Seen | None, float] = (None, time.monotonic())
+        while not self._put(None):
+            now = time.monotonic()
+            seen, owner = self._read()
+            if seen is None:
+                continue  # let go of in between
+            if owner == self._owner:  # our own write, whose answer was lost
+                self._seen = seen
+                return
+            if seen != watched[0]:
+                watched = (seen, now)
+            elif now - watched[1] >= self._lease and self._put(seen):
+                return
+            if now >= end:
+                raise IndexLocked(self._server.name, seconds)
+            time.sleep(min(POLL_SECONDS, max(0.0, end - now)))
+
+    def _put(self, seen: Seen | None) -> bool:
+        """Write the document if it is not there, or if it is as it was seen; whether that was so."""
+        condition: dict[str, Any] = (
+            {"op_type": "create"} if seen is None else {"if_seq_no": seen[0], "if_primary_term": seen[1]}
+        )
+        document = {"kind": "lock", "owner": self._owner, "at": int(time.time() * 1000)}
+
+        def ask(client: Elasticsearch) -> Seen | None:
+            try:
+                done = client.index(
+                    index=self._index, id=KEY, document=document, require_alias=True, **condition
+                )
+            except Exception as error:
+                if is_engine_error(error) and status_of(error) == CONFLICT:
+                    return None
+                raise
+            return done["_seq_no"], done["_primary_term"]
+
+        found = self._server.call(ask, writing=True)
+        if found is not None:
+            self._seen, self._lost = found, False
+        return found is not None
+
+    def _read(self) -> tuple[Seen | None, str]:
+        def ask(client: Elasticsearch) -> tuple[Seen | None, str]:
+            try:
+                found = client.get(index=self._index, id=KEY)
+            except Exception as error:
+                if is_engine_error(error) and status_of(error) == NOT_FOUND:
+                    return None, ""
+                raise
+            return (found["_seq_no"], found["_primary_term"]), found["_source"]["owner"]
+
+        return self._server.call(ask)
+
+    def _keep(self, stop: threading.Event) -> None:
+        """Touch the document until told to stop."""
+        while not stop.wait(self._touch):
+            with suppress(IndexError_):  # the next touch may reach the server again
+                if not self._put(self._seen) and self._read()[1] != self._owner:
+                    self._lost = True
+                    return
+
+    def _let_go(self) -> None:
+        seen = self._seen
+        if self._lost or seen is None:
+            return
+
+        def ask(client: Elasticsearch) -> None:
+            try:
+                client.delete(index=self._index, id=KEY, if_seq_no=seen[0], if_primary_term=seen[1])
+            except Exception as error:
+                if not is_engine_error(error) or status_of(error) not in (CONFLICT, NOT_FOUND):
+                    raise
+
+        with suppress(IndexError_):  # it runs out by itself
+            self._server.call(ask, writing=True)

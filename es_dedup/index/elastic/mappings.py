@@ -1,0 +1,77 @@
+"""Names of the Elasticsearch indices behind one index, and the mappings they are made with."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+SCHEMA_VERSION: Final = 1
+FEATURES: Final = "features"
+CLUSTERS: Final = "clusters"
+TEXTS: Final = "texts"
+META: Final = "meta"
+KINDS: Final = (FEATURES, CLUSTERS, TEXTS, META)
+MARK: Final = "es_dedup"
+"""Key of our own object in a mapping's ``_meta``."""
+
+
+def alias_of(name: str, kind: str) -> str:
+    """The alias by which everybody reads and writes; it names one index at a time."""
+    return f"{name}-dedup-{kind}"
+
+
+def concrete_of(name: str, kind: str, number: int) -> str:
+    """The name of the index behind the alias: schema version and a running number."""
+    return f"{alias_of(name, kind)}-v{SCHEMA_VERSION}-{number:06}"
+
+
+def number_of(concrete: str) -> int:
+    """The running number out of a name that ``concrete_of`` made."""
+    return int(concrete.rpartition("-")[2])
+
+
+def folder() -> Traversable:
+    """The folder with the mapping files: of the installed package, or of the repository."""
+    packaged = resources.files("es_dedup.index.elastic") / "mappings"
+    return packaged if packaged.is_dir() else Path(__file__).parents[3] / "mappings"
+
+
+def load_mapping(kind: str) -> dict[str, Any]:
+    """Settings and mappings of one kind of index, as in ``mappings/v1/<kind>.json``."""
+    text = (folder() / f"v{SCHEMA_VERSION}" / f"{kind}.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def body_of(
+    kind: str, fingerprint: str, *, shards: int, replicas: str, refresh: str, durability: str
+) -> dict[str, Any]:
+    """What an index of this kind is created with.
+
+    Args:
+        kind: one of ``KINDS``.
+        fingerprint: of the settings that shape features; kept in ``_meta``.
+        shards: of features and texts; the other kinds have one.
+        replicas: a number, or a range that follows the number of nodes, such as ``0-1``.
+        refresh: time until a write is seen by searches, such as ``1s``.
+        durability: ``request`` or ``async``; of features only, all else is safe when a call returns.
+    """
+    body = load_mapping(kind)
+    index = body["settings"]["index"]
+    if kind in (FEATURES, TEXTS):
+        index["number_of_shards"] = shards
+    index["refresh_interval"] = refresh
+    if kind == FEATURES:
+        index["translog.durability"] = durability
+    if "-" in replicas:
+        index["auto_expand_replicas"] = replicas
+    else:
+        index["auto_expand_replicas"] = "false"
+        index["number_of_replicas"] = int(replicas)
+    body["mappings"]["_meta"][MARK]["fingerprint"] = fingerprint
+    return body

@@ -1,0 +1,36 @@
+"""What can be set for an index on a server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to talk to the server, and what its indices are made with.
+
+    Attributes:
+        user, password, api_key: credentials; an API key comes before a user. Empty: none.
+        ca_certs: file with the certificates that are trusted; empty: those of the system.
+        request_seconds: how long one request may take.
+        retry_seconds: how long a failing request is repeated.
+        chunk_bytes: of one bulk request.
+        shards, replicas, refresh, durability: see ``mappings.body_of``; used when an index is made.
+        lock_seconds: how long a write session waits for another writer.
+        fresh_reads: searches see all earlier writes of the same object, at the cost of a refresh after each
+            write; without it they see what was written about ``refresh`` ago.
+    """
+
+    user: str = ""
+    password: str = field(default="", repr=False)
+    api_key: str = field(default="", repr=False)
+    ca_certs: str = ""
+    request_seconds: float = 30.0
+    retry_seconds: float = 30.0
+    chunk_bytes: int = 5_000_000
+    shards: int = 1
+    replicas: str = "0-1"
+    refresh: str = "1s"
+    durability: str = "request"
+    lock_seconds: float = 10.0
+    fresh_reads: bool = True

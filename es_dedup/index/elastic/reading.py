@@ -1,0 +1,137 @@
+"""Reading documents: by key at once, or by query in pages; a partial answer is never taken for a whole one."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import IndexUnavailable
+from es_dedup.index.elastic.server import reason_in, searched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.index.elastic.server import Server
+
+    Document = Mapping[str, Any]
+    Fields = Sequence[str] | bool
+
+KEYS_AT_A_TIME: Final = 1_000
+WINDOW: Final = 10_000  # hits of one search; Elasticsearch's own limit
+VALUES_AT_A_TIME: Final = 1_000  # of one ``terms`` query
+
+
+def chunked(values: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Values in lists of at most ``size``."""
+    rest = iter(values)
+    while some := list(islice(rest, size)):
+        yield some
+
+
+def documents(
+    server: Server, index: str, keys: Iterable[str], *, fields: Fields = True
+) -> Iterator[Document]:
+    """Documents with these ``_id`` as they are now, those that are not there left out; ``get`` answers.
+
+    Raises:
+        IndexUnavailable: some could not be read.
+    """
+    for some in chunked(keys, KEYS_AT_A_TIME):
+        for found in _documents(server, index, some, fields):
+            if "error" in found:
+                raise IndexUnavailable(
+                    server.name, f"some pages could not be read: {reason_in(found['error'])}"
+                )
+            if found["found"]:
+                yield found
+
+
+def _documents(server: Server, index: str, keys: list[str], fields: Fields) -> list[Document]:
+    def ask(client: Elasticsearch) -> list[Document]:
+        answer = client.mget(
+            index=index, ids=keys, source=fields if isinstance(fields, bool) else list(fields)
+        )
+        return list(answer["docs"])
+
+    return server.call(ask)
+
+
+def pages_of_hits(
+    server: Server,
+    index: str,
+    query: Mapping[str, Any],
+    sort: Sequence[Any],
+    *,
+    after: Sequence[Any] | None = None,
+    size: int = WINDOW,
+    fields: Fields = True,
+) -> Iterator[Sequence[Document]]:
+    """All hits of a query in a strict order, in lists of at most ``size``.
+
+    Args:
+        server: where to.
+        index: alias or index.
+        query: what to find.
+        sort: must tell any two documents apart.
+        after: sort values; only later hits are met.
+        size: most hits at once, at most ``WINDOW``.
+        fields: what of each document is read.
+
+    Raises:
+        IndexUnavailable: a part of the index did not answer.
+    """
+    last = after
+    while True:
+        body: dict[str, Any] = {
+            "query": query,
+            "sort": list(sort),
+            "size": size,
+            "source": fields if isinstance(fields, bool) else list(fields),
+        }
+        if last is not None:
+            body["search_after"] = list(last)
+        hits = search(server, index, body)
+        if hits:
+            yield hits
+        if len(hits) < size:
+            return
+        last = hits[-1]["sort"]
+
+
+def search(server: Server, index: str, body: Mapping[str, Any]) -> Sequence[Document]:
+    """The hits of one search, of which every shard has answered."""
+    return searched(whole(server, index, body))
+
+
+def whole(server: Server, index: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The answer of one search, of which every shard has answered in time.
+
+    Raises:
+        IndexUnavailable: a part of the index did not answer.
+    """
+    options = {"track_total_hits": False, **body}
+    answer: Mapping[str, Any] = server.call(
+        lambda client: client.search(index=index, allow_partial_search_results=False, **options).body
+    )
+    if problem := partial(answer):
+        raise IndexUnavailable(server.name, problem)
+    return answer
+
+
+def partial(answer: Mapping[str, Any]) -> str:
+    """Why an answer is not whole; empty when it is."""
+    if "error" in answer:
+        return reason_in(answer["error"]) or "a search failed"
+    if answer.get("timed_out"):
+        return "a search ran out of time"
+    shards = answer.get("_shards", {})
+    if shards.get("failed"):
+        return f"{shards['failed']} of {shards.get('total')} shards did not answer"
+    return ""
+
+
+def any_of(field: str, values: Sequence[str]) -> dict[str, Any]:
+    """A query for documents with any of these values, without a score."""
+    return {"bool": {"filter": [{"terms": {field: list(values)}}]}}

@@ -1,0 +1,143 @@
+"""Making the indices behind one index, and the marks by which they are known as ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import NotAnIndex, SchemaMismatch, SettingsMismatch
+from es_dedup.index.elastic.mappings import (
+    KINDS,
+    MARK,
+    SCHEMA_VERSION,
+    alias_of,
+    body_of,
+    concrete_of,
+    number_of,
+)
+from es_dedup.index.elastic.server import NOT_FOUND, is_engine_error, reason_of, status_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.index.elastic.options import Options
+    from es_dedup.index.elastic.server import Server
+
+EXISTS: Final = "resource_already_exists_exception"
+
+
+class Schema:
+    """The indices of one name: made when they are not there, checked against version and settings."""
+
+    def __init__(self, server: Server, name: str, fingerprint: str, options: Options) -> None:
+        """Nothing is sent yet."""
+        self._server, self._name, self._fingerprint, self._options = server, name, fingerprint, options
+
+    def open(self, *, read_only: bool) -> None:
+        """Make what is missing and check what is there.
+
+        Raises:
+            NotAnIndex: nothing is there while ``read_only``, or an index of another application.
+            SchemaMismatch: made by another version.
+            SettingsMismatch: filled with other settings.
+            IndexUnavailable, IndexRefused: see ``Server.call``.
+        """
+        for kind in KINDS:
+            found = self.mappings(kind)
+            if not found and read_only:
+                raise NotAnIndex(self._server.name, f"there is no {alias_of(self._name, kind)}")
+            if not found:
+                self.make(kind, concrete_of(self._name, kind, 1), alias=True)
+                found = self.mappings(kind)
+            for concrete, mapping in found.items():
+                self._check(concrete, mapping)
+
+    def mappings(self, kind: str) -> dict[str, Mapping[str, Any]]:
+        """The mapping of each index behind an alias, by name; none when the alias is not there."""
+
+        def ask(client: Elasticsearch) -> dict[str, Mapping[str, Any]]:
+            try:
+                answer = client.indices.get_mapping(index=alias_of(self._name, kind))
+            except Exception as error:
+                if is_engine_error(error) and status_of(error) == NOT_FOUND:
+                    return {}
+                raise
+            return {concrete: said["mappings"] for concrete, said in answer.items()}
+
+        return self._server.call(ask)
+
+    def make(self, kind: str, concrete: str, *, alias: bool) -> None:
+        """Make an empty index, behind its alias at once or not; one of that name is left as it is."""
+        options = self._options
+        body = body_of(
+            kind,
+            self._fingerprint,
+            shards=options.shards,
+            replicas=options.replicas,
+            refresh=options.refresh,
+            durability=options.durability,
+        )
+        if alias:
+            body["aliases"] = {alias_of(self._name, kind): {"is_hidden": True, "is_write_index": True}}
+
+        def ask(client: Elasticsearch) -> None:
+            try:
+                client.indices.create(index=concrete, wait_for_active_shards="1", **body)
+            except Exception as error:
+                if not is_engine_error(error) or EXISTS not in reason_of(error):
+                    raise
+
+        self._server.call(ask, writing=True)
+
+    def next_index(self, kind: str) -> str:
+        """Make an empty index beside the one in use and give its name; ``swap`` puts it in use."""
+        numbers = [number_of(concrete) for concrete in self._all(kind)]
+        concrete = concrete_of(self._name, kind, max(numbers, default=0) + 1)
+        self.make(kind, concrete, alias=False)
+        return concrete
+
+    def swap(self, kind: str, concrete: str) -> None:
+        """Put an index in use in one step, and remove the one that was."""
+        alias = alias_of(self._name, kind)
+        old = [name for name in self.mappings(kind) if name != concrete]
+        actions: list[dict[str, Any]] = [{"remove_index": {"index": name}} for name in old]
+        actions.append(
+            {"add": {"index": concrete, "alias": alias, "is_hidden": True, "is_write_index": True}}
+        )
+        self._server.call(lambda client: client.indices.update_aliases(actions=actions), writing=True)
+
+    def refresh(self, indices: Sequence[str]) -> None:
+        """Make all earlier writes visible to searches."""
+        self._server.call(lambda client: client.indices.refresh(index=list(indices)))
+
+    def size(self, kind: str) -> int:
+        """Bytes stored of a kind of index, without replicas."""
+        alias = alias_of(self._name, kind)
+        said = self._server.call(lambda client: client.indices.stats(index=alias, metric="store"))
+        return int(said["_all"]["primaries"]["store"]["size_in_bytes"])
+
+    def drop(self, concrete: str) -> None:
+        """Remove an index; an unknown one is no error."""
+        self._server.call(
+            lambda client: client.indices.delete(index=concrete, ignore_unavailable=True), writing=True
+        )
+
+    def _all(self, kind: str) -> list[str]:
+        """Names of all indices of a kind, in use or left over."""
+        pattern = f"{alias_of(self._name, kind)}-v{SCHEMA_VERSION}-*"
+        found = self._server.call(
+            lambda client: client.indices.get_settings(
+                index=pattern, expand_wildcards="all", name="index.uuid"
+            )
+        )
+        return list(found)
+
+    def _check(self, concrete: str, mapping: Mapping[str, Any]) -> None:
+        marks = mapping.get("_meta", {}).get(MARK)
+        if not isinstance(marks, dict):
+            raise NotAnIndex(self._server.name, f"{concrete} was made by another application")
+        if marks.get("schema") != SCHEMA_VERSION:
+            raise SchemaMismatch(self._server.name, SCHEMA_VERSION, int(marks.get("schema") or 0))
+        if marks.get("fingerprint") != self._fingerprint:
+            raise SettingsMismatch(self._server.name, self._fingerprint, str(marks.get("fingerprint")))

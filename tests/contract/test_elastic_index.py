@@ -1,0 +1,62 @@
+"""The index on Elasticsearch keeps the contracts of the index ports, on every server that is at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_dedup.index.elastic import ElasticIndex, parse_address
+from es_dedup.testing.index_contract import (
+    ClusterStoreContract,
+    FeatureIndexContract,
+    StatisticsStoreContract,
+)
+from tests.servers import empty, fresh_name, remove, url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FINGERPRINT = "0123456789abcdef"
+
+
+class ElasticContract(FeatureIndexContract, ClusterStoreContract, StatisticsStoreContract):
+    profile: str
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def address(cls) -> Iterator[str]:
+        url = f"{url_of(cls.profile)}/{fresh_name()}"
+        yield url
+        remove(url)
+
+    @pytest.fixture
+    def index(self, address: str) -> Iterator[ElasticIndex]:
+        with ElasticIndex(parse_address(address), fingerprint=FINGERPRINT) as index:
+            yield index
+        empty(address)
+
+    @pytest.fixture
+    def other_reader(self, index: ElasticIndex, address: str) -> Iterator[ElasticIndex]:
+        with ElasticIndex(parse_address(address), fingerprint=FINGERPRINT, read_only=True) as reader:
+            yield reader
+
+    @pytest.fixture
+    def store(self, index: ElasticIndex) -> ElasticIndex:
+        return index
+
+    @pytest.fixture
+    def pages(self, index: ElasticIndex) -> ElasticIndex:
+        return index
+
+    @pytest.fixture
+    def statistics(self, index: ElasticIndex) -> ElasticIndex:
+        return index
+
+
+class TestElastic8(ElasticContract):
+    profile = "es8"
+
+
+class TestElastic9(ElasticContract):
+    profile = "es9"

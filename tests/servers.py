@@ -1,0 +1,59 @@
+"""The real servers that tests run on: named by the environment, or started by ``scripts/servers up``."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import Final
+
+import pytest
+from elasticsearch import Elasticsearch
+from elasticsearch.helpers import bulk, scan
+
+from scripts.serversupport.running import VARIABLES, Server, load
+from scripts.serversupport.settings import load as load_settings
+
+ADVICE: Final = "start it with `scripts/servers up {}`, or run the tests with `make test`"
+
+
+def url_of(profile: str) -> str:
+    """Address of a server of the named profile; ``es8`` may be another server that ``ES_DEDUP_ES_URL`` names.
+
+    Without one the test is skipped, and in CI it fails.
+    """
+    named = os.environ.get(VARIABLES.get(profile, f"ES_DEDUP_{profile.upper()}_URL"))
+    return named or server_of(profile).url
+
+
+def server_of(profile: str) -> Server:
+    """What ``scripts/servers`` has started, with its processes; without one as ``url_of``."""
+    settings = load_settings(os.environ)
+    found = load(settings.run / profile)
+    if found is None:
+        reason = f"no server {profile} is running: {ADVICE.format(profile)}"
+        if settings.ci and profile in ("es8", "redis"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
+
+
+def fresh_name() -> str:
+    """A name that no other test uses."""
+    return f"test-{secrets.token_hex(6)}"
+
+
+def empty(address: str) -> None:
+    """Remove all documents: quicker than to remove the indices and make them again for each test."""
+    host, _, name = address.rpartition("/")
+    with Elasticsearch(host, request_timeout=30) as client:
+        client.indices.refresh(index=f"{name}-dedup-*", expand_wildcards="all")
+        found = scan(client, index=f"{name}-dedup-*", expand_wildcards="all", _source=False, size=5000)
+        deletes = ({"_op_type": "delete", "_index": hit["_index"], "_id": hit["_id"]} for hit in found)
+        bulk(client, deletes, refresh=True)
+
+
+def remove(address: str) -> None:
+    """Remove all indices of an index at ``http://host:port/name``."""
+    host, _, name = address.rpartition("/")
+    with Elasticsearch(host, request_timeout=30) as client:
+        client.indices.delete(index=f"{name}-dedup-*", expand_wildcards="all", ignore_unavailable=True)

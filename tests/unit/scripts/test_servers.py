@@ -1,0 +1,272 @@
+"""The pure parts of ``scripts/servers``: settings, choice of a Java, configuration, state, archives."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scripts.serversupport import cli, fetch, java, profiles, running, settings
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> settings.Settings:
+    return settings.load({"ES_DEDUP_SERVERS": str(tmp_path), "HOME": str(tmp_path)}, root=False)
+
+
+class TestSettings:
+    def test_the_cache_is_where_the_environment_says(self, tmp_path: Path) -> None:
+        assert settings.load({"ES_DEDUP_SERVERS": str(tmp_path)}).cache == tmp_path
+
+    def test_a_users_cache_is_used_and_never_roots_home(self, tmp_path: Path) -> None:
+        environ = {"HOME": str(tmp_path)}
+        assert settings.load(environ, root=False).cache == tmp_path / ".cache" / "es-dedup-servers"
+        assert not settings.load(environ, root=True).cache.is_relative_to(tmp_path)
+
+    def test_each_checkout_has_its_own_data_and_shares_downloads(self, tmp_path: Path) -> None:
+        environ = {"ES_DEDUP_SERVERS": str(tmp_path)}
+        one, two = (settings.load(environ, tmp_path / name) for name in ("one", "two"))
+        assert one.run != two.run
+        assert one.cache == two.cache
+
+    @pytest.mark.parametrize(("value", "ci"), [("true", True), ("1", True), ("", False), ("false", False)])
+    def test_ci_is_known_by_its_variable(self, value: str, ci: bool) -> None:
+        assert settings.load({"CI": value}).ci is ci
+
+    def test_an_unknown_user_is_named_with_advice(
+        self, places: settings.Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(os, "geteuid", lambda: 0)
+        for user in ("root", "no-such-user-here"):
+            with pytest.raises(settings.Trouble, match="ES_DEDUP_SERVERS_USER"):
+                settings.unprivileged(replace(places, user=user))
+
+    def test_servers_run_as_the_caller_who_is_not_root(
+        self, places: settings.Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        assert settings.unprivileged(places) is None
+
+
+class TestJava:
+    @pytest.mark.parametrize(
+        ("release", "major"),
+        [
+            ('IMPLEMENTOR="x"\nJAVA_VERSION="17.0.15"\n', 17),
+            ('JAVA_VERSION="25"', 25),
+            ('JAVA_VERSION="1.8.0_392"', 8),
+            ("no version here", None),
+        ],
+    )
+    def test_the_major_version_is_read_from_the_release_file(self, release: str, major: int | None) -> None:
+        assert java.major_of(release) == major
+
+    def test_java_home_comes_before_what_is_installed(self, tmp_path: Path) -> None:
+        for name, version in (("a/own", 17), ("jvm/x", 17), ("jvm/y", 25)):
+            home = tmp_path / name
+            (home / "bin").mkdir(parents=True)
+            (home / "bin" / "java").touch()
+            (home / "release").write_text(f'JAVA_VERSION="{version}.0.1"')
+        (tmp_path / "jvm" / "broken").mkdir()
+        found = java.installed({"JAVA_HOME": str(tmp_path / "a/own")}, [str(tmp_path / "jvm")])
+        assert [one.major for one in found] == [17, 17, 25]
+        first = java.choose(found, (17, 25))
+        assert first is not None
+        assert first.home == tmp_path / "a/own"
+        assert java.choose(found, (21, 25)) == found[2]
+        assert java.choose(found, (21,)) is None
+
+    def test_a_missing_java_is_named_with_advice(
+        self, places: settings.Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(java, "installed", lambda _: [])
+        with pytest.raises(java.NoJava, match="openjdk-17"):
+            java.find((17, 25), {}, places, wheel=False)
+
+
+class TestConfiguration:
+    def test_one_node_finds_nobody_else(self, tmp_path: Path) -> None:
+        node = profiles.Node("node-1", tmp_path, 9201)
+        text = profiles.configuration(profiles.PROFILES["es8"], node, [node])
+        assert "discovery.type: single-node\n" in text
+        assert "http.port: 9201\n" in text
+        assert "transport.port: 9301\n" in text
+        assert "xpack.security.enabled: false\n" in text
+        assert "network.host: 127.0.0.1\n" in text
+
+    def test_three_nodes_know_each_other(self, tmp_path: Path) -> None:
+        nodes = [profiles.Node(f"node-{at}", tmp_path / str(at), 9231 + at) for at in range(3)]
+        text = profiles.configuration(profiles.PROFILES["three"], nodes[1], nodes)
+        assert 'discovery.seed_hosts: ["127.0.0.1:9331", "127.0.0.1:9332", "127.0.0.1:9333"]\n' in text
+        assert "cluster.initial_master_nodes: [node-0, node-1, node-2]\n" in text
+        assert "single-node" not in text
+
+    def test_a_secured_node_speaks_tls(self, tmp_path: Path) -> None:
+        node = profiles.Node("node-1", tmp_path, 9221)
+        text = profiles.configuration(profiles.PROFILES["secured"], node, [node])
+        assert "xpack.security.enabled: true\n" in text
+        assert "xpack.security.http.ssl.enabled: true\n" in text
+
+    def test_a_runtime_without_vectors_is_not_asked_for_them(self) -> None:
+        shipped = "-XX:+UseG1GC\n20-:--add-modules=jdk.incubator.vector\n-Xlog:gc*:file=gc.log\n"
+        options, memory = profiles.jvm_options(shipped, heap="256m", vectors=False)
+        assert options == "-XX:+UseG1GC\n"
+        assert memory == "-Xms256m\n-Xmx256m\n"
+        assert "vector" in profiles.jvm_options(shipped, heap="256m", vectors=True)[0]
+
+    def test_ports_of_profiles_do_not_meet(self) -> None:
+        ports = [
+            port + far
+            for profile in profiles.PROFILES.values()
+            for port in range(profile.port, profile.port + profile.nodes)
+            for far in (0, profiles.TRANSPORT_ABOVE_HTTP)
+        ]
+        assert len({*ports, profiles.REDIS_PORT}) == len(ports) + 1
+
+
+class TestRunning:
+    def test_a_process_is_told_from_a_later_one_with_its_id(self) -> None:
+        with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+            process = running.Process.of(child.pid)
+            assert process.alive()
+            assert not running.Process(child.pid, "another birth").alive()
+            process.stop(seconds=10)
+            assert not process.alive()
+
+    def test_what_was_saved_is_found_while_it_runs(self, tmp_path: Path) -> None:
+        (tmp_path / "es8").mkdir()
+        with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+            server = running.Server(
+                "es8",
+                "8.19.16",
+                ["http://127.0.0.1:1"],
+                [running.Process.of(child.pid)],
+                str(tmp_path / "es8"),
+            )
+            running.save(server)
+            assert running.running(tmp_path) == [server]
+            assert server.variables() == {"ES_DEDUP_ES_URL": "http://127.0.0.1:1"}
+            child.kill()
+            child.wait()
+            assert running.running(tmp_path) == []
+
+    def test_a_password_is_written_for_its_owner_only_and_never_printed(self, tmp_path: Path) -> None:
+        server = running.Server("secured", "8", ["https://x"], [], str(tmp_path), "admin", "hidden", "ca.crt")
+        running.save(server)
+        assert (tmp_path / running.STATE).stat().st_mode & 0o077 == 0
+        assert "hidden" not in repr(server)
+        assert server.variables()["ES_DEDUP_SECURED_PASSWORD"] == "hidden"  # noqa: S105 - made up here
+
+    def test_a_taken_port_is_passed_over(self) -> None:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            assert running.free_ports(port, 1) != port
+
+    def test_a_damaged_state_is_no_server(self, tmp_path: Path) -> None:
+        (tmp_path / running.STATE).write_text("{")
+        assert running.load(tmp_path) is None
+
+
+class TestFetch:
+    def test_another_file_than_the_pinned_one_is_refused(
+        self, places: settings.Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def wrong(_: fetch.Archive, target: Path, __: settings.Settings) -> None:
+            target.write_bytes(b"something else")
+
+        monkeypatch.setattr(fetch, "_by_maven", wrong)
+        monkeypatch.setattr(fetch, "_by_download", wrong)
+        with pytest.raises(settings.Trouble, match="SHA-256"):
+            fetch.archive(profiles.ES_8, places)
+        assert not list((places.cache / "archives").iterdir())
+
+    def test_a_checked_file_in_the_cache_is_not_fetched_again(
+        self, places: settings.Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        body = b"an archive"
+        wanted = fetch.Archive("org.example", "thing", "1", hashlib.sha256(body).hexdigest())
+        (places.cache / "archives").mkdir(parents=True)
+        (places.cache / "archives" / wanted.name).write_bytes(body)
+        monkeypatch.setattr(fetch, "_by_maven", None)
+        assert fetch.archive(wanted, places).read_bytes() == body
+
+    def test_only_https_is_downloaded_from(self, places: settings.Settings, tmp_path: Path) -> None:
+        said = fetch._by_download(
+            profiles.ES_8, tmp_path / "x", replace(places, maven="file://" + str(tmp_path))
+        )
+        assert said is not None
+        assert "https" in said
+
+    def test_modes_survive_unpacking_and_paths_stay_inside(self, tmp_path: Path) -> None:
+        packed = tmp_path / "a.zip"
+        with zipfile.ZipFile(packed, "w") as out:
+            out.writestr("top/bin/run", "#!/bin/sh\n")
+            entry = zipfile.ZipInfo("top/lib/tool")
+            entry.external_attr = 0o755 << 16
+            out.writestr(entry, "x")
+            out.writestr("top/config/plain.yml", "a: b\n")
+        target = tmp_path / "out"
+        target.mkdir()
+        fetch.unzip(packed, target, below="*/")
+        assert os.access(target / "bin" / "run", os.X_OK)
+        assert os.access(target / "lib" / "tool", os.X_OK)
+        assert (target / "config" / "plain.yml").stat().st_mode & 0o111 == 0
+        with zipfile.ZipFile(packed, "a") as out:
+            out.writestr("top/../../outside", "x")
+        with pytest.raises(settings.Trouble, match="outside"):
+            fetch.unzip(packed, target, below="*/")
+
+    def test_a_half_made_folder_is_never_seen(self, places: settings.Settings) -> None:
+        def fails(folder: Path) -> None:
+            (folder / "half").touch()
+            message = "no space"
+            raise settings.Trouble(message)
+
+        with pytest.raises(settings.Trouble):
+            fetch.unpacked("thing", fails, places)
+        assert not (places.cache / "unpacked" / "thing").exists()
+        assert fetch.unpacked("thing", lambda folder: (folder / "whole").touch(), places).is_dir()
+
+
+class TestCommandLine:
+    def test_it_runs_as_a_script_without_an_environment(self, tmp_path: Path) -> None:
+        environ = os.environ | {"ES_DEDUP_SERVERS": str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, "-S", ROOT / "scripts" / "servers", "status", "--json"],
+            env=environ, capture_output=True, text=True, check=True, cwd=tmp_path,
+        )  # fmt: skip
+        assert done.stdout == "{}\n"
+
+    def test_a_command_runs_without_servers_where_they_are_optional(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setenv("ES_DEDUP_SERVERS", str(tmp_path))
+        for name in ("CI", "ES_DEDUP_REDIS_URL"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        command = ["redis", "--", sys.executable, "-c", "raise SystemExit(7)"]
+        assert cli.main(["run", "--optional", *command]) == 7
+        assert "redis is missing" in capsys.readouterr().err
+        assert cli.main(["run", *command]) == 1
+        monkeypatch.setenv("CI", "true")
+        assert cli.main(["run", "--optional", *command]) == 1
+
+    def test_a_server_of_ones_own_is_used_and_left_alone(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ES_DEDUP_SERVERS", str(tmp_path))
+        monkeypatch.setenv("ES_DEDUP_ES_URL", "http://search.example:9200")
+        code = "import os, sys; sys.exit(os.environ['ES_DEDUP_ES_URL'] != 'http://search.example:9200')"
+        assert cli.main(["run", "elastic", "--", sys.executable, "-c", code]) == 0
+        assert not (tmp_path / "archives").exists()
