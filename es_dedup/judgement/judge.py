@@ -28,6 +28,9 @@ AMOUNTS: Final = (20, 50, 100, 400, 1600)  # shared tokens
 NEEDED_COVER: Final = (0.70, 0.57, 0.51, 0.47, 0.42)  # of the better covered page, at these amounts
 UNTITLED_COVER: Final = 0.52  # without titles, only agreement in both directions speaks for a pair
 UNTITLED_CONTAINED: Final = 0.85
+# the same for texts of words: pages of one site share half their words by menus and lists
+WORDS_COVER: Final = 0.66
+WORDS_CONTAINED: Final = 0.90
 BOTH_COVERED: Final = 0.52  # of the less covered page: duplicate, else containment
 FEWEST_TOKENS: Final = 20
 NEAR_COPY: Final = 0.95  # text this equal is not taken apart by numbers or dates
@@ -48,6 +51,7 @@ RULES: Final = (
     "numbers differ throughout",
     "same sentences with other numbers",
     "same title on another day with other numbers",
+    "titles nearly alike, numbers differ",
     "titles nearly alike, days apart",
     "short text much alike, on another day",
     "much the same again weeks later",
@@ -103,6 +107,7 @@ def judge(
     titled: NDArray[np.bool_],
     days: NDArray[np.int64],
     exact: NDArray[np.bool_],
+    words: NDArray[np.bool_],
 ) -> Judgements:
     """Judge measured pairs.
 
@@ -112,6 +117,7 @@ def judge(
         titled: both pages have titles.
         days: days between the publications, 0 when one is unknown.
         exact: the normalised texts are equal.
+        words: both texts are of words (Latin and the like) rather than of Chinese characters.
     """
     left, right = measures.left, measures.right
     left_cover, right_cover = left.cover, right.cover
@@ -121,7 +127,7 @@ def judge(
     overlap = np.maximum(measures.title_overlap, 0.0)
     about = share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0)
     pointing = np.minimum(_pointing(left), _pointing(right))
-    facts = _Facts(better, both, needed, about, pointing, titled, days, exact)
+    facts = _Facts(better, both, needed, about, pointing, titled, days, exact, words)
     rule = np.zeros(len(better), dtype=np.int8)
     for number, refuses in enumerate(_refusals(measures, facts), start=1):
         rule[(rule == 0) & refuses] = number
@@ -188,6 +194,14 @@ class _Facts:
     titled: NDArray[np.bool_]
     days: NDArray[np.int64]
     exact: NDArray[np.bool_]
+    words: NDArray[np.bool_]
+
+    @property
+    def untitled(self) -> NDArray[np.bool_]:
+        """Pairs without titles that agree too little for that."""
+        least = np.where(self.words, WORDS_COVER, UNTITLED_COVER)
+        contained = np.where(self.words, WORDS_CONTAINED, UNTITLED_CONTAINED)
+        return ~self.titled & (self.both < least) & (self.better < contained)
 
 
 def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_], ...]:
@@ -213,6 +227,7 @@ def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_],
         (both >= 0.4) & (lost >= 3) & (least_lost >= 0.4) & (inner_lost >= 0.5) & (better < 0.9),  # noqa: PLR2004
         (measures.other_numbers >= 3) & (measures.other_numbers >= measures.same_numbers),  # noqa: PLR2004
         (days >= 1) & (lost >= 2) & (least_lost >= 0.15) & (overlap >= 0.8) & (better < NEAR_COPY),  # noqa: PLR2004
+        (overlap >= 0.6) & (overlap < 1.0) & (lost >= 3) & (least_lost >= 0.33) & (better < 0.8),  # noqa: PLR2004
         (days >= SERIES_DAYS) & same & alike & (better < NEAR_COPY),
         (days >= 1) & same & ~facts.exact & (amount < SHORT_TOKENS) & (both < 0.85),  # noqa: PLR2004
         (days >= RECURRING_DAYS) & same & ~facts.exact & ((amount < LONG_TOKENS) | (lost >= 1)),
@@ -220,5 +235,5 @@ def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_],
         titled & (facts.about < ABOUT),
         titled & (facts.pointing >= 0.6) & (lost >= 3) & (least_lost >= 0.15),  # noqa: PLR2004
         titled & (facts.pointing >= 0.95) & (amount < 400),  # noqa: PLR2004
-        ~titled & (both < UNTITLED_COVER) & (better < UNTITLED_CONTAINED),
+        facts.untitled,
     )

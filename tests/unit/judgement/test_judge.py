@@ -7,12 +7,16 @@ from typing import Final
 
 import pytest
 
-from es_dedup.judgement.judge import RULES
+from es_dedup.judgement.judge import RULES, UNTITLED_COVER, WORDS_COVER
 from es_dedup.model import Relation
 from tests.unit.judgement.judging import Small, judge, lines, numbered
 
 STORY: Final = lines(1, 12)
 LONG: Final = lines(2, 36)
+WORDS: Final = "harbour bridge valley market school winter river garden letter station coast mountain".split()
+MENU: Final = tuple(
+    " ".join(f"{WORDS[(line * 3 + at) % 12]}{line}" for at in range(9)) + "." for line in range(8)
+)
 TITLE: Final = STORY[0][:10]
 
 
@@ -73,6 +77,15 @@ CASES: Final = (
         right_cure=Small((*COMMON, *numbered(4, 2, 200)), TITLE, 100),
     ),
     case(
+        "titles nearly alike, numbers differ",
+        Small((*LONG[:9], *numbered(5, 6, 500), *numbered(3, 4, 100), *lines(3, 3)), LONG[0][:10]),
+        Small(
+            (*LONG[:9], *numbered(5, 6, 500), *numbered(4, 4, 200), *lines(4, 3)), LONG[0][:9] + STORY[0][:2]
+        ),
+        left_cure=Small((*LONG[:9], *numbered(5, 6, 500), *lines(3, 7)), LONG[0][:10]),
+        right_cure=Small((*LONG[:9], *numbered(5, 6, 500), *lines(4, 7)), LONG[0][:9] + STORY[0][:2]),
+    ),
+    case(
         "titles nearly alike, days apart",
         Small((*LONG, *lines(3, 3)), LONG[0][:10], 100),
         Small((*LONG, *lines(4, 3)), LONG[0][:7] + STORY[0][:3], 104),
@@ -124,6 +137,16 @@ CASES: Final = (
         right_cure=Small((*LONG[:18], *lines(4, 8))),
     ),
 )
+
+
+def test_untitled_pages_of_words_need_more_in_common() -> None:
+    def page(seed: int) -> Small:
+        own = [f"{WORDS[(seed * 7 + at * 5) % 12]}{seed}x{at} stands beside the others." for at in range(12)]
+        return Small((*MENU, *own))
+
+    judged = judge(page(1), page(2))
+    assert judged.reason == "too little covered for pages without titles"
+    assert UNTITLED_COVER <= float(judged.evidence["left_cover"] or 0) < WORDS_COVER
 
 
 def test_every_rule_has_a_case() -> None:
