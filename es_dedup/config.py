@@ -17,11 +17,18 @@ import tomllib
 import typing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
 from es_dedup.errors import ConfigError
+from es_dedup.sections import (
+    SHAPES,
+    CharFrequencyConfig,
+    DwdcsConfig,
+    MultiSimhashConfig,
+    Section,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,17 +44,8 @@ OTHER_VARIABLES: Final = frozenset(
 """Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load."""
 MAX_FILE_BYTES: Final = 2**20
 """Bytes of a settings file; a larger file is something else."""
-SHAPES: Final[dict[str, Any]] = {"shapes": True}
-"""Marks a setting that stored features depend on: it is part of the fingerprint."""
 
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    detector: ClassVar[str | None] = None
-
-
-class ExtractionConfig(_Section):
+class ExtractionConfig(Section):
     """Limits and options of HTML extraction; none of them makes stored features incomparable."""
 
     extractor: str = Field("density", description="which extractor reads HTML: density, topic or plain")
@@ -62,7 +60,7 @@ class ExtractionConfig(_Section):
     )
 
 
-class CcdetConfig(_Section):
+class CcdetConfig(Section):
     """Period signatures (CCDet)."""
 
     detector = "ccdet"
@@ -85,7 +83,7 @@ class CcdetConfig(_Section):
     )
 
 
-class SimhashConfig(_Section):
+class SimhashConfig(Section):
     """64-bit SimHash."""
 
     detector = "simhash"
@@ -98,7 +96,7 @@ class SimhashConfig(_Section):
     )
 
 
-class CoverageConfig(_Section):
+class CoverageConfig(Section):
     """Two-way coverage by clauses and sketch."""
 
     detector = "coverage"
@@ -109,7 +107,7 @@ class CoverageConfig(_Section):
     )
 
 
-class IndexConfig(_Section):
+class IndexConfig(Section):
     """Candidates and storage."""
 
     limit: int = Field(50, ge=1, le=1000, description="candidates per page")
@@ -118,7 +116,7 @@ class IndexConfig(_Section):
     lock_seconds: float = Field(10.0, ge=0, le=3600, description="how long to wait for another writer")
 
 
-class ClusterConfig(_Section):
+class ClusterConfig(Section):
     """Choice of the representative."""
 
     order: Literal["earliest", "longest", "shortest-url"] = Field(
@@ -127,7 +125,7 @@ class ClusterConfig(_Section):
     preferred_sites: tuple[str, ...] = Field((), description="sites whose pages come first, best first")
 
 
-class Settings(_Section):
+class Settings(Section):
     """All settings.
 
     Environment variables: ``ES_DEDUP_`` + section + ``__`` + key in capitals, e.g. ``ES_DEDUP_INDEX__LIMIT=100``;
@@ -142,6 +140,9 @@ class Settings(_Section):
     ccdet: CcdetConfig = CcdetConfig()
     simhash: SimhashConfig = SimhashConfig()
     coverage: CoverageConfig = CoverageConfig()
+    multi_simhash: MultiSimhashConfig = MultiSimhashConfig()
+    char_frequency: CharFrequencyConfig = CharFrequencyConfig()
+    dwdcs: DwdcsConfig = DwdcsConfig()
     index: IndexConfig = IndexConfig()
     cluster: ClusterConfig = ClusterConfig()
 
@@ -240,10 +241,10 @@ def describe(settings: Settings) -> list[SettingLine]:
     return lines
 
 
-def _fields(model: type[_Section], prefix: str = "") -> Iterator[tuple[str, FieldInfo, type[_Section]]]:
+def _fields(model: type[Section], prefix: str = "") -> Iterator[tuple[str, FieldInfo, type[Section]]]:
     for name, field in model.model_fields.items():
         kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, _Section):
+        if isinstance(kind, type) and issubclass(kind, Section):
             yield from _fields(kind, f"{prefix}{name}.")
         else:
             yield prefix + name, field, model
@@ -319,7 +320,15 @@ def _wrong_names(values: Mapping[str, Any], origins: Mapping[str, str]) -> Itera
         yield f"{place}: must be one of {', '.join(known)}, got {extractor!r}"
 
 
-_DETECTORS: Final = ("ccdet", "coverage", "simhash")
+_DETECTORS: Final = (
+    "ccdet",
+    "char_frequency",
+    "coverage",
+    "dwdcs",
+    "dwswn",
+    "multi_simhash",
+    "simhash",
+)
 _EXTRACTORS: Final = ("density", "plain", "topic")
 _LISTED_BY: Final = {"detectors": "detector_names", "extraction": "extractor_names"}
 

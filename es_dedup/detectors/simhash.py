@@ -7,11 +7,11 @@ Source: Charikar, "Similarity estimation techniques from rounding algorithms", S
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.detectors.fingerprint import BITS, fingerprints, hamming_distance
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import TERM_BITS, mix64
 from es_dedup.text.normalise import decode, normalise_many
@@ -28,13 +28,11 @@ if TYPE_CHECKING:
     from es_dedup.text.normalise import TextBatch
     from es_dedup.text.tokens import TokenBatch
 
-BITS: Final = 64
 BANDS: Final = 4
 BAND_BITS: Final = 16
 TAG: Final = 2  # the four bands of a fingerprint carry the tags 2, 3, 4 and 5
 _PAIR: Final = np.uint64(0x9FB21C651E98DF25)
 _WORD_BASE: Final = 0xA24BAED4963EE407
-_COUNTER_LIMIT: Final = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,56 +40,6 @@ class Fingerprint:
     """A 64-bit SimHash."""
 
     value: int
-
-
-def hamming_distance(left: int, right: int) -> int:
-    """Number of bits in which two fingerprints differ, 0-64."""
-    return (left ^ right).bit_count()
-
-
-def fingerprints(
-    hashes: NDArray[np.uint64],
-    owners: NDArray[np.int64],
-    count: int,
-    weights: NDArray[np.int64] | None = None,
-) -> NDArray[np.uint64]:
-    """SimHash of several pages.
-
-    Args:
-        hashes: feature hashes, ordered by owner.
-        owners: page of each feature.
-        count: number of pages.
-        weights: integer weight of each feature, at least 1; all 1 when None.
-
-    Returns:
-        Shape (count,). Bit j is 1 iff the weighted sum of +1 (bit set) and -1 (bit clear) is above 0; a page without
-        features has 0 and must be told apart by the caller.
-
-    Source:
-        SimHash article, 10.4.1.
-    """
-    if weights is not None:
-        hashes, owners = np.repeat(hashes, weights), np.repeat(owners, weights)
-    total = np.bincount(owners, minlength=count)
-    positive = np.zeros((count, BITS), dtype=np.int64)
-    if len(hashes):
-        rank = np.arange(len(owners)) - (np.cumsum(total) - total)[owners]
-        # eight one-byte counters live in each 64-bit word, so a run is cut before a counter can overflow
-        cuts = np.flatnonzero(rank % _COUNTER_LIMIT == 0)
-        columns = hashes.astype("<u8").view(np.uint8).reshape(-1, 8).T
-        spread = _spread_table()
-        sums = [np.add.reduceat(spread[np.ascontiguousarray(column)], cuts) for column in columns]
-        counters = np.stack(sums, axis=1).astype("<u8").view(np.uint8).reshape(len(cuts), BITS)
-        np.add.at(positive, owners[cuts], counters.astype(np.int64))
-    ones = (2 * positive - total[:, None]) > 0
-    return np.packbits(ones, axis=1, bitorder="little").view("<u8").ravel().astype(np.uint64)
-
-
-@cache
-def _spread_table() -> NDArray[np.uint64]:
-    """For each byte value, its eight bits as the eight bytes of a word."""
-    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
-    return bits.view("<u8").ravel().astype(np.uint64)
 
 
 def band_terms(value: int) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_dedup.config import SimhashConfig
+from es_dedup.detectors.fingerprint import fingerprints, hamming_distance
 from es_dedup.detectors.simhash import (
     BANDS,
     TAG,
@@ -19,8 +20,6 @@ from es_dedup.detectors.simhash import (
     Simhash,
     band_matrix,
     band_terms,
-    fingerprints,
-    hamming_distance,
     probe_terms,
 )
 from es_dedup.model import Content, Relation
