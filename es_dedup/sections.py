@@ -121,7 +121,7 @@ class DwdcsConfig(Section):
         10, ge=3, le=200, description="nodes a page needs to be compared", json_schema_extra=SHAPES
     )
     max_concepts: int = Field(
-        2000, ge=100, le=20_000, description="nodes kept of a page, the most frequent", json_schema_extra=SHAPES
+        2000, ge=100, le=5_000, description="nodes kept of a page, the most frequent", json_schema_extra=SHAPES
     )
     min_overlap: float = Field(
         0.5, ge=0, lt=1, description="overlap of synonyms above which concepts merge", json_schema_extra=SHAPES

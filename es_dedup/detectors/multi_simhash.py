@@ -19,7 +19,7 @@ from es_dedup.text.idf import general
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.ragged import offsets_of
 from es_dedup.text.synonyms import NONE
-from es_dedup.text.words import content_words
+from es_dedup.text.words import content_words, distinct_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from es_dedup.sections import MultiSimhashConfig
     from es_dedup.text.idf import Idf
     from es_dedup.text.synonyms import Synonyms
-    from es_dedup.text.words import WordBatch
+    from es_dedup.text.words import DistinctWords, WordBatch
 
 TAG: Final = 32
 BANDS: Final = 4
@@ -49,42 +49,8 @@ class TwoFingerprints:
     keywords: int
 
 
-@dataclass(frozen=True, slots=True)
-class PageWords:
-    """Distinct words of each page, ordered by page, then by first place.
-
-    Attributes:
-        pages: page of each entry, ascending.
-        ids: place in the vocabulary.
-        counts: occurrences.
-        first: place of the first one among the page's content words, from 0.
-        entry: the entry that each occurrence belongs to; shape (occurrences,).
-    """
-
-    pages: NDArray[np.int64]
-    ids: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    first: NDArray[np.int64]
-    entry: NDArray[np.int64]
-
-
-def page_words(words: WordBatch) -> PageWords:
-    """The distinct words of each page."""
-    width = max(len(words.vocabulary), 1)
-    pages = words.pages
-    _, first, entry, counts = np.unique(
-        pages * width + words.ids, return_index=True, return_inverse=True, return_counts=True
-    )
-    order = np.argsort(first)
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    first = first[order]
-    owner = pages[first]
-    return PageWords(owner, words.ids[first], counts[order], first - words.offsets[owner], place[entry])
-
-
 def word_weights(
-    words: WordBatch, distinct: PageWords, config: MultiSimhashConfig, idf: Idf
+    words: WordBatch, distinct: DistinctWords, config: MultiSimhashConfig, idf: Idf
 ) -> NDArray[np.float64]:
     """Weight of each distinct word of a page; shape (entries,).
 
@@ -110,7 +76,7 @@ def word_weights(
     return weights
 
 
-def keyword_entries(weights: NDArray[np.float64], distinct: PageWords, count: int) -> NDArray[np.bool_]:
+def keyword_entries(weights: NDArray[np.float64], distinct: DistinctWords, count: int) -> NDArray[np.bool_]:
     """Whether each distinct word is one of the ``count`` heaviest of its page; the earlier one of equals."""
     order = np.lexsort((distinct.first, -weights, distinct.pages))
     owner = distinct.pages[order]
@@ -169,7 +135,7 @@ class MultiSimhash:
         """Both fingerprints of each page; 0 where a page has no content word."""
         config, idf = self._config, self._idf or general()
         pages, count = words.pages, len(words)
-        distinct = page_words(words)
+        distinct = distinct_words(words)
         weights = word_weights(words, distinct, config, idf)
         keyword = keyword_entries(weights, distinct, config.keywords)
         votes = distinct.counts

@@ -72,6 +72,25 @@ class WordBatch:
         return [self.vocabulary[at] for at in self.ids[self.offsets[page] : self.offsets[page + 1]].tolist()]
 
 
+@dataclass(frozen=True, slots=True)
+class DistinctWords:
+    """Distinct words of each page, ordered by page, then by first place.
+
+    Attributes:
+        pages: page of each entry, ascending.
+        ids: place in the vocabulary.
+        counts: occurrences.
+        first: place of the first one among the page's content words, from 0.
+        entry: the entry that each occurrence belongs to; shape (occurrences,).
+    """
+
+    pages: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    first: NDArray[np.int64]
+    entry: NDArray[np.int64]
+
+
 def content_words(batch: TextBatch) -> WordBatch:
     """Content words of normalised texts: words that hold a letter or digit and are no function words."""
     codes = np.insert(batch.codes, batch.offsets[1:], ord("\n"))
@@ -101,6 +120,21 @@ def content_words(batch: TextBatch) -> WordBatch:
         offsets=np.searchsorted(starts, edges),
         sentence=marks[starts],
     )
+
+
+def distinct_words(words: WordBatch) -> DistinctWords:
+    """The distinct words of each page."""
+    width = max(len(words.vocabulary), 1)
+    pages = words.pages
+    _, first, entry, counts = np.unique(
+        pages * width + words.ids, return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(first)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    first = first[order]
+    owner = pages[first]
+    return DistinctWords(owner, words.ids[first], counts[order], first - words.offsets[owner], place[entry])
 
 
 def stem(word: str) -> str:
