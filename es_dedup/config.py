@@ -442,5 +442,5 @@ _WORDS: Final = {
 def _in_words(detail: ErrorDetails, origins: Mapping[str, str]) -> str:
     key = ".".join(part for part in detail["loc"] if isinstance(part, str))
     words = _WORDS.get(detail["type"])
-    rule = words.format_map(detail.get("ctx", {})) if words else detail["msg"]
+    rule = words.format_map(detail.get("ctx", {})) if words else detail["msg"].removeprefix("Value error, ")
     return f"{_place(key, origins.get(key, ''))}: {rule}, got {detail['input']!r}"

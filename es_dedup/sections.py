@@ -132,7 +132,10 @@ class DwdcsConfig(Section):
     max_spread: float = Field(
         0.05, gt=0, le=1, description="spread of the shift of positions, as a share of the longer page"
     )
-    query_concepts: int = Field(8, ge=1, le=63, description="key concepts that are asked for, n")
+    query: Literal["complete", "leading"] = Field(
+        "complete", description="ask for all pages that can be accepted, or for the leading concepts as the source does"
+    )
+    query_concepts: int = Field(8, ge=1, le=63, description="leading concepts that are asked for, n")
     query_hits: int = Field(6, ge=1, le=63, description="of them must be found")
 
     @model_validator(mode="after")

@@ -15,6 +15,7 @@ import numpy as np
 
 from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts, Merger, key_concepts
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.sections import ROUNDING
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.synonyms import NONE
@@ -130,13 +131,20 @@ class Dwdcs:
         return tuple(tagged_terms(self.tag, features.concepts).tolist())
 
     def probe(self, features: KeyConcepts) -> Probe:
-        """Pages that have ``query_hits`` of the first ``query_concepts`` key concepts among theirs.
+        """Pages that share enough key concepts.
 
-        Source:
-            DWDCS, section 3.5: the first n dimensions are looked up; how many must be found is not said.
+        ``complete``: as many as any page with the cosine needed must share. By Cauchy and Schwarz the shared concepts
+        hold at least ``min_similarity`` squared of the sum of this page's squared counts, which takes at least as many
+        concepts as the heaviest ones that hold so much. ``leading``: ``query_hits`` of the first ``query_concepts``, as
+        the source looks up its first n dimensions.
         """
-        asked = self.terms(features)[: self._config.query_concepts]
-        return Probe((TermGroup(asked, min(self._config.query_hits, len(asked))),))
+        terms, config = self.terms(features), self._config
+        if config.query == "leading":
+            asked = terms[: config.query_concepts]
+            return Probe((TermGroup(asked, min(config.query_hits, len(asked))),))
+        squares = np.sort(np.diff(features.offsets) ** 2)[::-1]
+        least = config.min_similarity**2 * float(squares.sum()) * (1 - ROUNDING)
+        return Probe((TermGroup(terms, 1 + int(np.searchsorted(np.cumsum(squares), least))),))
 
     def verify(self, left: KeyConcepts, right: KeyConcepts) -> Verdict:
         """Duplicate iff the cosine is above ``min_similarity`` and the relative spread at most ``max_spread``."""
