@@ -45,6 +45,7 @@ OTHER_VARIABLES: Final = frozenset(
 MAX_FILE_BYTES: Final = 2**20
 """Bytes of a settings file; a larger file is something else."""
 
+
 class ExtractionConfig(Section):
     """Limits and options of HTML extraction; none of them makes stored features incomparable."""
 
@@ -81,6 +82,10 @@ class CcdetConfig(Section):
     prune_site_share: float = Field(
         1.0, gt=0, le=1, description="share of its most frequent site that makes it noise"
     )
+    prune_min_idf: float = Field(
+        3.0, ge=0, le=30, description="ln(pages / pages with it) below which a signature is noise"
+    )
+    recount: bool = Field(default=True, description="count signatures again after pruning")
 
 
 class SimhashConfig(Section):
@@ -89,9 +94,9 @@ class SimhashConfig(Section):
     detector = "simhash"
 
     max_hamming_bits: int = Field(3, ge=0, le=7, description="differing bits of 64 that still accept")
-    features: Literal["words", "grams"] = Field(
+    features: Literal["words", "grams", "words-tfidf"] = Field(
         "grams",
-        description="what is hashed: pairs of neighbouring tokens, or segmented words",
+        description="what is hashed: pairs of neighbouring tokens, or segmented words, each once or by tf-idf",
         json_schema_extra=SHAPES,
     )
 

@@ -5,6 +5,7 @@ Each number carries the range that its source states; a combination that the sou
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -58,7 +59,7 @@ class MultiSimhashConfig(Section):
     @model_validator(mode="after")
     def _as_the_source_orders(self) -> MultiSimhashConfig:
         shares = (self.tfidf_weight, self.speech_weight, self.place_weight, self.length_weight)
-        if not all(more > less for more, less in zip(shares, shares[1:], strict=False)):
+        if not all(more > less for more, less in pairwise(shares)):
             raise ValueError("tfidf_weight > speech_weight > place_weight > length_weight must hold")
         rules = (
             (self.noun + ROUNDING >= 1.5 * self.adjective, "noun must be at least 1.5 times adjective"),
@@ -94,7 +95,9 @@ class CharFrequencyConfig(Section):
     min_length_ratio: float = Field(
         0.3, ge=0, le=1, description="ratio of lengths below which followers are compared too, R"
     )
-    both_long: bool = Field(default=False, description="compare followers when both are long, not when one is")
+    both_long: bool = Field(
+        default=False, description="compare followers when both are long, not when one is"
+    )
     stop_characters: bool = Field(
         default=True, description="leave function words out of the main comparison", json_schema_extra=SHAPES
     )
@@ -121,10 +124,18 @@ class DwdcsConfig(Section):
         10, ge=3, le=200, description="nodes a page needs to be compared", json_schema_extra=SHAPES
     )
     max_concepts: int = Field(
-        2000, ge=100, le=5_000, description="nodes kept of a page, the most frequent", json_schema_extra=SHAPES
+        2000,
+        ge=100,
+        le=5_000,
+        description="nodes kept of a page, the most frequent",
+        json_schema_extra=SHAPES,
     )
     min_overlap: float = Field(
-        0.5, ge=0, lt=1, description="overlap of synonyms above which concepts merge", json_schema_extra=SHAPES
+        0.5,
+        ge=0,
+        lt=1,
+        description="overlap of synonyms above which concepts merge",
+        json_schema_extra=SHAPES,
     )
     senses: int = Field(1, ge=1, le=10, description="meanings of a word that count", json_schema_extra=SHAPES)
     synonyms: str = Field("", description="file of synonyms; empty: none", json_schema_extra=SHAPES)
@@ -133,7 +144,8 @@ class DwdcsConfig(Section):
         0.05, gt=0, le=1, description="spread of the shift of positions, as a share of the longer page"
     )
     query: Literal["complete", "leading"] = Field(
-        "complete", description="ask for all pages that can be accepted, or for the leading concepts as the source does"
+        "complete",
+        description="ask for all pages that can be accepted, or for the leading concepts as the source does",
     )
     query_concepts: int = Field(8, ge=1, le=63, description="leading concepts that are asked for, n")
     query_hits: int = Field(6, ge=1, le=63, description="of them must be found")

@@ -94,4 +94,6 @@ def topical(seed: int, *, sentences: int = 60) -> str:
     level_1 = [bytes((row, cell)).decode("gb2312") for row in range(0xB0, 0xD7) for cell in range(0xA1, 0xFF)]
     alphabet = rng.sample(level_1, 40)
     weights = [1 / (rank + 3) for rank in range(len(alphabet))]
-    return "".join("".join(rng.choices(alphabet, weights, k=rng.randint(8, 16))) + "。" for _ in range(sentences))
+    return "".join(
+        "".join(rng.choices(alphabet, weights, k=rng.randint(8, 16))) + "。" for _ in range(sentences)
+    )

@@ -105,7 +105,8 @@ class CharFrequency:
     def featurise_many(self, contents: Sequence[Content]) -> list[FrequentUnits | Skipped]:
         """Both strings of several pages."""
         return [
-            self._or_skipped(page) for page in self.strings(normalise_many([content.text for content in contents]))
+            self._or_skipped(page)
+            for page in self.strings(normalise_many([content.text for content in contents]))
         ]
 
     def _or_skipped(self, page: FrequentUnits) -> FrequentUnits | Skipped:
@@ -153,7 +154,9 @@ class CharFrequency:
         """
         config = self._config
         short, long = min(left, right), max(left, right)
-        return (short if config.both_long else long) > config.long_chars or short < config.min_length_ratio * long
+        return (
+            short if config.both_long else long
+        ) > config.long_chars or short < config.min_length_ratio * long
 
     def covers(self, page: FrequentUnits, base: FrequentUnits) -> bool:
         """The source's own question: is the page under test a duplicate of the base page, or part of it?"""
@@ -163,8 +166,7 @@ class CharFrequency:
         config = self._config
         sides = ((measures.main_left, measures.aux_left), (measures.main_right, measures.aux_right))
         left, right = (
-            measures.equal
-            or (main >= config.min_main and (not measures.followers or aux >= config.min_aux))
+            measures.equal or (main >= config.min_main and (not measures.followers or aux >= config.min_aux))
             for main, aux in sides
         )
         return left, right
@@ -199,16 +201,25 @@ class CharFrequency:
         """A head, then units, numbers of followers, and followers: two bytes each, four where units are words."""
         wide = bool((features.units >= WORD).any()) or bool((features.followers >= WORD).any())
         kind = "<u4" if wide else "<u2"
-        head = _HEAD.pack(PAYLOAD_VERSION, wide, features.length, len(features.units), len(features.followers))
+        head = _HEAD.pack(
+            PAYLOAD_VERSION, wide, features.length, len(features.units), len(features.followers)
+        )
         counts = np.diff(features.offsets).astype("<u4")
         return b"".join(
-            (head, features.units.astype(kind).tobytes(), counts.tobytes(), features.followers.astype(kind).tobytes())
+            (
+                head,
+                features.units.astype(kind).tobytes(),
+                counts.tobytes(),
+                features.followers.astype(kind).tobytes(),
+            )
         )
 
     def unpack(self, payload: bytes) -> FrequentUnits:
         """The strings from ``pack``; raises ``ValueError`` on bytes that it did not make."""
         if len(payload) < _HEAD.size or payload[0] != PAYLOAD_VERSION:
-            raise ValueError(f"character strings of version {PAYLOAD_VERSION} are wanted, got {len(payload)} bytes")
+            raise ValueError(
+                f"character strings of version {PAYLOAD_VERSION} are wanted, got {len(payload)} bytes"
+            )
         _, wide, length, units, followers = _HEAD.unpack_from(payload)
         size, kind = (4, "<u4") if wide else (2, "<u2")
         if len(payload) != _HEAD.size + units * (size + 4) + followers * size:
@@ -219,7 +230,9 @@ class CharFrequency:
         rest = np.frombuffer(payload, kind, followers, at + units * (size + 4)).astype(np.uint32)
         if int(counts.sum()) != followers or bool((codes[1:] <= codes[:-1]).any()):
             raise ValueError("character strings are damaged: units or counts do not fit")
-        return FrequentUnits(length, codes, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts))), rest)
+        return FrequentUnits(
+            length, codes, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts))), rest
+        )
 
 
 def _score(measures: Measures) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -141,18 +142,24 @@ def _by_characters(
     units = _code_table()[np.minimum(batch.codes[low:high], PLANE - 1)]
     known = units >= 0
     places = np.concatenate(([0], np.cumsum(known)))[batch.offsets[start : stop + 1] - low]
-    units = units[known].astype(np.int64)
+    codes = units[known].astype(np.int64)
     owner = np.repeat(np.arange(stop - start), np.diff(places))
-    key = owner * CODES + units
+    key = owner * CODES + codes
     frequent = np.bincount(key, minlength=(stop - start) * CODES) > count_above
     frequent.reshape(-1, CODES)[:, limit:] = False
     entries = np.flatnonzero(frequent)
-    has_next = np.ones(len(units), dtype=np.bool_)
+    has_next = np.ones(len(codes), dtype=np.bool_)
     has_next[places[1:][places[1:] > places[:-1]] - 1] = False
     at = np.flatnonzero(frequent[key] & has_next)
     number = np.empty(len(frequent), dtype=np.int32)
     number[entries] = np.arange(len(entries))
-    return _pages(entries // CODES, entries % CODES, number[key[at]], units[np.minimum(at + 1, len(units) - 1)], stop - start)
+    return _pages(
+        entries // CODES,
+        entries % CODES,
+        number[key[at]],
+        codes[np.minimum(at + 1, len(codes) - 1)],
+        stop - start,
+    )
 
 
 def _by_words(tokens: TokenBatch, page: int, count_above: int) -> FrequentUnits:
@@ -188,7 +195,7 @@ def _pages(
     edges = offsets_of(owner, pages).tolist()
     small = units.astype(np.uint32)
     found = []
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         own = ends[low : high + 1]
         found.append(FrequentUnits(0, small[low:high], own - own[0], ordered[own[0] : own[-1]]))
     return found

@@ -119,7 +119,9 @@ class PostingScan:
 
     def shared(self, units: frozenset[int]) -> NDArray[np.int64]:
         """How many of the characters each stored page has; shape (pages,)."""
-        lists = [np.frombuffer(self._postings[unit], dtype=np.int64) for unit in units if unit in self._postings]
+        lists = [
+            np.frombuffer(self._postings[unit], dtype=np.int64) for unit in units if unit in self._postings
+        ]
         if not lists:
             return np.zeros(len(self._pages), dtype=np.int64)
         return np.bincount(np.concatenate(lists), minlength=len(self._pages))

@@ -187,7 +187,9 @@ class Dwdcs:
     def unpack(self, payload: bytes) -> KeyConcepts:
         """The key concepts from ``pack``; raises ``ValueError`` on bytes that it did not make."""
         if len(payload) < _HEAD.size or payload[0] != PAYLOAD_VERSION:
-            raise ValueError(f"key concepts of version {PAYLOAD_VERSION} are wanted, got {len(payload)} bytes")
+            raise ValueError(
+                f"key concepts of version {PAYLOAD_VERSION} are wanted, got {len(payload)} bytes"
+            )
         _, wide, length, nodes, concepts, positions = _HEAD.unpack_from(payload)
         size, kind = (4, "<u4") if wide else (2, "<u2")
         if len(payload) != _HEAD.size + concepts * (_CODE_BYTES + 4) + positions * size or not concepts:

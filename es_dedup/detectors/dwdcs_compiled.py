@@ -20,7 +20,7 @@ _FOUR: Final = np.uint64(4)
 _TOP: Final = np.uint64(56)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba has no types
+@njit(cache=True, nogil=True)
 def _count(value: Any) -> Any:
     """Bits of a 64-bit word (Hacker's Delight, 5-1)."""
     value = value - ((value >> _ONE) & _M1)
@@ -29,7 +29,7 @@ def _count(value: Any) -> Any:
     return np.int64((value * _H01) >> _TOP)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _search(
     starts: NDArray[np.int64], neighbours: NDArray[np.int64], low: int, high: int, gone: int
 ) -> tuple[int, int, int]:
@@ -65,7 +65,7 @@ def _search(
         reach, new = new, reach
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def removal_sums(
     offsets: NDArray[np.int64],
     starts: NDArray[np.int64],

@@ -7,6 +7,7 @@ Source: Cao, Niu, Zhao, Peng, "Near duplicated Web pages detection based on conc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -124,14 +125,17 @@ def concepts_of(words: WordBatch, merger: Merger) -> Concepts:
     if not merger:
         return Concepts(distinct.pages, codes & MASK, distinct.counts, distinct.entry)
     own = np.array(
-        [merger.code(word, value) for word, value in zip(words.vocabulary, words.hashes.tolist(), strict=True)],
+        [
+            merger.code(word, value)
+            for word, value in zip(words.vocabulary, words.hashes.tolist(), strict=True)
+        ],
         dtype=np.uint64,
     )
     codes = own[distinct.ids].copy()
     root = np.arange(len(codes))
     edges = offsets_of(distinct.pages, len(words)).tolist()
     ids = distinct.ids.tolist()
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         _join(root, low, [words.vocabulary[at] for at in ids[low:high]], merger)
     np.minimum.at(codes, root, codes.copy())
     counts = np.bincount(root, weights=distinct.counts, minlength=len(codes)).astype(np.int64)
@@ -160,9 +164,7 @@ def _join(root: NDArray[np.int64], low: int, words: list[str], merger: Merger) -
         root[at] = top(at)
 
 
-def network(
-    words: WordBatch, concepts: Concepts, config: DwdcsConfig
-) -> tuple[Graphs, NDArray[np.int64]]:
+def network(words: WordBatch, concepts: Concepts, config: DwdcsConfig) -> tuple[Graphs, NDArray[np.int64]]:
     """The connected main part of each page's network.
 
     Nodes are concepts that occur ``min_occurrences`` times; an edge joins two that stand within ``window`` content words
@@ -181,7 +183,12 @@ def network(
     pairs = []
     for distance in range(1, config.window + 1):
         left, right = concepts.of[:-distance], concepts.of[distance:]
-        near = (words.sentence[:-distance] == words.sentence[distance:]) & node[left] & node[right] & (left != right)
+        near = (
+            (words.sentence[:-distance] == words.sentence[distance:])
+            & node[left]
+            & node[right]
+            & (left != right)
+        )
         one, other = number[left[near]], number[right[near]]
         pairs.append(np.minimum(one, other) * int(offsets[-1]) + np.maximum(one, other))
     keys = np.unique(np.concatenate(pairs))
@@ -195,7 +202,9 @@ def key_concepts(words: WordBatch, config: DwdcsConfig, merger: Merger) -> list[
     concepts = concepts_of(words, merger)
     graphs, place = network(words, concepts, config)
     sizes = np.diff(graphs.offsets)
-    hubs, hub_offsets = _hubs(graphs, np.where(sizes < config.min_concepts, 0, np.minimum(sizes, config.hubs)))
+    hubs, hub_offsets = _hubs(
+        graphs, np.where(sizes < config.min_concepts, 0, np.minimum(sizes, config.hubs))
+    )
     # all networks of a page without one node have as many pairs, so the sum orders as the mean path length does
     sums = removal_sums(graphs, hubs, hub_offsets)
     owner = np.repeat(np.arange(len(words)), np.diff(hub_offsets))
@@ -233,6 +242,8 @@ def _pages(
     for page, (low, high) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
         own = ends[low : high + 1]
         found.append(
-            KeyConcepts(lengths[page], int(sizes[page]), codes[low:high], own - own[0], places[own[0] : own[-1]])
+            KeyConcepts(
+                lengths[page], int(sizes[page]), codes[low:high], own - own[0], places[own[0] : own[-1]]
+            )
         )
     return found

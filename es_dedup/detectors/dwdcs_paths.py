@@ -48,7 +48,9 @@ class Graphs:
         return degrees
 
     @classmethod
-    def of_edges(cls, offsets: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]) -> Graphs:
+    def of_edges(
+        cls, offsets: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
+    ) -> Graphs:
         """Graphs from edges, each given once."""
         count = int(offsets[-1])
         source, target = np.concatenate((left, right)), np.concatenate((right, left))
@@ -84,10 +86,13 @@ def largest_components(graphs: Graphs) -> NDArray[np.bool_]:
     best = np.full(len(graphs), -1, dtype=np.int64)
     filled = np.flatnonzero(np.diff(graphs.offsets))
     best[filled] = order[graphs.offsets[filled]]
-    return label == best[owner]
+    main: NDArray[np.bool_] = label == best[owner]
+    return main
 
 
-def removal_sums(graphs: Graphs, removed: NDArray[np.int64], removed_offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+def removal_sums(
+    graphs: Graphs, removed: NDArray[np.int64], removed_offsets: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Sum of the distances between all other nodes when a node is gone, for each node named.
 
     Args:

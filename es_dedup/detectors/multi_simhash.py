@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 TAG: Final = 32
 BANDS: Final = 4
 BAND_BITS: Final = 16
-LONGEST_WORD: Final = 4  # characters; longer words are names and runs of Latin letters, which should not win by length
+LONGEST_WORD: Final = (
+    4  # characters; longer words are names and runs of Latin letters, which should not win by length
+)
 IDF_STEPS: Final = 8  # tf-idf votes are whole numbers of eighths, so that sums do not depend on their order
 PAYLOAD: Final = struct.Struct("<BQQ")
 PAYLOAD_VERSION: Final = 1
@@ -124,9 +126,7 @@ class MultiSimhash:
     name = "multi_simhash"
     version = 1
 
-    def __init__(
-        self, config: MultiSimhashConfig, synonyms: Synonyms = NONE, idf: Idf | None = None
-    ) -> None:
+    def __init__(self, config: MultiSimhashConfig, synonyms: Synonyms = NONE, idf: Idf | None = None) -> None:
         self._config = config
         self._synonyms = synonyms
         self._idf = idf
@@ -221,7 +221,9 @@ class MultiSimhash:
     def unpack(self, payload: bytes) -> TwoFingerprints:
         """The fingerprints from ``pack``; raises ``ValueError`` on another length or version."""
         if len(payload) != PAYLOAD.size or payload[0] != PAYLOAD_VERSION:
-            message = f"two fingerprints take {PAYLOAD.size} bytes of version {PAYLOAD_VERSION}, got {len(payload)}"
+            message = (
+                f"two fingerprints take {PAYLOAD.size} bytes of version {PAYLOAD_VERSION}, got {len(payload)}"
+            )
             raise ValueError(message)
         _, text, keywords = PAYLOAD.unpack(payload)
         return TwoFingerprints(text, keywords)

@@ -163,7 +163,9 @@ def _measures(pair: JudgedPair, limits: dict[str, Limit]) -> dict[str, float]:
 
 def numbers_of(method: str, evidence: Mapping[str, Number]) -> dict[str, float]:
     """Measured numbers of a method's evidence by ``method.measure``; limits are left out."""
-    numbers = {name: _number(value) for name, value in evidence.items() if not name.startswith(("min_", "max_"))}
+    numbers = {
+        name: _number(value) for name, value in evidence.items() if not name.startswith(("min_", "max_"))
+    }
     return {f"{method}.{name}": number for name, number in numbers.items() if number is not None}
 
 

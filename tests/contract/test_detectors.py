@@ -127,7 +127,7 @@ class TestDwdcs(DetectorContract):
 
 class TestDwswn(TestDwdcs):
     @pytest.fixture
-    def detector(self) -> Dwswn:  # type: ignore[override]
+    def detector(self) -> Dwswn:
         return Dwswn(DwdcsConfig(query="leading"))
 
     @pytest.fixture

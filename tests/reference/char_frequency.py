@@ -90,9 +90,9 @@ def covers(page: Strings, base: Strings, stop: frozenset[str] = frozenset()) -> 
 
 
 def edit_distance(left: frozenset[str], right: frozenset[str]) -> int:
-    """D(T1, T2) by its two cases."""
+    """D(T1, T2) the larger remainder."""
     common = len(left & right)
-    return len(left) - common if len(left) - common > len(right) - common else len(right) - common
+    return max(len(left) - common, len(right) - common)
 
 
 def least_shared(size: int, share: float = 0.8) -> int:

@@ -8,7 +8,9 @@ A page is a list of ``(word, sentence number)``; a concept is named by any hasha
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
 
+K = TypeVar("K", bound=Hashable)
 Graph = dict[int, set[int]]
 
 
@@ -102,14 +104,14 @@ def key_nodes(graph: Graph, hubs: int = 30, count: int = 20) -> list[int]:
     return sorted(ranked, key=lambda node: -sums[node])[:count]
 
 
-def cosine(left: dict[Hashable, list[int]], right: dict[Hashable, list[int]]) -> float:
+def cosine(left: dict[K, list[int]], right: dict[K, list[int]]) -> float:
     """Formula 9 over occurrence counts of the key concepts."""
     product = sum(len(left[each]) * len(right[each]) for each in left.keys() & right.keys())
     norms = [math.sqrt(sum(len(places) ** 2 for places in page.values())) for page in (left, right)]
     return product / (norms[0] * norms[1]) if all(norms) else 0.0
 
 
-def spread(left: dict[Hashable, list[int]], right: dict[Hashable, list[int]]) -> float | None:
+def spread(left: dict[K, list[int]], right: dict[K, list[int]]) -> float | None:
     """Formulas 10 to 13 with the signed mean; None when no concept is shared."""
     shared = left.keys() & right.keys()
     deviations = []

@@ -63,9 +63,7 @@ def as_strings(page: FrequentUnits) -> slow.Strings:
 
 
 def test_codes_are_dense_and_equal_the_reference() -> None:
-    found = {
-        gb_code(chr(code)) for code in range(PLANE) if not 0xD800 <= code < 0xE000
-    }
+    found = {gb_code(chr(code)) for code in range(PLANE) if not 0xD800 <= code < 0xE000}
     assert found == {-1, *range(CODES)}
     assert [gb_code(c) for c in "啊座亍齄09az"] == [0, 3754, 3755, 6762, 6763, 6772, 6773, 6798]
     for code in range(PLANE):
@@ -102,7 +100,9 @@ def test_real_pages_and_pairs_equal_the_reference() -> None:
         for other in chinese:
             assert method.covers(found[at], found[other]) == slow.covers(wanted[at], wanted[other], STOP)
             measures = method.measure(found[at], found[other])
-            assert measures.main_left == slow.main_similarity(wanted[at].main - STOP, wanted[other].main - STOP)
+            assert measures.main_left == slow.main_similarity(
+                wanted[at].main - STOP, wanted[other].main - STOP
+            )
             assert measures.aux_left == slow.aux_similarity(wanted[at], wanted[other])
 
 
@@ -185,7 +185,9 @@ SETS: Final = st.frozensets(st.integers(0, 30), max_size=12)
 
 
 @given(SETS, SETS, SETS)
-def test_the_edit_distance_is_a_metric(one: frozenset[int], two: frozenset[int], three: frozenset[int]) -> None:
+def test_the_edit_distance_is_a_metric(
+    one: frozenset[int], two: frozenset[int], three: frozenset[int]
+) -> None:
     assert edit_distance(one, two) == edit_distance(two, one)
     assert (edit_distance(one, two) == 0) == (one == two)
     assert edit_distance(one, three) <= edit_distance(one, two) + edit_distance(two, three)
@@ -210,7 +212,9 @@ def test_tree_postings_and_full_scan_find_the_same(
     tree, postings = EditTree(method, share), PostingScan(method, share)
     stored: list[FrequentUnits] = []
     for page in (units(*codes, length=length) for codes in pages):
-        wanted = [at for at, base in enumerate(stored) if len(method.compared(page)) and method.covers(page, base)]
+        wanted = [
+            at for at, base in enumerate(stored) if len(method.compared(page)) and method.covers(page, base)
+        ]
         assert tree.find(page) == postings.find(page) == wanted
         assert tree.add(page) == postings.add(page) == len(stored)
         stored.append(page)
@@ -259,7 +263,9 @@ def test_wide_payloads_come_back() -> None:
         method.unpack(method.pack(page) + b"\0")
 
 
-@pytest.mark.parametrize("changes", [{"min_main": 0}, {"count_above": 0}, {"min_length_ratio": 1.1}, {"characters": "x"}])
+@pytest.mark.parametrize(
+    "changes", [{"min_main": 0}, {"count_above": 0}, {"min_length_ratio": 1.1}, {"characters": "x"}]
+)
 def test_values_outside_their_ranges_are_refused(changes: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         CharFrequencyConfig.model_validate(changes)

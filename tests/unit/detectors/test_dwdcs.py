@@ -25,7 +25,7 @@ from tests.samples import truths
 from tests.texts import page_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 SEED: Final = 20261121
 CONFIG: Final = DwdcsConfig()
@@ -42,7 +42,7 @@ SYNONYMS: Final = of_groups(
 
 
 @pytest.fixture(params=["arrays", "compiled"])
-def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both kernels of the path lengths; the compiled one where numba is installed."""
     if request.param == "compiled":
         compiled = pytest.importorskip("es_dedup.detectors.dwdcs_compiled", exc_type=ImportError)
@@ -50,7 +50,7 @@ def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     else:
         chosen = None
     monkeypatch.setattr(dwdcs_paths, "_compiled", lambda: chosen)
-    yield request.param
+    return str(request.param)
 
 
 def connected(rng: random.Random, size: int, extra: int) -> slow.Graph:
@@ -175,7 +175,11 @@ def test_synonyms_are_one_concept_with_one_code_on_every_page() -> None:
     one, two = detector.featurise_many([Content(base), Content(other)])
     assert isinstance(one, KeyConcepts)
     assert isinstance(two, KeyConcepts)
-    words = [page for page in plain.featurise_many([Content(base), Content(other)]) if not isinstance(page, Skipped)]
+    words = [
+        page
+        for page in plain.featurise_many([Content(base), Content(other)])
+        if not isinstance(page, Skipped)
+    ]
     assert cosine(one, two) > cosine(words[0], words[1])
     assert detector.verify(one, two).relation is Relation.DUPLICATE
 
@@ -190,16 +194,20 @@ def page(places: dict[int, list[int]], length: int = 1000) -> KeyConcepts:
 
 
 PLACES: Final = st.dictionaries(
-    st.integers(0, 8), st.lists(st.integers(0, 999), min_size=1, max_size=6, unique=True).map(sorted), min_size=1
+    st.integers(0, 8),
+    st.lists(st.integers(0, 999), min_size=1, max_size=6, unique=True).map(sorted),
+    min_size=1,
 )
 
 
 @settings(max_examples=200, deadline=None)
 @given(PLACES, PLACES)
-def test_both_similarities_equal_the_reference(left: dict[int, list[int]], right: dict[int, list[int]]) -> None:
+def test_both_similarities_equal_the_reference(
+    left: dict[int, list[int]], right: dict[int, list[int]]
+) -> None:
     one, other = page(left), page(right)
-    assert cosine(one, other) == pytest.approx(slow.cosine(dict(left), dict(right)), abs=1e-12)
-    wanted = slow.spread(dict(left), dict(right))
+    assert cosine(one, other) == pytest.approx(slow.cosine(left, right), abs=1e-12)
+    wanted = slow.spread(left, right)
     found = spread(one, other)
     assert found.shared == len(left.keys() & right.keys())
     assert found.spread == pytest.approx(float("inf") if wanted is None else wanted)

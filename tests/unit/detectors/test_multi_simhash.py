@@ -79,10 +79,10 @@ def check(texts: list[str], config: MultiSimhashConfig, synonyms: Synonyms = NON
     st.integers(6, 14),
     st.sampled_from(("count", "tfidf")),
 )
-def test_random_pages_equal_the_reference(texts: list[str], keywords: int, context: int, weights: str) -> None:
-    config = MultiSimhashConfig.model_validate(
-        {"keywords": keywords, "context": context, "weights": weights}
-    )
+def test_random_pages_equal_the_reference(
+    texts: list[str], keywords: int, context: int, weights: str
+) -> None:
+    config = MultiSimhashConfig.model_validate({"keywords": keywords, "context": context, "weights": weights})
     check(texts, config, SYNONYMS)
 
 
@@ -139,9 +139,7 @@ def test_every_accepted_pair_shares_a_probed_term(
 ) -> None:
     detector = MultiSimhash(MultiSimhashConfig(max_bits=3, max_text_bits=7))
     one = TwoFingerprints(text, keywords)
-    other = TwoFingerprints(
-        text ^ sum(1 << bit for bit in first), keywords ^ sum(1 << bit for bit in second)
-    )
+    other = TwoFingerprints(text ^ sum(1 << bit for bit in first), keywords ^ sum(1 << bit for bit in second))
     if detector.verify(one, other).relation is Relation.DUPLICATE:
         assert not set(detector.probe(one).groups[0].terms).isdisjoint(detector.terms(other))
 
@@ -155,9 +153,7 @@ def test_synonyms_leave_the_keywords_alike_and_not_the_text() -> None:
         one, two = detector.featurise_many([Content(plain), Content(other)])
         assert isinstance(one, TwoFingerprints)
         assert isinstance(two, TwoFingerprints)
-        distances.append(
-            (hamming_distance(one.text, two.text), hamming_distance(one.keywords, two.keywords))
-        )
+        distances.append((hamming_distance(one.text, two.text), hamming_distance(one.keywords, two.keywords)))
     assert distances[0][0] == distances[1][0] > 0
     assert distances[1][1] < distances[0][1]
 
@@ -181,9 +177,7 @@ def test_synonyms_leave_the_keywords_alike_and_not_the_text() -> None:
         ({"speech_weight": 0.8}, "tfidf_weight > speech_weight"),
     ],
 )
-def test_values_outside_the_ranges_of_the_source_are_refused(
-    changes: dict[str, Any], message: str
-) -> None:
+def test_values_outside_the_ranges_of_the_source_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         MultiSimhashConfig.model_validate(changes)
 
