@@ -30,6 +30,7 @@ GB2312: Final = 6763
 CODES: Final = 6799  # 6,763 characters, ten digits, 26 letters
 WORD: Final = 1 << 31
 """Units from here on are words: pages in other scripts are compared by words, as letters carry nothing."""
+_CODE_BITS: Final = 32
 _FIRST_ROW: Final = 16
 _ROW: Final = 94
 _SHORT_ROW: Final = 55  # has 89 characters
@@ -100,9 +101,10 @@ def frequent_units(batch: TextBatch, count_above: int, limit: int) -> list[Frequ
         pages += _by_characters(batch, start, stop, count_above, limit)
     other = np.flatnonzero(_mostly_words(batch))
     if len(other):
-        tokens = tokenise(_rows(batch, other))
-        for at, page in enumerate(other.tolist()):
-            pages[page] = _by_words(tokens, at, count_above)
+        for at, page in zip(
+            other.tolist(), _by_words(tokenise(_rows(batch, other)), count_above), strict=True
+        ):
+            pages[at] = page
     return [
         FrequentUnits(length, page.units, page.offsets, page.followers)
         for length, page in zip(lengths.tolist(), pages, strict=True)
@@ -162,15 +164,16 @@ def _by_characters(
     )
 
 
-def _by_words(tokens: TokenBatch, page: int, count_above: int) -> FrequentUnits:
-    """Both strings of one page by words; the length is left 0."""
-    units = _word_units(tokens.hashes[tokens.offsets[page] : tokens.offsets[page + 1]])
-    distinct, entry, counts = np.unique(units, return_inverse=True, return_counts=True)
+def _by_words(tokens: TokenBatch, count_above: int) -> list[FrequentUnits]:
+    """Both strings of each page by words; lengths are left 0."""
+    units, owner = _word_units(tokens.hashes), tokens.pages.astype(np.int64)
+    distinct, entry, counts = np.unique(owner << _CODE_BITS | units, return_inverse=True, return_counts=True)
     frequent = counts > count_above
-    at = np.flatnonzero(frequent[entry[:-1]])
+    at = np.flatnonzero(frequent[entry[:-1]] & (owner[1:] == owner[:-1]))
     number = (np.cumsum(frequent) - 1)[entry[at]]
     chosen = distinct[frequent]
-    return _pages(np.zeros(len(chosen), dtype=np.int64), chosen, number, units[at + 1], 1)[0]
+    pages = len(tokens.offsets) - 1
+    return _pages(chosen >> _CODE_BITS, chosen & ((1 << _CODE_BITS) - 1), number, units[at + 1], pages)
 
 
 def _pages(

@@ -244,7 +244,7 @@ def test_the_probe_finds_all_that_a_scan_finds_and_nothing_else() -> None:
     method = CharFrequency(CONFIG)
     found = [
         page
-        for page in method.featurise_many([Content(truth.text) for truth in truths()[:120]])
+        for page in method.featurise_many([Content(truth.text) for truth in truths()[:50]])
         if isinstance(page, FrequentUnits)
     ]
     for page in found:
