@@ -43,26 +43,34 @@ def _search(
         if node + low != gone:
             reach[node, node >> 6] = _ONE << np.uint64(node & 63)
             pairs += 1
-    total, levels = 0, 0
-    while True:
+    alive, total, levels = pairs, 0, 0
+    full = np.zeros(size, dtype=np.bool_)
+    while pairs < alive * alive:
         grown = 0
         for node in range(size):
             if node + low == gone:
                 continue
             for word in range(words):
                 new[node, word] = reach[node, word]
+            if full[node]:
+                grown += alive
+                continue
             for at in range(starts[node + low], starts[node + low + 1]):
                 other = neighbours[at] - low
                 for word in range(words):
                     new[node, word] |= reach[other, word]
+            bits = 0
             for word in range(words):
-                grown += _count(new[node, word])
+                bits += _count(new[node, word])
+            full[node] = bits == alive
+            grown += bits
         if grown == pairs:
-            return total, pairs, levels
+            break
         levels += 1
         total += levels * (grown - pairs)
         pairs = grown
         reach, new = new, reach
+    return total, pairs, levels
 
 
 @njit(cache=True, nogil=True)

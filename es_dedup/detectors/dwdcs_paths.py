@@ -156,14 +156,18 @@ def _search(
     reach[gone, variant] = 0
     steps = _neighbour_columns(graphs, nodes, by_degree, row, first, owner, block)
     counts = [_pairs(reach, row, first)]
-    while True:
-        new = reach.copy()
+    new, gathered = np.empty_like(reach), np.empty_like(reach)
+    while True:  # until nothing grows; the last level is spared where every pair is joined
+        np.copyto(new, reach)
         for column in steps:
-            new[: len(column)] |= reach[column]
+            rows = len(column)
+            # clipping spares the check of places, which would buffer the whole answer
+            reach.take(column, axis=0, out=gathered[:rows], mode="clip")
+            np.bitwise_or(new[:rows], gathered[:rows], out=new[:rows])
         new[gone, variant] = 0
         counts.append(_pairs(new, row, first))
-        reach = new
-        if np.array_equal(counts[-1], counts[-2]):
+        reach, new = new, reach
+        if np.array_equal(counts[-1], counts[-2]) or np.array_equal(counts[-1], counts[0] ** 2):
             break
     levels = np.stack(counts)
     final = levels[-1]
@@ -195,7 +199,10 @@ def _neighbour_columns(
 
 def _pairs(reach: NDArray[np.uint64], row: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:
     """Pairs (source, node) joined so far, by graph and variant."""
-    bits = np.bitwise_count(reach).sum(axis=2, dtype=np.int64)
+    counts = np.bitwise_count(reach)
+    bits = counts[:, :, 0].astype(np.int64)
+    for word in range(1, counts.shape[2]):  # a sum over so short an axis would be slower
+        bits += counts[:, :, word]
     pairs: NDArray[np.int64] = np.add.reduceat(bits[row], first, axis=0)
     return pairs
 
