@@ -17,11 +17,18 @@ import tomllib
 import typing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError
 
 from es_dedup.errors import ConfigError
+from es_dedup.sections import (
+    SHAPES,
+    CharFrequencyConfig,
+    DwdcsConfig,
+    MultiSimhashConfig,
+    Section,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,17 +52,9 @@ SECRETS: Final = frozenset({"elastic.password", "elastic.api_key"})
 """Settings whose values are never shown."""
 MAX_FILE_BYTES: Final = 2**20
 """Bytes of a settings file; a larger file is something else."""
-SHAPES: Final[dict[str, Any]] = {"shapes": True}
-"""Marks a setting that stored features depend on: it is part of the fingerprint."""
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    detector: ClassVar[str | None] = None
-
-
-class ExtractionConfig(_Section):
+class ExtractionConfig(Section):
     """Limits and options of HTML extraction; none of them makes stored features incomparable."""
 
     extractor: str = Field("density", description="which extractor reads HTML: density, topic or plain")
@@ -70,7 +69,7 @@ class ExtractionConfig(_Section):
     )
 
 
-class CcdetConfig(_Section):
+class CcdetConfig(Section):
     """Period signatures (CCDet)."""
 
     detector = "ccdet"
@@ -91,22 +90,26 @@ class CcdetConfig(_Section):
     prune_site_share: float = Field(
         1.0, gt=0, le=1, description="share of its most frequent site that makes it noise"
     )
+    prune_min_idf: float = Field(
+        3.0, ge=0, le=30, description="ln(pages / pages with it) below which a signature is noise"
+    )
+    recount: bool = Field(default=True, description="count signatures again after pruning")
 
 
-class SimhashConfig(_Section):
+class SimhashConfig(Section):
     """64-bit SimHash."""
 
     detector = "simhash"
 
     max_hamming_bits: int = Field(3, ge=0, le=7, description="differing bits of 64 that still accept")
-    features: Literal["words", "grams"] = Field(
+    features: Literal["words", "grams", "words-tfidf"] = Field(
         "grams",
-        description="what is hashed: pairs of neighbouring tokens, or segmented words",
+        description="what is hashed: pairs of neighbouring tokens, or segmented words, each once or by tf-idf",
         json_schema_extra=SHAPES,
     )
 
 
-class CoverageConfig(_Section):
+class CoverageConfig(Section):
     """Two-way coverage by clauses and sketch."""
 
     detector = "coverage"
@@ -117,7 +120,7 @@ class CoverageConfig(_Section):
     )
 
 
-class IndexConfig(_Section):
+class IndexConfig(Section):
     """Candidates and storage."""
 
     limit: int = Field(50, ge=1, le=1000, description="candidates per page")
@@ -126,7 +129,7 @@ class IndexConfig(_Section):
     lock_seconds: float = Field(10.0, ge=0, le=3600, description="how long to wait for another writer")
 
 
-class ElasticConfig(_Section):
+class ElasticConfig(Section):
     """An index on an Elasticsearch server; the settings from ``shards`` on hold when it is made."""
 
     user: str = Field("", description="user name; empty: none")
@@ -148,7 +151,7 @@ class ElasticConfig(_Section):
     )
 
 
-class ClusterConfig(_Section):
+class ClusterConfig(Section):
     """Choice of the representative."""
 
     order: Literal["earliest", "longest", "shortest-url"] = Field(
@@ -157,7 +160,7 @@ class ClusterConfig(_Section):
     preferred_sites: tuple[str, ...] = Field((), description="sites whose pages come first, best first")
 
 
-class Settings(_Section):
+class Settings(Section):
     """All settings.
 
     Environment variables: ``ES_DEDUP_`` + section + ``__`` + key in capitals, e.g. ``ES_DEDUP_INDEX__LIMIT=100``;
@@ -172,6 +175,9 @@ class Settings(_Section):
     ccdet: CcdetConfig = CcdetConfig()
     simhash: SimhashConfig = SimhashConfig()
     coverage: CoverageConfig = CoverageConfig()
+    multi_simhash: MultiSimhashConfig = MultiSimhashConfig()
+    char_frequency: CharFrequencyConfig = CharFrequencyConfig()
+    dwdcs: DwdcsConfig = DwdcsConfig()
     index: IndexConfig = IndexConfig()
     elastic: ElasticConfig = ElasticConfig()
     cluster: ClusterConfig = ClusterConfig()
@@ -271,10 +277,10 @@ def describe(settings: Settings) -> list[SettingLine]:
     return lines
 
 
-def _fields(model: type[_Section], prefix: str = "") -> Iterator[tuple[str, FieldInfo, type[_Section]]]:
+def _fields(model: type[Section], prefix: str = "") -> Iterator[tuple[str, FieldInfo, type[Section]]]:
     for name, field in model.model_fields.items():
         kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, _Section):
+        if isinstance(kind, type) and issubclass(kind, Section):
             yield from _fields(kind, f"{prefix}{name}.")
         else:
             yield prefix + name, field, model
@@ -352,7 +358,15 @@ def _wrong_names(values: Mapping[str, Any], origins: Mapping[str, str]) -> Itera
         yield f"{place}: must be one of {', '.join(known)}, got {extractor!r}"
 
 
-_DETECTORS: Final = ("ccdet", "coverage", "simhash")
+_DETECTORS: Final = (
+    "ccdet",
+    "char_frequency",
+    "coverage",
+    "dwdcs",
+    "dwswn",
+    "multi_simhash",
+    "simhash",
+)
 _EXTRACTORS: Final = ("density", "plain", "topic")
 _LISTED_BY: Final = {"detectors": "detector_names", "extraction": "extractor_names"}
 
@@ -466,6 +480,6 @@ _WORDS: Final = {
 def _in_words(detail: ErrorDetails, origins: Mapping[str, str]) -> str:
     key = ".".join(part for part in detail["loc"] if isinstance(part, str))
     words = _WORDS.get(detail["type"])
-    rule = words.format_map(detail.get("ctx", {})) if words else detail["msg"]
+    rule = words.format_map(detail.get("ctx", {})) if words else detail["msg"].removeprefix("Value error, ")
     said = "" if key in SECRETS else f", got {detail['input']!r}"
     return f"{_place(key, origins.get(key, ''))}: {rule}{said}"

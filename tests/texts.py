@@ -86,3 +86,14 @@ def every_character() -> str:
 def invisible(character: str) -> bool:
     """Control, format and surrogate characters, but for newline and tab."""
     return character not in "\n\t" and unicodedata.category(character) in ("Cc", "Cf", "Cs")
+
+
+def topical(seed: int, *, sentences: int = 60) -> str:
+    """Chinese text of random sentences over forty common characters of its own, the first ones more often."""
+    rng = random.Random(seed)
+    level_1 = [bytes((row, cell)).decode("gb2312") for row in range(0xB0, 0xD7) for cell in range(0xA1, 0xFF)]
+    alphabet = rng.sample(level_1, 40)
+    weights = [1 / (rank + 3) for rank in range(len(alphabet))]
+    return "".join(
+        "".join(rng.choices(alphabet, weights, k=rng.randint(8, 16))) + "。" for _ in range(sentences)
+    )

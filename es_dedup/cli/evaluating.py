@@ -77,7 +77,7 @@ def evaluate(
 
     session = session_of(context)
     _check_methods(session, method or ())
-    ground = _measure(session, labels, corpus, options)
+    ground = _measure(session, labels, corpus, options, method or ())
     found = report(ground.measured, ground.labels, method or None)
     session.output.emit(
         found.as_dict() | {"missing_pages": ground.measured.missing, "left_out": ground.left_out}
@@ -111,7 +111,7 @@ def tune(
     Without --measure the main measure of each method is swept by itself.
     """
     session = session_of(context)
-    ground = _measure(session, labels, corpus, options)
+    ground = _measure(session, labels, corpus, options, _methods_of(measure or ()))
     sweeps = [tuple(measure)] if measure else _main_measures(ground.measured)
     for names in sweeps:
         found = _sweep(ground, names, folds, None if best_f1 else max_merged_diff)
@@ -120,26 +120,40 @@ def tune(
     _end(session, ground)
 
 
-def _measure(session: Session, labels: Path, corpus: list[Path], options: ReadOptions) -> _Ground:
+def _measure(
+    session: Session, labels: Path, corpus: list[Path], options: ReadOptions, methods: Iterable[str]
+) -> _Ground:
+    """What the index says, and what the methods among ``methods`` say that it does not store."""
     from es_dedup.errors import InputError
     from es_dedup.evaluation import read_labels
-    from es_dedup.evaluation.runner import measure
+    from es_dedup.evaluation.alone import with_methods
+    from es_dedup.evaluation.runner import JUDGE, measure
 
     pairs = read_labels(labels)
     intake = Intake(corpus, options, session)
     with session.scratch() as dedup, ProgressDisplay(quiet=session.output.quiet) as progress:
         done = dedup.scan(intake.pages(), progress=progress)
         measured = measure(dedup, pairs, lambda at, total: progress.count("verify", at, total))
+        further = [name for name in methods if name != JUDGE]
+        measured = with_methods(measured, dedup, pairs, further, session.settings)
     wanted = len({page for each in pairs for page in each.pair})
     if len(measured.missing) == wanted:
         raise InputError(str(labels), None, _nothing_to_measure(measured.missing))
     return _Ground(pairs, measured, intake.failed + len(done.failed))
 
 
+def _methods_of(measures: Iterable[str]) -> list[str]:
+    """The registered methods whose measures are named."""
+    from es_dedup.detectors.registry import detector_names
+
+    return [name for name in detector_names() if any(each.partition(".")[0] == name for each in measures)]
+
+
 def _check_methods(session: Session, methods: Iterable[str]) -> None:
+    from es_dedup.detectors.registry import detector_names
     from es_dedup.evaluation.runner import JUDGE
 
-    known = (JUDGE, *session.settings.detectors)
+    known = (JUDGE, *dict.fromkeys((*session.settings.detectors, *detector_names())))
     for name in methods:
         if name not in known:
             raise typer.BadParameter(

@@ -142,6 +142,12 @@ class Ccdet:
         self._config = config
         self._noise = np.zeros(0, dtype=np.uint64) if noise is None else np.sort(noise)
 
+    @classmethod
+    def learned(cls, config: CcdetConfig, contents: Sequence[Content]) -> Ccdet:
+        """The detector with the noise that its pruning finds in these pages."""
+        table = period_table(normalise_many([content.text for content in contents]), config.window)
+        return cls(config, learn_noise(table, [content.site for content in contents], config))
+
     def table(self, batch: TextBatch) -> PeriodTable:
         """Signatures of normalised texts."""
         return period_table(batch, self._config.window)
@@ -186,7 +192,8 @@ class Ccdet:
         pruned = [self.prune(table) for table in tables]
         row = np.zeros(1, dtype=np.int64)
         common = int(common_counts(pruned[0], row, pruned[1], row)[0])
-        return self.judge(common, len(pruned[0].signatures), len(pruned[1].signatures))
+        counted = pruned if self._config.recount else tables
+        return self.judge(common, len(counted[0].signatures), len(counted[1].signatures))
 
     def verify_rows(self, left: PeriodTable, left_row: int, right: PeriodTable, right_row: int) -> Verdict:
         """``verify`` on rows of two tables."""
@@ -276,10 +283,37 @@ def noise_by_site(
     return distinct[noise]
 
 
-def noise_by_idf(table: PeriodTable, min_idf: float) -> NDArray[np.uint64]:
-    """Signatures with ln(N / df) below ``min_idf``: frequent anywhere, whatever the site."""
+def noise_by_idf(table: PeriodTable, min_idf: float, *, min_pages: int = 1) -> NDArray[np.uint64]:
+    """Signatures with ln(N / df) below ``min_idf``: frequent anywhere, whatever the site.
+
+    Args:
+        table: signatures of the pages.
+        min_idf: at least 0.
+        min_pages: a signature of fewer pages is never noise; in a small corpus everything has a low idf.
+
+    Source:
+        CCDet, the variant without site marks; it names no formula of the idf, the plain one is taken.
+    """
     distinct, frequency = np.unique(table.signatures, return_counts=True)
-    return distinct[np.log(max(len(table), 1) / frequency) < min_idf]
+    rare = np.log(max(len(table), 1) / frequency) >= min_idf
+    return distinct[~rare & (frequency >= min_pages)]
+
+
+def learn_noise(table: PeriodTable, sites: Sequence[str], config: CcdetConfig) -> NDArray[np.uint64]:
+    """Signatures that the pruning of the settings drops: by site label, by idf, or none; ascending.
+
+    Args:
+        table: signatures of the pages.
+        sites: site mark of each page; empty when unknown.
+        config: ``prune`` and its limits.
+    """
+    if config.prune == "site":
+        return noise_by_site(
+            table, sites, min_pages=config.prune_min_pages, min_share=config.prune_site_share
+        )
+    if config.prune == "idf":
+        return noise_by_idf(table, config.prune_min_idf, min_pages=config.prune_min_pages)
+    return np.zeros(0, dtype=np.uint64)
 
 
 def without_white_space(batch: TextBatch) -> TextBatch:

@@ -11,22 +11,38 @@ import difflib
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from es_dedup.detectors.ccdet import Ccdet
+from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.coverage import Coverage
+from es_dedup.detectors.dwdcs import Dwdcs, Dwswn
+from es_dedup.detectors.multi_simhash import MultiSimhash
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.errors import ConfigError
+from es_dedup.text import synonyms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from es_dedup.config import Settings
     from es_dedup.detectors.port import Detector
+    from es_dedup.text.synonyms import Synonyms
 
     Factory: TypeAlias = Callable[[Settings], Detector[Any]]
+
+
+def _synonyms(path: str) -> Synonyms:
+    return synonyms.load(path) if path else synonyms.NONE
+
 
 _FACTORIES: Final[dict[str, Factory]] = {
     Ccdet.name: lambda settings: Ccdet(settings.ccdet),
     Simhash.name: lambda settings: Simhash(settings.simhash),
     Coverage.name: lambda settings: Coverage(settings.coverage),
+    MultiSimhash.name: lambda settings: MultiSimhash(
+        settings.multi_simhash, _synonyms(settings.multi_simhash.synonyms)
+    ),
+    CharFrequency.name: lambda settings: CharFrequency(settings.char_frequency),
+    Dwdcs.name: lambda settings: Dwdcs(settings.dwdcs, _synonyms(settings.dwdcs.synonyms)),
+    Dwswn.name: lambda settings: Dwswn(settings.dwdcs),
 }
 
 

@@ -7,14 +7,15 @@ Source: Charikar, "Similarity estimation techniques from rounding algorithms", S
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from es_dedup.compiled import worthwhile
+from es_dedup.detectors.fingerprint import BITS, fingerprints, hamming_distance
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import TERM_BITS, mix64
+from es_dedup.text.idf import general
 from es_dedup.text.normalise import decode, normalise_many
 from es_dedup.text.segment import segmenter
 from es_dedup.text.tokens import character_kinds, segment_hashes, tokenise
@@ -25,17 +26,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.config import SimhashConfig
+    from es_dedup.detectors.simhash_layouts import Layout
     from es_dedup.model import Content
+    from es_dedup.text.idf import Idf
     from es_dedup.text.normalise import TextBatch
     from es_dedup.text.tokens import TokenBatch
 
-BITS: Final = 64
 BANDS: Final = 4
 BAND_BITS: Final = 16
 TAG: Final = 2  # the four bands of a fingerprint carry the tags 2, 3, 4 and 5
+IDF_STEPS: Final = 8  # votes are whole numbers of eighths, so that sums do not depend on their order
 _PAIR: Final = np.uint64(0x9FB21C651E98DF25)
 _WORD_BASE: Final = 0xA24BAED4963EE407
-_COUNTER_LIMIT: Final = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,56 +45,6 @@ class Fingerprint:
     """A 64-bit SimHash."""
 
     value: int
-
-
-def hamming_distance(left: int, right: int) -> int:
-    """Number of bits in which two fingerprints differ, 0-64."""
-    return (left ^ right).bit_count()
-
-
-def fingerprints(
-    hashes: NDArray[np.uint64],
-    owners: NDArray[np.int64],
-    count: int,
-    weights: NDArray[np.int64] | None = None,
-) -> NDArray[np.uint64]:
-    """SimHash of several pages.
-
-    Args:
-        hashes: feature hashes, ordered by owner.
-        owners: page of each feature.
-        count: number of pages.
-        weights: integer weight of each feature, at least 1; all 1 when None.
-
-    Returns:
-        Shape (count,). Bit j is 1 iff the weighted sum of +1 (bit set) and -1 (bit clear) is above 0; a page without
-        features has 0 and must be told apart by the caller.
-
-    Source:
-        SimHash article, 10.4.1.
-    """
-    if weights is not None:
-        hashes, owners = np.repeat(hashes, weights), np.repeat(owners, weights)
-    total = np.bincount(owners, minlength=count)
-    positive = np.zeros((count, BITS), dtype=np.int64)
-    if len(hashes):
-        rank = np.arange(len(owners)) - (np.cumsum(total) - total)[owners]
-        # eight one-byte counters live in each 64-bit word, so a run is cut before a counter can overflow
-        cuts = np.flatnonzero(rank % _COUNTER_LIMIT == 0)
-        columns = hashes.astype("<u8").view(np.uint8).reshape(-1, 8).T
-        spread = _spread_table()
-        sums = [np.add.reduceat(spread[np.ascontiguousarray(column)], cuts) for column in columns]
-        counters = np.stack(sums, axis=1).astype("<u8").view(np.uint8).reshape(len(cuts), BITS)
-        np.add.at(positive, owners[cuts], counters.astype(np.int64))
-    ones = (2 * positive - total[:, None]) > 0
-    return np.packbits(ones, axis=1, bitorder="little").view("<u8").ravel().astype(np.uint64)
-
-
-@cache
-def _spread_table() -> NDArray[np.uint64]:
-    """For each byte value, its eight bits as the eight bytes of a word."""
-    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
-    return bits.view("<u8").ravel().astype(np.uint64)
 
 
 def band_terms(value: int) -> tuple[int, ...]:
@@ -126,26 +78,45 @@ def probe_terms(value: int, max_bits: int) -> tuple[int, ...]:
 
 
 class Simhash:
-    """The detector."""
+    """The detector.
+
+    Args:
+        config: features and limit.
+        idf: rarity of words, for features that are weighted by it; that of general Chinese when None.
+        layout: how the detector, used by itself, stores and asks for fingerprints; the built-in index always stores the
+            four bands of ``band_terms``, which is what None means.
+
+    Raises:
+        ValueError: the layout misses pairs at the distance that the settings accept.
+    """
 
     name = "simhash"
     version = 1
 
-    def __init__(self, config: SimhashConfig) -> None:
+    def __init__(self, config: SimhashConfig, idf: Idf | None = None, layout: Layout | None = None) -> None:
         self._config = config
+        self._idf = idf
+        self._layout = layout
+        if layout is not None:
+            layout.radii(config.max_hamming_bits)
 
     def values(self, batch: TextBatch, tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         """Fingerprints of tokenised texts, and which pages have features at all; both of shape (pages,)."""
-        if self._config.features != "words" and worthwhile(len(tokens)):
+        if self._config.features == "grams" and worthwhile(len(tokens)):
             from es_dedup.detectors.compiled.fingerprints import (  # noqa: PLC0415 - see es_dedup.compiled
                 pair_fingerprints,
             )
 
             return pair_fingerprints(tokens.hashes, tokens.offsets, _PAIR), np.diff(tokens.offsets) > 0
-        hashes, owners = _word_features(batch) if self._config.features == "words" else _pair_features(tokens)
+        weights = None
+        if self._config.features == "grams":
+            hashes, owners = _pair_features(tokens)
+        else:
+            idf = (self._idf or general()) if self._config.features == "words-tfidf" else None
+            hashes, owners, weights = _word_features(batch, idf)
         count = len(batch)
         has = np.bincount(owners, minlength=count) > 0
-        return fingerprints(hashes, owners, count), has
+        return fingerprints(hashes, owners, count, weights), has
 
     def featurise(self, content: Content) -> Fingerprint | Skipped:
         """Fingerprint of one page, or ``Skipped`` when it has no words."""
@@ -161,12 +132,13 @@ class Simhash:
         ]
 
     def terms(self, features: Fingerprint) -> tuple[int, ...]:
-        """Terms to store: the four bands."""
-        return band_terms(features.value)
+        """Terms to store: the four bands, or the tables of the layout."""
+        return self._layout.stored_terms(features.value) if self._layout else band_terms(features.value)
 
     def probe(self, features: Fingerprint) -> Probe:
-        """Pages with an equal band, or for k above 3 one that differs in one bit."""
-        return Probe((TermGroup(probe_terms(features.value, self._config.max_hamming_bits), 1),))
+        """Pages with an equal band, or for k above 3 one that differs in one bit; or what the layout asks for."""
+        asked = self._layout.probe_terms if self._layout else probe_terms
+        return Probe((TermGroup(asked(features.value, self._config.max_hamming_bits), 1),))
 
     def verify(self, left: Fingerprint, right: Fingerprint) -> Verdict:
         """Duplicate iff the Hamming distance is at most ``max_hamming_bits``."""
@@ -195,8 +167,13 @@ class Simhash:
         return Fingerprint(int.from_bytes(payload, "little"))
 
 
-def _word_features(batch: TextBatch) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Hashes of all words that hold a letter or digit (a word that occurs n times counts n times), and their pages."""
+def _word_features(
+    batch: TextBatch, idf: Idf | None
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64] | None]:
+    """Hashes of all words that hold a letter or digit, their pages, and their weights where ``idf`` is given.
+
+    A word that occurs n times counts n times, so with weights its votes are tf times idf, in whole eighths.
+    """
     codes = np.insert(batch.codes, batch.offsets[1:], ord("\n"))
     offsets = batch.offsets + np.arange(len(batch) + 1)
     words = segmenter().cut(decode(codes))
@@ -206,7 +183,15 @@ def _word_features(batch: TextBatch) -> tuple[NDArray[np.uint64], NDArray[np.int
     keep = letters[ends] > letters[starts]
     starts, ends = starts[keep], ends[keep]
     hashes = segment_hashes(mix64(codes.astype(np.uint64)), starts, ends, _WORD_BASE)
-    return hashes, np.searchsorted(offsets, starts, side="right") - 1
+    weights = None if idf is None else _rarity(words, idf)[keep]
+    return hashes, np.searchsorted(offsets, starts, side="right") - 1, weights
+
+
+def _rarity(words: list[str], idf: Idf) -> NDArray[np.int64]:
+    """Idf of each word in whole eighths, at least 1."""
+    number = {word: at for at, word in enumerate(dict.fromkeys(words))}
+    ids = np.fromiter(map(number.__getitem__, words), dtype=np.int64, count=len(words))
+    return np.maximum(np.rint(IDF_STEPS * idf.of(tuple(number))).astype(np.int64), 1)[ids]
 
 
 def _pair_features(tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:

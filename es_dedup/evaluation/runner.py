@@ -27,6 +27,9 @@ class LabelledIndex(Protocol):
     def record(self, page_id: str) -> FeatureRecord:
         """What is stored of a page; raises ``UnknownPage``."""
 
+    def text(self, page_id: str) -> str:
+        """Main text of a stored page; empty when texts are not kept."""
+
     def explain(self, left: str, right: str) -> JudgedPair:
         """How two stored pages stand to each other."""
 
@@ -153,15 +156,27 @@ def _measures(pair: JudgedPair, limits: dict[str, Limit]) -> dict[str, float]:
         found[f"{verdict.detector}.score"] = verdict.score
         sources.append((verdict.detector, verdict.evidence))
     for method, evidence in sources:
-        for name, value in evidence.items():
-            number = _number(value)
-            if number is None or name.startswith(("min_", "max_")):
-                continue
-            found[f"{method}.{name}"] = number
-            for key, at_least in ((f"min_{name}", True), (f"max_{name}", False)):
-                bound = _number(evidence.get(key))
-                if bound is not None:
-                    limits[f"{method}.{name}"] = Limit(key, bound, at_least)
+        found |= numbers_of(method, evidence)
+        limits |= limits_of(method, evidence)
+    return found
+
+
+def numbers_of(method: str, evidence: Mapping[str, Number]) -> dict[str, float]:
+    """Measured numbers of a method's evidence by ``method.measure``; limits are left out."""
+    numbers = {
+        name: _number(value) for name, value in evidence.items() if not name.startswith(("min_", "max_"))
+    }
+    return {f"{method}.{name}": number for name, number in numbers.items() if number is not None}
+
+
+def limits_of(method: str, evidence: Mapping[str, Number]) -> dict[str, Limit]:
+    """Limits that a method's evidence names, by ``method.measure``."""
+    found = {}
+    for name in evidence:
+        for key, at_least in ((f"min_{name}", True), (f"max_{name}", False)):
+            bound = _number(evidence.get(key))
+            if bound is not None and _number(evidence[name]) is not None:
+                found[f"{method}.{name}"] = Limit(key, bound, at_least)
     return found
 
 

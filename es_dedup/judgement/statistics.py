@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.detectors.ccdet import noise_by_site
+from es_dedup.detectors.ccdet import learn_noise
 from es_dedup.detectors.coverage_pairs import Weights
 from es_dedup.text.ragged import Buckets, find, owners_of
 
@@ -169,12 +169,7 @@ def learn(
     ):
         carried = _carriers(values, offsets, masks, keys)
         learned.append((carried.values, _weigh(carried, titles, table.fingerprints, days)))
-    noise = np.zeros(0, dtype=np.uint64)
-    if config.prune == "site":
-        noise = noise_by_site(
-            table.periods, sites, min_pages=config.prune_min_pages, min_share=config.prune_site_share
-        )
-    return Statistics(*learned[0], *learned[1], noise, pages)
+    return Statistics(*learned[0], *learned[1], learn_noise(table.periods, sites, config), pages)
 
 
 def _look_up(

@@ -22,6 +22,9 @@ class Segmenter(Protocol):
     def cut(self, text: str) -> list[str]:
         """Words in order; joined they give the text again, white space and punctuation included."""
 
+    def tag(self, word: str) -> str:
+        """Part of speech of a word that ``cut`` has given, by the tag set of ICTCLAS; ``x`` when unknown."""
+
 
 class RjiebaSegmenter:
     """Words by rjieba, dictionary only: unknown words fall into characters, so results never depend on a model."""
@@ -31,11 +34,16 @@ class RjiebaSegmenter:
     def __init__(self) -> None:
         import rjieba  # noqa: PLC0415 - the dictionary takes 50 MB, only who segments pays for it
 
-        self._cut = rjieba.cut
+        self._cut, self._tag = rjieba.cut, rjieba.tag
 
     def cut(self, text: str) -> list[str]:
         """See ``Segmenter``."""
         return list(self._cut(text, False))  # noqa: FBT003 - the library takes no keyword here
+
+    def tag(self, word: str) -> str:
+        """See ``Segmenter``."""
+        found = self._tag(word, False)  # noqa: FBT003 - the library takes no keyword here
+        return str(found[0][1]) if len(found) == 1 else "x"
 
 
 class JiebaSegmenter:
@@ -49,10 +57,22 @@ class JiebaSegmenter:
         jieba.setLogLevel(logging.WARNING)
         self._tokenizer = jieba.Tokenizer()
         self._tokenizer.initialize()
+        self._tags: dict[str, str] | None = None
 
     def cut(self, text: str) -> list[str]:
         """See ``Segmenter``."""
         return list(self._tokenizer.cut(text, HMM=False))
+
+    def tag(self, word: str) -> str:
+        """See ``Segmenter``."""
+        if self._tags is None:
+            import jieba.posseg  # noqa: PLC0415 - reads the dictionary a second time, only who tags pays for it
+
+            self._tags = jieba.posseg.POSTokenizer(self._tokenizer).word_tag_tab
+        known = self._tags.get(word)
+        if known is None and word.isascii() and word.isalnum():
+            return "m" if word.isdigit() else "eng"
+        return known or "x"
 
 
 @cache

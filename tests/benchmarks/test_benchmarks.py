@@ -25,6 +25,9 @@ SMALL: Final = {
     "bench_w1": ["--bases", "60"],
     "bench_features": ["--pages", "20", "--rounds", "1"],
     "bench_judge": ["--items", "40"],
+    "bench_multi_simhash": ["--pages", "20", "--rounds", "1", "--checked", "2"],
+    "bench_char_frequency": ["--pages", "20", "--rounds", "1", "--checked", "2"],
+    "bench_dwdcs": ["--pages", "20", "--rounds", "1", "--checked", "2", "--min-occurrences", "1"],
 }
 CHARACTERS: Final = (
     "春夏秋冬东西南北山水风云日月星辰花草树木江河湖海城乡村镇道路桥梁车船人家天地年节学校工厂商店银行医院"

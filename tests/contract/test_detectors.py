@@ -6,10 +6,27 @@ import pytest
 
 from es_dedup.config import CcdetConfig, CoverageConfig, SimhashConfig
 from es_dedup.detectors.ccdet import Ccdet
+from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.coverage import Coverage
+from es_dedup.detectors.dwdcs import Dwdcs, Dwswn
+from es_dedup.detectors.multi_simhash import MultiSimhash
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.model import Content
+from es_dedup.sections import CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig
 from es_dedup.testing.detector_contract import DetectorContract
+from es_dedup.text.synonyms import of_groups
+from tests.texts import topical
+
+
+def topical_contents() -> list[Content]:
+    """Pages whose words repeat, as those of articles do; each with a cut and a lengthened copy."""
+    contents = []
+    for seed, sentences in ((1, 60), (2, 90), (3, 140)):
+        whole = topical(seed, sentences=sentences)
+        pieces = whole.split("。")
+        cut = "。".join(pieces[: len(pieces) * 2 // 3]) + "。"
+        contents += [Content(text) for text in (whole, cut, whole + "又及。")]
+    return contents
 
 
 class TestCcdet(DetectorContract):
@@ -61,3 +78,58 @@ class TestCoverage(DetectorContract):
     @pytest.fixture
     def tags(self) -> frozenset[int]:
         return frozenset({8, 9})
+
+
+class TestMultiSimhash(DetectorContract):
+    @pytest.fixture
+    def detector(self) -> MultiSimhash:
+        return MultiSimhash(MultiSimhashConfig())
+
+    @pytest.fixture
+    def tags(self) -> frozenset[int]:
+        return frozenset({32})
+
+
+class TestMultiSimhashWithSynonyms(TestMultiSimhash):
+    @pytest.fixture
+    def detector(self) -> MultiSimhash:
+        config = MultiSimhashConfig(max_bits=3, max_text_bits=7, weights="tfidf")
+        return MultiSimhash(config, of_groups([("检修", "维修"), ("泵站", "水站")]))
+
+
+class TestCharFrequency(DetectorContract):
+    @pytest.fixture
+    def detector(self) -> CharFrequency:
+        return CharFrequency(CharFrequencyConfig())
+
+    @pytest.fixture
+    def tags(self) -> frozenset[int]:
+        return frozenset({33})
+
+    @pytest.fixture
+    def contents(self) -> list[Content]:
+        return topical_contents()
+
+
+class TestDwdcs(DetectorContract):
+    @pytest.fixture
+    def detector(self) -> Dwdcs:
+        return Dwdcs(DwdcsConfig(), of_groups([("检修", "维修"), ("泵站", "水站")]))
+
+    @pytest.fixture
+    def tags(self) -> frozenset[int]:
+        return frozenset({34})
+
+    @pytest.fixture
+    def contents(self) -> list[Content]:
+        return topical_contents()
+
+
+class TestDwswn(TestDwdcs):
+    @pytest.fixture
+    def detector(self) -> Dwswn:
+        return Dwswn(DwdcsConfig(query="leading"))
+
+    @pytest.fixture
+    def tags(self) -> frozenset[int]:
+        return frozenset({35})

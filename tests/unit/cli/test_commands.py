@@ -321,6 +321,17 @@ class TestEvaluate:
         assert found["methods"]["judge"]["pairs"]["f1"] == 1.0
         assert found["candidates"]["index"]["value"] == 1.0
 
+    def test_eval_names_methods_that_the_index_does_not_store(self, labels: str) -> None:
+        args = ("eval", labels, "--corpus", "corpus.jsonl", "--method", "multi_simhash", "--json")
+        (found,) = lines(run(*args))
+        assert set(found["methods"]) == {"judge", "multi_simhash"}
+        assert found["methods"]["multi_simhash"]["pairs"]["f1"] == 1.0
+        assert found["candidates"]["multi_simhash"]["value"] == 1.0
+        swept = run(
+            "tune", labels, "-c", "corpus.jsonl", "--folds", "2", "--measure", "multi_simhash.text_bits"
+        )
+        assert "multi_simhash.max_text_bits" in swept.stdout
+
     def test_missing_pages_are_named(self, labels: str) -> None:
         jsonl("corpus.jsonl", *PAGES)
         result = run("eval", labels, "-c", "corpus.jsonl")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from es_dedup.detectors.ccdet import (
     Ccdet,
     PeriodFeatures,
     PeriodTable,
+    learn_noise,
     noise_by_idf,
     noise_by_site,
     period_table,
@@ -206,3 +207,49 @@ def test_bytes_of_another_length_are_refused() -> None:
     with pytest.raises(ValueError, match="5 bytes each"):
         ccdet.unpack_signatures(b"1234567")
     assert ccdet.unpack_signatures(b"") == features_of(set())
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.frozensets(st.sampled_from("甲乙丙丁戊己"), min_size=1), min_size=2, max_size=6),
+    st.sampled_from(["site", "idf", "none"]),
+    st.booleans(),
+)
+def test_every_pruning_and_count_equals_the_reference(
+    pages: list[frozenset[str]], prune: Literal["site", "idf", "none"], recount: bool
+) -> None:
+    table, numbers = table_of(pages)
+    named = {str(at): page for at, page in enumerate(pages)}
+    sites = ["a.com" if at % 3 else "" for at in range(len(pages))]
+    config = CcdetConfig(
+        prune=prune, prune_min_pages=2, prune_min_idf=0.7, recount=recount, min_features=1, min_common=1
+    )
+    noise = learn_noise(table, sites, config)
+    dropped: frozenset[str] = frozenset()
+    if prune == "site":
+        marks = {str(at): site for at, site in enumerate(sites) if site}
+        dropped = slow.pruned_by_site(named, marks, 2, 1.0)
+    elif prune == "idf":
+        lists = slow.posting_lists(named)
+        dropped = frozenset(each for each in slow.pruned_by_idf(named, 0.7) if len(lists[each]) >= 2)
+    assert noise.tolist() == sorted(numbers[name] for name in dropped)
+    detector = Ccdet(config, noise)
+    limits = slow.Limits(min_features=1, min_common=1)
+    for left in range(len(pages)):
+        for right in range(len(pages)):
+            found = detector.verify_rows(table, left, table, right)
+            wanted = slow.decide_pages(pages[left], pages[right], dropped, recount=recount, limits=limits)
+            assert found.relation == RELATIONS[wanted.relation]
+            assert found.score == wanted.ccs
+
+
+def test_a_detector_learns_the_noise_of_its_pages() -> None:
+    shell = "版权所有不得转载。"
+    contents = [Content(text + shell, site="a.com") for text in (*ZH[:2], ZH[1] + ZH[0])]
+    config = CcdetConfig(min_features=1, min_common=1)
+    plain, learned = Ccdet(config), Ccdet.learned(config, contents)
+    one, other = plain.featurise_many(contents[:2])
+    assert isinstance(one, PeriodFeatures)
+    assert isinstance(other, PeriodFeatures)
+    assert plain.verify(one, other).evidence["common"] == 1
+    assert learned.verify(one, other).evidence["common"] == 0

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_dedup.config import SimhashConfig
+from es_dedup.detectors.fingerprint import fingerprints, hamming_distance
 from es_dedup.detectors.simhash import (
     BANDS,
     TAG,
@@ -19,11 +20,13 @@ from es_dedup.detectors.simhash import (
     Simhash,
     band_matrix,
     band_terms,
-    fingerprints,
-    hamming_distance,
     probe_terms,
 )
 from es_dedup.model import Content, Relation
+from es_dedup.text.idf import Idf
+from es_dedup.text.normalise import normalise, normalise_many
+from es_dedup.text.segment import words
+from es_dedup.text.tokens import tokenise
 from tests.reference import simhash as slow
 from tests.texts import article
 
@@ -157,3 +160,22 @@ def test_pages_of_one_token_have_a_fingerprint_of_that_token() -> None:
 def test_a_fingerprint_takes_eight_bytes() -> None:
     with pytest.raises(ValueError, match="8 bytes, got 7"):
         Simhash(SimhashConfig()).unpack(b"1234567")
+
+
+def test_words_vote_by_tfidf_as_the_reference_says() -> None:
+    texts = ["水泵水泵坏了，水泵！", "the pumps", "", article(3, sentences=5)]
+    idf = Idf({"水泵": 2.0, "坏": 3.06, "the": 0.01}, 1.5, "test")
+    config = SimhashConfig(features="words-tfidf")
+    batch = normalise_many(texts)
+    values, has = Simhash(config, idf).values(batch, tokenise(batch))
+    plain, _ = Simhash(SimhashConfig(features="words")).values(batch, tokenise(batch))
+    assert has.tolist() == [True, True, False, True]
+    for page, text in enumerate(texts):
+        features = []
+        for word in words(normalise(text)):
+            # a page of one word has that word's hash as its fingerprint
+            (alone,) = Simhash(SimhashConfig(features="words")).featurise_many([Content(word)])
+            assert isinstance(alone, Fingerprint)
+            features.append((alone.value, max(1, round(8 * idf.values.get(word, idf.unknown)))))
+        assert values[page] == (slow.fingerprint(features) or 0)
+    assert values[1] != plain[1]

@@ -1,0 +1,243 @@
+"""Character frequency: pages are compared by their frequent characters, long ones by what follows these too.
+
+Source: the patent application on deduplicating pages by character frequency; readings in docs/algorithms/char_frequency.md.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.detectors.char_frequency_features import (
+    CODES,
+    GB2312,
+    LEVEL_1,
+    WORD,
+    FrequentUnits,
+    frequent_units,
+)
+from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.text.hashing import tagged_terms
+from es_dedup.text.normalise import normalise_many
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from es_dedup.model import Content, Number
+    from es_dedup.sections import CharFrequencyConfig
+    from es_dedup.text.normalise import TextBatch
+
+TAG: Final = 33
+PAYLOAD_VERSION: Final = 1
+_HEAD: Final = struct.Struct("<B?IHI")  # version, wide, length, units, followers
+_LIMITS: Final = {"level1": LEVEL_1, "gb2312": GB2312, "all": CODES}
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What a pair shares; ``left`` is the share of the left page's string that the right page has.
+
+    Attributes:
+        main_left, main_right: shares of S1 without function words, 0-1.
+        aux_left, aux_right: shares of the followers of common characters, 0-1.
+        shared: common characters, function words not counted.
+        followers: the auxiliary string decides too.
+        equal: S1 is the same on both sides.
+    """
+
+    main_left: float
+    main_right: float
+    aux_left: float
+    aux_right: float
+    shared: int
+    followers: bool
+    equal: bool
+
+
+def needed(size: int, share: float) -> int:
+    """The smallest whole number whose share of ``size`` is at least ``share``; at least 1."""
+    least = max(1, math.ceil(share * size) - 1)
+    while least / size < share:
+        least += 1
+    return least
+
+
+def shared_followers(left: FrequentUnits, right: FrequentUnits) -> tuple[int, int, int]:
+    """Followers of common characters: those matched as multisets, and all of the left and of the right page."""
+    common = np.intersect1d(left.units, right.units, assume_unique=True)
+    keys = [_follower_keys(page, common) for page in (left, right)]
+    values, place = np.unique(np.concatenate(keys), return_inverse=True)
+    counts = [
+        np.bincount(part, minlength=len(values)) for part in (place[: len(keys[0])], place[len(keys[0]) :])
+    ]
+    return int(np.minimum(*counts).sum()), len(keys[0]), len(keys[1])
+
+
+def _follower_keys(page: FrequentUnits, common: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    units = np.repeat(page.units, np.diff(page.offsets))
+    keep = np.isin(units, common)
+    return (units[keep].astype(np.uint64) << np.uint64(32)) | page.followers[keep]
+
+
+class CharFrequency:
+    """The detector."""
+
+    name = "char_frequency"
+    version = 1
+
+    def __init__(self, config: CharFrequencyConfig) -> None:
+        self._config = config
+
+    def strings(self, batch: TextBatch) -> list[FrequentUnits]:
+        """Both strings of each page of normalised texts, however short."""
+        return frequent_units(batch, self._config.count_above, _LIMITS[self._config.characters])
+
+    def featurise(self, content: Content) -> FrequentUnits | Skipped:
+        """Both strings of one page, or ``Skipped`` when too few characters are frequent."""
+        return self.featurise_many([content])[0]
+
+    def featurise_many(self, contents: Sequence[Content]) -> list[FrequentUnits | Skipped]:
+        """Both strings of several pages."""
+        return [
+            self._or_skipped(page)
+            for page in self.strings(normalise_many([content.text for content in contents]))
+        ]
+
+    def _or_skipped(self, page: FrequentUnits) -> FrequentUnits | Skipped:
+        found, least = len(self.compared(page)), self._config.min_characters
+        if found < least:
+            return Skipped("few-frequent-characters", f"{found} characters, {least} needed")
+        return page
+
+    def compared(self, page: FrequentUnits) -> NDArray[np.uint32]:
+        """S1 as the main comparison takes it."""
+        return page.compared(stop=self._config.stop_characters)
+
+    def terms(self, features: FrequentUnits) -> tuple[int, ...]:
+        """Terms to store: the frequent characters that are compared."""
+        return tuple(tagged_terms(TAG, self.compared(features)).tolist())
+
+    def probe(self, features: FrequentUnits) -> Probe:
+        """Pages that have ``min_main`` of this page's frequent characters: all that can be accepted, and no others.
+
+        A page that stands inside this one may have fewer of them; only its own probe finds the pair.
+        """
+        terms = self.terms(features)
+        return Probe((TermGroup(terms, needed(len(terms), self._config.min_main)),))
+
+    def measure(self, left: FrequentUnits, right: FrequentUnits) -> Measures:
+        """All numbers of a pair."""
+        ours, theirs = self.compared(left), self.compared(right)
+        shared = len(np.intersect1d(ours, theirs, assume_unique=True))
+        matched, left_total, right_total = shared_followers(left, right)
+        return Measures(
+            main_left=shared / len(ours) if len(ours) else 0.0,
+            main_right=shared / len(theirs) if len(theirs) else 0.0,
+            aux_left=matched / left_total if left_total else 0.0,
+            aux_right=matched / right_total if right_total else 0.0,
+            shared=shared,
+            followers=self.compares_followers(left.length, right.length),
+            equal=len(left.units) > 0 and np.array_equal(left.units, right.units),
+        )
+
+    def compares_followers(self, left: int, right: int) -> bool:
+        """Whether pages of these lengths are compared by followers too.
+
+        True when one is longer than ``long_chars`` (with ``both_long``: both), or the shorter is less than
+        ``min_length_ratio`` of the longer.
+        """
+        config = self._config
+        short, long = min(left, right), max(left, right)
+        return (
+            short if config.both_long else long
+        ) > config.long_chars or short < config.min_length_ratio * long
+
+    def covers(self, page: FrequentUnits, base: FrequentUnits) -> bool:
+        """The source's own question: is the page under test a duplicate of the base page, or part of it?"""
+        return self._accepted(self.measure(page, base))[0]
+
+    def _accepted(self, measures: Measures) -> tuple[bool, bool]:
+        config = self._config
+        sides = ((measures.main_left, measures.aux_left), (measures.main_right, measures.aux_right))
+        left, right = (
+            measures.equal or (main >= config.min_main and (not measures.followers or aux >= config.min_aux))
+            for main, aux in sides
+        )
+        return left, right
+
+    def verify(self, left: FrequentUnits, right: FrequentUnits) -> Verdict:
+        """Duplicate when each page covers the other, containment when one does, else different."""
+        measures = self.measure(left, right)
+        accepted = self._accepted(measures)
+        relation = {
+            (True, True): Relation.DUPLICATE,
+            (True, False): Relation.CONTAINED,
+            (False, True): Relation.CONTAINS,
+        }.get(accepted, Relation.DIFFERENT)
+        return Verdict(self.name, relation, _score(measures), self._evidence(measures))
+
+    def _evidence(self, measures: Measures) -> dict[str, Number]:
+        config = self._config
+        return {
+            "main": round(max(measures.main_left, measures.main_right), 4),
+            "min_main": config.min_main,
+            "main_left": round(measures.main_left, 4),
+            "main_right": round(measures.main_right, 4),
+            "aux": round(max(measures.aux_left, measures.aux_right), 4),
+            "min_aux": config.min_aux,
+            "aux_left": round(measures.aux_left, 4),
+            "aux_right": round(measures.aux_right, 4),
+            "shared": measures.shared,
+            "branch": "followers" if measures.followers else "characters",
+        }
+
+    def pack(self, features: FrequentUnits) -> bytes:
+        """A head, then units, numbers of followers, and followers: two bytes each, four where units are words."""
+        wide = bool((features.units >= WORD).any()) or bool((features.followers >= WORD).any())
+        kind = "<u4" if wide else "<u2"
+        head = _HEAD.pack(
+            PAYLOAD_VERSION, wide, features.length, len(features.units), len(features.followers)
+        )
+        counts = np.diff(features.offsets).astype("<u4")
+        return b"".join(
+            (
+                head,
+                features.units.astype(kind).tobytes(),
+                counts.tobytes(),
+                features.followers.astype(kind).tobytes(),
+            )
+        )
+
+    def unpack(self, payload: bytes) -> FrequentUnits:
+        """The strings from ``pack``; raises ``ValueError`` on bytes that it did not make."""
+        if len(payload) < _HEAD.size or payload[0] != PAYLOAD_VERSION:
+            raise ValueError(
+                f"character strings of version {PAYLOAD_VERSION} are wanted, got {len(payload)} bytes"
+            )
+        _, wide, length, units, followers = _HEAD.unpack_from(payload)
+        size, kind = (4, "<u4") if wide else (2, "<u2")
+        if len(payload) != _HEAD.size + units * (size + 4) + followers * size:
+            raise ValueError(f"character strings of {units} units do not take {len(payload)} bytes")
+        at = _HEAD.size
+        codes = np.frombuffer(payload, kind, units, at).astype(np.uint32)
+        counts = np.frombuffer(payload, "<u4", units, at + units * size).astype(np.int64)
+        rest = np.frombuffer(payload, kind, followers, at + units * (size + 4)).astype(np.uint32)
+        if int(counts.sum()) != followers or bool((codes[1:] <= codes[:-1]).any()):
+            raise ValueError("character strings are damaged: units or counts do not fit")
+        return FrequentUnits(
+            length, codes, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts))), rest
+        )
+
+
+def _score(measures: Measures) -> float:
+    """The better side's deciding share: of S1, and of the followers where they are compared; 1 for equal S1."""
+    if measures.equal:
+        return 1.0
+    sides = ((measures.main_left, measures.aux_left), (measures.main_right, measures.aux_right))
+    return max(min(main, aux) if measures.followers else main for main, aux in sides)

@@ -1,0 +1,232 @@
+"""Frequent characters of a page (the main string) and what follows each of them (the auxiliary string).
+
+Source: the patent application on deduplicating pages by character frequency, numbering and strings as in its description;
+docs/algorithms/char_frequency.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.text.characters import CJK, PLANE
+from es_dedup.text.characters import WORD as WORD_KIND
+from es_dedup.text.normalise import TextBatch, normalise_many
+from es_dedup.text.ragged import gather, offsets_of
+from es_dedup.text.stopwords import STOP_CHARACTERS, STOP_WORDS
+from es_dedup.text.tokens import character_kinds, tokenise
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from es_dedup.text.tokens import TokenBatch
+
+LEVEL_1: Final = 3755
+GB2312: Final = 6763
+CODES: Final = 6799  # 6,763 characters, ten digits, 26 letters
+WORD: Final = 1 << 31
+"""Units from here on are words: pages in other scripts are compared by words, as letters carry nothing."""
+_CODE_BITS: Final = 32
+_FIRST_ROW: Final = 16
+_ROW: Final = 94
+_SHORT_ROW: Final = 55  # has 89 characters
+_BLOCK: Final = 64  # pages counted at a time: 64 times 6,799 counters stay near the cache
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrequentUnits:
+    """Main and auxiliary string of one page.
+
+    Attributes:
+        length: characters of the normalised text without white space.
+        units: S1: codes of the frequent characters (or words), ascending, distinct; unsigned 32-bit.
+        offsets: the followers of ``units[i]`` are ``followers[offsets[i]:offsets[i + 1]]``.
+        followers: S2: for each frequent unit the unit after each of its occurrences, in text order.
+    """
+
+    length: int
+    units: NDArray[np.uint32]
+    offsets: NDArray[np.int64]
+    followers: NDArray[np.uint32]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, FrequentUnits)
+            and self.length == other.length
+            and np.array_equal(self.units, other.units)
+            and np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.followers, other.followers)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays are not hashable
+
+    def compared(self, *, stop: bool) -> NDArray[np.uint32]:
+        """S1 as the main comparison takes it: without function words when ``stop``."""
+        return self.units[~np.isin(self.units, _stop_units())] if stop else self.units
+
+
+def gb_code(character: str) -> int:
+    """Number of a character: GB 2312 0-6762 (level 1 below 3,755), digits 6763-6772, letters 6773-6798; -1 for others."""
+    if character.isascii():
+        if character.isdigit():
+            return GB2312 + ord(character) - ord("0")
+        return GB2312 + 10 + ord(character) - ord("a") if "a" <= character <= "z" else -1
+    try:
+        first, second = character.encode("gb2312")
+    except (UnicodeEncodeError, ValueError):
+        return -1
+    row, cell = first - 0xA0, second - 0xA0
+    if row < _FIRST_ROW:
+        return -1
+    return (row - _FIRST_ROW) * _ROW + cell - 1 - (5 if row > _SHORT_ROW else 0)
+
+
+def frequent_units(batch: TextBatch, count_above: int, limit: int) -> list[FrequentUnits]:
+    """Both strings of each page of normalised texts.
+
+    Args:
+        batch: the pages. One with more words of letters than Chinese characters is compared by words.
+        count_above: a unit is frequent when it occurs more often than this.
+        limit: only characters with a smaller number become frequent; followers may be any.
+    """
+    count = len(batch)
+    lengths = _lengths(batch)
+    pages: list[FrequentUnits] = []
+    for start in range(0, count, _BLOCK):
+        stop = min(start + _BLOCK, count)
+        pages += _by_characters(batch, start, stop, count_above, limit)
+    other = np.flatnonzero(_mostly_words(batch))
+    if len(other):
+        for at, page in zip(
+            other.tolist(), _by_words(tokenise(_rows(batch, other)), count_above), strict=True
+        ):
+            pages[at] = page
+    return [
+        FrequentUnits(length, page.units, page.offsets, page.followers)
+        for length, page in zip(lengths.tolist(), pages, strict=True)
+    ]
+
+
+def _mostly_words(batch: TextBatch) -> NDArray[np.bool_]:
+    """Whether a page has more words of letters than Chinese characters; shape (pages,)."""
+    kinds = character_kinds(batch.codes)
+    inside = kinds == WORD_KIND
+    begins = inside.copy()
+    begins[1:] &= ~inside[:-1]
+    first = batch.offsets[:-1][batch.offsets[:-1] < len(inside)]
+    begins[first] = inside[first]
+    balance = np.concatenate(([0], np.cumsum(begins.astype(np.int32) - (kinds == CJK), dtype=np.int64)))
+    mostly: NDArray[np.bool_] = np.diff(balance[batch.offsets]) > 0
+    return mostly
+
+
+def _rows(batch: TextBatch, pages: NDArray[np.int64]) -> TextBatch:
+    places, _ = gather(batch.offsets, pages)
+    lengths = batch.offsets[pages + 1] - batch.offsets[pages]
+    return TextBatch(batch.codes[places], np.concatenate(([0], np.cumsum(lengths))))
+
+
+def _lengths(batch: TextBatch) -> NDArray[np.int64]:
+    solid = np.concatenate(([0], np.cumsum((batch.codes != ord(" ")) & (batch.codes != ord("\n")))))
+    lengths: NDArray[np.int64] = np.diff(solid[batch.offsets])
+    return lengths
+
+
+def _by_characters(
+    batch: TextBatch, start: int, stop: int, count_above: int, limit: int
+) -> list[FrequentUnits]:
+    """Both strings of the pages ``start`` to ``stop``, by characters; lengths are left 0."""
+    low, high = batch.offsets[start], batch.offsets[stop]
+    units = _code_table()[np.minimum(batch.codes[low:high], PLANE - 1)]
+    known = units >= 0
+    places = np.concatenate(([0], np.cumsum(known)))[batch.offsets[start : stop + 1] - low]
+    codes = units[known].astype(np.int64)
+    owner = np.repeat(np.arange(stop - start), np.diff(places))
+    key = owner * CODES + codes
+    frequent = np.bincount(key, minlength=(stop - start) * CODES) > count_above
+    frequent.reshape(-1, CODES)[:, limit:] = False
+    entries = np.flatnonzero(frequent)
+    has_next = np.ones(len(codes), dtype=np.bool_)
+    has_next[places[1:][places[1:] > places[:-1]] - 1] = False
+    at = np.flatnonzero(frequent[key] & has_next)
+    number = np.empty(len(frequent), dtype=np.int32)
+    number[entries] = np.arange(len(entries))
+    return _pages(
+        entries // CODES,
+        entries % CODES,
+        number[key[at]],
+        codes[np.minimum(at + 1, len(codes) - 1)],
+        stop - start,
+    )
+
+
+def _by_words(tokens: TokenBatch, count_above: int) -> list[FrequentUnits]:
+    """Both strings of each page by words; lengths are left 0."""
+    units, owner = _word_units(tokens.hashes), tokens.pages.astype(np.int64)
+    distinct, entry, counts = np.unique(owner << _CODE_BITS | units, return_inverse=True, return_counts=True)
+    frequent = counts > count_above
+    at = np.flatnonzero(frequent[entry[:-1]] & (owner[1:] == owner[:-1]))
+    number = (np.cumsum(frequent) - 1)[entry[at]]
+    chosen = distinct[frequent]
+    pages = len(tokens.offsets) - 1
+    return _pages(chosen >> _CODE_BITS, chosen & ((1 << _CODE_BITS) - 1), number, units[at + 1], pages)
+
+
+def _pages(
+    owner: NDArray[np.int64],
+    units: NDArray[np.int64],
+    entry: NDArray[np.int64],
+    followers: NDArray[np.int64],
+    pages: int,
+) -> list[FrequentUnits]:
+    """One object a page.
+
+    Args:
+        owner, units: page and code of each frequent unit, ordered by page, then by code.
+        entry: for each follower the place of its unit in ``units``; in text order.
+        followers: their codes.
+        pages: how many.
+    """
+    # radix sort takes 16-bit keys only; a block rarely has more frequent characters
+    narrow = entry.astype(np.uint16) if len(units) <= 1 << 16 else entry
+    ordered = followers[np.argsort(narrow, kind="stable")].astype(np.uint32)
+    ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(entry, minlength=len(units)))))
+    edges = offsets_of(owner, pages).tolist()
+    small = units.astype(np.uint32)
+    found = []
+    for low, high in pairwise(edges):
+        own = ends[low : high + 1]
+        found.append(FrequentUnits(0, small[low:high], own - own[0], ordered[own[0] : own[-1]]))
+    return found
+
+
+def _word_units(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    return (hashes >> np.uint64(33)).astype(np.int64) | WORD
+
+
+@cache
+def _code_table() -> NDArray[np.int16]:
+    """Number of each code point of the basic plane."""
+    table = np.full(PLANE, -1, dtype=np.int16)
+    for row in range(_FIRST_ROW, 88):
+        for cell in range(1, _ROW + 1):
+            try:
+                character = bytes((0xA0 + row, 0xA0 + cell)).decode("gb2312")
+            except UnicodeDecodeError:
+                continue
+            table[ord(character)] = gb_code(character)
+    for character in "0123456789abcdefghijklmnopqrstuvwxyz":
+        table[ord(character)] = gb_code(character)
+    return table
+
+
+@cache
+def _stop_units() -> NDArray[np.uint32]:
+    """Codes of function words: of Chinese characters, and of words in letters."""
+    characters = [gb_code(character) for character in sorted(STOP_CHARACTERS)]
+    tokens = tokenise(normalise_many([" ".join(sorted(word for word in STOP_WORDS if word.isascii()))]))
+    return np.sort(np.concatenate((np.array(characters), _word_units(tokens.hashes)))).astype(np.uint32)

@@ -1,0 +1,217 @@
+"""DWDCS: pages are compared by their key concepts and where these stand; DWSWN: the same with words for concepts.
+
+Source: Cao, Niu, Zhao, Peng, "Near duplicated Web pages detection based on concept and semantic network", Journal of Software
+22(8), 2011, sections 3.4 and 3.5; readings in docs/algorithms/dwdcs.md.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts, Merger, key_concepts
+from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.sections import ROUNDING
+from es_dedup.text.hashing import tagged_terms
+from es_dedup.text.normalise import normalise_many
+from es_dedup.text.synonyms import NONE
+from es_dedup.text.words import content_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from es_dedup.model import Content
+    from es_dedup.sections import DwdcsConfig
+    from es_dedup.text.synonyms import Synonyms
+    from es_dedup.text.words import WordBatch
+
+TAG: Final = 34
+WORD_TAG: Final = 35
+PAYLOAD_VERSION: Final = 1
+_HEAD: Final = struct.Struct("<B?IHBI")  # version, wide, content words, nodes, key concepts, positions
+_CODE_BYTES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How the positions of shared concepts differ between two pages.
+
+    Attributes:
+        shared: concepts that both pages have among their key concepts.
+        shift: mean distance of their positions, in content words (formula 11).
+        spread: mean standard deviation of the signed shifts, in content words (formulas 12 and 13); infinite when
+            nothing is shared.
+    """
+
+    shared: int
+    shift: float
+    spread: float
+
+
+def cosine(left: KeyConcepts, right: KeyConcepts) -> float:
+    """Cosine of two pages' key concepts, weighted by occurrences, in [0, 1].
+
+    Source:
+        DWDCS, formula 9 (reading: the printed denominator means the product of the norms).
+    """
+    _, ours, theirs = np.intersect1d(left.concepts, right.concepts, assume_unique=True, return_indices=True)
+    counts = np.diff(left.offsets), np.diff(right.offsets)
+    product = int((counts[0][ours] * counts[1][theirs]).sum())
+    norms = int((counts[0] ** 2).sum()) * int((counts[1] ** 2).sum())
+    return min(1.0, product / math.sqrt(norms)) if norms else 0.0
+
+
+def spread(left: KeyConcepts, right: KeyConcepts) -> Spread:
+    """How the positions of shared key concepts differ.
+
+    Occurrences are paired in order, as many as the page with fewer has. The signed mean is subtracted where the source
+    prints the mean of absolute values: a paragraph put before a text shifts all positions alike and must not count.
+
+    Source:
+        DWDCS, formulas 10 to 13.
+    """
+    _, ours, theirs = np.intersect1d(left.concepts, right.concepts, assume_unique=True, return_indices=True)
+    shifts, spreads = [], []
+    for one, other in zip(ours.tolist(), theirs.tolist(), strict=True):
+        first, second = _positions(left, one), _positions(right, other)
+        paired = min(len(first), len(second))
+        delta = (first[:paired] - second[:paired]).astype(np.float64)
+        shifts.append(float(np.abs(delta).mean()))
+        spreads.append(float(np.sqrt(((delta - delta.mean()) ** 2).mean())))
+    if not shifts:
+        return Spread(0, 0.0, math.inf)
+    return Spread(len(shifts), sum(shifts) / len(shifts), sum(spreads) / len(spreads))
+
+
+def _positions(page: KeyConcepts, concept: int) -> NDArray[np.int64]:
+    return page.positions[page.offsets[concept] : page.offsets[concept + 1]]
+
+
+class Dwdcs:
+    """The detector.
+
+    Args:
+        config: network, key concepts and limits.
+        synonyms: words of one meaning; without them a concept is a word.
+    """
+
+    name = "dwdcs"
+    version = 1
+    tag = TAG
+
+    def __init__(self, config: DwdcsConfig, synonyms: Synonyms = NONE) -> None:
+        self._config = config
+        self._merger = Merger(synonyms, config.senses, config.min_overlap)
+
+    def featurise(self, content: Content) -> KeyConcepts | Skipped:
+        """Key concepts of one page, or ``Skipped`` when its network is too small."""
+        return self.featurise_many([content])[0]
+
+    def featurise_many(self, contents: Sequence[Content]) -> list[KeyConcepts | Skipped]:
+        """Key concepts of several pages."""
+        return self.of_words(content_words(normalise_many([content.text for content in contents])))
+
+    def of_words(self, words: WordBatch) -> list[KeyConcepts | Skipped]:
+        """The same of pages that are segmented already."""
+        return [
+            page
+            if len(page.concepts)
+            else Skipped("few-concepts", f"{page.nodes} nodes, {self._config.min_concepts} needed")
+            for page in key_concepts(words, self._config, self._merger)
+        ]
+
+    def terms(self, features: KeyConcepts) -> tuple[int, ...]:
+        """Terms to store: all key concepts."""
+        return tuple(tagged_terms(self.tag, features.concepts).tolist())
+
+    def probe(self, features: KeyConcepts) -> Probe:
+        """Pages that share enough key concepts.
+
+        ``complete``: as many as any page with the cosine needed must share. By Cauchy and Schwarz the shared concepts
+        hold at least ``min_similarity`` squared of the sum of this page's squared counts, which takes at least as many
+        concepts as the heaviest ones that hold so much. ``leading``: ``query_hits`` of the first ``query_concepts``, as
+        the source looks up its first n dimensions.
+        """
+        terms, config = self.terms(features), self._config
+        if config.query == "leading":
+            asked = terms[: config.query_concepts]
+            return Probe((TermGroup(asked, min(config.query_hits, len(asked))),))
+        squares = np.sort(np.diff(features.offsets) ** 2)[::-1]
+        least = config.min_similarity**2 * float(squares.sum()) * (1 - ROUNDING)
+        return Probe((TermGroup(terms, 1 + int(np.searchsorted(np.cumsum(squares), least))),))
+
+    def verify(self, left: KeyConcepts, right: KeyConcepts) -> Verdict:
+        """Duplicate iff the cosine is above ``min_similarity`` and the relative spread at most ``max_spread``."""
+        similarity, found = cosine(left, right), spread(left, right)
+        longer = max(left.length, right.length)
+        relative = found.spread / longer if found.shared else 1.0
+        same = similarity > self._config.min_similarity and relative <= self._config.max_spread
+        return Verdict(
+            self.name,
+            Relation.DUPLICATE if same and found.shared else Relation.DIFFERENT,
+            similarity,
+            {
+                "similarity": round(similarity, 4),
+                "min_similarity": self._config.min_similarity,
+                "spread": round(relative, 4),
+                "max_spread": self._config.max_spread,
+                "shift": round(found.shift / longer, 4),
+                "shared": found.shared,
+                "left_nodes": left.nodes,
+                "right_nodes": right.nodes,
+            },
+        )
+
+    def pack(self, features: KeyConcepts) -> bytes:
+        """A head, five bytes a concept, two bytes an occurrence count, two (long pages: four) a position."""
+        wide = features.length > 1 << 16
+        head = _HEAD.pack(
+            PAYLOAD_VERSION,
+            wide,
+            features.length,
+            min(features.nodes, 0xFFFF),
+            len(features.concepts),
+            len(features.positions),
+        )
+        codes = features.concepts.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :_CODE_BYTES]
+        counts = np.diff(features.offsets).astype("<u4")
+        positions = features.positions.astype("<u4" if wide else "<u2")
+        return b"".join((head, codes.tobytes(), counts.tobytes(), positions.tobytes()))
+
+    def unpack(self, payload: bytes) -> KeyConcepts:
+        """The key concepts from ``pack``; raises ``ValueError`` on bytes that it did not make."""
+        if len(payload) < _HEAD.size or payload[0] != PAYLOAD_VERSION:
+            raise ValueError(
+                f"key concepts of version {PAYLOAD_VERSION} are wanted, got {len(payload)} bytes"
+            )
+        _, wide, length, nodes, concepts, positions = _HEAD.unpack_from(payload)
+        size, kind = (4, "<u4") if wide else (2, "<u2")
+        if len(payload) != _HEAD.size + concepts * (_CODE_BYTES + 4) + positions * size or not concepts:
+            raise ValueError(f"{concepts} key concepts do not take {len(payload)} bytes")
+        codes = np.zeros((concepts, 8), dtype=np.uint8)
+        codes[:, :_CODE_BYTES] = np.frombuffer(payload, np.uint8, concepts * _CODE_BYTES, _HEAD.size).reshape(
+            -1, _CODE_BYTES
+        )
+        at = _HEAD.size + concepts * _CODE_BYTES
+        counts = np.frombuffer(payload, "<u4", concepts, at).astype(np.int64)
+        places = np.frombuffer(payload, kind, positions, at + 4 * concepts).astype(np.int64)
+        found = codes.view("<u8").ravel().astype(np.uint64)
+        if int(counts.sum()) != positions or not counts.all() or len(np.unique(found)) < concepts:
+            raise ValueError("key concepts are damaged: concepts or counts do not fit")
+        return KeyConcepts(length, nodes, found & MASK, np.concatenate(([0], np.cumsum(counts))), places)
+
+
+class Dwswn(Dwdcs):
+    """The variant that the source compares with: the network of words, without synonyms."""
+
+    name = "dwswn"
+    tag = WORD_TAG
+
+    def __init__(self, config: DwdcsConfig) -> None:
+        super().__init__(config)

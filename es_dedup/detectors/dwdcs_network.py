@@ -1,0 +1,249 @@
+"""The concepts of a page as a small-world network, and the key concepts by what their loss does to it.
+
+Source: Cao, Niu, Zhao, Peng, "Near duplicated Web pages detection based on concept and semantic network", Journal of Software
+22(8), 2011, sections 3.2 and 3.3; readings in docs/algorithms/dwdcs.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.detectors.dwdcs_paths import Graphs, largest_components, removal_sums
+from es_dedup.text.hashing import HASH_BITS_IN_TERM
+from es_dedup.text.ragged import heads, offsets_of
+from es_dedup.text.words import distinct_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from es_dedup.sections import DwdcsConfig
+    from es_dedup.text.synonyms import Synonyms
+    from es_dedup.text.words import WordBatch
+
+MASK: Final = np.uint64((1 << HASH_BITS_IN_TERM) - 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyConcepts:
+    """Key concepts of one page, the most important first, and where they stand.
+
+    Attributes:
+        length: content words of the page.
+        nodes: concepts in its network.
+        concepts: 40-bit code of each key concept; distinct.
+        offsets: positions of concept ``i`` are ``positions[offsets[i]:offsets[i + 1]]``.
+        positions: places among the content words, from 0, ascending within a concept.
+    """
+
+    length: int
+    nodes: int
+    concepts: NDArray[np.uint64]
+    offsets: NDArray[np.int64]
+    positions: NDArray[np.int64]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, KeyConcepts)
+            and (self.length, self.nodes) == (other.length, other.nodes)
+            and np.array_equal(self.concepts, other.concepts)
+            and np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.positions, other.positions)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays are not hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Concepts:
+    """Concepts of several pages, ordered by page, then by first place.
+
+    Attributes:
+        pages: page of each concept, ascending.
+        codes: 40-bit code of each, the same for the same meaning on every page.
+        counts: occurrences.
+        of: the concept that each content word belongs to; shape (occurrences,).
+    """
+
+    pages: NDArray[np.int64]
+    codes: NDArray[np.uint64]
+    counts: NDArray[np.int64]
+    of: NDArray[np.int64]
+
+
+class Merger:
+    """Which words of a page are one concept.
+
+    Two words are joined when their synonyms overlap by more than ``min_overlap`` (formula 7); joins are transitive.
+
+    Args:
+        synonyms: groups of words.
+        senses: meanings of a word that count.
+        min_overlap: share above which two concepts are one.
+    """
+
+    def __init__(self, synonyms: Synonyms, senses: int, min_overlap: float) -> None:
+        self._synonyms, self._senses, self._min_overlap = synonyms, senses, min_overlap
+        self._related: dict[str, frozenset[str]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._synonyms.groups)
+
+    def code(self, word: str, value: int) -> int:
+        """Code of a word's meaning: of its first group of synonyms, else the word's own hash."""
+        code = self._synonyms.code(word)
+        return value if code is None else code
+
+    def related(self, word: str) -> frozenset[str]:
+        """All words that are one concept with this word, itself not counted."""
+        found = self._related.get(word)
+        if found is None:
+            ours = self._synonyms.concept(word, self._senses)
+            near = {other for each in ours for other in self._around(each)} - {word}
+            found = frozenset(other for other in near if self._overlap(ours, other) > self._min_overlap)
+            self._related[word] = found
+        return found
+
+    def _around(self, word: str) -> Iterable[str]:
+        groups, senses = self._synonyms.groups, self._synonyms.senses.get(word, ())
+        return {other for number in senses for other in groups[number]}
+
+    def _overlap(self, ours: frozenset[str], word: str) -> float:
+        theirs = self._synonyms.concept(word, self._senses)
+        return 2 * len(ours & theirs) / (len(ours) + len(theirs))
+
+
+def concepts_of(words: WordBatch, merger: Merger) -> Concepts:
+    """Concepts of segmented pages."""
+    distinct = distinct_words(words)
+    codes = words.hashes[distinct.ids]
+    if not merger:
+        return Concepts(distinct.pages, codes & MASK, distinct.counts, distinct.entry)
+    own = np.array(
+        [
+            merger.code(word, value)
+            for word, value in zip(words.vocabulary, words.hashes.tolist(), strict=True)
+        ],
+        dtype=np.uint64,
+    )
+    codes = own[distinct.ids].copy()
+    root = np.arange(len(codes))
+    edges = offsets_of(distinct.pages, len(words)).tolist()
+    ids = distinct.ids.tolist()
+    for low, high in pairwise(edges):
+        _join(root, low, [words.vocabulary[at] for at in ids[low:high]], merger)
+    np.minimum.at(codes, root, codes.copy())
+    counts = np.bincount(root, weights=distinct.counts, minlength=len(codes)).astype(np.int64)
+    chosen = root == np.arange(len(root))
+    number = np.cumsum(chosen) - 1
+    return Concepts(
+        distinct.pages[chosen], codes[chosen] & MASK, counts[chosen], number[root[distinct.entry]]
+    )
+
+
+def _join(root: NDArray[np.int64], low: int, words: list[str], merger: Merger) -> None:
+    """Union-find over the distinct words of one page; a set is named by its earliest word."""
+    place = {word: low + at for at, word in enumerate(words)}
+
+    def top(at: int) -> int:
+        while root[at] != at:
+            at = int(root[at])
+        return at
+
+    for word, at in place.items():
+        for other in merger.related(word):
+            if other in place:
+                left, right = top(at), top(place[other])
+                root[max(left, right)] = min(left, right)
+    for at in place.values():
+        root[at] = top(at)
+
+
+def network(words: WordBatch, concepts: Concepts, config: DwdcsConfig) -> tuple[Graphs, NDArray[np.int64]]:
+    """The connected main part of each page's network.
+
+    Nodes are concepts that occur ``min_occurrences`` times; an edge joins two that stand within ``window`` content words
+    of each other in one sentence.
+
+    Returns:
+        The graphs, one a page, and for each node its place in ``concepts``.
+    """
+    node = concepts.counts >= config.min_occurrences
+    order = np.lexsort((-concepts.counts, concepts.pages))
+    owner = concepts.pages[order]
+    rank = np.arange(len(order)) - offsets_of(owner, len(words))[owner]
+    node[order[rank >= config.max_concepts]] = False
+    number = np.cumsum(node) - 1
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(concepts.pages[node], minlength=len(words)))))
+    pairs = []
+    for distance in range(1, config.window + 1):
+        left, right = concepts.of[:-distance], concepts.of[distance:]
+        near = (
+            (words.sentence[:-distance] == words.sentence[distance:])
+            & node[left]
+            & node[right]
+            & (left != right)
+        )
+        one, other = number[left[near]], number[right[near]]
+        pairs.append(np.minimum(one, other) * int(offsets[-1]) + np.maximum(one, other))
+    keys = np.unique(np.concatenate(pairs))
+    graphs = Graphs.of_edges(offsets, *np.divmod(keys, max(int(offsets[-1]), 1)))
+    main = largest_components(graphs)
+    return graphs.keep(main), np.flatnonzero(node)[main]
+
+
+def key_concepts(words: WordBatch, config: DwdcsConfig, merger: Merger) -> list[KeyConcepts]:
+    """Key concepts of segmented pages; none on a page whose network has fewer than ``min_concepts`` nodes."""
+    concepts = concepts_of(words, merger)
+    graphs, place = network(words, concepts, config)
+    sizes = np.diff(graphs.offsets)
+    hubs, hub_offsets = _hubs(
+        graphs, np.where(sizes < config.min_concepts, 0, np.minimum(sizes, config.hubs))
+    )
+    # all networks of a page without one node have as many pairs, so the sum orders as the mean path length does
+    sums = removal_sums(graphs, hubs, hub_offsets)
+    owner = np.repeat(np.arange(len(words)), np.diff(hub_offsets))
+    order = np.lexsort((np.arange(len(hubs)), -sums, owner))
+    at, offsets = heads(hub_offsets, np.minimum(np.diff(hub_offsets), config.key_concepts))
+    return _pages(words, concepts, place[hubs[order[at]]], offsets, sizes)
+
+
+def _hubs(graphs: Graphs, counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Nodes of highest degree of each graph, the earlier of equals first, with their offsets."""
+    owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.offsets))
+    order = np.lexsort((np.arange(len(owner)), -graphs.degrees, owner))
+    places, offsets = heads(graphs.offsets, counts)
+    return order[places], offsets
+
+
+def _pages(
+    words: WordBatch,
+    concepts: Concepts,
+    chosen: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+) -> list[KeyConcepts]:
+    """One object a page from the chosen concepts, which are ordered by page, then by importance."""
+    rank = np.full(len(concepts.codes), -1, dtype=np.int64)
+    rank[chosen] = np.arange(len(chosen))
+    of = rank[concepts.of]
+    at = np.flatnonzero(of >= 0)
+    at = at[np.argsort(of[at], kind="stable")]
+    places = at - words.offsets[words.pages[at]]
+    ends = np.concatenate(([0], np.cumsum(np.bincount(of[at], minlength=len(chosen)))))
+    codes = concepts.codes[chosen]
+    lengths = np.diff(words.offsets).tolist()
+    found = []
+    for page, (low, high) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+        own = ends[low : high + 1]
+        found.append(
+            KeyConcepts(
+                lengths[page], int(sizes[page]), codes[low:high], own - own[0], places[own[0] : own[-1]]
+            )
+        )
+    return found

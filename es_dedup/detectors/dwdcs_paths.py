@@ -1,0 +1,217 @@
+"""How much longer do the paths of a network get when one node is taken away? Bit-parallel breadth-first search.
+
+Row v of a graph is a set of bits: the nodes from which v has been reached. One level of the search joins the rows of v's
+neighbours to it; all sources, all removed nodes and several graphs advance together. The numbers of bits give the sum of
+all distances, so results are whole numbers and exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from es_dedup.text.ragged import gather, offsets_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+WORD_BITS: Final = 64
+BLOCK_WORDS: Final = 1 << 16  # words of all rows searched together: half a megabyte stays in the cache
+
+
+@dataclass(frozen=True, slots=True)
+class Graphs:
+    """Undirected graphs; the nodes of graph ``g`` are ``[offsets[g], offsets[g + 1])``.
+
+    Attributes:
+        offsets: shape (graphs + 1,).
+        starts: neighbours of node ``v`` are ``neighbours[starts[v]:starts[v + 1]]``; shape (nodes + 1,).
+        neighbours: node numbers, each edge in both directions.
+    """
+
+    offsets: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    neighbours: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def degrees(self) -> NDArray[np.int64]:
+        """Neighbours of each node."""
+        degrees: NDArray[np.int64] = np.diff(self.starts)
+        return degrees
+
+    @classmethod
+    def of_edges(
+        cls, offsets: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
+    ) -> Graphs:
+        """Graphs from edges, each given once."""
+        count = int(offsets[-1])
+        source, target = np.concatenate((left, right)), np.concatenate((right, left))
+        order = np.argsort(source, kind="stable")
+        return cls(offsets, offsets_of(source[order], count), target[order])
+
+    def keep(self, nodes: NDArray[np.bool_]) -> Graphs:
+        """The graphs of those nodes alone; shape of ``nodes``: (nodes,)."""
+        number = np.cumsum(nodes) - 1
+        source = np.repeat(np.arange(len(nodes)), self.degrees)
+        inside = nodes[source] & nodes[self.neighbours]
+        source, target = number[source[inside]], number[self.neighbours[inside]]
+        kept = np.concatenate(([0], np.cumsum(nodes)))
+        return Graphs(kept[self.offsets], offsets_of(source, int(kept[-1])), target)
+
+
+def largest_components(graphs: Graphs) -> NDArray[np.bool_]:
+    """Whether each node belongs to the largest connected part of its graph; of equals, that with the first node."""
+    count = int(graphs.offsets[-1])
+    label = np.arange(count)
+    linked = np.flatnonzero(graphs.degrees)
+    while len(linked):
+        lowest = np.minimum.reduceat(label[graphs.neighbours], graphs.starts[linked])
+        new = label.copy()
+        new[linked] = np.minimum(new[linked], lowest)
+        new = new[new]
+        if np.array_equal(new, label):
+            break
+        label = new
+    size = np.bincount(label, minlength=count)
+    owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.offsets))
+    order = np.lexsort((np.arange(count), -size, owner))
+    best = np.full(len(graphs), -1, dtype=np.int64)
+    filled = np.flatnonzero(np.diff(graphs.offsets))
+    best[filled] = order[graphs.offsets[filled]]
+    main: NDArray[np.bool_] = label == best[owner]
+    return main
+
+
+def removal_sums(
+    graphs: Graphs, removed: NDArray[np.int64], removed_offsets: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Sum of the distances between all other nodes when a node is gone, for each node named.
+
+    Args:
+        graphs: connected graphs.
+        removed: nodes to take away, one at a time; those of graph ``g`` are
+            ``removed[removed_offsets[g]:removed_offsets[g + 1]]``.
+        removed_offsets: shape (graphs + 1,).
+
+    Returns:
+        Over ordered pairs; a pair that is no longer connected counts the diameter of the whole graph plus 1.
+        Shape (removed,).
+    """
+    compiled = _compiled()
+    sums = np.zeros(len(removed), dtype=np.int64)
+    if compiled is not None:
+        compiled(graphs.offsets, graphs.starts, graphs.neighbours, removed, removed_offsets, sums)
+        return sums
+    for block in _blocks(graphs, np.diff(removed_offsets)):
+        _search(graphs, block, removed, removed_offsets, sums)
+    return sums
+
+
+def _blocks(graphs: Graphs, tries: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Graphs with rows of one width, as many at a time as the cache holds."""
+    sizes = np.diff(graphs.offsets)
+    words = -(-sizes // WORD_BITS)
+    order = np.lexsort((tries, words))
+    order = order[(sizes[order] > 0) & (tries[order] > 0)]
+    cost = (sizes * words * (tries + 1))[order]
+    start = 0
+    while start < len(order):
+        total = np.cumsum(cost[start:])
+        stop = start + max(1, int(np.searchsorted(total, BLOCK_WORDS, side="right")))
+        stop = start + int(np.searchsorted(words[order[start:stop]], words[order[start]], side="right"))
+        yield order[start:stop]
+        start = stop
+
+
+def _search(
+    graphs: Graphs,
+    block: NDArray[np.int64],
+    removed: NDArray[np.int64],
+    removed_offsets: NDArray[np.int64],
+    sums: NDArray[np.int64],
+) -> None:
+    """Fill ``sums`` for the graphs of a block; variant 0 of each is the graph as it is."""
+    nodes, owner = gather(graphs.offsets, block)
+    sizes = np.diff(graphs.offsets)[block]
+    first = np.cumsum(sizes) - sizes
+    inside = np.arange(len(nodes)) - first[owner]
+    by_degree = np.argsort(-graphs.degrees[nodes], kind="stable")
+    row = np.empty(len(nodes), dtype=np.int64)
+    row[by_degree] = np.arange(len(nodes))
+    places, at = gather(removed_offsets, block)
+    tries = np.diff(removed_offsets)[block]
+    variant = 1 + np.arange(len(places)) - (np.cumsum(tries) - tries)[at]
+    gone = row[first[at] + removed[places] - graphs.offsets[block[at]]]
+    words, variants = int(-(-sizes.max() // WORD_BITS)), int(tries.max()) + 1
+    reach = np.zeros((len(nodes), variants, words), dtype=np.uint64)
+    reach[row, :, inside // WORD_BITS] = (np.uint64(1) << (inside % WORD_BITS).astype(np.uint64))[:, None]
+    reach[gone, variant] = 0
+    steps = _neighbour_columns(graphs, nodes, by_degree, row, first, owner, block)
+    counts = [_pairs(reach, row, first)]
+    new, gathered = np.empty_like(reach), np.empty_like(reach)
+    while True:  # until nothing grows; the last level is spared where every pair is joined
+        np.copyto(new, reach)
+        for column in steps:
+            rows = len(column)
+            # clipping spares the check of places, which would buffer the whole answer
+            reach.take(column, axis=0, out=gathered[:rows], mode="clip")
+            np.bitwise_or(new[:rows], gathered[:rows], out=new[:rows])
+        new[gone, variant] = 0
+        counts.append(_pairs(new, row, first))
+        reach, new = new, reach
+        if np.array_equal(counts[-1], counts[-2]) or np.array_equal(counts[-1], counts[0] ** 2):
+            break
+    levels = np.stack(counts)
+    final = levels[-1]
+    finite = (final - levels).sum(axis=0)
+    diameter = (levels[:, :, 0] < final[:, 0]).sum(axis=0)
+    lost = (sizes[at] - 1) ** 2 - final[at, variant]
+    sums[places] = finite[at, variant] + lost * (diameter[at] + 1)
+
+
+def _neighbour_columns(
+    graphs: Graphs,
+    nodes: NDArray[np.int64],
+    by_degree: NDArray[np.int64],
+    row: NDArray[np.int64],
+    first: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    block: NDArray[np.int64],
+) -> list[NDArray[np.int64]]:
+    """Rows of everybody's first neighbour, second neighbour and so on; rows with fewer neighbours stand last."""
+    degrees = graphs.degrees[nodes][by_degree]
+    starts = graphs.starts[nodes][by_degree]
+    base = (first - graphs.offsets[block])[owner][by_degree]
+    columns = []
+    for step in range(int(degrees[0]) if len(degrees) else 0):
+        rows = int(np.searchsorted(-degrees, -step, side="left"))
+        columns.append(row[graphs.neighbours[starts[:rows] + step] + base[:rows]])
+    return columns
+
+
+def _pairs(reach: NDArray[np.uint64], row: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Pairs (source, node) joined so far, by graph and variant."""
+    counts = np.bitwise_count(reach)
+    bits = counts[:, :, 0].astype(np.int64)
+    for word in range(1, counts.shape[2]):  # a sum over so short an axis would be slower
+        bits += counts[:, :, word]
+    pairs: NDArray[np.int64] = np.add.reduceat(bits[row], first, axis=0)
+    return pairs
+
+
+@cache
+def _compiled() -> Callable[..., Any] | None:
+    """The search as machine code where numba is installed; None elsewhere."""
+    try:
+        from es_dedup.detectors.dwdcs_compiled import removal_sums as compiled  # noqa: PLC0415 - an extra
+    except ImportError:
+        return None
+    return compiled

@@ -1,0 +1,229 @@
+"""Semantic multi-SimHash: one fingerprint of all content words, one of the words around the keywords.
+
+Source: CN106649222A, "Approximate text duplicate detection based on semantic analysis and multiple Simhash"; the formula
+of a word's weight is lost in every stored copy and restored from the text (docs/algorithms/multi_simhash.md).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.detectors.fingerprint import BITS, fingerprints, hamming_distance
+from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.text.hashing import HASH_BITS_IN_TERM
+from es_dedup.text.idf import general
+from es_dedup.text.normalise import normalise_many
+from es_dedup.text.ragged import offsets_of
+from es_dedup.text.synonyms import NONE
+from es_dedup.text.words import content_words, distinct_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from es_dedup.model import Content
+    from es_dedup.sections import MultiSimhashConfig
+    from es_dedup.text.idf import Idf
+    from es_dedup.text.synonyms import Synonyms
+    from es_dedup.text.words import DistinctWords, WordBatch
+
+TAG: Final = 32
+BANDS: Final = 4
+BAND_BITS: Final = 16
+LONGEST_WORD: Final = (
+    4  # characters; longer words are names and runs of Latin letters, which should not win by length
+)
+IDF_STEPS: Final = 8  # tf-idf votes are whole numbers of eighths, so that sums do not depend on their order
+PAYLOAD: Final = struct.Struct("<BQQ")
+PAYLOAD_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TwoFingerprints:
+    """The 64-bit SimHash of all content words (``text``) and of the words around the keywords (``keywords``)."""
+
+    text: int
+    keywords: int
+
+
+def word_weights(
+    words: WordBatch, distinct: DistinctWords, config: MultiSimhashConfig, idf: Idf
+) -> NDArray[np.float64]:
+    """Weight of each distinct word of a page; shape (entries,).
+
+    λ1 · tfidf + λ2 · pro + λ3 · len + λ4 · (1 - pos / length): tf-idf as a share of the page's largest, the length of
+    the word in characters, at most 4, the place of its first occurrence and the length of the page in content words.
+
+    Source:
+        CN106649222A, step 2 (reading: the formula is lost).
+    """
+    if not len(distinct.ids):
+        return np.zeros(0)
+    tfidf = distinct.counts * idf.of(words.vocabulary)[distinct.ids]
+    starts = np.flatnonzero(np.diff(distinct.pages, prepend=-1))
+    largest = np.repeat(np.maximum.reduceat(tfidf, starts), np.diff(starts, append=len(tfidf)))
+    speech = np.array([config.noun, config.adjective, config.verb, config.other])
+    length = np.diff(words.offsets)[distinct.pages]
+    weights: NDArray[np.float64] = (
+        config.tfidf_weight * (tfidf / largest)
+        + config.speech_weight * speech[words.speech[distinct.ids]]
+        + config.length_weight * np.minimum(words.sizes[distinct.ids], LONGEST_WORD)
+        + config.place_weight * (1 - distinct.first / length)
+    )
+    return weights
+
+
+def keyword_entries(weights: NDArray[np.float64], distinct: DistinctWords, count: int) -> NDArray[np.bool_]:
+    """Whether each distinct word is one of the ``count`` heaviest of its page; the earlier one of equals."""
+    order = np.lexsort((distinct.first, -weights, distinct.pages))
+    owner = distinct.pages[order]
+    rank = np.arange(len(order)) - offsets_of(owner, int(owner[-1]) + 1 if len(owner) else 0)[owner]
+    chosen = np.zeros(len(order), dtype=np.bool_)
+    chosen[order[rank < count]] = True
+    return chosen
+
+
+def near_keywords(words: WordBatch, keyword: NDArray[np.bool_], context: int) -> NDArray[np.bool_]:
+    """Whether each occurrence stands within ``context`` words of a keyword of its page, or is one.
+
+    Args:
+        words: all content words.
+        keyword: whether each occurrence is a keyword; shape (occurrences,).
+        context: words on each side; windows end with the page.
+    """
+    at = np.flatnonzero(keyword)
+    page = words.pages[at]
+    change = np.zeros(len(keyword) + 1, dtype=np.int64)
+    np.add.at(change, np.maximum(at - context, words.offsets[page]), 1)
+    np.add.at(change, np.minimum(at + context + 1, words.offsets[page + 1]), -1)
+    return np.cumsum(change[:-1]) > 0
+
+
+def band_terms(value: int, which: int) -> tuple[int, ...]:
+    """The four 16-bit bands of the first (0) or second (1) fingerprint as probe terms."""
+    return tuple(
+        (TAG << HASH_BITS_IN_TERM)
+        | ((which * BANDS + band) << BAND_BITS)
+        | ((value >> (BAND_BITS * band)) & 0xFFFF)
+        for band in range(BANDS)
+    )
+
+
+class MultiSimhash:
+    """The detector.
+
+    Args:
+        config: windows, weights and limits.
+        synonyms: words of one meaning; they get one code in the second fingerprint.
+        idf: rarity of words; that of general Chinese when None.
+    """
+
+    name = "multi_simhash"
+    version = 1
+
+    def __init__(self, config: MultiSimhashConfig, synonyms: Synonyms = NONE, idf: Idf | None = None) -> None:
+        self._config = config
+        self._synonyms = synonyms
+        self._idf = idf
+
+    def values(self, words: WordBatch) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Both fingerprints of each page; 0 where a page has no content word."""
+        config, idf = self._config, self._idf or general()
+        pages, count = words.pages, len(words)
+        distinct = distinct_words(words)
+        weights = word_weights(words, distinct, config, idf)
+        keyword = keyword_entries(weights, distinct, config.keywords)
+        votes = distinct.counts
+        if config.weights == "tfidf":
+            rarity = np.rint(IDF_STEPS * idf.of(words.vocabulary)).astype(np.int64)
+            votes = votes * np.maximum(rarity, 1)[distinct.ids]
+        text = fingerprints(words.hashes[distinct.ids], distinct.pages, count, votes)
+        near = near_keywords(words, keyword[distinct.entry], config.context)
+        codes = self._codes(words)
+        return text, fingerprints(codes[words.ids[near]], pages[near], count)
+
+    def _codes(self, words: WordBatch) -> NDArray[np.uint64]:
+        """Hash of each distinct word, or the code of its meaning where it has synonyms."""
+        if not self._synonyms.groups:
+            return words.hashes
+        codes = words.hashes.copy()
+        for at, word in enumerate(words.vocabulary):
+            code = self._synonyms.code(word)
+            if code is not None:
+                codes[at] = code
+        return codes
+
+    def featurise(self, content: Content) -> TwoFingerprints | Skipped:
+        """Both fingerprints of one page, or ``Skipped`` when it has no content word."""
+        return self.featurise_many([content])[0]
+
+    def featurise_many(self, contents: Sequence[Content]) -> list[TwoFingerprints | Skipped]:
+        """Both fingerprints of several pages."""
+        return self.of_words(content_words(normalise_many([content.text for content in contents])))
+
+    def of_words(self, words: WordBatch) -> list[TwoFingerprints | Skipped]:
+        """The same of pages that are segmented already."""
+        text, keywords = self.values(words)
+        return [
+            TwoFingerprints(one, other) if length else Skipped("no-content-words")
+            for one, other, length in zip(
+                text.tolist(), keywords.tolist(), np.diff(words.offsets).tolist(), strict=True
+            )
+        ]
+
+    def terms(self, features: TwoFingerprints) -> tuple[int, ...]:
+        """Terms to store: four bands of each fingerprint."""
+        return (*band_terms(features.text, 0), *band_terms(features.keywords, 1))
+
+    def probe(self, features: TwoFingerprints) -> Probe:
+        """Pages with an equal band of either fingerprint.
+
+        Complete: the rule implies that one of the two distances is at most ``max_bits``, so at most three bits differ
+        there, and one of its four bands is equal.
+        """
+        return Probe((TermGroup(self.terms(features), 1),))
+
+    def verify(self, left: TwoFingerprints, right: TwoFingerprints) -> Verdict:
+        """Duplicate by the rule of the source.
+
+        D1 ≤ k1, or k1 < D1 ≤ k2 and D2 ≤ k1.
+        """
+        return self.judge(
+            hamming_distance(left.text, right.text), hamming_distance(left.keywords, right.keywords)
+        )
+
+    def judge(self, text_bits: int, keyword_bits: int) -> Verdict:
+        """The verdict from both distances D1 and D2, each 0-64."""
+        near, wide = self._config.max_bits, self._config.max_text_bits
+        same = text_bits <= near or (text_bits <= wide and keyword_bits <= near)
+        return Verdict(
+            self.name,
+            Relation.DUPLICATE if same else Relation.DIFFERENT,
+            1 - text_bits / BITS,
+            {
+                "text_bits": text_bits,
+                "max_text_bits": wide,
+                "keyword_bits": keyword_bits,
+                "max_bits": near,
+                "of_bits": BITS,
+            },
+        )
+
+    def pack(self, features: TwoFingerprints) -> bytes:
+        """A version byte and twice eight bytes, little-endian."""
+        return PAYLOAD.pack(PAYLOAD_VERSION, features.text, features.keywords)
+
+    def unpack(self, payload: bytes) -> TwoFingerprints:
+        """The fingerprints from ``pack``; raises ``ValueError`` on another length or version."""
+        if len(payload) != PAYLOAD.size or payload[0] != PAYLOAD_VERSION:
+            message = (
+                f"two fingerprints take {PAYLOAD.size} bytes of version {PAYLOAD_VERSION}, got {len(payload)}"
+            )
+            raise ValueError(message)
+        _, text, keywords = PAYLOAD.unpack(payload)
+        return TwoFingerprints(text, keywords)

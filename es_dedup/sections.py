@@ -1,0 +1,157 @@
+"""Settings of the methods beyond the default ones; ``config`` has the sections of those and everything that loads them.
+
+Each number carries the range that its source states; a combination that the source rules out is refused.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, ClassVar, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+SHAPES: Final[dict[str, Any]] = {"shapes": True}
+"""Marks a setting that stored features depend on: it is part of the fingerprint."""
+ROUNDING: Final = 1e-9
+"""Room for decimal fractions: 1.5 times 0.4 is a little more than 0.6 in binary."""
+
+
+class Section(BaseModel):
+    """A group of settings: immutable, unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    detector: ClassVar[str | None] = None
+
+
+class MultiSimhashConfig(Section):
+    """Two SimHashes: of all content words, and of the words around the keywords (CN106649222A)."""
+
+    detector = "multi_simhash"
+
+    keywords: int = Field(10, ge=5, le=15, description="keywords of a page, N1", json_schema_extra=SHAPES)
+    context: int = Field(
+        10, ge=6, le=14, description="words taken on each side of a keyword, N2", json_schema_extra=SHAPES
+    )
+    max_bits: int = Field(2, ge=1, le=3, description="differing bits of either SimHash that accept, k1")
+    max_text_bits: int = Field(
+        6, ge=5, le=7, description="differing bits of the text up to which the keywords decide, k2"
+    )
+    tfidf_weight: float = Field(0.8, gt=0, le=1, description="share of tf-idf, λ1", json_schema_extra=SHAPES)
+    speech_weight: float = Field(
+        0.5, gt=0, le=1, description="share of the part of speech, λ2", json_schema_extra=SHAPES
+    )
+    length_weight: float = Field(
+        0.05, gt=0, le=1, description="share of the word's length, λ3", json_schema_extra=SHAPES
+    )
+    place_weight: float = Field(
+        0.1, gt=0, le=1, description="share of an early place, λ4", json_schema_extra=SHAPES
+    )
+    noun: float = Field(0.6, gt=0.5, le=1, description="weight of a noun", json_schema_extra=SHAPES)
+    adjective: float = Field(0.4, ge=0, le=1, description="weight of an adjective", json_schema_extra=SHAPES)
+    verb: float = Field(0.3, ge=0, le=1, description="weight of a verb", json_schema_extra=SHAPES)
+    other: float = Field(0.1, ge=0, le=1, description="weight of any other word", json_schema_extra=SHAPES)
+    weights: Literal["count", "tfidf"] = Field(
+        "count", description="how words vote in the SimHash of the text", json_schema_extra=SHAPES
+    )
+    synonyms: str = Field("", description="file of synonyms; empty: none", json_schema_extra=SHAPES)
+
+    @model_validator(mode="after")
+    def _as_the_source_orders(self) -> MultiSimhashConfig:
+        shares = (self.tfidf_weight, self.speech_weight, self.place_weight, self.length_weight)
+        if not all(more > less for more, less in pairwise(shares)):
+            raise ValueError("tfidf_weight > speech_weight > place_weight > length_weight must hold")
+        rules = (
+            (self.noun + ROUNDING >= 1.5 * self.adjective, "noun must be at least 1.5 times adjective"),
+            (self.noun + ROUNDING >= 2 * self.verb, "noun must be at least twice verb"),
+            (self.adjective > self.verb, "adjective must be more than verb"),
+            (self.verb > 2 * self.other, "verb must be more than twice other"),
+        )
+        broken = [rule for holds, rule in rules if not holds]
+        if broken:
+            raise ValueError("; ".join(broken))
+        return self
+
+
+class CharFrequencyConfig(Section):
+    """Frequent characters and what follows them."""
+
+    detector = "char_frequency"
+
+    count_above: int = Field(
+        3, ge=1, le=50, description="a character counts when it occurs more often", json_schema_extra=SHAPES
+    )
+    characters: Literal["level1", "gb2312", "all"] = Field(
+        "level1",
+        description="which characters count: GB 2312 level 1, levels 1 and 2, or with digits and letters",
+        json_schema_extra=SHAPES,
+    )
+    min_characters: int = Field(
+        5, ge=1, le=100, description="frequent characters a page needs", json_schema_extra=SHAPES
+    )
+    min_main: float = Field(0.8, gt=0, le=1, description="share of frequent characters found again")
+    min_aux: float = Field(0.8, gt=0, le=1, description="share of their followers found again")
+    long_chars: int = Field(500, ge=1, le=1_000_000, description="characters above which a page is long, T")
+    min_length_ratio: float = Field(
+        0.3, ge=0, le=1, description="ratio of lengths below which followers are compared too, R"
+    )
+    both_long: bool = Field(
+        default=False, description="compare followers when both are long, not when one is"
+    )
+    stop_characters: bool = Field(
+        default=True, description="leave function words out of the main comparison", json_schema_extra=SHAPES
+    )
+
+
+class DwdcsConfig(Section):
+    """Key concepts of a small-world network, and where they stand (DWDCS, DWSWN)."""
+
+    detector = "dwdcs"
+
+    hubs: int = Field(
+        30, ge=5, le=63, description="nodes of highest degree that are tried, l", json_schema_extra=SHAPES
+    )
+    key_concepts: int = Field(
+        20, ge=5, le=63, description="concepts that stand for a page, p", json_schema_extra=SHAPES
+    )
+    window: int = Field(
+        2, ge=1, le=5, description="distance within which concepts are joined", json_schema_extra=SHAPES
+    )
+    min_occurrences: int = Field(
+        2, ge=1, le=10, description="occurrences that make a concept a node", json_schema_extra=SHAPES
+    )
+    min_concepts: int = Field(
+        10, ge=3, le=200, description="nodes a page needs to be compared", json_schema_extra=SHAPES
+    )
+    max_concepts: int = Field(
+        2000,
+        ge=100,
+        le=5_000,
+        description="nodes kept of a page, the most frequent",
+        json_schema_extra=SHAPES,
+    )
+    min_overlap: float = Field(
+        0.5,
+        ge=0,
+        lt=1,
+        description="overlap of synonyms above which concepts merge",
+        json_schema_extra=SHAPES,
+    )
+    senses: int = Field(1, ge=1, le=10, description="meanings of a word that count", json_schema_extra=SHAPES)
+    synonyms: str = Field("", description="file of synonyms; empty: none", json_schema_extra=SHAPES)
+    min_similarity: float = Field(0.9, ge=0, lt=1, description="cosine of key concepts that must be passed")
+    max_spread: float = Field(
+        0.05, gt=0, le=1, description="spread of the shift of positions, as a share of the longer page"
+    )
+    query: Literal["complete", "leading"] = Field(
+        "complete",
+        description="ask for all pages that can be accepted, or for the leading concepts as the source does",
+    )
+    query_concepts: int = Field(8, ge=1, le=63, description="leading concepts that are asked for, n")
+    query_hits: int = Field(6, ge=1, le=63, description="of them must be found")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> DwdcsConfig:
+        if not self.query_hits <= self.query_concepts <= self.key_concepts <= self.hubs:
+            raise ValueError("query_hits <= query_concepts <= key_concepts <= hubs must hold")
+        return self

@@ -1,0 +1,175 @@
+"""Words of one meaning: read from a file of the user, as groups; nothing is shipped.
+
+Four forms are read, told apart by what is in them:
+
+- a plain list: one meaning a line, its words separated by white space or commas; ``#`` begins a comment;
+- HIT-IR Tongyici Cilin (extended): ``Aa01A01= 人 士 人物``; only rows marked ``=`` are synonyms, ``#`` (related) and ``@``
+  (alone) are passed over;
+- Open Multilingual Wordnet: ``02131777-v<TAB>cmn:lemma<TAB>word``, as Chinese Open Wordnet comes;
+- a folder of WordNet database files (``index.noun``, ``data.noun`` and so on), as WordNet itself comes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.errors import ConfigError
+from es_dedup.text.hashing import hash64
+from es_dedup.text.normalise import normalise_many
+from es_dedup.text.words import stem
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+MAX_BYTES: Final = 200 * 2**20
+"""Bytes of a file of synonyms; a larger file is something else."""
+_CILIN: Final = re.compile(r"[A-Z][a-z]\d\d[A-Z]\d\d[=#@]")
+_WORDNET_PARTS: Final = ("noun", "adj", "verb", "adv")
+
+
+@dataclass(frozen=True, slots=True)
+class Synonyms:
+    """Groups of words of one meaning; immutable.
+
+    Attributes:
+        groups: words of each group, in the form that texts are compared in.
+        senses: word to the numbers of its groups, in the order of the file (in WordNet: most frequent sense first).
+    """
+
+    groups: tuple[frozenset[str], ...] = field(repr=False)
+    senses: Mapping[str, tuple[int, ...]] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def code(self, word: str) -> int | None:
+        """64-bit code of a word's first meaning: equal for its synonyms, None for a word without any.
+
+        It is made from the words of the group alone, so it does not depend on the rest of the file.
+        """
+        senses = self.senses.get(word)
+        return _group_code(self.groups[senses[0]]) if senses else None
+
+    def concept(self, word: str, senses: int) -> frozenset[str]:
+        """Con(t): the word and all its synonyms in its first ``senses`` meanings.
+
+        Source:
+            DWDCS, formula 5.
+        """
+        numbers = self.senses.get(word, ())[:senses]
+        return frozenset((word,)).union(*(self.groups[number] for number in numbers))
+
+
+NONE: Final = Synonyms((), {})
+"""No synonyms: every word is a meaning of its own."""
+
+
+def of_groups(groups: Iterable[Iterable[str]]) -> Synonyms:
+    """Synonyms from groups of words; a group needs two different words."""
+    given = [list(group) for group in groups]
+    form = _forms({word for group in given for word in group})
+    kept: list[frozenset[str]] = []
+    senses: dict[str, list[int]] = {}
+    for group in given:
+        words = dict.fromkeys(filter(None, map(form.__getitem__, group)))
+        if len(words) > 1:
+            for word in words:
+                senses.setdefault(word, []).append(len(kept))
+            kept.append(frozenset(words))
+    return Synonyms(tuple(kept), {word: tuple(numbers) for word, numbers in senses.items()})
+
+
+def load(path: str | Path) -> Synonyms:
+    """Synonyms from a file or a folder of WordNet; kept until the file changes.
+
+    Raises:
+        ConfigError: it cannot be read, is too large, is no UTF-8 text, or holds no group of two words.
+    """
+    place = Path(path)
+    try:
+        stamp = place.stat()
+        found = _load(place, stamp.st_mtime_ns, stamp.st_size)
+    except OSError as error:
+        raise ConfigError((f"synonyms: {place} cannot be read: {error.strerror or error}",)) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError((f"synonyms: {place} is not UTF-8 text: save it as UTF-8",)) from error
+    if not found.groups:
+        raise ConfigError((f"synonyms: {place} holds no line with two words of one meaning",))
+    return found
+
+
+def parse(lines: Iterable[str]) -> Synonyms:
+    """Synonyms from the lines of a file in one of the first three forms."""
+    plain: list[Sequence[str]] = []
+    synsets: dict[str, list[str]] = {}
+    for line in lines:
+        cells = line.rstrip("\r\n").split("\t")
+        if len(cells) >= 3 and cells[1].endswith(":lemma"):  # noqa: PLR2004 - columns of the format
+            synsets.setdefault(cells[0], []).append(cells[2])
+            continue
+        words = line.partition("#")[0].replace(",", " ").replace("，", " ").split()
+        code = _CILIN.match(line.strip())
+        if code is None:
+            plain.append(words)
+        elif code.group().endswith("="):
+            plain.append(line.split()[1:])
+    return of_groups([*synsets.values(), *plain])
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path, modified: int, size: int) -> Synonyms:  # noqa: ARG001 - a changed file is another key
+    if path.is_dir():
+        return of_groups(_wordnet(path))
+    if size > MAX_BYTES:
+        raise OSError(None, f"it is larger than {MAX_BYTES // 2**20} MB")
+    with path.open(encoding="utf-8-sig") as lines:
+        return parse(lines)
+
+
+def _wordnet(folder: Path) -> Iterator[list[str]]:
+    """Groups of a WordNet folder, so ordered that a word's most frequent sense comes first.
+
+    Source:
+        The manual pages wndb(5WN) and senseidx(5WN): ``index`` lists a word's synsets by frequency.
+    """
+    ranked: list[tuple[int, str, int]] = []
+    groups: dict[tuple[str, int], list[str]] = {}
+    for part in _WORDNET_PARTS:
+        for line in _entries(folder / f"data.{part}"):
+            cells = line.split(" ")
+            words = cells[4 : 4 + 2 * int(cells[3], 16) : 2]
+            groups[part, int(cells[0])] = [word.partition("(")[0].replace("_", " ") for word in words]
+        for line in _entries(folder / f"index.{part}"):
+            cells = line.split()
+            offsets = cells[-int(cells[2]) :]
+            ranked += [(rank, part, int(offset)) for rank, offset in enumerate(offsets)]
+    order = dict.fromkeys((part, offset) for _, part, offset in sorted(ranked, key=lambda each: each[0]))
+    for key in order:
+        if key in groups:
+            yield groups[key]
+
+
+def _entries(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            if not line.startswith(" "):
+                yield line
+
+
+def _forms(words: Collection[str]) -> dict[str, str]:
+    """Words as they stand in texts: normalised, in their stem; empty for what is no word."""
+    batch = normalise_many(list(words))
+    found = {}
+    for at, word in enumerate(words):
+        text = batch.string(at)
+        found[word] = stem(text) if any(character.isalnum() for character in text) else ""
+    return found
+
+
+@lru_cache(maxsize=1 << 16)
+def _group_code(group: frozenset[str]) -> int:
+    return hash64("\n".join(sorted(group)))

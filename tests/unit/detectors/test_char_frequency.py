@@ -1,0 +1,271 @@
+"""Character frequency: numbering, strings, similarities and both searches, against the slow reference."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from typing import Final
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from es_dedup.detectors.char_frequency import CharFrequency, needed
+from es_dedup.detectors.char_frequency_features import CODES, WORD, FrequentUnits, gb_code
+from es_dedup.detectors.char_frequency_search import EditTree, PostingScan, edit_distance
+from es_dedup.model import Content, Relation
+from es_dedup.sections import CharFrequencyConfig
+from es_dedup.text.characters import PLANE
+from es_dedup.text.normalise import normalise, normalise_many
+from es_dedup.text.stopwords import STOP_CHARACTERS
+from tests.reference import char_frequency as slow
+from tests.samples import truths
+from tests.texts import EN, page_texts
+
+SEED: Final = 20261121
+CONFIG: Final = CharFrequencyConfig()
+LEVEL_1: Final = 3755
+LIMITS: Final = {"level1": LEVEL_1, "gb2312": 6763, "all": 6799}
+STOP: Final = frozenset(STOP_CHARACTERS)
+
+
+def strings(text: str, characters: str = "level1", above: int = 3) -> slow.Strings:
+    """Both strings of a Chinese text by the reference."""
+    plain = normalise(text)
+    length = sum(not character.isspace() for character in plain)
+    return slow.strings(
+        slow.alphabet(plain),
+        length,
+        above,
+        lambda unit: slow.row_cell_code(unit) < LIMITS[characters],
+    )
+
+
+@cache
+def letters() -> dict[int, str]:
+    """Character of each code, by the reference."""
+    characters = (chr(code) for code in range(PLANE) if not 0xD800 <= code < 0xE000)
+    return {slow.row_cell_code(character): character for character in characters}
+
+
+def as_strings(page: FrequentUnits) -> slow.Strings:
+    """Features of a page in characters, in the form of the reference."""
+    letter = letters()
+    aux = {
+        letter[unit]: [letter[each] for each in page.followers[low:high].tolist()]
+        for unit, low, high in zip(
+            page.units.tolist(), page.offsets[:-1].tolist(), page.offsets[1:].tolist(), strict=True
+        )
+    }
+    return slow.Strings(frozenset(aux), aux, page.length)
+
+
+def test_codes_are_dense_and_equal_the_reference() -> None:
+    found = {gb_code(chr(code)) for code in range(PLANE) if not 0xD800 <= code < 0xE000}
+    assert found == {-1, *range(CODES)}
+    assert [gb_code(c) for c in "啊座亍齄09az"] == [0, 3754, 3755, 6762, 6763, 6772, 6773, 6798]
+    for code in range(PLANE):
+        if not 0xD800 <= code < 0xE000:
+            assert gb_code(chr(code)) == slow.row_cell_code(chr(code))
+
+
+def repeated(rng: random.Random, alphabet: str, size: int) -> str:
+    return "".join(rng.choices(alphabet, weights=range(len(alphabet), 0, -1), k=size))
+
+
+@pytest.mark.parametrize("characters", ["level1", "gb2312", "all"])
+@pytest.mark.parametrize("above", [1, 3])
+def test_random_pages_equal_the_reference(characters: str, above: int) -> None:
+    print(f"seed {SEED}")
+    rng = random.Random(SEED)
+    alphabet = "的一是水泵站完成检修设备亍丌兀齄，。 \n12ab大年中皮其"
+    texts = [repeated(rng, alphabet, rng.randrange(200)) for _ in range(150)] + ["", "水" * 5, "水水水水泵"]
+    config = CharFrequencyConfig.model_validate({"characters": characters, "count_above": above})
+    found = CharFrequency(config).strings(normalise_many(texts))
+    for text, page in zip(texts, found, strict=True):
+        assert as_strings(page) == strings(text, characters, above)
+
+
+def test_real_pages_and_pairs_equal_the_reference() -> None:
+    texts = [truth.text for truth in truths()[:30]]
+    method = CharFrequency(CONFIG)
+    found = method.strings(normalise_many(texts))
+    wanted = [strings(text) for text in texts]
+    chinese = [at for at, page in enumerate(found) if not (page.units >= WORD).any() and len(page.units)]
+    assert len(chinese) > 12
+    for at in chinese:
+        assert as_strings(found[at]) == wanted[at]
+        for other in chinese:
+            assert method.covers(found[at], found[other]) == slow.covers(wanted[at], wanted[other], STOP)
+            measures = method.measure(found[at], found[other])
+            assert measures.main_left == slow.main_similarity(
+                wanted[at].main - STOP, wanted[other].main - STOP
+            )
+            assert measures.aux_left == slow.aux_similarity(wanted[at], wanted[other])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(page_texts, max_size=5))
+def test_a_page_never_depends_on_its_batch(texts: list[str]) -> None:
+    method = CharFrequency(CharFrequencyConfig(count_above=1))
+    together = method.strings(normalise_many(texts))
+    assert together == [method.strings(normalise_many([text]))[0] for text in texts]
+
+
+def test_pages_of_letters_are_compared_by_words() -> None:
+    text = " ".join(EN) * 5
+    method = CharFrequency(CONFIG)
+    one, copy = method.strings(normalise_many([text, text + " More."]))
+    assert (one.units >= WORD).all()
+    words = normalise(text).replace("'", " ").replace("-", " ").split()
+    frequent = {word.strip(".,()!:%?") for word in words if words.count(word) > 3}
+    assert len(one.units) >= len(frequent) > 20
+    assert method.verify(one, copy).relation is Relation.DUPLICATE
+    assert len(method.compared(one)) < len(one.units)
+
+
+def test_the_order_of_followers_is_kept() -> None:
+    page = CharFrequency(CONFIG).strings(normalise_many(["大年大中，大皮大 其大"]))[0]
+    assert as_strings(page) == slow.Strings(frozenset("大"), {"大": ["年", "中", "皮", "其"]}, 10)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "followers", "both"),
+    [
+        (500, 500, False, False),
+        (501, 400, True, False),
+        (501, 501, True, True),
+        (100, 29, True, True),
+        (100, 30, False, False),
+        (400, 501, True, False),
+    ],
+)
+def test_followers_decide_on_long_or_unequal_pages(
+    left: int, right: int, followers: bool, both: bool
+) -> None:
+    assert CharFrequency(CONFIG).compares_followers(left, right) == followers
+    assert slow.compares_followers(left, right) == followers
+    assert CharFrequency(CharFrequencyConfig(both_long=True)).compares_followers(left, right) == both
+
+
+def units(*codes: int, length: int = 100) -> FrequentUnits:
+    """A page with these frequent characters, none of which has followers."""
+    return FrequentUnits(
+        length,
+        np.array(sorted(codes), dtype=np.uint32),
+        np.zeros(len(codes) + 1, dtype=np.int64),
+        np.zeros(0, dtype=np.uint32),
+    )
+
+
+def test_a_part_is_contained_and_equality_is_enough() -> None:
+    method = CharFrequency(CONFIG)
+    whole, part = units(*range(100, 120)), units(*range(100, 110))
+    assert method.verify(part, whole).relation is Relation.CONTAINED
+    assert method.verify(whole, part).relation is Relation.CONTAINS
+    assert method.verify(whole, units(*range(96, 116))).relation is Relation.DUPLICATE
+    assert method.verify(whole, units(*range(95, 115))).relation is Relation.DIFFERENT
+    long = units(*range(100, 120), length=5000)
+    assert method.verify(long, long).relation is Relation.DUPLICATE
+    assert method.verify(long, units(*range(100, 121), length=5000)).relation is Relation.DIFFERENT
+
+
+@given(st.integers(1, 300), st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0]))
+def test_the_number_needed_is_the_smallest_that_passes(size: int, share: float) -> None:
+    least = needed(size, share)
+    assert least / size >= share
+    assert least == 1 or (least - 1) / size < share
+    if share == 0.8:
+        assert least == slow.least_shared(size)
+
+
+SETS: Final = st.frozensets(st.integers(0, 30), max_size=12)
+
+
+@given(SETS, SETS, SETS)
+def test_the_edit_distance_is_a_metric(
+    one: frozenset[int], two: frozenset[int], three: frozenset[int]
+) -> None:
+    assert edit_distance(one, two) == edit_distance(two, one)
+    assert (edit_distance(one, two) == 0) == (one == two)
+    assert edit_distance(one, three) <= edit_distance(one, two) + edit_distance(two, three)
+    names = [frozenset(map(str, each)) for each in (one, two)]
+    assert edit_distance(one, two) == slow.edit_distance(*names)
+
+
+def test_the_sources_example_of_a_distance() -> None:
+    assert edit_distance(frozenset(map(ord, "大皮中")), frozenset(map(ord, "大年其中"))) == 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.frozensets(st.integers(200, 240), min_size=1, max_size=25), max_size=25),
+    st.sampled_from([0.5, 0.8, 1.0]),
+    st.sampled_from([100, 600]),
+)
+def test_tree_postings_and_full_scan_find_the_same(
+    pages: list[frozenset[int]], share: float, length: int
+) -> None:
+    method = CharFrequency(CharFrequencyConfig(min_main=share))
+    tree, postings = EditTree(method, share), PostingScan(method, share)
+    stored: list[FrequentUnits] = []
+    for page in (units(*codes, length=length) for codes in pages):
+        wanted = [
+            at for at, base in enumerate(stored) if len(method.compared(page)) and method.covers(page, base)
+        ]
+        assert tree.find(page) == postings.find(page) == wanted
+        assert tree.add(page) == postings.add(page) == len(stored)
+        stored.append(page)
+    assert len(tree) == len(postings) == len(pages)
+
+
+def test_both_searches_find_the_same_on_real_pages() -> None:
+    method = CharFrequency(CONFIG)
+    found = [
+        page
+        for page in method.featurise_many([Content(truth.text) for truth in truths()])
+        if isinstance(page, FrequentUnits)
+    ]
+    tree, postings = EditTree(method, 0.8), PostingScan(method, 0.8)
+    hits = 0
+    for page in found:
+        expected = tree.find(page)
+        assert postings.find(page) == expected
+        hits += len(expected)
+        tree.add(page)
+        postings.add(page)
+    assert hits > 20
+    assert tree.visited < len(found) * (len(found) - 1) / 2
+
+
+def test_the_probe_finds_all_that_a_scan_finds_and_nothing_else() -> None:
+    method = CharFrequency(CONFIG)
+    found = [
+        page
+        for page in method.featurise_many([Content(truth.text) for truth in truths()[:50]])
+        if isinstance(page, FrequentUnits)
+    ]
+    for page in found:
+        group = method.probe(page).groups[0]
+        for base in found:
+            asked = len(set(group.terms) & set(method.terms(base))) >= group.min_shared
+            assert asked == (method.measure(page, base).main_left >= 0.8)
+
+
+def test_wide_payloads_come_back() -> None:
+    method = CharFrequency(CONFIG)
+    page = method.strings(normalise_many([" ".join(EN) * 5]))[0]
+    assert method.unpack(method.pack(page)) == page
+    assert method.unpack(method.pack(units(3, 5))) == units(3, 5)
+    with pytest.raises(ValueError, match="do not take"):
+        method.unpack(method.pack(page) + b"\0")
+
+
+@pytest.mark.parametrize(
+    "changes", [{"min_main": 0}, {"count_above": 0}, {"min_length_ratio": 1.1}, {"characters": "x"}]
+)
+def test_values_outside_their_ranges_are_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        CharFrequencyConfig.model_validate(changes)

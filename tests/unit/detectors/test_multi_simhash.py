@@ -1,0 +1,208 @@
+"""Multi-SimHash: weights, windows, codes and the rule, against the slow reference."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from es_dedup.config import load_settings
+from es_dedup.detectors.fingerprint import hamming_distance
+from es_dedup.detectors.multi_simhash import (
+    IDF_STEPS,
+    MultiSimhash,
+    TwoFingerprints,
+    keyword_entries,
+    near_keywords,
+    word_weights,
+)
+from es_dedup.errors import ConfigError
+from es_dedup.model import Content, Relation, Skipped
+from es_dedup.sections import MultiSimhashConfig
+from es_dedup.text.idf import Idf, general
+from es_dedup.text.normalise import normalise_many
+from es_dedup.text.synonyms import NONE, Synonyms, of_groups
+from es_dedup.text.words import WordBatch, content_words, distinct_words
+from tests.reference import multi_simhash as slow
+from tests.samples import truths
+from tests.texts import EN, ZH, page_texts
+
+CONFIG: Final = MultiSimhashConfig()
+SPEECH: Final = (CONFIG.noun, CONFIG.adjective, CONFIG.verb, CONFIG.other)
+SYNONYMS: Final = of_groups([("检修", "维修", "修理"), ("设备", "装置"), ("repair", "mending")])
+
+
+def expected(words: WordBatch, page: int, config: MultiSimhashConfig, synonyms: Synonyms, idf: Idf) -> Any:
+    """Both fingerprints of a page by the reference."""
+    own = words.words(page)
+    facts = {
+        word: (value, SPEECH[speech])
+        for word, value, speech in zip(
+            words.vocabulary, words.hashes.tolist(), words.speech.tolist(), strict=True
+        )
+    }
+
+    def rarity(word: str) -> float:
+        return float(idf.of([word])[0])
+
+    weights = slow.word_weights(own, rarity, lambda word: facts[word][1])
+    near = slow.windows(own, slow.keywords(weights, config.keywords), config.context)
+
+    def code(word: str) -> int:
+        found = synonyms.code(word)
+        return facts[word][0] if found is None else found
+
+    def votes(word: str) -> int:
+        return max(1, round(IDF_STEPS * rarity(word))) if config.weights == "tfidf" else 1
+
+    text, keywords = slow.fingerprints(own, near, lambda word: facts[word][0], code, votes)
+    return None if text is None else TwoFingerprints(text, keywords or 0)
+
+
+def check(texts: list[str], config: MultiSimhashConfig, synonyms: Synonyms = NONE) -> None:
+    words = content_words(normalise_many(texts))
+    found = MultiSimhash(config, synonyms).of_words(words)
+    for page, features in enumerate(found):
+        wanted = expected(words, page, config, synonyms, general())
+        assert (None if isinstance(features, Skipped) else features) == wanted
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(page_texts, max_size=4),
+    st.integers(5, 15),
+    st.integers(6, 14),
+    st.sampled_from(("count", "tfidf")),
+)
+def test_random_pages_equal_the_reference(
+    texts: list[str], keywords: int, context: int, weights: str
+) -> None:
+    config = MultiSimhashConfig.model_validate({"keywords": keywords, "context": context, "weights": weights})
+    check(texts, config, SYNONYMS)
+
+
+@pytest.mark.parametrize("weights", ["count", "tfidf"])
+def test_real_pages_equal_the_reference(weights: str) -> None:
+    texts = [truth.text for truth in truths()[:15]]
+    check(texts, MultiSimhashConfig.model_validate({"weights": weights}), SYNONYMS)
+
+
+def test_a_known_weight() -> None:
+    words = content_words(normalise_many(["水泵水泵坏"]))
+    assert words.words(0) == ["水泵", "水泵", "坏"]
+    distinct = distinct_words(words)
+    weights = word_weights(words, distinct, CONFIG, Idf({"水泵": 2.0, "坏": 3.0}, 1.0, "test"))
+    # 水泵: noun, tf-idf 4 of at most 4, two characters, first of three; 坏: adjective, 3 of 4, one character, third
+    assert weights.tolist() == pytest.approx(
+        [0.8 + 0.5 * 0.6 + 0.05 * 2 + 0.1, 0.8 * 0.75 + 0.5 * 0.4 + 0.05 + 0.1 * (1 - 2 / 3)]
+    )
+
+
+def test_equal_weights_fall_to_the_earlier_word() -> None:
+    words = content_words(normalise_many(["甲乙丙丁戊己庚辛"]))
+    distinct = distinct_words(words)
+    chosen = keyword_entries(np.zeros(len(distinct.ids)), distinct, 5)
+    assert chosen.tolist() == [True] * 5 + [False] * (len(distinct.ids) - 5)
+
+
+def test_windows_end_with_the_page() -> None:
+    words = content_words(normalise_many(["甲 乙 丙 丁 戊 己 庚 辛 壬", "子 丑 寅"]))
+    keyword = np.zeros(len(words.ids), dtype=np.bool_)
+    keyword[[1, 10]] = True
+    assert np.flatnonzero(near_keywords(words, keyword, 6)).tolist() == [*range(8), 9, 10, 11]
+
+
+@pytest.mark.parametrize(("near", "wide"), [(1, 5), (2, 6), (3, 7)])
+def test_the_rule_equals_the_reference_at_every_pair_of_distances(near: int, wide: int) -> None:
+    detector = MultiSimhash(MultiSimhashConfig(max_bits=near, max_text_bits=wide))
+    for text, keywords in itertools.product(range(12), repeat=2):
+        verdict = detector.verify(
+            TwoFingerprints(0, 0), TwoFingerprints((1 << text) - 1, (1 << keywords) - 1)
+        )
+        wanted = slow.duplicate(text, keywords, near, wide)
+        assert (verdict.relation is Relation.DUPLICATE) == wanted
+        assert verdict.score == 1 - text / 64
+
+
+VALUES: Final = st.integers(0, (1 << 64) - 1)
+
+
+@settings(max_examples=300, deadline=None)
+@given(VALUES, VALUES, st.sets(st.integers(0, 63), max_size=7), st.sets(st.integers(0, 63), max_size=7))
+def test_every_accepted_pair_shares_a_probed_term(
+    text: int, keywords: int, first: set[int], second: set[int]
+) -> None:
+    detector = MultiSimhash(MultiSimhashConfig(max_bits=3, max_text_bits=7))
+    one = TwoFingerprints(text, keywords)
+    other = TwoFingerprints(text ^ sum(1 << bit for bit in first), keywords ^ sum(1 << bit for bit in second))
+    if detector.verify(one, other).relation is Relation.DUPLICATE:
+        assert not set(detector.probe(one).groups[0].terms).isdisjoint(detector.terms(other))
+
+
+def test_synonyms_leave_the_keywords_alike_and_not_the_text() -> None:
+    plain = "".join(ZH) + "检修" * 3
+    other = plain.replace("检修", "维修")
+    without, coded = (MultiSimhash(CONFIG, each) for each in (NONE, SYNONYMS))
+    distances = []
+    for detector in (without, coded):
+        one, two = detector.featurise_many([Content(plain), Content(other)])
+        assert isinstance(one, TwoFingerprints)
+        assert isinstance(two, TwoFingerprints)
+        distances.append((hamming_distance(one.text, two.text), hamming_distance(one.keywords, two.keywords)))
+    assert distances[0][0] == distances[1][0] > 0
+    assert distances[1][1] < distances[0][1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"keywords": 4}, "greater than or equal to 5"),
+        ({"keywords": 16}, "less than or equal to 15"),
+        ({"context": 5}, "greater than or equal to 6"),
+        ({"context": 15}, "less than or equal to 14"),
+        ({"max_bits": 0}, "greater than or equal to 1"),
+        ({"max_bits": 4}, "less than or equal to 3"),
+        ({"max_text_bits": 4}, "greater than or equal to 5"),
+        ({"max_text_bits": 8}, "less than or equal to 7"),
+        ({"noun": 0.5}, "greater than 0.5"),
+        ({"noun": 0.59}, "1.5 times adjective; noun must be at least twice verb"),
+        ({"verb": 0.4, "noun": 0.9}, "adjective must be more than verb"),
+        ({"other": 0.15}, "verb must be more than twice other"),
+        ({"length_weight": 0.1}, "tfidf_weight > speech_weight > place_weight > length_weight"),
+        ({"speech_weight": 0.8}, "tfidf_weight > speech_weight"),
+    ],
+)
+def test_values_outside_the_ranges_of_the_source_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        MultiSimhashConfig.model_validate(changes)
+
+
+def test_broken_rules_are_told_as_settings_problems() -> None:
+    with pytest.raises(ConfigError, match=r"multi_simhash.*verb must be more than twice other"):
+        load_settings(overrides={"multi_simhash": {"other": 0.2}}, environ={})
+
+
+def test_the_sources_values_satisfy_its_own_rules() -> None:
+    assert (CONFIG.noun, CONFIG.adjective, CONFIG.verb, CONFIG.other) == (0.6, 0.4, 0.3, 0.1)
+
+
+def test_english_pages_have_both_fingerprints() -> None:
+    one, copy = MultiSimhash(CONFIG).featurise_many(
+        [Content(" ".join(EN) * 5), Content(" ".join(EN) * 5 + " Repairs ended.")]
+    )
+    assert isinstance(one, TwoFingerprints)
+    assert isinstance(copy, TwoFingerprints)
+    assert hamming_distance(one.text, copy.text) <= 6
+
+
+def test_bytes_of_another_version_are_refused() -> None:
+    detector = MultiSimhash(CONFIG)
+    payload = detector.pack(TwoFingerprints(1, 2))
+    assert len(payload) == 17
+    with pytest.raises(ValueError, match="version 1"):
+        detector.unpack(b"\x02" + payload[1:])

@@ -1,0 +1,118 @@
+"""Block layouts: what they store and ask for, the guarantee, and the figures of the documents."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+from math import comb
+from typing import Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from es_dedup.config import SimhashConfig
+from es_dedup.detectors.simhash import Fingerprint, Simhash
+from es_dedup.detectors.simhash_layouts import LAYOUTS, Layout
+from es_dedup.model import Relation
+from es_dedup.testing.detector_contract import DetectorContract
+from tests.reference import simhash as slow
+
+SEED: Final = 20261121
+# name, guaranteed distance, tables, probes, candidates as a share of all pages
+KNOWN: Final = (
+    ("3x21", 2, 3, 3, 1.2e-6),
+    ("4x16", 3, 4, 4, 6.1e-5),
+    ("5c2", 3, 10, 10, 2.1e-7),
+    ("6c3", 3, 20, 20, 5.1e-9),
+    ("7x9", 6, 7, 7, 1.3e-2),
+    ("8x8", 7, 8, 8, 3.1e-2),
+    ("8c2", 6, 28, 28, 4.3e-4),
+    ("10c3", 7, 120, 120, 2.3e-4),
+    ("10c4", 6, 210, 210, 4.8e-6),
+    ("4x16", 6, 4, 52, 7.9e-4),
+    ("4x16", 7, 4, 68, 1.0e-3),
+    ("3x21", 7, 3, 508, 1.8e-4),
+    ("2x32", 7, 2, 10_978, 2.6e-6),
+)
+CASES: Final = [
+    (layout, bits)
+    for layout in LAYOUTS.values()
+    for bits in range(layout.guarantee + 1)
+    if layout.probes(bits) < 1_000
+]
+
+
+@pytest.mark.parametrize(("name", "bits", "tables", "probes", "share"), KNOWN)
+def test_the_figures_of_the_documents(name: str, bits: int, tables: int, probes: int, share: float) -> None:
+    layout = LAYOUTS[name]
+    assert layout.tables == tables
+    assert layout.probes(bits) == probes
+    assert layout.share(bits) == pytest.approx(share, rel=0.05)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_blocks_cover_the_fingerprint(layout: Layout) -> None:
+    assert sum(layout.widths) == 64
+    assert max(layout.widths) - min(layout.widths) <= 1
+    assert layout.tables == comb(layout.blocks, layout.joined)
+
+
+@pytest.mark.parametrize(("layout", "bits"), CASES, ids=lambda each: getattr(each, "name", str(each)))
+def test_nothing_within_the_guarantee_is_missed(layout: Layout, bits: int) -> None:
+    """Whether a probe finds depends on the bits of each block alone: bits are spread over the blocks as evenly as can be."""
+    print(f"seed {SEED}")
+    rng = random.Random(SEED)
+    value = rng.getrandbits(64)
+    asked = frozenset(layout.probe_terms(value, bits))
+    assert len(asked) == layout.probes(bits)
+    starts = [sum(layout.widths[:block]) for block in range(layout.blocks)]
+    for chosen in [*combinations(range(layout.blocks), min(bits, layout.blocks))][:300]:
+        places = [starts[block] + rng.randrange(layout.widths[block]) for block in chosen]
+        spare = [bit for bit in range(64) if bit not in places]
+        places += rng.sample(spare, bits - len(places))
+        other = value ^ sum(1 << bit for bit in places)
+        assert slow.hamming(value, other) == bits
+        assert not asked.isdisjoint(layout.stored_terms(other))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, (1 << 64) - 1),
+    st.sets(st.integers(0, 63), max_size=7),
+    st.sampled_from([layout for layout in LAYOUTS.values() if layout.name != "2x32"]),
+)
+def test_random_neighbours_are_found(value: int, bits: set[int], layout: Layout) -> None:
+    other = value ^ sum(1 << bit for bit in bits)
+    if len(bits) <= layout.guarantee:
+        assert not set(layout.probe_terms(value, len(bits))).isdisjoint(layout.stored_terms(other))
+
+
+@pytest.mark.parametrize("name", ["5c2", "6c3", "8c2", "10c4"])
+def test_one_bit_beyond_the_guarantee_can_be_missed(name: str) -> None:
+    layout = LAYOUTS[name]
+    starts = [sum(layout.widths[:block]) for block in range(layout.blocks)]
+    other = sum(1 << start for start in starts[: layout.guarantee + 1])
+    assert set(layout.probe_terms(0, layout.guarantee)).isdisjoint(layout.stored_terms(other))
+    with pytest.raises(ValueError, match=f"up to {layout.guarantee} bits"):
+        layout.probe_terms(0, layout.guarantee + 1)
+
+
+def test_a_detector_refuses_a_layout_that_would_miss_pairs() -> None:
+    with pytest.raises(ValueError, match="5c2 finds all pairs up to 3 bits, 4 are asked for"):
+        Simhash(SimhashConfig(max_hamming_bits=4), layout=LAYOUTS["5c2"])
+
+
+class TestLayout(DetectorContract):
+    @pytest.fixture
+    def detector(self) -> Simhash:
+        return Simhash(SimhashConfig(features="words-tfidf"), layout=LAYOUTS["6c3"])
+
+    @pytest.fixture
+    def tags(self) -> frozenset[int]:
+        return frozenset({36})
+
+    def test_terms_of_the_layout_are_stored(self, detector: Simhash) -> None:
+        one = Fingerprint(12345)
+        assert len(detector.terms(one)) == 20
+        assert detector.verify(one, Fingerprint(12345 ^ 0b111)).relation is Relation.DUPLICATE

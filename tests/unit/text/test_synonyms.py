@@ -1,0 +1,117 @@
+"""Synonyms: the four forms of files, codes, concepts, and refusals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_dedup.config import Settings
+from es_dedup.detectors.registry import create_detectors
+from es_dedup.errors import ConfigError
+from es_dedup.text.synonyms import NONE, load, of_groups, parse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CILIN = """Aa01A01= 人 士 人物 人士
+Aa01A02# 人类 生人 全人类
+Aa01A05@ 匹夫
+Bp01A01= 设备 装置
+"""
+WORDNET = """# Chinese Open Wordnet	cmn	http://example.com/	wordnet
+03183080-n	cmn:lemma	设备
+03183080-n	cmn:lemma	装置
+03183080-n	cmn:lemma	设备
+00001740-v	cmn:lemma	呼吸
+"""
+PLAIN = """# 我们的词表
+检修 维修,修理
+repairs  mending
+
+孤词
+"""
+
+
+def test_a_plain_list() -> None:
+    found = parse(PLAIN.splitlines())
+    assert [set(group) for group in found.groups] == [{"检修", "维修", "修理"}, {"repair", "mending"}]
+
+
+def test_cilin_gives_only_its_synonyms() -> None:
+    found = parse(CILIN.splitlines())
+    assert [set(group) for group in found.groups] == [{"人", "士", "人物", "人士"}, {"设备", "装置"}]
+    assert found.code("人类") is None
+
+
+def test_multilingual_wordnet() -> None:
+    found = parse(WORDNET.splitlines())
+    assert [set(group) for group in found.groups] == [{"设备", "装置"}]
+
+
+def test_a_wordnet_folder_orders_senses_by_frequency(tmp_path: Path) -> None:
+    for part in ("noun", "adj", "verb", "adv"):
+        (tmp_path / f"data.{part}").write_text("  1 a licence line\n", encoding="utf-8")
+        (tmp_path / f"index.{part}").write_text("  1 a licence line\n", encoding="utf-8")
+    data = "00000100 06 n 02 crane 0 derrick 0 000 | lifts\n00000200 05 n 02 crane 0 wading_bird 0 000 | a bird\n"
+    (tmp_path / "data.noun").write_text("  1 licence\n" + data, encoding="utf-8")
+    index = "crane n 2 1 @ 2 1 00000200 00000100\nderrick n 1 1 @ 1 0 00000100\n"
+    (tmp_path / "index.noun").write_text(index, encoding="utf-8")
+    found = load(tmp_path)
+    assert found.concept("crane", 1) == {"crane", "wading bird"}
+    assert found.concept("crane", 2) == {"crane", "wading bird", "derrick"}
+
+
+def test_codes_are_equal_within_a_meaning_and_do_not_depend_on_the_file() -> None:
+    one, other = of_groups([("甲", "乙"), ("丙", "丁")]), of_groups([("丙", "丁"), ("乙", "甲")])
+    assert one.code("甲") == one.code("乙") == other.code("甲")
+    assert one.code("甲") != one.code("丙")
+    assert one.code("戊") is None
+    assert NONE.code("甲") is None
+
+
+def test_words_are_brought_into_the_form_of_texts() -> None:
+    found = of_groups([("設備", "装置", "ＡＢＣ"), ("Houses", "homes"), ("。", "！")])
+    assert [set(group) for group in found.groups] == [{"设备", "装置", "abc"}, {"house", "home"}]
+
+
+def test_a_concept_is_the_word_and_its_synonyms() -> None:
+    found = of_groups([("甲", "乙"), ("甲", "丙")])
+    assert found.concept("甲", 1) == {"甲", "乙"}
+    assert found.concept("甲", 2) == {"甲", "乙", "丙"}
+    assert found.concept("丁", 1) == {"丁"}
+
+
+def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "list.txt"
+    path.write_text("甲 乙", encoding="utf-8")
+    assert len(load(path)) == 1
+    path.write_text("甲 乙\n丙 丁 戊", encoding="utf-8")
+    assert len(load(path)) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "cannot be read"),
+        (b"\xff\xfe\x00", "not UTF-8"),
+        ("只有一个".encode(), "no line with two words"),
+    ],
+)
+def test_files_that_cannot_be_used_are_refused(tmp_path: Path, content: bytes | None, message: str) -> None:
+    path = tmp_path / "list.txt"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ConfigError, match=message):
+        load(path)
+
+
+@pytest.mark.parametrize("method", ["multi_simhash", "dwdcs"])
+def test_a_method_reads_the_file_that_its_settings_name(tmp_path: Path, method: str) -> None:
+    settings = Settings.model_validate(
+        {"detectors": (method,), method: {"synonyms": str(tmp_path / "none.txt")}}
+    )
+    with pytest.raises(ConfigError, match=r"none\.txt cannot be read"):
+        create_detectors(settings)
+    (tmp_path / "none.txt").write_text("甲 乙", encoding="utf-8")
+    assert create_detectors(settings)[method].name == method

@@ -1,0 +1,126 @@
+"""Content words: what is kept, stems, parts of speech, independence of the batch; rarity of words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from es_dedup.text.idf import general, learned
+from es_dedup.text.normalise import normalise_many
+from es_dedup.text.segment import segmenter
+from es_dedup.text.stopwords import STOP_CHARACTERS, STOP_WORDS
+from es_dedup.text.words import Speech, WordBatch, content_words, distinct_words, speech_of, stem
+from tests.texts import ZH, pages_of_texts
+
+
+def words_of(*texts: str) -> WordBatch:
+    """Content words of raw texts."""
+    return content_words(normalise_many(texts))
+
+
+def test_function_words_marks_and_spaces_are_left_out() -> None:
+    words = words_of("水泵的检修，已经完成了。", "The pumps of the station were repaired!", "的了。", "")
+    assert [words.words(page) for page in range(4)] == [
+        ["水泵", "检修", "完成"],
+        ["pump", "station", "repaired"],
+        [],
+        [],
+    ]
+    assert words.offsets.tolist() == [0, 3, 6, 6, 6]
+
+
+@settings(max_examples=60, deadline=None)
+@given(pages_of_texts)
+def test_words_never_depend_on_the_batch(texts: list[str]) -> None:
+    together = words_of(*texts)
+    for page, text in enumerate(texts):
+        alone = words_of(text)
+        assert alone.words(0) == together.words(page)
+        own = together.ids[together.offsets[page] : together.offsets[page + 1]]
+        for name in ("hashes", "speech", "sizes"):
+            assert getattr(alone, name)[alone.ids].tolist() == getattr(together, name)[own].tolist()
+        sentence = together.sentence[together.offsets[page] : together.offsets[page + 1]]
+        assert np.diff(sentence).tolist() == np.diff(alone.sentence).tolist()
+
+
+def test_no_page_shares_a_sentence_with_another() -> None:
+    words = words_of("水泵 设备", "城市。河流 城市")
+    assert len(set(words.sentence.tolist())) == 3
+
+
+def test_distinct_words_know_their_count_and_first_place() -> None:
+    words = words_of("水泵 城市 水泵", "城市 水泵")
+    found = distinct_words(words)
+    assert found.pages.tolist() == [0, 0, 1, 1]
+    assert [words.vocabulary[at] for at in found.ids.tolist()] == ["水泵", "城市", "城市", "水泵"]
+    assert found.counts.tolist() == [2, 1, 1, 1]
+    assert found.first.tolist() == [0, 1, 0, 1]
+    assert found.entry.tolist() == [0, 1, 0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("pumps", "pump"),
+        ("cities", "city"),
+        ("houses", "house"),
+        ("class", "class"),
+        ("virus", "virus"),
+        ("goes", "goes"),
+        ("trees", "trees"),
+        ("gas", "gas"),
+        ("水泵s", "水泵s"),
+        ("is", "is"),
+    ],
+)
+def test_plurals_lose_their_ending(word: str, expected: str) -> None:
+    assert stem(word) == expected
+
+
+@pytest.mark.parametrize(
+    ("tag", "speech"),
+    [
+        ("n", Speech.NOUN),
+        ("ns", Speech.NOUN),
+        ("vn", Speech.NOUN),
+        ("eng", Speech.NOUN),
+        ("a", Speech.ADJECTIVE),
+        ("ad", Speech.ADJECTIVE),
+        ("an", Speech.NOUN),
+        ("v", Speech.VERB),
+        ("d", Speech.OTHER),
+        ("x", Speech.OTHER),
+    ],
+)
+def test_tags_become_parts_of_speech(tag: str, speech: Speech) -> None:
+    assert speech_of(tag) is speech
+
+
+@pytest.mark.slow
+def test_both_segmenters_tag_alike() -> None:
+    pytest.importorskip("rjieba")
+    words = [*dict.fromkeys(word for text in ZH for word in segmenter("rjieba").cut(text)), "abc", "12"]
+    tags = {name: [speech_of(segmenter(name).tag(word)) for word in words] for name in ("rjieba", "jieba")}
+    agreed = sum(left == right for left, right in zip(tags["rjieba"], tags["jieba"], strict=True))
+    assert agreed / len(words) > 0.95
+
+
+def test_stop_words_are_in_the_form_of_texts() -> None:
+    assert [word for word in sorted(STOP_WORDS) if normalise_many([word]).string(0) != word] == []
+    assert {"的", "了"} < STOP_CHARACTERS < STOP_WORDS
+
+
+def test_general_words_are_less_rare_than_special_ones() -> None:
+    idf = general()
+    common, special = idf.of(["我们", "劳动防护"]).tolist()
+    assert 0 < common < special
+    assert idf.of(["qqzzxx"]).tolist() == [idf.unknown]
+
+
+def test_rarity_is_learned_from_pages() -> None:
+    idf = learned([["甲", "乙", "甲"], ["甲"], []])
+    assert idf.of(["甲", "乙", "丙"]).tolist() == [math.log(4 / 3) + 1, math.log(4 / 2) + 1, math.log(4) + 1]
+    assert idf.version == "learned-3"
