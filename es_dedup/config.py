@@ -17,11 +17,24 @@ import tomllib
 import typing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
+from es_dedup.comparator_sections import (
+    COMPARATORS,
+    CodetConfig,
+    FeatureSentenceConfig,
+    ImatchConfig,
+    LshConfig,
+    MinhashConfig,
+    PunctuationConfig,
+    ShinglingConfig,
+    SpotsigsConfig,
+)
 from es_dedup.errors import ConfigError
+from es_dedup.sections import SHAPES
+from es_dedup.sections import Section as _Section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,14 +50,6 @@ OTHER_VARIABLES: Final = frozenset(
 """Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load."""
 MAX_FILE_BYTES: Final = 2**20
 """Bytes of a settings file; a larger file is something else."""
-SHAPES: Final[dict[str, Any]] = {"shapes": True}
-"""Marks a setting that stored features depend on: it is part of the fingerprint."""
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    detector: ClassVar[str | None] = None
 
 
 class ExtractionConfig(_Section):
@@ -142,6 +147,14 @@ class Settings(_Section):
     ccdet: CcdetConfig = CcdetConfig()
     simhash: SimhashConfig = SimhashConfig()
     coverage: CoverageConfig = CoverageConfig()
+    shingling: ShinglingConfig = ShinglingConfig()
+    minhash: MinhashConfig = MinhashConfig()
+    spotsigs: SpotsigsConfig = SpotsigsConfig()
+    imatch: ImatchConfig = ImatchConfig()
+    lsh: LshConfig = LshConfig()
+    codet: CodetConfig = CodetConfig()
+    feature_sentence: FeatureSentenceConfig = FeatureSentenceConfig()
+    punctuation: PunctuationConfig = PunctuationConfig()
     index: IndexConfig = IndexConfig()
     cluster: ClusterConfig = ClusterConfig()
 
@@ -223,8 +236,7 @@ def fingerprint(settings: Settings, signature_version: int, detector_versions: M
         "detectors": {name: detector_versions[name] for name in settings.detectors},
     }
     for key, field, section in _fields(Settings):
-        off = section.detector is not None and section.detector not in settings.detectors
-        if _shapes(field) and not off:
+        if _shapes(field) and section.serves(settings.detectors):
             shaping[key] = _value(settings, key)
     return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -319,7 +331,7 @@ def _wrong_names(values: Mapping[str, Any], origins: Mapping[str, str]) -> Itera
         yield f"{place}: must be one of {', '.join(known)}, got {extractor!r}"
 
 
-_DETECTORS: Final = ("ccdet", "coverage", "simhash")
+_DETECTORS: Final = ("ccdet", "coverage", "simhash", *COMPARATORS)
 _EXTRACTORS: Final = ("density", "plain", "topic")
 _LISTED_BY: Final = {"detectors": "detector_names", "extraction": "extractor_names"}
 

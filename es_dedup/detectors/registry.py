@@ -11,6 +11,7 @@ import difflib
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from es_dedup.detectors.ccdet import Ccdet
+from es_dedup.detectors.comparators.catalogue import FACTORIES as COMPARATORS
 from es_dedup.detectors.coverage import Coverage
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.errors import ConfigError
@@ -27,6 +28,7 @@ _FACTORIES: Final[dict[str, Factory]] = {
     Ccdet.name: lambda settings: Ccdet(settings.ccdet),
     Simhash.name: lambda settings: Simhash(settings.simhash),
     Coverage.name: lambda settings: Coverage(settings.coverage),
+    **COMPARATORS,
 }
 
 

@@ -201,7 +201,7 @@ def test_names_of_methods_are_checked_with_everything_else(file: Path) -> None:
 
 def test_at_least_one_detector_is_needed(file: Path) -> None:
     file.write_text("detectors = []\n", encoding="utf-8")
-    assert "at least one of ccdet, coverage, simhash" in problems_of(file)
+    assert "at least one of ccdet, codet_like, coverage" in problems_of(file)
 
 
 @pytest.mark.parametrize(

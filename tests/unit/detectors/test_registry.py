@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_dedup import Deduplicator, wiring
+from es_dedup.comparator_sections import COMPARATORS
 from es_dedup.config import Settings
 from es_dedup.detectors import registry
 from es_dedup.detectors.ccdet import Ccdet
@@ -25,8 +26,10 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
 
 
-def test_the_default_methods_are_known_in_alphabetical_order() -> None:
-    assert detector_names() == ("ccdet", "coverage", "simhash")
+def test_the_methods_are_known_in_alphabetical_order() -> None:
+    assert list(detector_names()) == sorted(detector_names())
+    assert {"ccdet", "coverage", "simhash", *COMPARATORS} <= set(detector_names())
+    assert list(COMPARATORS) == sorted(COMPARATORS)
     assert set(Settings().detectors) <= set(detector_names())
 
 
@@ -49,7 +52,7 @@ def test_unknown_names_are_refused_together_with_the_names_known() -> None:
     with pytest.raises(ConfigError) as caught:
         create_detectors(Settings(detectors=("ccdte", "ccdet", "other", "ccdet")))
     message = str(caught.value)
-    assert "ccdet, coverage, simhash, got 'ccdte'; did you mean ccdet?" in message
+    assert f"{', '.join(detector_names())}, got 'ccdte'; did you mean ccdet?" in message
     assert "got 'other'" in message
     assert "'ccdet' 2 times" in message
     assert "3 problem(s)" in message
