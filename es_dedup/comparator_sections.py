@@ -48,7 +48,7 @@ class MinhashConfig(Section):
     min_shingles: int = Field(
         4, ge=1, le=100, description="shingles a page needs to be compared", json_schema_extra=SHAPES
     )
-    min_similarity: float = Field(0.7, gt=0, le=1, description="share of equal minima that accepts")
+    min_similarity: float = Field(0.5, gt=0, le=1, description="share of equal minima that accepts")
 
 
 class SpotsigsConfig(Section):

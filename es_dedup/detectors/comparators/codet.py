@@ -94,8 +94,8 @@ class CodetLike:
     def learned(self, contents: Sequence[Content]) -> CodetLike:
         """The same method, with the document frequencies of these pages' words."""
         words = words_of(normalise_many([content.text for content in contents]))
-        distinct = np.unique(np.stack((words.pages.astype(np.uint64), words.hashes)), axis=1)
-        return CodetLike(self._config, Collection.count(distinct[1], len(contents)))
+        _, once = np.unique(mix64(words.hashes ^ mix64(words.pages.astype(np.uint64))), return_index=True)
+        return CodetLike(self._config, Collection.count(words.hashes[once], len(contents)))
 
     def featurise(self, content: Content) -> HashBag | Skipped:
         """Nodes of one page, or ``Skipped`` when it has fewer than ``min_sentences`` usable sentences."""
