@@ -106,7 +106,7 @@ def band_hashes(minima: NDArray[np.unsignedinteger], bands: int) -> NDArray[np.u
     sums = (minima.astype(np.uint64).reshape(bands, rows) * powers(_BAND_BASE, rows)).sum(
         axis=1, dtype=np.uint64
     )
-    return mix64(mix64(sums) ^ mix64(np.arange(bands, dtype=np.uint64)))
+    return mix64(sums ^ mix64(~np.arange(bands, dtype=np.uint64)))
 
 
 def candidate_chance(similarity: float, bands: int, rows: int) -> float:

@@ -45,8 +45,10 @@ def punctuation_strings(batch: TextBatch, before: int, after: int) -> list[str]:
     passed = np.concatenate(([0], np.cumsum(lettered)))
     marks = np.flatnonzero(_marks()[np.minimum(batch.codes, PLANE - 1)])
     pages = np.searchsorted(batch.offsets, marks, side="right") - 1
-    at, first = np.unique(passed[marks], return_index=True)
-    pages = pages[first]
+    at = passed[marks]
+    first = np.ones(len(at), dtype=np.bool_)
+    first[1:] = (at[1:] != at[:-1]) | (pages[1:] != pages[:-1])
+    at, pages = at[first], pages[first]
     edges = passed[batch.offsets]
     whole = (at - before >= edges[pages]) & (at + after <= edges[pages + 1])
     at, pages = at[whole], pages[whole]
