@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -50,11 +50,33 @@ class Collection:
         idf: NDArray[np.float64] = np.log((self.pages + 1) / df) / np.log(self.pages + 1)
         return idf
 
-    def within(self, hashes: NDArray[np.uint64], low: float, high: float) -> NDArray[np.bool_]:
-        """Which of these features have a normalised idf from ``low`` to ``high``."""
-        idf = self.normalised_idf(hashes)
-        return (idf >= low - _SLACK) & (idf <= high + _SLACK)
+    def lexicon(self, low: float, high: float) -> Lexicon:
+        """The features with a normalised idf from ``low`` to ``high``."""
+        idf = self.normalised_idf(self.terms)
+        kept = (idf >= low - _SLACK) & (idf <= high + _SLACK)
+        return Lexicon(self.terms, kept, unseen=high + _SLACK >= 1)
 
 
-_SLACK = 1e-9
-"""So that a limit is not missed by the last bit of a logarithm."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Lexicon:
+    """Which features count.
+
+    Attributes:
+        terms: features seen, ascending.
+        kept: whether each of them counts.
+        unseen: whether a feature never seen counts.
+    """
+
+    terms: NDArray[np.uint64]
+    kept: NDArray[np.bool_]
+    unseen: bool
+
+    def holds(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Which of these features count."""
+        if not len(self.terms):
+            return np.full(len(hashes), self.unseen)
+        place = np.minimum(np.searchsorted(self.terms, hashes), len(self.terms) - 1)
+        return np.where(self.terms[place] == hashes, self.kept[place], self.unseen)
+
+
+_SLACK: Final = 1e-9  # so that a limit is not missed by the last bit of a logarithm

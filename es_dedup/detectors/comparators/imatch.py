@@ -93,7 +93,8 @@ class Imatch:
     tag: ClassVar[int] = WORD_TAG
 
     def __init__(self, config: ImatchConfig, collection: Collection | None = None) -> None:
-        self._config, self._collection = config, collection
+        self._config = config
+        self._lexicon = collection.lexicon(config.min_idf, self.highest_idf) if collection else None
 
     @property
     def lexicons(self) -> int:
@@ -127,9 +128,8 @@ class Imatch:
         """Signatures of several pages."""
         config = self._config
         found = self.sets([content.text for content in contents])
-        if self._collection is not None:
-            known = self._collection
-            found = [each[known.within(each, config.min_idf, self.highest_idf)] for each in found]
+        if self._lexicon is not None:
+            found = [each[self._lexicon.holds(each)] for each in found]
         made = set_signatures(found, self.lexicons, config.kept, config.min_terms)
         return [
             signatures

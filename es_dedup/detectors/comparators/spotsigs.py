@@ -140,7 +140,8 @@ class Spotsigs:
     version = 1
 
     def __init__(self, config: SpotsigsConfig, collection: Collection | None = None) -> None:
-        self._config, self._collection = config, collection
+        self._config = config
+        self._lexicon = collection.lexicon(config.min_idf, config.max_idf) if collection else None
 
     def learned(self, contents: Sequence[Content]) -> Spotsigs:
         """The same method, with the document frequencies of these pages."""
@@ -166,11 +167,7 @@ class Spotsigs:
 
     def useful(self, features: HashBag) -> HashBag:
         """The signatures that are neither too frequent nor too rare in the collection."""
-        if self._collection is None:
-            return features
-        return features.only(
-            self._collection.within(features.values, self._config.min_idf, self._config.max_idf)
-        )
+        return features if self._lexicon is None else features.only(self._lexicon.holds(features.values))
 
     def terms(self, features: HashBag) -> tuple[int, ...]:
         """Terms to store: all signatures that are of use."""

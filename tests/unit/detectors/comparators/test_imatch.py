@@ -144,9 +144,12 @@ def test_the_lexicon_leaves_out_frequent_and_rare_words() -> None:
     terms = np.array([1, 2, 3, 4], dtype=np.uint64)
     expected = [slow.normalised_idf(df, 99) for df in (99, 10, 1, 0)]
     assert all(close(a, b) for a, b in zip(collection.normalised_idf(terms), expected, strict=True))
-    assert collection.within(terms, 0.2, 0.8).tolist() == [False, True, False, False]
-    assert collection.within(terms, 0.2, 1.0).tolist() == [False, True, True, True]
-    assert Collection.count(np.zeros(0, dtype=np.uint64), 0).normalised_idf(terms).tolist() == [1.0] * 4
+    assert collection.lexicon(0.2, 0.8).holds(terms).tolist() == [False, True, False, False]
+    assert collection.lexicon(0.2, 1.0).holds(terms).tolist() == [False, True, True, True]
+    empty = Collection.count(np.zeros(0, dtype=np.uint64), 0)
+    assert empty.normalised_idf(terms).tolist() == [1.0] * 4
+    assert empty.lexicon(0.2, 1.0).holds(terms).all()
+    assert not empty.lexicon(0.2, 0.8).holds(terms).any()
 
 
 def test_learning_leaves_the_method_as_it_is() -> None:
