@@ -13,7 +13,7 @@ import numpy as np
 from es_dedup.detectors.port import Learner
 from es_dedup.evaluation.runner import JUDGE
 from es_dedup.evaluation.selfjoin import self_join
-from es_dedup.model import Skipped, Verdict
+from es_dedup.model import Relation, Skipped, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -79,6 +79,7 @@ class MethodRun:
         skipped: reason to number of pages without features.
         cost: see ``Cost``.
         chance: from a verdict's score to the chance that such a pair is proposed, for methods that state one.
+        rules: the relation is more than a limit on the score, so a pair judged different has none.
     """
 
     name: str
@@ -87,11 +88,14 @@ class MethodRun:
     skipped: Mapping[str, int]
     cost: Cost
     chance: Callable[[float], float] | None = field(default=None, compare=False)
+    rules: bool = False
 
     def score(self, pair: Pair) -> float | None:
         """The score with which the method finds this pair; None when it does not propose or cannot compare it."""
         verdict = self.verdicts.get(pair)
-        return verdict.score if verdict is not None and pair in self.candidates else None
+        if verdict is None or pair not in self.candidates:
+            return None
+        return None if self.rules and verdict.relation is Relation.DIFFERENT else verdict.score
 
 
 def run_method(
@@ -172,6 +176,7 @@ def run_judge(dedup: Deduplicator, pages: Sequence[Page], labels: Sequence[Label
             join_ms=None,
             verify_us=None,
         ),
+        rules=True,
     )
 
 

@@ -130,6 +130,15 @@ def test_a_pair_that_is_not_proposed_is_not_found_however_alike() -> None:
     assert silent.score(labels[1].pair) is None
 
 
+def test_a_method_of_rules_finds_only_what_it_merges() -> None:
+    labels = pairs("dup", "diff")
+    run = run_of("m", {each.pair: 0.4 for each in labels})
+    ruled = MethodRun("m", run.verdicts, run.candidates, {}, FREE, rules=True)
+    assert run.score(labels[0].pair) == 0.4
+    assert ruled.score(labels[0].pair) is None
+    assert compare([ruled], labels, 4).methods["m"].candidates.hits == 1
+
+
 def test_a_method_that_finds_nothing_has_figures_too() -> None:
     labels = pairs("dup", "diff")
     found = compare([run_of("m", {})], labels, 4)
