@@ -43,17 +43,17 @@ class Index:
         at = self.ids.index(page_id)
         return self.ids[max(at - 1, 0) : at + 2]
 
-    def explain(self, left: str | object, right: str | object) -> JudgedPair:
+    def explain(self, left: str, right: str) -> JudgedPair:
         self.asked += 1
-        at = self.ids.index(str(left))
+        at = self.ids.index(left)
         relation = Relation.EXACT if at == 0 else NO
-        return judged(str(left), str(right), at / len(self.ids), YES, NO, relation=relation)
+        return judged(left, right, at / len(self.ids), YES, NO, relation=relation)
 
 
 def test_the_most_doubtful_come_first_and_each_pair_once() -> None:
     index = Index(10)
     found = uncertain_pairs(index, index.ids, count=4, known=set(), seed=1)
-    assert [each.pair for each in found][0] == ("p005", "p006")
+    assert found[0].pair == ("p005", "p006")
     assert len({each.pair for each in found}) == 4
     assert [each.doubt for each in found] == sorted((each.doubt for each in found), reverse=True)
     assert index.asked == 9
