@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 
 _SIZE: Final = 420
 _MARGIN: Final = 40
-_LEGEND: Final = 190
+_LEGEND: Final = 230
 _ROW: Final = 18
 _HUES: Final = 10
 _DASHES: Final = 4
 _TICKS: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 _BARS_WIDTH: Final = 560
 _NAMES: Final = 170
-_VALUES: Final = 90
+_VALUES: Final = 110
+_WHOLE: Final = 100  # from here on no decimals
 
 
 def line_chart(title: str, across: str, up: str, lines: Mapping[str, Points]) -> str:
@@ -76,6 +77,10 @@ def _curve(place: int, name: str, points: Points) -> str:
     )
 
 
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= _WHOLE else f"{value:.3g}"
+
+
 def bar_list(title: str, unit: str, values: Mapping[str, float]) -> str:
     """One horizontal bar a name on a logarithmic scale, since costs differ by orders of magnitude.
 
@@ -96,7 +101,7 @@ def bar_list(title: str, unit: str, values: Mapping[str, float]) -> str:
         drawn += [
             element("text", escape(name), x=_NAMES - 8, y=y + 11, class_="left"),
             element("rect", x=_NAMES, y=y + 1, width=f"{width:.1f}", height=_ROW - 6, rx=2),
-            element("text", escape(f"{value:,.3g} {unit}"), x=f"{_NAMES + width + 6:.1f}", y=y + 11),
+            element("text", escape(f"{_short(value)} {unit}"), x=f"{_NAMES + width + 6:.1f}", y=y + 11),
         ]
     height = len(ordered) * _ROW + 8
     svg = element(
