@@ -21,6 +21,17 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError
 
+from es_dedup.comparator_sections import (
+    COMPARATORS,
+    CodetConfig,
+    FeatureSentenceConfig,
+    ImatchConfig,
+    LshConfig,
+    MinhashConfig,
+    PunctuationConfig,
+    ShinglingConfig,
+    SpotsigsConfig,
+)
 from es_dedup.errors import ConfigError
 from es_dedup.sections import (
     SHAPES,
@@ -178,6 +189,14 @@ class Settings(Section):
     multi_simhash: MultiSimhashConfig = MultiSimhashConfig()
     char_frequency: CharFrequencyConfig = CharFrequencyConfig()
     dwdcs: DwdcsConfig = DwdcsConfig()
+    shingling: ShinglingConfig = ShinglingConfig()
+    minhash: MinhashConfig = MinhashConfig()
+    spotsigs: SpotsigsConfig = SpotsigsConfig()
+    imatch: ImatchConfig = ImatchConfig()
+    lsh: LshConfig = LshConfig()
+    codet: CodetConfig = CodetConfig()
+    feature_sentence: FeatureSentenceConfig = FeatureSentenceConfig()
+    punctuation: PunctuationConfig = PunctuationConfig()
     index: IndexConfig = IndexConfig()
     elastic: ElasticConfig = ElasticConfig()
     cluster: ClusterConfig = ClusterConfig()
@@ -260,8 +279,7 @@ def fingerprint(settings: Settings, signature_version: int, detector_versions: M
         "detectors": {name: detector_versions[name] for name in settings.detectors},
     }
     for key, field, section in _fields(Settings):
-        off = section.detector is not None and section.detector not in settings.detectors
-        if _shapes(field) and not off:
+        if _shapes(field) and section.serves(settings.detectors):
             shaping[key] = _value(settings, key)
     return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -358,14 +376,10 @@ def _wrong_names(values: Mapping[str, Any], origins: Mapping[str, str]) -> Itera
         yield f"{place}: must be one of {', '.join(known)}, got {extractor!r}"
 
 
-_DETECTORS: Final = (
-    "ccdet",
-    "char_frequency",
-    "coverage",
-    "dwdcs",
-    "dwswn",
-    "multi_simhash",
-    "simhash",
+_DETECTORS: Final = tuple(
+    sorted(
+        ("ccdet", "char_frequency", "coverage", "dwdcs", "dwswn", "multi_simhash", "simhash", *COMPARATORS)
+    )
 )
 _EXTRACTORS: Final = ("density", "plain", "topic")
 _LISTED_BY: Final = {"detectors": "detector_names", "extraction": "extractor_names"}

@@ -17,11 +17,21 @@ ROUNDING: Final = 1e-9
 
 
 class Section(BaseModel):
-    """A group of settings: immutable, unknown keys are refused."""
+    """Settings that belong together: immutable, unknown keys are refused.
+
+    Attributes:
+        detector: the method, or the methods, that the section belongs to; None for all others.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    detector: ClassVar[str | None] = None
+    detector: ClassVar[str | tuple[str, ...] | None] = None
+
+    @classmethod
+    def serves(cls, detectors: tuple[str, ...]) -> bool:
+        """Whether the section matters when these methods are enabled."""
+        names = (cls.detector,) if isinstance(cls.detector, str) else cls.detector
+        return names is None or not set(names).isdisjoint(detectors)
 
 
 class MultiSimhashConfig(Section):
@@ -106,7 +116,7 @@ class CharFrequencyConfig(Section):
 class DwdcsConfig(Section):
     """Key concepts of a small-world network, and where they stand (DWDCS, DWSWN)."""
 
-    detector = "dwdcs"
+    detector = ("dwdcs", "dwswn")
 
     hubs: int = Field(
         30, ge=5, le=63, description="nodes of highest degree that are tried, l", json_schema_extra=SHAPES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,3 +46,11 @@ class Detector(Protocol[F]):
 
     def unpack(self, payload: bytes) -> F:
         """Features from bytes; raises ``ValueError`` on bytes that ``pack`` did not make."""
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """A method that weighs or drops features by how many pages of a corpus carry them."""
+
+    def learned(self, contents: Sequence[Content]) -> Detector[Any]:
+        """The same method, knowing these pages; the detector asked stays as it is."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.char_frequency import CharFrequency
+from es_dedup.detectors.comparators.catalogue import FACTORIES as COMPARATORS
 from es_dedup.detectors.coverage import Coverage
 from es_dedup.detectors.dwdcs import Dwdcs, Dwswn
 from es_dedup.detectors.multi_simhash import MultiSimhash
@@ -43,6 +44,7 @@ _FACTORIES: Final[dict[str, Factory]] = {
     CharFrequency.name: lambda settings: CharFrequency(settings.char_frequency),
     Dwdcs.name: lambda settings: Dwdcs(settings.dwdcs, _synonyms(settings.dwdcs.synonyms)),
     Dwswn.name: lambda settings: Dwswn(settings.dwdcs),
+    **COMPARATORS,
 }
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.report.charts import bar_chart, score_bars, size_bars
 from es_dedup.report.compare import comparison, relation_tag, title_of
 from es_dedup.report.evidence import format_number
 from es_dedup.report.markup import element, escape, table
+from es_dedup.report.shell import document
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -27,23 +25,11 @@ _ROWS_AT_ONCE: Final = 15
 def render(data: ReportData, *, title: str, generated: datetime) -> str:
     """The whole page as text.
 
-    Nothing is loaded from outside and nothing runs: a content security policy allows only the page's own style.
-
     Args:
         data: what to show.
         title: heading, for instance the name of the scanned folder.
         generated: time shown at the foot.
     """
-    style = resources.files("es_dedup.report").joinpath("page.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    head = (
-        '<meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)} – es-dedup</title><style>{style}</style>"
-    )
     body = "".join(
         (
             element("header", element("p", "es-dedup report", class_="kicker"), element("h1", escape(title))),
@@ -54,7 +40,7 @@ def render(data: ReportData, *, title: str, generated: datetime) -> str:
             _foot(data, generated),
         )
     )
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body><main>{body}</main></body></html>\n'
+    return document(title, body)
 
 
 def _totals(data: ReportData) -> str:

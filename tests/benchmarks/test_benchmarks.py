@@ -24,6 +24,8 @@ SMALL: Final = {
     "bench_check": ["--pages", "12"],
     "bench_w1": ["--bases", "60"],
     "bench_features": ["--pages", "20", "--rounds", "1"],
+    "bench_comparators": ["--pages", "40", "--rounds", "1"],
+    "bench_methods": ["--sets", "portal-zh", "edits-zh"],
     "bench_judge": ["--items", "40"],
     "bench_multi_simhash": ["--pages", "20", "--rounds", "1", "--checked", "2"],
     "bench_char_frequency": ["--pages", "20", "--rounds", "1", "--checked", "2"],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_dedup import Deduplicator, wiring
+from es_dedup.comparator_sections import COMPARATORS
 from es_dedup.config import Settings
 from es_dedup.detectors import registry
 from es_dedup.detectors.ccdet import Ccdet
@@ -25,10 +26,11 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
 
 
-def test_the_default_methods_are_known_in_alphabetical_order() -> None:
-    methods = ("char_frequency", "dwdcs", "dwswn", "multi_simhash")
-    assert set(methods) < set(detector_names())
-    assert detector_names() == tuple(sorted(detector_names()))
+def test_the_methods_are_known_in_alphabetical_order() -> None:
+    assert list(detector_names()) == sorted(detector_names())
+    methods = {"char_frequency", "dwdcs", "dwswn", "multi_simhash", "ccdet", "coverage", "simhash"}
+    assert {*methods, *COMPARATORS} <= set(detector_names())
+    assert list(COMPARATORS) == sorted(COMPARATORS)
     assert set(Settings().detectors) <= set(detector_names())
 
 

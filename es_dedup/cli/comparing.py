@@ -1,0 +1,226 @@
+"""``compare``: every method alone on the same pages and labelled pairs, side by side."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from es_dedup.cli.group import ExitCode
+from es_dedup.cli.inputs import Intake, with_input_options
+from es_dedup.cli.progress import ProgressDisplay
+from es_dedup.cli.session import Session, session_of
+from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from es_dedup.evaluation import LabelledPair
+    from es_dedup.evaluation.methods import MethodRun
+    from es_dedup.model import Content, Page
+
+ALL: Final = "all"
+SHOWN_ALONE: Final = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(compare)
+
+
+@with_input_options
+def compare(
+    context: typer.Context,
+    corpus: Annotated[
+        list[Path],
+        typer.Option(
+            "--corpus", "-c", help="Input with the labelled pages; may be repeated.", show_default=False
+        ),
+    ],
+    labels: Annotated[
+        Path,
+        typer.Option(
+            help="TSV with a header, or JSONL: id_a, id_b, label (dup, contain, partial, diff).",
+            metavar="LABELS",
+            show_default=False,
+        ),
+    ],
+    options: ReadOptions,
+    methods: Annotated[
+        str, typer.Option(help="Methods to compare, separated by commas; judge is the whole path.")
+    ] = ALL,
+    html: Annotated[
+        Path | None, typer.Option(help="Write tables, curves and pairs to this page.", show_default=False)
+    ] = None,
+    csv_file: Annotated[
+        Path | None, typer.Option("--csv", help="Write the table to this file.", show_default=False)
+    ] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
+    max_merged_diff: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="The best threshold finds most at no larger share of merged diff pairs (else: best F1).",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Compare methods on labelled pairs: quality, cost, best thresholds, and where one alone is right or wrong.
+
+    Each method runs alone: what it needs of the corpus it learns, its candidates come from a join of its own probe
+    terms in memory, and a pair counts as merged only if the method itself proposes it. Nothing is stored.
+    """
+    from es_dedup.evaluation import Goal, read_labels
+    from es_dedup.evaluation.comparison import compare as side_by_side
+
+    session = session_of(context)
+    names = _names(methods)
+    pairs = read_labels(labels)
+    intake = Intake(corpus, options, session)
+    pages = list(intake.pages())
+    missing = sorted({page for each in pairs for page in each.pair} - {page.id for page in pages})
+    _check_ground(labels, pairs, missing)
+    runs, contents = _run(session, names, pages, pairs)
+    found = side_by_side(runs, pairs, len(pages), folds=folds, goal=Goal(max_merged_diff)).as_dict()
+    found |= {"missing_pages": missing, "left_out": intake.failed}
+    session.output.emit(found)
+    _show(session, found)
+    if csv_file is not None:
+        _write(csv_file, _table(found["methods"]))
+    if html is not None:
+        _write(html, _page(found, pages, contents, title=labels.name))
+    if missing:
+        session.output.warn(
+            f"{len(missing)} labelled pages are not in the corpus; their pairs count as different"
+        )
+    if missing or intake.failed:
+        raise typer.Exit(ExitCode.LEFT_OUT)
+
+
+def _names(methods: str) -> tuple[str, ...]:
+    from es_dedup.detectors.registry import detector_names
+    from es_dedup.evaluation.runner import JUDGE
+
+    known = (*detector_names(), JUDGE)
+    names = tuple(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
+    if names == (ALL,):
+        return known
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        named = ", ".join(map(repr, unknown)) or "none"
+        raise typer.BadParameter(f"known are {', '.join(known)}, or all; got {named}", param_hint="--methods")
+    return names
+
+
+def _check_ground(labels: Path, pairs: Sequence[LabelledPair], missing: Sequence[str]) -> None:
+    from es_dedup.errors import InputError
+
+    if not pairs:
+        raise InputError(str(labels), None, "holds no labelled pair")
+    if len(missing) == len({page for each in pairs for page in each.pair}):
+        raise InputError(
+            str(labels), None, "none of its labelled pages is in the corpus: check --corpus and the page ids"
+        )
+
+
+def _run(
+    session: Session, names: Sequence[str], pages: list[Page], pairs: Sequence[LabelledPair]
+) -> tuple[list[MethodRun], list[Content]]:
+    from es_dedup.batch.featurise import content_of
+    from es_dedup.detectors.registry import create_detectors
+    from es_dedup.evaluation.methods import run_judge, run_method
+    from es_dedup.evaluation.runner import JUDGE
+    from es_dedup.extraction import create_extractor
+
+    alone = tuple(name for name in names if name != JUDGE)
+    settings = session.settings.model_copy(update={"detectors": alone})
+    detectors = create_detectors(settings) if alone else {}
+    extractor = create_extractor(settings.extraction)
+    contents: list[Content] = []
+    runs: list[MethodRun] = []
+    with ProgressDisplay(quiet=session.output.quiet) as progress:
+        for page in pages:
+            contents.append(content_of(page, extractor)[0])
+            progress.count("read", len(contents), len(pages))
+        for name in names:
+            if name == JUDGE:
+                with session.scratch() as dedup:
+                    runs.append(run_judge(dedup, [*map(_as_read, pages, contents)], pairs))
+            else:
+                runs.append(run_method(detectors[name], [page.id for page in pages], contents, pairs))
+            progress.count("methods", len(runs), len(names))
+    return runs, contents
+
+
+def _as_read(page: Page, content: Content) -> Page:
+    """The page as its content, so that the judge too starts from main texts."""
+    return replace(
+        page,
+        html=None,
+        text=content.text,
+        title=content.title,
+        site=content.site,
+        published=content.published,
+    )
+
+
+def _show(session: Session, found: Mapping[str, Any]) -> None:
+    from es_dedup.report.comparison import COST, QUALITY, cost_row, quality_row
+
+    output = session.output
+    output.line(f"{found['pages']:,} pages, {found['pairs']:,} labelled pairs")
+    output.table(QUALITY, [quality_row(name, each) for name, each in found["methods"].items()])
+    output.table(COST, [cost_row(name, each) for name, each in found["methods"].items()])
+    for each in found["alone"][:SHOWN_ALONE]:
+        evidence = ", ".join(f"{name} {value}" for name, value in each["evidence"].items())
+        output.line(
+            f"{each['method']} alone is {each['verdict']}: {each['left']} ~ {each['right']} ({each['label']}); {evidence}"
+        )
+    rest = len(found["alone"]) - SHOWN_ALONE
+    if rest > 0:
+        output.line(f"{rest} more such pairs: --json or --html lists them")
+
+
+def _table(methods: Mapping[str, Any]) -> str:
+    """One line a method: every figure as a plain number."""
+    rows = []
+    for name, each in methods.items():
+        tuned = each["tuned"]["out_of_fold"] if each["tuned"] else None
+        row: dict[str, Any] = {"method": name, "candidate_recall": each["candidate_recall"]["value"]}
+        for place, scores in (("out_of_fold", tuned), ("own_limits", each["own"])):
+            for figure in ("recall", "precision", "f1"):
+                row[f"{place}_{figure}"] = scores[figure] if scores else None
+            row[f"{place}_merged_diff"] = scores["merged_diff"]["value"] if scores else None
+        row |= {"threshold": each["threshold"], "average_precision": each["average_precision"]}
+        row |= each["cost"] | {"skipped": sum(each["skipped"].values())}
+        rows.append(row)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _page(found: Mapping[str, Any], pages: Sequence[Page], contents: Sequence[Content], *, title: str) -> str:
+    from es_dedup.report.comparison import render_comparison
+
+    shown = {each[side] for each in found["alone"] for side in ("left", "right")}
+    texts = {
+        page.id: (content.title, content.text)
+        for page, content in zip(pages, contents, strict=True)
+        if page.id in shown
+    }
+    return render_comparison(found, texts, title=title, generated=datetime.now().astimezone())
+
+
+def _write(path: Path, text: str) -> None:
+    from es_dedup.report.target import open_target
+
+    with open_target(path) as stream:
+        stream.write(text.encode())

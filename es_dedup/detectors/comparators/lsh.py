@@ -1,0 +1,126 @@
+"""LSH-S and LSH-P: bands of minima over spot signatures, or over period signatures; verified on the signatures.
+
+Source: Indyk, Motwani, STOC 1998; over spot signatures as in Theobald et al., SIGIR 2008, over period signatures as in
+the comparison of CCDet. docs/algorithms/lsh.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+
+from es_dedup.detectors.ccdet import period_table
+from es_dedup.detectors.comparators import hashsets
+from es_dedup.detectors.comparators.hashsets import HashBag, jaccard, shared_count
+from es_dedup.detectors.comparators.imatch import PERIOD_WINDOW
+from es_dedup.detectors.comparators.minima import band_hashes, candidate_chance, permuted
+from es_dedup.detectors.comparators.spots import spot_bags
+from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.text.hashing import mix64, tagged_terms
+from es_dedup.text.normalise import normalise_many
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_dedup.comparator_sections import LshConfig, SpotsigsConfig
+    from es_dedup.model import Content
+
+SPOT_TAG: Final = 41
+PERIOD_TAG: Final = 42
+PAYLOAD: Final = 1
+MIN_PERIODS: Final = 3  # signatures, as CCDet asks for
+
+
+class LshPeriods:
+    """LSH-P."""
+
+    name = "lsh_p"
+    version = 1
+    tag: ClassVar[int] = PERIOD_TAG
+    skipped: ClassVar[str] = "few-full-stops"
+
+    def __init__(self, config: LshConfig) -> None:
+        self._config = config
+
+    @property
+    def least(self) -> int:
+        """Signatures a page needs."""
+        return MIN_PERIODS
+
+    def candidate_chance(self, score: float) -> float:
+        """Chance that the bands bring together two pages of this similarity."""
+        return candidate_chance(score, self._config.bands, self._config.rows)
+
+    def sets(self, texts: Sequence[str]) -> list[HashBag]:
+        """Period signatures of several texts."""
+        table = period_table(normalise_many(texts), PERIOD_WINDOW)
+        parts = np.split(table.signatures, table.offsets[1:-1]) if texts else []
+        return [HashBag(part, np.ones(len(part), dtype=np.uint8)) for part in parts]
+
+    def featurise(self, content: Content) -> HashBag | Skipped:
+        """Signatures of one page, or ``Skipped`` when it has too few."""
+        return self.featurise_many([content])[0]
+
+    def featurise_many(self, contents: Sequence[Content]) -> list[HashBag | Skipped]:
+        """Signatures of several pages; the minima are made of them when terms are asked for."""
+        return [
+            bag
+            if len(bag) >= self.least
+            else Skipped(self.skipped, f"{len(bag)} signatures, {self.least} needed")
+            for bag in self.sets([content.text for content in contents])
+        ]
+
+    def terms(self, features: HashBag) -> tuple[int, ...]:
+        """Terms to store: one per band."""
+        config = self._config
+        minima = permuted(mix64(features.values), config.bands * config.rows)
+        return tuple(tagged_terms(self.tag, band_hashes(minima, config.bands)).tolist())
+
+    def probe(self, features: HashBag) -> Probe:
+        """Pages with an equal band."""
+        return Probe((TermGroup(self.terms(features), 1),))
+
+    def verify(self, left: HashBag, right: HashBag) -> Verdict:
+        """Duplicate iff the Jaccard similarity of the signatures is at least ``min_similarity``."""
+        shared = shared_count(left, right)
+        score = jaccard(shared, len(left), len(right))
+        limit = self._config.min_similarity
+        relation = Relation.DUPLICATE if score >= limit else Relation.DIFFERENT
+        evidence = {
+            "similarity": round(score, 4),
+            "min_similarity": limit,
+            "common": shared,
+            "left_signatures": len(left),
+            "right_signatures": len(right),
+        }
+        return Verdict(self.name, relation, score, evidence)
+
+    def pack(self, features: HashBag) -> bytes:
+        """Five bytes a signature, after a head of five."""
+        return hashsets.pack(features, PAYLOAD, with_counts=False)
+
+    def unpack(self, payload: bytes) -> HashBag:
+        """Signatures from ``pack``; raises ``ValueError`` on damaged bytes."""
+        return hashsets.unpack(payload, PAYLOAD, with_counts=False)
+
+
+class LshSpots(LshPeriods):
+    """LSH-S."""
+
+    name = "lsh_s"
+    tag = SPOT_TAG
+    skipped = "few-spot-signatures"
+
+    def __init__(self, config: LshConfig, spots: SpotsigsConfig) -> None:
+        super().__init__(config)
+        self._spots = spots
+
+    @property
+    def least(self) -> int:
+        """Signatures a page needs."""
+        return self._spots.min_signatures
+
+    def sets(self, texts: Sequence[str]) -> list[HashBag]:
+        """Distinct spot signatures of several texts."""
+        return [HashBag(bag.values, np.ones_like(bag.counts)) for bag in spot_bags(texts, self._spots)]

@@ -1,0 +1,113 @@
+"""Punctuation strings: the characters around each punctuation mark, as one string that stands for the page.
+
+Source: described as prior art in the patent on character frequency strings (background, "punctuation"); how many
+characters, and around which marks, is not given there. docs/algorithms/punctuation.md.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.detectors.comparators import strings
+from es_dedup.detectors.comparators.strings import MOST_CHARS, Text, gram_terms, subsequence_verdict
+from es_dedup.model import Probe, Skipped, TermGroup
+from es_dedup.text.characters import PLANE
+from es_dedup.text.normalise import decode, normalise_many
+from es_dedup.text.tokens import character_kinds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from es_dedup.comparator_sections import PunctuationConfig
+    from es_dedup.model import Content, Verdict
+    from es_dedup.text.normalise import TextBatch
+
+TAG: Final = 45
+PAYLOAD: Final = 1
+PROBED_SHARE: Final = 4  # the surroundings of one mark in so many must be shared
+MARKS: Final = "。.,!?;:、…"  # in the normalised form
+
+
+def punctuation_strings(batch: TextBatch, before: int, after: int) -> list[str]:
+    """The string of each page: for every mark, ``before`` characters before it and ``after`` characters after it.
+
+    Only letters, digits and characters of scripts count and are taken; several marks in a row are one, and a mark
+    with too few characters on a side is passed over.
+    """
+    lettered = character_kinds(batch.codes) > 0
+    letters = batch.codes[lettered]
+    passed = np.concatenate(([0], np.cumsum(lettered)))
+    marks = np.flatnonzero(_marks()[np.minimum(batch.codes, PLANE - 1)])
+    pages = np.searchsorted(batch.offsets, marks, side="right") - 1
+    at = passed[marks]
+    first = np.ones(len(at), dtype=np.bool_)
+    first[1:] = (at[1:] != at[:-1]) | (pages[1:] != pages[:-1])
+    at, pages = at[first], pages[first]
+    edges = passed[batch.offsets]
+    whole = (at - before >= edges[pages]) & (at + after <= edges[pages + 1])
+    at, pages = at[whole], pages[whole]
+    windows = (
+        letters[at[:, None] + np.arange(-before, after)] if len(at) else np.zeros((0, 1), dtype=np.uint32)
+    )
+    bounds = np.searchsorted(pages, np.arange(len(batch) + 1)).tolist()
+    return [decode(windows[low:high].ravel()) for low, high in pairwise(bounds)]
+
+
+@cache
+def _marks() -> NDArray[np.bool_]:
+    table = np.zeros(PLANE, dtype=np.bool_)
+    table[[ord(mark) for mark in MARKS]] = True
+    return table
+
+
+class Punctuation:
+    """The detector."""
+
+    name = "punctuation"
+    version = 1
+
+    def __init__(self, config: PunctuationConfig) -> None:
+        self._config = config
+        self._width = config.before + config.after
+
+    def featurise(self, content: Content) -> Text | Skipped:
+        """String of one page, or ``Skipped`` when it has fewer than ``min_marks`` marks."""
+        return self.featurise_many([content])[0]
+
+    def featurise_many(self, contents: Sequence[Content]) -> list[Text | Skipped]:
+        """Strings of several pages, cut after ``MOST_CHARS`` characters."""
+        batch = normalise_many([content.text for content in contents])
+        config, most = self._config, MOST_CHARS - MOST_CHARS % self._width
+        return [
+            Text(text[:most])
+            if len(text) >= config.min_marks * self._width
+            else Skipped("few-marks", f"{len(text) // self._width} marks, {config.min_marks} needed")
+            for text in punctuation_strings(batch, config.before, config.after)
+        ]
+
+    def terms(self, features: Text) -> tuple[int, ...]:
+        """Terms to store: the surroundings of each mark."""
+        return gram_terms(features.text, self._width, self._width, TAG)
+
+    def probe(self, features: Text) -> Probe:
+        """Pages that share a quarter of them; the source compares every pair of pages instead."""
+        terms = self.terms(features)
+        return Probe((TermGroup(terms, max(1, len(terms) // PROBED_SHARE)),))
+
+    def verify(self, left: Text, right: Text) -> Verdict:
+        """Duplicate iff the common subsequence is long enough for the longer string."""
+        return subsequence_verdict(self.name, left, right, self._config.min_similarity)
+
+    def pack(self, features: Text) -> bytes:
+        """UTF-8 after a head of five bytes."""
+        return strings.pack(features, PAYLOAD)
+
+    def unpack(self, payload: bytes) -> Text:
+        """The string from ``pack``; raises ``ValueError`` on damaged bytes."""
+        return strings.unpack(payload, PAYLOAD)

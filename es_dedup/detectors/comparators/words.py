@@ -1,0 +1,104 @@
+"""Segmented words of many normalised texts, with the sentence that each stands in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.text.characters import PLANE
+from es_dedup.text.hashing import mix64
+from es_dedup.text.normalise import decode, encode
+from es_dedup.text.segment import segmenter
+from es_dedup.text.tokens import character_kinds, segment_hashes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from es_dedup.text.normalise import TextBatch
+
+SENTENCE_MARKS: Final = (
+    "。!?;…\n"  # in the normalised form; a point ends a sentence where no letter or digit follows
+)
+_POINT: Final = 0x2E
+_NEWLINE: Final = 0x0A
+_BASE: Final = 0xA24BAED4963EE407
+
+
+@dataclass(frozen=True, slots=True)
+class WordBatch:
+    """Words of several pages that hold a letter or digit, in order.
+
+    Attributes:
+        hashes: one 64-bit hash per word; equal words have equal hashes, whatever the batch.
+        pages: page of each word, ascending.
+        offsets: words of page ``i`` are ``[offsets[i]:offsets[i + 1]]``.
+        starts, ends: place of each word in ``codes``.
+        sentences: running number of the sentence each word stands in; a sentence never leaves its page.
+        codes: code points of all pages, a newline after each.
+        sentence_of: number of the sentence of each code point.
+    """
+
+    hashes: NDArray[np.uint64]
+    pages: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    sentences: NDArray[np.int64]
+    codes: NDArray[np.uint32]
+    sentence_of: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+
+def words_of(batch: TextBatch) -> WordBatch:
+    """Words of normalised texts."""
+    codes = np.insert(batch.codes, batch.offsets[1:], _NEWLINE)
+    page_starts = batch.offsets + np.arange(len(batch) + 1)
+    cut = segmenter().cut(decode(codes))
+    ends = np.cumsum(np.fromiter(map(len, cut), dtype=np.int64, count=len(cut)))
+    starts = np.concatenate(([0], ends[:-1])).astype(np.int64)
+    lettered = np.concatenate(([0], np.cumsum(character_kinds(codes) > 0)))
+    keep = lettered[ends] > lettered[starts] if len(ends) else np.zeros(0, dtype=np.bool_)
+    starts, ends = starts[: len(ends)][keep], ends[keep]
+    hashes = segment_hashes(mix64(codes.astype(np.uint64)), starts, ends, _BASE)
+    marks = _sentence_ends(codes)
+    sentence_of: NDArray[np.int64] = np.cumsum(marks) - marks
+    return WordBatch(
+        hashes=hashes,
+        pages=np.searchsorted(page_starts, starts, side="right") - 1,
+        offsets=np.searchsorted(starts, page_starts),
+        starts=starts,
+        ends=ends,
+        sentences=sentence_of[starts],
+        codes=codes,
+        sentence_of=sentence_of,
+    )
+
+
+def hashes_of(words: Iterable[str]) -> NDArray[np.uint64]:
+    """The hash that ``words_of`` gives to each of these normalised words; ascending."""
+    known = sorted(set(words))
+    codes, offsets = encode(known)
+    return np.sort(segment_hashes(mix64(codes.astype(np.uint64)), offsets[:-1], offsets[1:], _BASE))
+
+
+def _sentence_ends(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    ends: NDArray[np.bool_] = _marks()[np.minimum(codes, PLANE - 1)]
+    points = codes == _POINT
+    if points.any():
+        lettered = character_kinds(codes) > 0
+        ends = ends | (points & ~np.append(lettered[1:], False))
+    return ends
+
+
+@cache
+def _marks() -> NDArray[np.bool_]:
+    table = np.zeros(PLANE, dtype=np.bool_)
+    table[[ord(mark) for mark in SENTENCE_MARKS]] = True
+    return table

@@ -1,0 +1,224 @@
+"""One method alone on a corpus: what it costs, what it proposes, and what it says of the labelled pairs."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from es_dedup.detectors.port import Learner
+from es_dedup.evaluation.runner import JUDGE
+from es_dedup.evaluation.selfjoin import self_join
+from es_dedup.model import Relation, Skipped, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from es_dedup.detectors.port import Detector
+    from es_dedup.evaluation.labels import LabelledPair, Pair
+    from es_dedup.model import Content, Page
+    from es_dedup.pipeline import Deduplicator
+
+BATCH: Final = 256  # pages featurised together
+VERIFIED: Final = 5_000  # candidate pairs timed, drawn evenly; all where there are fewer
+_MS: Final = 1e3
+_US: Final = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a method costs; times are processor time of one core.
+
+    Attributes:
+        features_ms: a page, from its main text to features, what is learned from the corpus included.
+        bytes: stored features of a page that has any.
+        terms: stored terms of such a page; None where they are not counted.
+        candidates: a page that asks, before verification.
+        join_ms: a page, for the candidates of all pages; None where it is not measured apart.
+        verify_us: a pair; None where no pair was timed, or not apart.
+    """
+
+    features_ms: float
+    bytes: float
+    terms: float | None
+    candidates: float
+    join_ms: float | None
+    verify_us: float | None
+
+    @property
+    def total_ms(self) -> float:
+        """A page, from main text to verified pairs of the whole corpus (each candidate pair counted once)."""
+        pairs_ms = (self.verify_us or 0.0) * self.candidates / 2 / _MS
+        return self.features_ms + (self.join_ms or 0.0) + pairs_ms
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "features_ms": round(self.features_ms, 4),
+            "bytes": round(self.bytes, 1),
+            "terms": None if self.terms is None else round(self.terms, 1),
+            "candidates": round(self.candidates, 2),
+            "join_ms": None if self.join_ms is None else round(self.join_ms, 4),
+            "verify_us": None if self.verify_us is None else round(self.verify_us, 2),
+            "total_ms": round(self.total_ms, 4),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MethodRun:
+    """One method on one corpus.
+
+    Attributes:
+        name: of the method.
+        verdicts: labelled pair to verdict, for pairs of which both pages have features.
+        candidates: labelled pairs that the method itself proposes, from either page.
+        skipped: reason to number of pages without features.
+        cost: see ``Cost``.
+        chance: from a verdict's score to the chance that such a pair is proposed, for methods that state one.
+        rules: the relation is more than a limit on the score, so a pair judged different has none.
+    """
+
+    name: str
+    verdicts: Mapping[Pair, Verdict]
+    candidates: frozenset[Pair]
+    skipped: Mapping[str, int]
+    cost: Cost
+    chance: Callable[[float], float] | None = field(default=None, compare=False)
+    rules: bool = False
+
+    def score(self, pair: Pair) -> float | None:
+        """The score with which the method finds this pair; None when it does not propose or cannot compare it."""
+        verdict = self.verdicts.get(pair)
+        if verdict is None or pair not in self.candidates:
+            return None
+        return None if self.rules and verdict.relation is Relation.DIFFERENT else verdict.score
+
+
+def run_method(
+    detector: Detector[Any], ids: Sequence[str], contents: Sequence[Content], labels: Sequence[LabelledPair]
+) -> MethodRun:
+    """Run one method alone: learn, featurise, join the corpus with itself, verify the labelled pairs.
+
+    Args:
+        detector: the method; one that learns is taught the corpus first.
+        ids: page ids, in the order of the contents.
+        contents: the corpus.
+        labels: judged pairs; those of pages that are not in the corpus are passed over.
+    """
+    if contents:
+        detector.featurise(contents[0])  # word lists and tables are loaded outside the measured time
+    start = time.process_time()
+    if isinstance(detector, Learner):
+        detector = detector.learned(contents)
+    found: list[Any] = []
+    for at in range(0, len(contents), BATCH):
+        found += detector.featurise_many(contents[at : at + BATCH])
+    featurised = time.process_time() - start
+    features = [None if isinstance(each, Skipped) else each for each in found]
+    start = time.process_time()
+    join = self_join(detector, features)
+    joined = time.process_time() - start
+    row = {page: at for at, page in enumerate(ids)}
+    having = [each for each in features if each is not None]
+    pages, sized = max(len(contents), 1), max(len(having), 1)
+    return MethodRun(
+        name=detector.name,
+        verdicts=_verdicts(detector, features, row, labels),
+        candidates=_proposed(join.left, join.right, row, labels),
+        skipped=Counter(each.reason for each in found if isinstance(each, Skipped)),
+        cost=Cost(
+            features_ms=featurised * _MS / pages,
+            bytes=sum(len(detector.pack(each)) for each in having) / sized,
+            terms=join.terms / sized,
+            candidates=join.found / max(join.asked, 1),
+            join_ms=joined * _MS / pages,
+            verify_us=_verify_time(detector, features, join.left, join.right),
+        ),
+        chance=getattr(detector, "candidate_chance", None),
+    )
+
+
+def run_judge(dedup: Deduplicator, pages: Sequence[Page], labels: Sequence[LabelledPair]) -> MethodRun:
+    """Run the whole path with the judge: scan the corpus, then ask for each labelled pair.
+
+    Its ``features_ms`` is the whole scan, worker processes and clustering included.
+    """
+    start = _all_processes()
+    dedup.scan(pages)
+    spent = _all_processes() - start
+    stored = {page for each in labels for page in each.pair} & {page.id for page in pages}
+    verdicts: dict[Pair, Verdict] = {}
+    for each in labels:
+        if stored.issuperset(each.pair):
+            judged = dedup.explain(each.left, each.right)
+            verdicts[each.pair] = Verdict(
+                JUDGE, judged.relation, judged.score, {"reason": judged.reason, **judged.evidence}
+            )
+    records = {page: dedup.record(page) for page in sorted(stored)}
+    proposed = {page: frozenset(dedup.candidates(page)) for page in records}
+    count = max(len(records), 1)
+    return MethodRun(
+        name=JUDGE,
+        verdicts=verdicts,
+        candidates=frozenset(
+            pair for pair in verdicts if pair[1] in proposed[pair[0]] or pair[0] in proposed[pair[1]]
+        ),
+        skipped=Counter(record.skipped for record in records.values() if record.skipped),
+        cost=Cost(
+            features_ms=spent * _MS / max(len(pages), 1),
+            bytes=sum(len(record.payload) for record in records.values()) / count,
+            terms=sum(len(record.terms) for record in records.values()) / count,
+            candidates=sum(map(len, proposed.values())) / count,
+            join_ms=None,
+            verify_us=None,
+        ),
+        rules=True,
+    )
+
+
+def _all_processes() -> float:
+    """Processor seconds of this process and of the worker processes that have ended."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
+
+def _verdicts(
+    detector: Detector[Any], features: Sequence[Any], row: Mapping[str, int], labels: Sequence[LabelledPair]
+) -> dict[Pair, Verdict]:
+    verdicts = {}
+    for each in labels:
+        sides = [features[row[page]] if page in row else None for page in each.pair]
+        if sides[0] is not None and sides[1] is not None:
+            verdicts[each.pair] = detector.verify(sides[0], sides[1])
+    return verdicts
+
+
+def _proposed(
+    left: np.ndarray[Any, Any],
+    right: np.ndarray[Any, Any],
+    row: Mapping[str, int],
+    labels: Sequence[LabelledPair],
+) -> frozenset[Pair]:
+    known = set(zip(left.tolist(), right.tolist(), strict=True))
+    rows = {each.pair: [row.get(page, -1) for page in each.pair] for each in labels}
+    return frozenset(pair for pair, places in rows.items() if (min(places), max(places)) in known)
+
+
+def _verify_time(
+    detector: Detector[Any], features: Sequence[Any], left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]
+) -> float | None:
+    """Microseconds a candidate pair takes."""
+    if not len(left):
+        return None
+    chosen = np.unique(np.linspace(0, len(left) - 1, min(VERIFIED, len(left))).astype(np.int64))
+    pairs = [
+        (features[a], features[b]) for a, b in zip(left[chosen].tolist(), right[chosen].tolist(), strict=True)
+    ]
+    start = time.process_time()
+    for one, other in pairs:
+        detector.verify(one, other)
+    return (time.process_time() - start) * _US / len(pairs)

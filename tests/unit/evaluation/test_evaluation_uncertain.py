@@ -1,0 +1,76 @@
+"""Which pairs are asked about first."""
+
+from __future__ import annotations
+
+import pytest
+
+from es_dedup.evaluation.uncertain import POOL, doubt_of, uncertain_pairs
+from es_dedup.model import JudgedPair, Relation, Verdict
+
+YES, NO = Relation.DUPLICATE, Relation.DIFFERENT
+
+
+def judged(left: str, right: str, score: float, *relations: Relation, relation: Relation = NO) -> JudgedPair:
+    """A pair of this score on which methods say these relations."""
+    verdicts = tuple(Verdict(f"m{at}", each, score, {}) for at, each in enumerate(relations))
+    return JudgedPair(left, right, relation, score, "by hand", {}, verdicts)
+
+
+@pytest.mark.parametrize(
+    ("pair", "expected"),
+    [
+        (judged("a", "b", 0.5, YES, NO), 1.0),
+        (judged("a", "b", 0.5, YES, YES), 0.5),
+        (judged("a", "b", 1.0, NO, YES), 0.5),
+        (judged("a", "b", 0.0, NO, NO), 0.0),
+        (judged("a", "b", 1.0, YES, YES), 0.0),
+        (judged("a", "b", 0.75, YES, NO, NO, NO), (0.5 + 0.5) / 2),
+        (judged("a", "b", 1.0), 0.0),
+    ],
+)
+def test_doubt_is_disagreement_and_nearness(pair: JudgedPair, expected: float) -> None:
+    assert doubt_of(pair) == pytest.approx(expected)
+
+
+class Index:
+    """Pages in a row, each found by its neighbours; the score falls with the number of the page."""
+
+    def __init__(self, count: int) -> None:
+        self.ids = [f"p{at:03}" for at in range(count)]
+        self.asked = 0
+
+    def candidates(self, page_id: str) -> list[str]:
+        at = self.ids.index(page_id)
+        return self.ids[max(at - 1, 0) : at + 2]
+
+    def explain(self, left: str, right: str) -> JudgedPair:
+        self.asked += 1
+        at = self.ids.index(left)
+        relation = Relation.EXACT if at == 0 else NO
+        return judged(left, right, at / len(self.ids), YES, NO, relation=relation)
+
+
+def test_the_most_doubtful_come_first_and_each_pair_once() -> None:
+    index = Index(10)
+    found = uncertain_pairs(index, index.ids, count=4, known=set(), seed=1)
+    assert found[0].pair == ("p005", "p006")
+    assert len({each.pair for each in found}) == 4
+    assert [each.doubt for each in found] == sorted((each.doubt for each in found), reverse=True)
+    assert index.asked == 9
+
+
+def test_exact_copies_and_known_pairs_are_not_asked() -> None:
+    index = Index(4)
+    found = uncertain_pairs(index, index.ids, count=9, known={("p001", "p002")}, seed=1)
+    assert [each.pair for each in found] == [("p002", "p003")]
+
+
+def test_the_draw_is_bounded_and_the_same_for_one_seed() -> None:
+    draws = []
+    for seed in (1, 1, 2):
+        index = Index(500)
+        draws.append(
+            [each.pair for each in uncertain_pairs(index, index.ids, count=3, known=set(), seed=seed)]
+        )
+        assert index.asked <= 3 * POOL + 2
+    assert draws[0] == draws[1] != draws[2]
