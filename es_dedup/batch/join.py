@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.detectors import coverage, simhash
+from es_dedup.detectors.others import asked_by_others, stored_by_others
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
 from es_dedup.text.ragged import find, owners_of
 
@@ -99,6 +100,9 @@ def candidate_pairs(
         capped += count
     if "simhash" in enabled:
         keys.append(_fingerprint_pairs(table, settings, ranks))
+    for found, count in _others_pairs(table, settings, ranks):
+        keys.append(found)
+        capped += count
     keys.append(_equal_pairs(table, ranks))
     every = np.unique(np.concatenate(keys))
     return Joined(
@@ -181,6 +185,31 @@ def _fingerprint_pairs(table: FeatureTable, settings: Settings, ranks: Rows) -> 
         keep = bits <= limit
         keys.append(_pair_keys(hits.asker[keep], hits.stored[keep]))
     return _merged(keys)
+
+
+def _others_pairs(
+    table: FeatureTable, settings: Settings, ranks: Rows
+) -> Iterator[tuple[NDArray[np.uint64], int]]:
+    """Pairs that methods beyond the default ones ask for: each group of their probes as one join."""
+    joins = [
+        _TermJoin(terms, rows, ranks, TERM_BITS) for terms, rows in stored_by_others(table.others, settings)
+    ]
+    if not joins:
+        return
+    groups = [asked_by_others(table.others, row, settings) for row in range(len(table))]
+    for place in range(max(map(len, groups), default=0)):
+        some = [group[place] if place < len(group) else None for group in groups]
+        asked = np.array([term for group in some if group for term in group.terms], dtype=np.uint64)
+        least = np.array([group.min_shared if group else 1 for group in some], dtype=np.int64)
+        offsets = np.zeros(len(table) + 1, dtype=np.int64)
+        np.cumsum([len(group.terms) if group else 0 for group in some], out=offsets[1:])
+        for join in joins:  # terms carry their method, so a group meets only its own
+            before = join.capped
+            keys = []
+            for hits in join.run(asked, offsets):
+                keep = hits.shared >= least[hits.asker]
+                keys.append(_pair_keys(hits.asker[keep], hits.stored[keep]))
+            yield _merged(keys), join.capped - before
 
 
 def _equal_pairs(table: FeatureTable, ranks: Rows) -> NDArray[np.uint64]:

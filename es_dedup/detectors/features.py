@@ -15,6 +15,14 @@ import numpy as np
 from es_dedup.detectors import ccdet, coverage, coverage_codec, simhash
 from es_dedup.detectors.ccdet import Ccdet, PeriodTable
 from es_dedup.detectors.coverage_features import CoverageTable, build_from
+from es_dedup.detectors.others import (
+    NO_OTHERS,
+    Others,
+    featurise_others,
+    pack_others,
+    stored_by_others,
+    unpack_others,
+)
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.text.hashing import hash64, tagged_terms
 from es_dedup.text.normalise import normalise_many
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
     from es_dedup.text.normalise import TextBatch
 
 PAYLOAD_VERSION: Final = 1
+WITH_OTHERS: Final = 2  # first byte where features of further methods stand before the rest
 _HEAD: Final = struct.Struct(
     "<BHIQ?Q"
 )  # version, bytes of signatures, length, content hash, has words, fingerprint
@@ -45,6 +54,7 @@ class FeatureTable:
         fingerprints, has_words: SimHash, and whether the page has any feature it is made of.
         periods: period signatures.
         coverage: grams, clauses, numbers and title terms.
+        others: packed features of enabled methods beyond these.
     """
 
     RAGGED: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -55,6 +65,7 @@ class FeatureTable:
     has_words: NDArray[np.bool_]
     periods: PeriodTable
     coverage: CoverageTable
+    others: Others = NO_OTHERS
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -68,6 +79,7 @@ class FeatureTable:
             self.has_words[rows],
             take(self.periods, rows),
             take(self.coverage, rows),
+            self.others.take(rows),
         )
 
     @classmethod
@@ -80,6 +92,7 @@ class FeatureTable:
             np.concatenate([table.has_words for table in tables]),
             concatenate([table.periods for table in tables]),
             concatenate([table.coverage for table in tables]),
+            Others.concatenate([table.others for table in tables]),
         )
 
 
@@ -104,6 +117,7 @@ def featurise(texts: Sequence[str], titles: Sequence[str], settings: Settings) -
         has_words=has_words,
         periods=periods,
         coverage=build_from(batch, tokens, titles),
+        others=featurise_others(texts, titles, settings),
     )
 
 
@@ -126,12 +140,16 @@ def pack(table: FeatureTable) -> list[bytes]:
         table.fingerprints.tolist(),
         strict=True,
     )
-    return [
+    packed = [
         b"".join((_HEAD.pack(PAYLOAD_VERSION, *head), raw[start:end], rest))
         for head, start, end, rest in zip(
             heads, edges[:-1], edges[1:], coverage_codec.pack(table.coverage), strict=True
         )
     ]
+    if not table.others.columns:
+        return packed
+    mark = bytes([WITH_OTHERS])
+    return [mark + pack_others(table.others, row) + payload for row, payload in enumerate(packed)]
 
 
 def unpack(payloads: Sequence[bytes]) -> FeatureTable:
@@ -140,6 +158,11 @@ def unpack(payloads: Sequence[bytes]) -> FeatureTable:
     Raises:
         ValueError: bytes of another version, or damaged.
     """
+    others = NO_OTHERS
+    if payloads and payloads[0][:1] == bytes([WITH_OTHERS]):
+        found = [_of_others(payload) for payload in payloads]
+        others = Others({name: tuple(each[name] for each, _ in found) for name in found[0][0]})
+        payloads = [rest for _, rest in found]
     heads = [_head(payload) for payload in payloads]
     ends = [_HEAD.size + head[1] for head in heads]
     signatures = b"".join([payload[_HEAD.size : end] for payload, end in zip(payloads, ends, strict=True)])
@@ -157,7 +180,14 @@ def unpack(payloads: Sequence[bytes]) -> FeatureTable:
             ccdet.unpack_signatures(signatures).signatures,
         ),
         coverage=coverage_codec.unpack_many(rest),
+        others=others,
     )
+
+
+def _of_others(payload: bytes) -> tuple[dict[str, bytes | None], bytes]:
+    if payload[:1] != bytes([WITH_OTHERS]):
+        raise ValueError("some pages have features of further methods and some have none")
+    return unpack_others(payload[1:])
 
 
 def _head(payload: bytes) -> tuple[int, int, int, int, bool, int]:
@@ -186,6 +216,7 @@ def stored_terms(table: FeatureTable, settings: Settings) -> tuple[NDArray[np.ui
             (coverage.CLAUSE_TAG, coverage.stored_clauses(table.coverage)),
         ):
             parts.append((tagged_terms(tag, chosen.values), owners_of(chosen.offsets)))
+    parts += stored_by_others(table.others, settings)
     owners = np.concatenate([owner for _, owner in parts]) if parts else np.zeros(0, dtype=np.int64)
     terms = np.concatenate([term for term, _ in parts]) if parts else np.zeros(0, dtype=np.uint64)
     order = np.argsort(owners, kind="stable")

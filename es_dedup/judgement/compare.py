@@ -10,6 +10,7 @@ import numpy as np
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.coverage import Coverage
 from es_dedup.detectors.coverage_pairs import PairMeasures, measure
+from es_dedup.detectors.others import verdicts_of_others
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.judgement import judge as judging
 from es_dedup.model import JudgedPair, Verdict
@@ -147,8 +148,11 @@ def _verdicts(
     ours, theirs = comparison.left.table, comparison.right.table
     left, right = comparison.left_rows[pair : pair + 1], comparison.right_rows[pair : pair + 1]
     found: list[Verdict] = []
+    further = dict(verdicts_of_others(ours.others, int(left[0]), theirs.others, int(right[0]), settings))
     for name in settings.detectors:
-        if name == Ccdet.name:
+        if name in further:
+            found.append(further[name])
+        elif name == Ccdet.name:
             method = Ccdet(settings.ccdet, statistics.noise)
             found.append(method.verify_rows(ours.periods, int(left[0]), theirs.periods, int(right[0])))
         elif name == Simhash.name and bool(ours.has_words[left[0]]) and bool(theirs.has_words[right[0]]):

@@ -10,6 +10,7 @@ import numpy as np
 
 from es_dedup.detectors import ccdet, coverage, simhash
 from es_dedup.detectors.features import unpack
+from es_dedup.detectors.others import asked_by_others
 from es_dedup.judgement.compare import Pages, compare, judged_pair
 from es_dedup.judgement.judge import RELATIONS
 from es_dedup.model import Edge, Probe, TermGroup
@@ -183,7 +184,7 @@ def probe_groups(table: FeatureTable, row: int, settings: Settings) -> list[Term
     if simhash.Simhash.name in settings.detectors and bool(one.has_words[0]):
         terms_ = simhash.probe_terms(int(one.fingerprints[0]), settings.simhash.max_hamming_bits)
         groups.append(TermGroup(terms_, 1))
-    return groups
+    return groups + asked_by_others(table.others, row, settings)
 
 
 def _group(tag: int, chosen: Sampled, least: int) -> list[TermGroup]:

@@ -45,9 +45,16 @@ def by_both(work: Callable[[], Any]) -> tuple[Any, Any]:
 
 
 def assert_same(left: Any, right: Any, name: str = "") -> None:
+    if isinstance(left, tuple):
+        for mine, other in zip(left, right, strict=True):
+            assert_same(mine, other, name)
+        return
     if is_dataclass(left):
         for field in fields(left):
             assert_same(getattr(left, field.name), getattr(right, field.name), f"{name}.{field.name}")
+        return
+    if not isinstance(left, np.ndarray):
+        assert left == right, name
         return
     assert left.shape == right.shape, name
     assert np.array_equal(left, right), name

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from es_dedup.detectors.comparators.words import WordBatch
     from es_dedup.model import Content
 
-TAG: Final = 43
+TAG: Final = 59
 PAYLOAD: Final = 1
 MIN_SENTENCE_WORDS: Final = 2  # distinct; a path of one word says nothing of a sentence
 _STEP: Final = np.uint64(0x9E3779B185EBCA87)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from es_dedup.detectors.comparators.words import WordBatch
     from es_dedup.model import Content, Verdict
 
-TAG: Final = 44
+TAG: Final = 60
 PAYLOAD: Final = 1
 GRAM: Final = 3  # characters
 PROBED_SHARE: Final = 4  # one gram in so many must be shared

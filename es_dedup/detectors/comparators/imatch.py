@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from es_dedup.comparator_sections import ImatchConfig, SpotsigsConfig
     from es_dedup.model import Content
 
-WORD_TAG: Final = 37
-RANDOM_TAG: Final = 38
-SPOT_TAG: Final = 39
-PERIOD_TAG: Final = 40
+WORD_TAG: Final = 53
+RANDOM_TAG: Final = 54
+SPOT_TAG: Final = 55
+PERIOD_TAG: Final = 56
 PAYLOAD: Final = 1
 PERIOD_WINDOW: Final = 10  # characters before a full stop, as in CCDet
 _LARGEST: Final = float(1 << 64)

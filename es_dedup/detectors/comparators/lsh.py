@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from es_dedup.comparator_sections import LshConfig, SpotsigsConfig
     from es_dedup.model import Content
 
-SPOT_TAG: Final = 41
-PERIOD_TAG: Final = 42
+SPOT_TAG: Final = 57
+PERIOD_TAG: Final = 58
 PAYLOAD: Final = 1
 MIN_PERIODS: Final = 3  # signatures, as CCDet asks for
 

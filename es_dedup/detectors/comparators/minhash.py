@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from es_dedup.model import Content
     from es_dedup.text.tokens import TokenBatch
 
-TAG: Final = 35
+TAG: Final = 51
 PAYLOAD: Final = 1
 MINIMUM_BITS: Final = 16  # kept of a minimum: others agree by chance once in 65,536
 _MASK: Final = np.uint64((1 << MINIMUM_BITS) - 1)

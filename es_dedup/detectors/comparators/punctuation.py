@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from es_dedup.model import Content, Verdict
     from es_dedup.text.normalise import TextBatch
 
-TAG: Final = 45
+TAG: Final = 61
 PAYLOAD: Final = 1
 PROBED_SHARE: Final = 4  # the surroundings of one mark in so many must be shared
 MARKS: Final = "。.,!?;:、…"  # in the normalised form

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from es_dedup.comparator_sections import ShinglingConfig
     from es_dedup.model import Content
 
-RESEMBLANCE_TAG: Final = 32
-CONTAINMENT_TAG: Final = 33
-GROUP_TAG: Final = 34
+RESEMBLANCE_TAG: Final = 48
+CONTAINMENT_TAG: Final = 49
+GROUP_TAG: Final = 50
 GROUPS: Final = 6  # super-shingles of a page
 GROUP_SIZE: Final = 14  # minima of one of them
 PAYLOAD: Final = 1  # version of the stored form

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from es_dedup.comparator_sections import SpotsigsConfig
     from es_dedup.model import Content
 
-TAG: Final = 36
+TAG: Final = 52
 PAYLOAD: Final = 1
 _SLACK: Final = 1e-9
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -35,8 +35,10 @@ def assert_same(left: Any, right: Any) -> None:
         if isinstance(mine, np.ndarray):
             assert mine.dtype == other.dtype, column.name
             assert mine.tolist() == other.tolist(), column.name
-        else:
+        elif is_dataclass(mine):
             assert_same(mine, other)
+        else:
+            assert mine == other, column.name
 
 
 def table_of_pages(pages: list[tuple[str, str]], settings_: Settings = SETTINGS) -> FeatureTable:
