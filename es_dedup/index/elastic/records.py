@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index import checks
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write
+from es_dedup.index.elastic.reading import WINDOW, any_of, chunked, pages_of_hits, search
 from es_dedup.index.elastic.tokens import TOKEN_CHARS, hash_of, hash_token, key_of, terms_of, tokens_of
 from es_dedup.index.port import FeatureRecord
 
@@ -15,10 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from es_dedup.index.columns import RecordBatch
+    from es_dedup.index.elastic.server import Server
 
 WORDS: Final = ("published", "site", "language", "skipped", "url", "title")
 """Short strings, in the order of ``RecordBatch.words``; an empty one is left out of the document."""
 FIELDS: Final = ("page_id", "terms", "payload", "content_hash", "length", *WORDS)
+BY_ID: Final = ({"page_id": "asc"},)
+HASHES_AT_A_TIME: Final = 500
+FEW: Final = 1_000  # exact copies that are read at once, of all hashes asked for
 
 
 def writes(batch: RecordBatch, places: Sequence[int], index: str) -> Iterator[Write]:
@@ -64,3 +69,31 @@ def record_of(source: Mapping[str, Any]) -> FeatureRecord:
         payload=base64.b64decode(source["payload"]),
         **{name: source.get(name, "") for name in WORDS},
     )
+
+
+def pages_with_hash(
+    server: Server, index: str, hashes: Sequence[int], limit: int | None
+) -> dict[int, list[str]]:
+    """Page ids, ascending, by content hash; at most ``limit`` for each."""
+    found: dict[int, list[str]] = {}
+    for some in chunked((hash_token(value) for value in dict.fromkeys(hashes) if value), HASHES_AT_A_TIME):
+        query, fields = any_of("content_hash", some), ["content_hash"]
+        body = {"query": query, "sort": list(BY_ID), "size": FEW, "source": fields}
+        hits: Sequence[Mapping[str, Any]] = search(server, index, body)
+        if len(hits) == FEW:  # some have very many: each is asked for by itself
+            hits = [hit for token in some for hit in _copies(server, index, token, limit)]
+        for hit in hits:
+            found.setdefault(hash_of(hit["_source"]["content_hash"]), []).append(hit["sort"][0])
+    return {value: page_ids[:limit] for value, page_ids in found.items()}
+
+
+def _copies(server: Server, index: str, token: str, limit: int | None) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = []
+    size = WINDOW if limit is None else min(limit, WINDOW)
+    for hits in pages_of_hits(
+        server, index, any_of("content_hash", [token]), BY_ID, size=size, fields=("content_hash",)
+    ):
+        found += hits
+        if limit is not None and len(found) >= limit:
+            break
+    return found
