@@ -107,6 +107,8 @@ def query_of(probe: Probe, left_out: set[int]) -> dict[str, Any] | None:
         "size": min(probe.limit + 1, MAX_WINDOW),
         "sort": [{"_score": "desc"}, {"page_id": "asc"}],
         "_source": False,
+        # Not even a page's key is read: its id comes with the sort values, and what is stored stays packed.
+        "stored_fields": "_none_",
         "track_total_hits": False,
     }
 
