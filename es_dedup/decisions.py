@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from es_dedup.index.port import Assignment
     from es_dedup.model import Edge, JudgedPair
 
-CUT: Final = "the list of candidates was cut: check again later"
+CUT: Final = "the list of candidates was cut, or a part of the index did not answer: check again later"
 
 
 def decide(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -57,6 +58,9 @@ if TYPE_CHECKING:
 
 CLUSTERS_AT_A_TIME = 256  # whose evidence is computed together
 CHECKED_AT_A_TIME = 64
+STATISTICS_SECONDS = (
+    0.5  # how long statistics are used before a look whether another process has learned new ones
+)
 
 
 class Deduplicator:
@@ -76,6 +80,7 @@ class Deduplicator:
         self._index, self._settings = index, settings
         self._extractor = create_extractor(settings.extraction)
         self._known: tuple[str | None, Statistics] | None = None
+        self._looked = -STATISTICS_SECONDS
         self._name = "index"
 
     @classmethod
@@ -208,6 +213,7 @@ class Deduplicator:
         with self._index.writing():
             self._index.set_note(UNSETTLED, "1")
             settle_corpus(self._index, load_corpus(self._index), self._settings, progress)
+            self._known = None
             self._index.set_note(UNSETTLED, None)
 
     def _heal(self) -> None:
@@ -251,7 +257,10 @@ class Deduplicator:
         with self._index.writing():
             ingest = Ingest(self._index, self._settings, self._lookup, progress)
             ingest.write(made, reading)
-            return ingest.finish(policy, whole=whole)
+            try:
+                return ingest.finish(policy, whole=whole)
+            finally:
+                self._known = None
 
     # Asking
 
@@ -417,7 +426,11 @@ class Deduplicator:
     # Inner workings
 
     def _statistics(self) -> Statistics:
+        now = time.monotonic()
+        if self._known is not None and now - self._looked < STATISTICS_SECONDS:
+            return self._known[1]
         version = self._index.note(STATISTICS)
+        self._looked = now
         if self._known is None or self._known[0] != version:  # another process may have learned new ones
             stored = self._index.load_statistics()
             try:

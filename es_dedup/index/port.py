@@ -78,9 +78,12 @@ class WriteReport:
 class FeatureIndex(Protocol):
     """Feature records by page id, and the pages that share terms.
 
-    Writes are batches; a batch is kept whole or, when the call raises, not at all. What a call has returned
-    from is durable: it survives the death of the process. Writes are seen by later reads of the same object
-    at once, by other readers after ``refresh()`` at the latest.
+    Writes are batches; a batch is kept whole or, when the call raises, not at all. An index on a server, to
+    which a batch is several requests, may have kept a part: it then raises ``IndexInterrupted``. To repeat a
+    call is safe always: it changes nothing twice. What a call has returned from is durable: it survives the
+    death of the process. Writes are seen by later reads of the same object at once, by other readers after
+    ``refresh()`` at the latest. A read that got a part of the answer only raises ``IndexUnavailable``; it never
+    passes for a whole one.
     """
 
     def put_many(self, records: Iterable[FeatureRecord]) -> WriteReport:
@@ -125,7 +128,8 @@ class FeatureIndex(Protocol):
         A page answers if it carries at least ``min_shared`` distinct terms (and at least one) of any one
         group. Candidates are ordered by the number of distinct probe terms shared, over all groups, most
         first, then page id ascending, at most ``limit``; ``truncated`` tells that more answered. Terms
-        carried by more than ``max_df`` pages are left out and counted, also towards ``min_shared``. A probe
+        carried by more than ``max_df`` pages are left out and counted, also towards ``min_shared``. A probe to
+        which a part of the index gave no answer has its ``problem`` set, the other probes are answered. A probe
         without terms has no candidates. ``exclude`` is never returned, nor does it make an answer truncated.
         ``scope`` leaves out other pages before the limit is applied: its bounds are inclusive, times are
         compared as ISO text, an upper bound of less precision covers all that begins with it (``2024-05`` all
@@ -167,8 +171,13 @@ class FeatureIndex(Protocol):
         nothing.
         """
 
-    def pages_with_hash(self, hashes: Sequence[int]) -> dict[int, list[str]]:
-        """Page ids, ascending, by content hash: exact copies, however common their terms; 0 finds nothing."""
+    def pages_with_hash(self, hashes: Sequence[int], *, limit: int | None = None) -> dict[int, list[str]]:
+        """Page ids, ascending, by content hash: exact copies, however common their terms; 0 finds nothing.
+
+        Args:
+            hashes: each in [0, 2^64).
+            limit: most ids for one hash, the first ones; None gives all.
+        """
 
     def note(self, name: str) -> str | None:
         """A small text kept with the index under this name, or None."""

@@ -41,8 +41,8 @@ class Looked:
         asked: the pages.
         comparison: their pairs with candidates, the asked page on the left.
         capped_terms: probe terms left out because many pages carry them.
-        inconclusive: rows of asked pages whose candidate list was cut without a related page in it.
-        truncated: pages whose candidate list was cut.
+        inconclusive: rows of asked pages whose candidate list was cut, or not answered, without a related page in it.
+        truncated: pages whose candidate list was cut or not answered.
     """
 
     asked: Pages
@@ -117,7 +117,7 @@ class Lookup:
         answers = self._ask(asked)
         found = self.among(asked, self._names(asked, answers))
         related = set(found.comparison.left_rows[found.comparison.judgements.rule == 0].tolist())
-        cut = [row for row, answer in enumerate(answers) if answer.truncated]
+        cut = [row for row, answer in enumerate(answers) if answer.truncated or answer.problem]
         return replace(
             found,
             capped_terms=sum(answer.capped_terms for answer in answers),
@@ -140,7 +140,7 @@ class Lookup:
         """Exact copies and candidates of each page and, where there are more than the limit, who stands for them."""
         limit = self._settings.index.limit
         hashes = asked.table.hashes.tolist()
-        copies = self._index.pages_with_hash([value for value in hashes if value])
+        copies = self._index.pages_with_hash([value for value in hashes if value], limit=limit + 1)
         wanted = []
         for page_id, digest, answer in zip(asked.ids, hashes, answers, strict=True):
             same = copies.get(digest, ())
@@ -198,7 +198,7 @@ def _group(tag: int, chosen: Sampled, least: int) -> list[TermGroup]:
 def _mostly_capped(probe: Probe, answer: ProbeAnswer) -> bool:
     """A wire story that hundreds of pages carry has only common terms; so has a page of template alone."""
     asked = sum(len(group.terms) for group in probe.groups)
-    return not answer.candidates and 2 * answer.capped_terms >= asked
+    return not answer.problem and not answer.candidates and 2 * answer.capped_terms >= asked
 
 
 def _hottest(probe: Probe, limit: int) -> Probe:

@@ -145,6 +145,55 @@ class GetContract(IndexFixtures):
         assert index.document_frequency([]) == []
 
 
+class HashContract(IndexFixtures):
+    """``pages_with_hash``."""
+
+    def test_pages_by_hash_ascending_and_zero_finds_nothing(self, index: FeatureIndex) -> None:
+        top = (1 << 64) - 1
+        index.put_many(
+            [record("b", content_hash=top), record("a", content_hash=top), record("c", content_hash=0)]
+        )
+        assert index.pages_with_hash([top, 0, 5, top]) == {top: ["a", "b"]}
+        assert index.pages_with_hash([]) == {}
+        index.delete_many(["a"])
+        assert index.pages_with_hash([top]) == {top: ["b"]}
+
+    def test_at_most_so_many_for_each_hash(self, index: FeatureIndex) -> None:
+        names = [f"p{number:04}" for number in range(1100)]
+        index.put_many([record(name, content_hash=7 if name < "p1095" else 8) for name in reversed(names)])
+        assert index.pages_with_hash([7, 8], limit=3) == {7: names[:3], 8: names[1095:1098]}
+        assert index.pages_with_hash([8], limit=9) == {8: names[1095:]}
+        assert len(index.pages_with_hash([7])[7]) == 1095
+
+
+class NoteContract(IndexFixtures):
+    """``note`` and ``set_note``."""
+
+    def test_notes_by_name(self, index: FeatureIndex) -> None:
+        assert index.note("a") is None
+        index.set_note("a", "一 two")
+        index.set_note("b", "")
+        assert (index.note("a"), index.note("b")) == ("一 two", "")
+        index.set_note("a", "three")
+        index.set_note("b", None)
+        index.set_note("b", None)
+        assert (index.note("a"), index.note("b")) == ("three", None)
+
+
+class RepeatContract(IndexFixtures):
+    """To repeat a call is safe."""
+
+    def test_the_same_batch_twice_changes_nothing(self, index: FeatureIndex) -> None:
+        records = random_records(20, seed=9)
+        before = [index.put_many(records), list(index.scan()), index.document_frequency(range(50))]
+        assert before == [index.put_many(records), list(index.scan()), index.document_frequency(range(50))]
+
+    def test_a_write_session_may_be_nested(self, index: FeatureIndex) -> None:
+        with index.writing(), index.writing():
+            index.put_many([record("a", [1])])
+        assert index.count() == 1
+
+
 class DeleteContract(IndexFixtures):
     """``delete_many``."""
 
@@ -200,6 +249,14 @@ class ScanContract(IndexFixtures):
 
 
 class FeatureIndexContract(
-    PutContract, GetContract, ProbeContract, DeleteContract, ScanContract, SearchContract
+    PutContract,
+    GetContract,
+    HashContract,
+    NoteContract,
+    ProbeContract,
+    RepeatContract,
+    DeleteContract,
+    ScanContract,
+    SearchContract,
 ):
     """All of ``FeatureIndex``."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from scripts.serversupport import fetch, java
 from scripts.serversupport.profiles import TRANSPORT_ABOVE_HTTP, Node, Profile, configuration, jvm_options
 from scripts.serversupport.running import Process, Server, free_ports, save
-from scripts.serversupport.settings import Account, Settings, Trouble, give, unprivileged
+from scripts.serversupport.settings import REPOSITORY, Account, Settings, Trouble, give, unprivileged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 START_SECONDS: Final = 300.0  # on a busy machine; 12 on an idle one
 LOG_LINES: Final = 25
+ADMIN: Final = "admin"
+WORKER: Final = "worker"
+"""Has the least-privilege role only, and the administrator's password."""
+ROLE: Final = REPOSITORY / "mappings" / "role.yml"
 VECTORS: Final = "jdk.incubator.vector"
 
 
@@ -110,7 +114,7 @@ def _environment(node: Node, runtime: Path) -> dict[str, str]:
 
 
 def _secure(node: Node, home: Path, runtime: Path, folder: Path) -> dict[str, str]:
-    """A certificate authority of its own, a certificate, and an administrator; how to log in."""
+    """A certificate authority of its own, a certificate, an administrator and a worker; how to log in."""
     config = node.folder / "config"
     if shutil.which("openssl") is None:
         message = "the secured profile needs openssl to make certificates: install it"
@@ -122,21 +126,15 @@ def _secure(node: Node, home: Path, runtime: Path, folder: Path) -> dict[str, st
     _run("openssl x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 30", config,
          "-extfile", "names", "-out", "server.crt")  # fmt: skip
     password = secrets.token_urlsafe(18)
-    command = [
-        str(home / "bin" / "elasticsearch-users"),
-        "useradd",
-        "admin",
-        "-p",
-        password,
-        "-r",
-        "superuser",
-    ]
-    done = subprocess.run(command, env=_environment(node, runtime), capture_output=True, check=False)
-    if done.returncode != 0:
-        message = f"no user could be made: {done.stderr.decode(errors='replace').strip()}"
-        raise Trouble(message)
+    (config / "roles.yml").write_text(ROLE.read_text())
+    for user, role in ((ADMIN, "superuser"), (WORKER, "es_dedup")):
+        command = [str(home / "bin" / "elasticsearch-users"), "useradd", user, "-p", password, "-r", role]
+        done = subprocess.run(command, env=_environment(node, runtime), capture_output=True, check=False)
+        if done.returncode != 0:
+            message = f"no user could be made: {done.stderr.decode(errors='replace').strip()}"
+            raise Trouble(message)
     shutil.copy(config / "ca.crt", folder / "ca.crt")
-    return {"user": "admin", "password": password, "ca": str(folder / "ca.crt")}
+    return {"user": ADMIN, "password": password, "ca": str(folder / "ca.crt")}
 
 
 def _run(command: str, folder: Path, *more: str) -> None:

@@ -90,6 +90,8 @@ def configuration(profile: Profile, node: Node, nodes: Sequence[Node]) -> str:
         "xpack.security.enrollment.enabled": "false",
         # A full disk of the developer's machine is not what a test means to show.
         "cluster.routing.allocation.disk.threshold_enabled": "false",
+        # Small enough that a test can send more.
+        "http.max_content_length": "20mb",
         # So that tests can close an index's shards or take indices by pattern.
         "action.destructive_requires_name": "false",
     }

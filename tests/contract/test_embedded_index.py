@@ -170,15 +170,6 @@ class TestColumns:
         assert found.capped.tolist() == [False, False, False, True, False]
         assert len(index.postings_of(np.empty(0, dtype=np.uint64), 2).docs) == 0
 
-    def test_pages_with_hash(self, index: EmbeddedIndex) -> None:
-        top = (1 << 64) - 1
-        index.put_many(
-            [record("b", content_hash=top), record("a", content_hash=top), record("c", content_hash=0)]
-        )
-        assert index.pages_with_hash([top, 0, 5]) == {top: ["a", "b"]}
-        index.delete_many(["a"])
-        assert index.pages_with_hash([top]) == {top: ["b"]}
-
     def test_sizes_add_up_to_the_file(self, index: EmbeddedIndex, tmp_path: Path) -> None:
         index.put_many(random_records(500, seed=1))
         found = index.sizes()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 from es_dedup.errors import IndexError_, IndexUnavailable
 from es_dedup.index import checks
@@ -15,10 +15,10 @@ from es_dedup.index.elastic.keeping import Keeping
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS, alias_of
 from es_dedup.index.elastic.options import Options
-from es_dedup.index.elastic.reading import WINDOW, any_of, chunked, documents, pages_of_hits, whole
+from es_dedup.index.elastic.reading import WINDOW, documents, pages_of_hits, whole
 from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import Server
-from es_dedup.index.elastic.tokens import hash_of, hash_token, key_of, storable
+from es_dedup.index.elastic.tokens import key_of, storable
 from es_dedup.index.port import WriteReport
 
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.bulk import Result
     from es_dedup.index.port import Assignment, FeatureRecord
     from es_dedup.model import Edge, Probe, ProbeAnswer
-
-BY_ID: Final = ({"page_id": "asc"},)
-HASHES_AT_A_TIME: Final = 500
 
 
 class ElasticIndex:
@@ -154,17 +151,23 @@ class ElasticIndex:
         wanted = storable(page_ids)
         found = {}
         for document in documents(
-            self._server, self._of[FEATURES], map(key_of, wanted), fields=records.FIELDS
+            self._server,
+            self._of[FEATURES],
+            map(key_of, wanted),
+            fields=records.FIELDS,
+            stored=records.STORED,
         ):
-            record = records.record_of(document["_source"])
+            record = records.record_of(document)
             found[record.page_id] = record
         return {page_id: found[page_id] for page_id in wanted if page_id in found}
 
     def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
         """See ``FeatureIndex.payloads``."""
         wanted = map(key_of, storable(page_ids))
-        found = documents(self._server, self._of[FEATURES], wanted, fields=records.COMPARED)
-        return dict(records.payload_of(document["_source"]) for document in found)
+        found = documents(
+            self._server, self._of[FEATURES], wanted, fields=records.COMPARED, stored=records.PAYLOAD
+        )
+        return dict(map(records.payload_of, found))
 
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
         """See ``FeatureIndex.texts``."""
@@ -205,12 +208,13 @@ class ElasticIndex:
             self._server,
             self._of[FEATURES],
             {"match_all": {}},
-            BY_ID,
+            records.BY_ID,
             after=[after] if after else None,
             size=min(batch, WINDOW),
             fields=records.FIELDS,
+            stored=records.STORED,
         ):
-            yield [records.record_of(hit["_source"]) for hit in hits]
+            yield [records.record_of(hit) for hit in hits]
 
     def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
         """See ``FeatureIndex.search``."""
@@ -219,22 +223,10 @@ class ElasticIndex:
         self._catch_up(TEXTS)
         return fulltext.search(self._server, self._of[TEXTS], self._segment(query), limit, offset)
 
-    def pages_with_hash(self, hashes: Sequence[int]) -> dict[int, list[str]]:
+    def pages_with_hash(self, hashes: Sequence[int], *, limit: int | None = None) -> dict[int, list[str]]:
         """See ``FeatureIndex.pages_with_hash``."""
         self._catch_up(FEATURES)
-        found: dict[int, list[str]] = {}
-        wanted = [hash_token(value) for value in dict.fromkeys(hashes) if value]
-        for some in chunked(wanted, HASHES_AT_A_TIME):
-            for hits in pages_of_hits(
-                self._server,
-                self._of[FEATURES],
-                any_of("content_hash", some),
-                BY_ID,
-                fields=("content_hash",),
-            ):
-                for hit in hits:
-                    found.setdefault(hash_of(hit["_source"]["content_hash"]), []).append(hit["sort"][0])
-        return found
+        return records.pages_with_hash(self._server, self._of[FEATURES], hashes, limit)
 
     def note(self, name: str) -> str | None:
         """See ``FeatureIndex.note``."""
@@ -254,6 +246,17 @@ class ElasticIndex:
     def refresh(self) -> None:
         """See ``FeatureIndex.refresh``."""
         self._refresh(KINDS)
+
+    def compact(self, segments: int = 1) -> None:
+        """Merge features into few segments: probes become several times cheaper, and what recovery kept is let go of.
+
+        For use after a large load; takes about a minute for a million pages, and room for one more copy meanwhile.
+
+        Args:
+            segments: how many are left, at least 1, in each shard.
+        """
+        self._must_write()
+        self._schema.merge(FEATURES, segments)
 
     # ClusterStore
 

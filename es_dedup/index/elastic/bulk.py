@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.server import Server
 
 MAX_ITEMS: Final = 2_000  # of one request
+GONE: Final = ("index_not_found_exception", "index_closed_exception")
 OVERHEAD_BYTES: Final = 200  # of an item beside its longest values
 
 Body = dict[str, Any]
@@ -108,6 +109,8 @@ def _write_chunk(server: Server, chunk: list[Write], seconds: float, *, alias: b
         for at, result in zip(waiting, answers, strict=True):
             if "cluster_block_exception" in result.reason:
                 raise IndexReadOnly(server.name, result.reason)
+            if any(cause in result.reason for cause in GONE):
+                raise IndexInterrupted(server.name, result.reason)
             results[at] = result
             if result.status in BUSY:
                 again.append(at)

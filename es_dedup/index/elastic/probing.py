@@ -6,11 +6,14 @@ the answer is the one that counting gives.
 
 from __future__ import annotations
 
+import time
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from es_dedup.index.elastic.reading import partial
+from es_dedup.index.elastic.server import pauses
 from es_dedup.index.elastic.tokens import tokens_of
 from es_dedup.model import Candidate, ProbeAnswer
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 TERMS_AT_A_TIME: Final = 2_000  # counted in one request
 PROBES_AT_A_TIME: Final = 100  # in one request; 10 to 100 were measured alike
+REPEATS: Final = 3  # of searches that failed: a busy server is waited for, a lost shard is not
 MAX_WINDOW: Final = 10_000  # candidates of one probe
 LAST_CHARACTER: Final = "\U0010ffff"
 
@@ -107,6 +111,8 @@ def query_of(probe: Probe, left_out: set[int]) -> dict[str, Any] | None:
         "size": min(probe.limit + 1, MAX_WINDOW),
         "sort": [{"_score": "desc"}, {"page_id": "asc"}],
         "_source": False,
+        # Not even a page's key is read: its id comes with the sort values, and what is stored stays packed.
+        "stored_fields": "_none_",
         "track_total_hits": False,
     }
 
@@ -152,15 +158,17 @@ def _inside(scope: Scope) -> Iterable[dict[str, Any]]:
 def _search(
     server: Server, index: str, bodies: Sequence[Mapping[str, Any] | None]
 ) -> list[Mapping[str, Any]]:
-    """All searches in one request; those that fail are sent once more."""
+    """All searches in one request; those that fail are sent again a few times, with pauses."""
     if not bodies:
         return []
     answers = _send(server, index, bodies)
-    again = [place for place, answer in enumerate(answers) if partial(answer)]
-    if again:
-        for place, answer in zip(
-            again, _send(server, index, [bodies[place] for place in again]), strict=True
-        ):
+    for pause in islice(pauses(), REPEATS):
+        again = [place for place, answer in enumerate(answers) if partial(answer)]
+        if not again:
+            break
+        time.sleep(pause)
+        repeated = _send(server, index, [bodies[place] for place in again])
+        for place, answer in zip(again, repeated, strict=True):
             answers[place] = answer
     return answers
 

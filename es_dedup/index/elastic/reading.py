@@ -31,7 +31,12 @@ def chunked(values: Iterable[str], size: int) -> Iterator[list[str]]:
 
 
 def documents(
-    server: Server, index: str, keys: Iterable[str], *, fields: Fields = True
+    server: Server,
+    index: str,
+    keys: Iterable[str],
+    *,
+    fields: Fields = True,
+    stored: Sequence[str] = (),
 ) -> Iterator[Document]:
     """Documents with these ``_id`` as they are now, those that are not there left out; ``get`` answers.
 
@@ -39,7 +44,7 @@ def documents(
         IndexUnavailable: some could not be read.
     """
     for some in chunked(keys, KEYS_AT_A_TIME):
-        for found in _documents(server, index, some, fields):
+        for found in _documents(server, index, some, fields, stored):
             if "error" in found:
                 raise IndexUnavailable(
                     server.name, f"some pages could not be read: {reason_in(found['error'])}"
@@ -48,17 +53,22 @@ def documents(
                 yield found
 
 
-def _documents(server: Server, index: str, keys: list[str], fields: Fields) -> list[Document]:
+def _documents(
+    server: Server, index: str, keys: list[str], fields: Fields, stored: Sequence[str]
+) -> list[Document]:
     def ask(client: Elasticsearch) -> list[Document]:
         answer = client.mget(
-            index=index, ids=keys, source=fields if isinstance(fields, bool) else list(fields)
+            index=index,
+            ids=keys,
+            source=fields if isinstance(fields, bool) else list(fields),
+            stored_fields=list(stored) or None,
         )
         return list(answer["docs"])
 
     return server.call(ask)
 
 
-def pages_of_hits(
+def pages_of_hits(  # noqa: PLR0913 - what a search says
     server: Server,
     index: str,
     query: Mapping[str, Any],
@@ -67,6 +77,7 @@ def pages_of_hits(
     after: Sequence[Any] | None = None,
     size: int = WINDOW,
     fields: Fields = True,
+    stored: Sequence[str] = (),
 ) -> Iterator[Sequence[Document]]:
     """All hits of a query in a strict order, in lists of at most ``size``.
 
@@ -77,7 +88,8 @@ def pages_of_hits(
         sort: must tell any two documents apart.
         after: sort values; only later hits are met.
         size: most hits at once, at most ``WINDOW``.
-        fields: what of each document is read.
+        fields: what of each document's source is read; with False not even its key.
+        stored: what is read of what is kept beside the source.
 
     Raises:
         IndexUnavailable: a part of the index did not answer.
@@ -90,6 +102,10 @@ def pages_of_hits(
             "size": size,
             "source": fields if isinstance(fields, bool) else list(fields),
         }
+        if stored:
+            body["stored_fields"] = list(stored)
+        elif fields is False:
+            body["stored_fields"] = "_none_"
         if last is not None:
             body["search_after"] = list(last)
         hits = search(server, index, body)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index import checks
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write
+from es_dedup.index.elastic.reading import WINDOW, any_of, chunked, pages_of_hits, search
 from es_dedup.index.elastic.tokens import TOKEN_CHARS, hash_of, hash_token, key_of, terms_of, tokens_of
 from es_dedup.index.port import FeatureRecord
 
@@ -15,13 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from es_dedup.index.columns import RecordBatch
+    from es_dedup.index.elastic.server import Server
 
 WORDS: Final = ("published", "site", "language", "skipped", "url", "title")
 """Short strings, in the order of ``RecordBatch.words``; an empty one is left out of the document."""
-FIELDS: Final = ("page_id", "terms", "payload", "content_hash", "length", *WORDS)
+FIELDS: Final = ("page_id", "content_hash", "length", *WORDS)
+STORED: Final = ("packed_terms", "payload")
+"""Kept beside the document's source, as bytes: in the source they would take a third more room, or be slow to unpack."""
+BY_ID: Final = ({"page_id": "asc"},)
+HASHES_AT_A_TIME: Final = 500
+FEW: Final = 1_000  # exact copies that are read at once, of all hashes asked for
 
-COMPARED: Final = ("page_id", "payload", "published")
-"""What comparing two pages needs."""
+COMPARED: Final = ("page_id", "published")
+PAYLOAD: Final = ("payload",)
+"""With ``COMPARED``, what comparing two pages needs."""
 
 
 def writes(batch: RecordBatch, places: Sequence[int], index: str) -> Iterator[Write]:
@@ -44,6 +52,7 @@ def writes(batch: RecordBatch, places: Sequence[int], index: str) -> Iterator[Wr
         body: dict[str, Any] = {
             "page_id": batch.ids[place],
             "terms": tokens[bounds[place] : bounds[place + 1]],
+            "packed_terms": "".join(tokens[bounds[place] : bounds[place + 1]]),
             "payload": base64.b64encode(batch.payloads[place]).decode(),
             "length": int(batch.lengths[place]),
             "indexed_at": now,
@@ -51,24 +60,55 @@ def writes(batch: RecordBatch, places: Sequence[int], index: str) -> Iterator[Wr
         if batch.content_hashes[place]:
             body["content_hash"] = hash_token(batch.content_hashes[place])
         body.update({name: column[place] for name, column in columns.items() if column[place]})
-        room = OVERHEAD_BYTES + len(body["payload"]) + (TOKEN_CHARS + 3) * len(body["terms"])
+        room = OVERHEAD_BYTES + len(body["payload"]) + (2 * TOKEN_CHARS + 3) * len(body["terms"])
         room += 3 * (len(body.get("title", "")) + len(body.get("url", "")))
         yield Write("index", index, key_of(batch.ids[place]), body, room)
 
 
-def record_of(source: Mapping[str, Any]) -> FeatureRecord:
-    """The record that a document holds, without text."""
+def record_of(document: Mapping[str, Any]) -> FeatureRecord:
+    """The record that a document holds, read with ``FIELDS`` and ``STORED``; without text."""
+    source, stored = document["_source"], document.get("fields", {})
     token = source.get("content_hash")
     return FeatureRecord(
         page_id=source["page_id"],
         length=source["length"],
         content_hash=hash_of(token) if token else 0,
-        terms=terms_of(source["terms"]),
-        payload=base64.b64decode(source["payload"]),
+        terms=terms_of("".join(stored.get("packed_terms", ()))),
+        payload=base64.b64decode("".join(stored.get("payload", ()))),
         **{name: source.get(name, "") for name in WORDS},
     )
 
 
-def payload_of(source: Mapping[str, Any]) -> tuple[str, tuple[bytes, str]]:
-    """Page id, and payload with time of publication."""
-    return source["page_id"], (base64.b64decode(source["payload"]), source.get("published", ""))
+def payload_of(document: Mapping[str, Any]) -> tuple[str, tuple[bytes, str]]:
+    """Page id, and payload with time of publication, of a document read with ``COMPARED`` and ``PAYLOAD``."""
+    source, stored = document["_source"], document.get("fields", {})
+    payload = base64.b64decode("".join(stored.get("payload", ())))
+    return source["page_id"], (payload, source.get("published", ""))
+
+
+def pages_with_hash(
+    server: Server, index: str, hashes: Sequence[int], limit: int | None
+) -> dict[int, list[str]]:
+    """Page ids, ascending, by content hash; at most ``limit`` for each."""
+    found: dict[int, list[str]] = {}
+    for some in chunked((hash_token(value) for value in dict.fromkeys(hashes) if value), HASHES_AT_A_TIME):
+        query, fields = any_of("content_hash", some), ["content_hash"]
+        body = {"query": query, "sort": list(BY_ID), "size": FEW, "source": fields}
+        hits: Sequence[Mapping[str, Any]] = search(server, index, body)
+        if len(hits) == FEW:  # some have very many: each is asked for by itself
+            hits = [hit for token in some for hit in _copies(server, index, token, limit)]
+        for hit in hits:
+            found.setdefault(hash_of(hit["_source"]["content_hash"]), []).append(hit["sort"][0])
+    return {value: page_ids[:limit] for value, page_ids in found.items()}
+
+
+def _copies(server: Server, index: str, token: str, limit: int | None) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = []
+    size = WINDOW if limit is None else min(limit, WINDOW)
+    for hits in pages_of_hits(
+        server, index, any_of("content_hash", [token]), BY_ID, size=size, fields=("content_hash",)
+    ):
+        found += hits
+        if limit is not None and len(found) >= limit:
+            break
+    return found

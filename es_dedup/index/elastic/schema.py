@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.options import Options
     from es_dedup.index.elastic.server import Server
 
+MERGE_SECONDS: Final = 3600.0
 EXISTS: Final = "resource_already_exists_exception"
 
 
@@ -116,6 +117,19 @@ class Schema:
         alias = alias_of(self._name, kind)
         said = self._server.call(lambda client: client.indices.stats(index=alias, metric="store"))
         return int(said["_all"]["primaries"]["store"]["size_in_bytes"])
+
+    def merge(self, kind: str, segments: int) -> None:
+        """Merge the index in use into so many segments per shard, and wait for it."""
+        alias = alias_of(self._name, kind)
+        self._server.call(
+            lambda client: client.indices.flush(index=alias, wait_if_ongoing=True), writing=True
+        )
+        self._server.call(
+            lambda client: client.options(request_timeout=MERGE_SECONDS).indices.forcemerge(
+                index=alias, max_num_segments=segments, flush=True
+            ),
+            writing=True,
+        )
 
     def drop(self, concrete: str) -> None:
         """Remove an index; an unknown one is no error."""

@@ -11,7 +11,7 @@ import numpy as np
 from es_dedup.index.checks import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -27,13 +27,13 @@ def tokens_of(terms: NDArray[np.uint64]) -> list[str]:
         terms: each in [0, 2^48).
     """
     high_first = terms.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 2:]
-    packed = base64.urlsafe_b64encode(high_first.tobytes()).decode()
+    packed = base64.b64encode(high_first.tobytes()).decode()
     return [packed[at : at + TOKEN_CHARS] for at in range(0, len(packed), TOKEN_CHARS)]
 
 
-def terms_of(tokens: Sequence[str]) -> tuple[int, ...]:
-    """The terms of which ``tokens_of`` made ``tokens``."""
-    packed = np.frombuffer(base64.urlsafe_b64decode("".join(tokens)), dtype=np.uint8).reshape(-1, 6)
+def terms_of(tokens: str) -> tuple[int, ...]:
+    """The terms of which ``tokens_of`` made the tokens that are joined here."""
+    packed = np.frombuffer(base64.b64decode(tokens), dtype=np.uint8).reshape(-1, 6)
     wide = np.zeros((len(packed), 8), dtype=np.uint8)
     wide[:, 2:] = packed
     return tuple(wide.reshape(-1).view(">u8").tolist())

@@ -316,10 +316,11 @@ class EmbeddedIndex:
         with self._connection.reading() as connection:
             return postings.find(connection, terms, cap)
 
-    def pages_with_hash(self, hashes: Sequence[int]) -> dict[int, list[str]]:
-        """Page ids, ascending, by content hash: exact copies, however common their terms; 0 finds nothing."""
+    def pages_with_hash(self, hashes: Sequence[int], *, limit: int | None = None) -> dict[int, list[str]]:
+        """See ``FeatureIndex.pages_with_hash``."""
         with self._connection.reading() as connection:
-            return records.pages_with_hash(connection, hashes)
+            found = records.pages_with_hash(connection, hashes)
+        return {value: page_ids[:limit] for value, page_ids in found.items()}
 
     def sizes(self) -> dict[str, int]:
         """Bytes of the file per part, and their ``total``; see ``embedded.sizes``."""

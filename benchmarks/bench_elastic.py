@@ -1,0 +1,169 @@
+"""How long does one check take against N pages on Elasticsearch, and how much is stored for each?
+
+Stored are the items of broadcast-zh, then pages made of their clauses until there are N. Asked, one page at a time: edited
+copies of stored items, and made pages that are new. All is asked once before, to warm the server. The index is removed at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+import urllib.request
+from typing import TYPE_CHECKING, Any, Final
+
+from bench_check import LEAST_CHARS, WARM, ask, edited
+from harness import data_file, expect, page_of, parser_of, report, rows_of
+
+from es_dedup import Deduplicator, Page
+from es_dedup.batch.featurise import chunks
+from es_dedup.batch.ingest import joined
+from es_dedup.config import load_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from es_dedup.batch.featurise import Chunk
+    from es_dedup.config import Settings
+
+CHUNKS_A_WRITE: Final = 16  # of 256 pages
+GOAL_MS: Final = 15.0
+GOAL_BYTES: Final = 1_700
+FULL_STOPS: Final = "。！？"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--address", required=True, help="http://host:9200/name; the name must be new")
+    parser.add_argument("--stored", type=int, default=100_000, help="pages stored")
+    parser.add_argument("--pages", type=int, default=400, help="pages asked, half of them copies")
+    parser.add_argument("--warm", type=int, default=1, help="times that all is asked before it is measured")
+    parser.add_argument("--compact", action="store_true", help="merge into one segment first")
+    parser.add_argument("--durability", default="request", choices=("request", "async"))
+    parser.add_argument("--keep", action="store_true", help="leave the index, and use one that is there")
+    given = parser.parse_args(arguments)
+    rows = rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), given.stored)
+    source = random.Random(11)
+    real = [page_of(row) for row in rows]
+    clauses = clauses_of(real)
+    long = [page for page in real if len(page.text or "") >= LEAST_CHARS]
+    asked = [
+        (edited(f"copy-of-{page.id}", page, source), page.id)
+        for page in source.sample(long, given.pages // 2)
+    ]
+    asked += [(page, "") for page in made(given.pages - len(asked), clauses, seed=12, name="new")]
+    source.shuffle(asked)
+    # Settings of the index only: what is asked is what the defaults ask.
+    settings = load_settings(
+        overrides={"elastic.durability": given.durability, "index.keep_text": False}, environ={}
+    )
+    with Deduplicator.open(given.address, settings=settings) as dedup:
+        begun = time.perf_counter()
+        if not dedup.stats()["pages"]:
+            fill(dedup, real, made(given.stored - len(real), clauses, seed=13, name="made"), settings)
+        seconds = time.perf_counter() - begun
+        expect(dedup.stats()["pages"] == given.stored, "the index holds other pages: name another")
+        if given.compact:
+            dedup._index.compact()  # type: ignore[attr-defined]  # noqa: SLF001 - only an index on a server can
+        facts = stored_facts(dedup, given.address, given.stored, seconds)
+        for _ in range(given.warm):  # the server's compiler works for the first thousands of requests
+            ask(dedup, asked)
+        before = cpu_seconds(given.address)
+        found = ask(dedup, asked)
+        facts["cpu of client and server, ms a check"] = round(
+            1000 * (cpu_seconds(given.address) - before) / (len(asked) + WARM), 2
+        )
+    if not given.keep:
+        remove(given.address)
+    report(
+        f"One check against {given.stored:,} pages on Elasticsearch",
+        found,
+        given.json,
+        {"goal, p95 in ms": GOAL_MS, **facts, "goal, bytes a page": GOAL_BYTES},
+    )
+    return 0
+
+
+def clauses_of(pages: Sequence[Page]) -> list[str]:
+    """Sentences of the pages, each once."""
+    found: dict[str, None] = {}
+    for page in pages:
+        text = page.text or ""
+        for mark in FULL_STOPS:
+            text = text.replace(mark, mark + "\n")
+        found.update((line, None) for line in text.split("\n") if len(line) > 8)
+    return list(found)
+
+
+def made(count: int, clauses: Sequence[str], *, seed: int, name: str) -> Iterator[Page]:
+    """Pages of 4 to 24 sentences, drawn so that some are common and most are rare."""
+    source = random.Random(seed)
+    for number in range(count):
+        at = (int(len(clauses) * source.random() ** 2) for _ in range(source.randint(4, 24)))
+        yield Page(
+            id=f"{name}-{number:07}", text="".join(clauses[place] for place in at), title=f"{name} {number}"
+        )
+
+
+def fill(dedup: Deduplicator, real: Sequence[Page], more: Iterator[Page], settings: Settings) -> None:
+    """Scan the real pages, with statistics and clusters; add the others' features in batches."""
+    dedup.scan(real)
+    waiting: list[Chunk] = []
+    for chunk in chunks(more, settings, None):
+        waiting.append(chunk)
+        if len(waiting) == CHUNKS_A_WRITE:
+            dedup._index.put_batch(joined(waiting).records)  # noqa: SLF001 - features alone, as a backfill writes them
+            waiting = []
+    if waiting:
+        dedup._index.put_batch(joined(waiting).records)  # noqa: SLF001 - as above
+    dedup._index.refresh()  # noqa: SLF001 - so that all are counted
+
+
+def cpu_seconds(address: str) -> float:
+    """Processor time that this process and the server have used."""
+    nodes = call(f"{address.rpartition('/')[0]}/_nodes/stats/process?filter_path=nodes.*.process.cpu")[
+        "nodes"
+    ]
+    server: float = sum(node["process"]["cpu"]["total_in_millis"] for node in nodes.values()) / 1000
+    return float(server) + time.process_time()
+
+
+def stored_facts(dedup: Deduplicator, address: str, stored: int, seconds: float) -> dict[str, Any]:
+    """Bytes a page, their parts, and the segments they lie in."""
+    sizes = dedup.stats()["bytes"]
+    if not isinstance(sizes, dict):
+        raise TypeError(sizes)
+    some = next(dedup._index.scan(batch=2_000))  # noqa: SLF001 - no public name gives payloads
+    segments = call(f"{address}-dedup-features/_segments?filter_path=indices.*.shards")
+    counts = [
+        len(copy["segments"])
+        for index in segments["indices"].values()
+        for shard in index["shards"].values()
+        for copy in shard
+    ]
+    return {
+        "filled in s": round(seconds, 1),
+        "segments": sum(counts),
+        "bytes of features a page": round(sizes["features"] / stored),
+        "mean payload, bytes": round(sum(len(each.payload) for each in some) / len(some)),
+        "mean terms": round(sum(len(each.terms) for each in some) / len(some), 1),
+    }
+
+
+def call(url: str, method: str = "GET") -> Any:
+    """The JSON answer of a request."""
+    request = urllib.request.Request(url, method=method)  # noqa: S310 - the address the user gave
+    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - as above
+        return json.loads(answer.read())
+
+
+def remove(address: str) -> None:
+    """Remove all indices of the name."""
+    host, _, name = address.rpartition("/")
+    call(f"{host}/{name}-dedup-*?expand_wildcards=all", "DELETE")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

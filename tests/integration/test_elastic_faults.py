@@ -1,0 +1,464 @@
+"""What the adapter does when server, network or index fail: each fault is provoked on a real server."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+from elasticsearch import AuthorizationException, Elasticsearch
+
+from es_dedup import Deduplicator, Page
+from es_dedup.config import load_settings
+from es_dedup.errors import (
+    IndexInterrupted,
+    IndexLocked,
+    IndexReadOnly,
+    IndexRefused,
+    IndexUnavailable,
+    NotAnIndex,
+    SchemaMismatch,
+)
+from es_dedup.index.elastic import ElasticIndex, Options, parse_address
+from es_dedup.index.elastic.bulk import Write, write_all
+from es_dedup.index.elastic.locking import WriterLock
+from es_dedup.model import Outcome
+from es_dedup.testing.builders import assignment, edge, probe, random_records, record
+from scripts.serversupport.nodes import WORKER
+from tests.proxy import Proxy
+from tests.servers import fresh_name, remove, server_of, url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+FINGERPRINT = "0123456789abcdef"
+IMPATIENT = Options(request_seconds=2.0, retry_seconds=1.0, lock_seconds=0.3)
+TEXT = "第一句话在这里说完了。第二句话说的是另外的事情。第三句话很短也算一句。第四句话写在最后面。"
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    url = f"{url_of('es8')}/{fresh_name()}"
+    yield url
+    remove(url)
+
+
+@pytest.fixture
+def client(address: str) -> Iterator[Elasticsearch]:
+    with Elasticsearch(address.rpartition("/")[0], request_timeout=30) as client:
+        yield client
+
+
+def opened(address: str, options: Options = IMPATIENT, **more: Any) -> ElasticIndex:
+    return ElasticIndex(parse_address(address), fingerprint=FINGERPRINT, options=options, **more)
+
+
+@pytest.fixture
+def proxy(address: str) -> Iterator[Proxy]:
+    parts = urlsplit(address)
+    with Proxy(parts.hostname or "", parts.port or 9200) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def through(proxy: Proxy, address: str) -> Iterator[ElasticIndex]:
+    """An index behind the proxy."""
+    with opened(f"{proxy.url}/{urlsplit(address).path.strip('/')}") as index:
+        yield index
+
+
+class TestNetwork:
+    def test_a_server_that_is_gone_is_no_empty_index(self, through: ElasticIndex, proxy: Proxy) -> None:
+        through.put_many([record("a", [1])])
+        proxy.refusing = True
+        for read in (
+            lambda: through.probe_many([probe(1)]),
+            lambda: through.get_many(["a"]),
+            through.count,
+            lambda: list(through.scan()),
+            lambda: through.pages_with_hash([1]),
+            lambda: through.edges_of(["a"]),
+            lambda: through.assignments(["a"]),
+            lambda: through.note("x"),
+        ):
+            with pytest.raises(IndexUnavailable, match="nothing of this call was kept"):
+                read()
+
+    def test_a_short_outage_is_not_noticed(self, through: ElasticIndex, proxy: Proxy) -> None:
+        through.put_many([record("a", [1])])
+        proxy.refusing = True
+        back = threading.Timer(0.3, setattr, (proxy, "refusing", False))
+        back.start()
+        assert through.put_many([record("b", [1])]).written == 1
+        back.join()
+        assert through.count() == 2
+
+    def test_requests_are_repeated_with_pauses(self, through: ElasticIndex, proxy: Proxy) -> None:
+        proxy.refusing = True
+        before = proxy.connections
+        with pytest.raises(IndexUnavailable):
+            through.count()
+        assert 2 <= proxy.connections - before <= 8
+
+    def test_a_write_without_answer_says_that_it_may_be_kept_and_can_be_repeated(
+        self, through: ElasticIndex, proxy: Proxy, address: str
+    ) -> None:
+        records = random_records(50, seed=1)
+        proxy.cut_after = 0  # the server gets the request, its answer is lost
+        with pytest.raises(IndexInterrupted, match="repeat it"):
+            through.put_many(records)
+        proxy.cut_after = None
+        assert through.put_many(records).written == 50
+        with opened(address) as other:
+            other.refresh()
+            assert other.count() == 50
+
+    def test_a_server_that_does_not_answer_is_not_waited_for_without_end(
+        self, through: ElasticIndex, proxy: Proxy
+    ) -> None:
+        proxy.stalled = True
+        begun = time.monotonic()
+        with pytest.raises(IndexUnavailable):
+            through.note("x")
+        assert time.monotonic() - begun < 3 * (IMPATIENT.request_seconds + IMPATIENT.retry_seconds)
+
+    def test_an_answer_that_breaks_off_is_not_taken_for_a_whole_one(
+        self, through: ElasticIndex, proxy: Proxy
+    ) -> None:
+        through.put_many([record(f"p{number:03}", [1], payload=b"x" * 3000) for number in range(100)])
+        through.refresh()
+        proxy.cut_after = 40_000
+        with pytest.raises(IndexUnavailable):
+            list(through.scan())
+
+    def test_nobody_listens(self) -> None:
+        with pytest.raises(IndexUnavailable):
+            opened("http://127.0.0.1:9/nothing")
+
+
+class TestParts:
+    def test_a_shard_that_does_not_answer_makes_the_page_inconclusive(
+        self, address: str, client: Elasticsearch
+    ) -> None:
+        name = urlsplit(address).path.strip("/")
+        settings = load_settings(
+            overrides={"elastic.retry_seconds": 0.5, "elastic.shards": 1, "elastic.replicas": "0"}, environ={}
+        )
+        with Deduplicator.open(address, settings=settings) as dedup:
+            dedup.add_many([Page(id="a", text=TEXT), Page(id="b", text="别的内容" * 30)])
+            assert dedup.check(Page(id="new", text=TEXT)).outcome is Outcome.DUPLICATE
+            # A second index behind the same alias, of which no node may hold a shard.
+            lost = f"{name}-dedup-features-v1-000002"
+            body = client.indices.get_mapping(index=f"{name}-dedup-features")
+            client.indices.create(
+                index=lost,
+                mappings=dict(next(iter(body.values()))["mappings"]),
+                settings={"index.hidden": True, "index.routing.allocation.require._name": "nobody",
+                          "number_of_replicas": 0},
+                aliases={f"{name}-dedup-features": {"is_hidden": True}},
+                wait_for_active_shards="0",
+            )  # fmt: skip
+            (answer,) = dedup._index.probe_many([probe(1, 2)])
+            assert answer.problem
+            assert not answer.candidates
+            with pytest.raises(IndexUnavailable):
+                dedup._index.count()
+            client.indices.delete(index=lost)
+            assert dedup.check(Page(id="new", text=TEXT)).outcome is Outcome.DUPLICATE
+
+    def test_one_bad_page_does_not_stop_the_others(self, address: str) -> None:
+        with opened(address) as index:
+            written = write_all(
+                index._server,
+                [
+                    Write("index", index._of["features"], "good", {"page_id": "good", "length": 1}),
+                    Write("index", index._of["features"], "bad", {"page_id": "bad", "unknown": 1}),
+                    Write("index", index._of["features"], "fine", {"page_id": "fine", "length": 1}),
+                ],
+                chunk_bytes=1_000_000,
+                seconds=1,
+            )
+            assert [one.done for one in written] == [True, False, True]
+            assert "strict_dynamic_mapping" in written[1].reason
+
+    def test_a_closed_index_is_no_empty_one(self, address: str, client: Elasticsearch) -> None:
+        with opened(address) as index:
+            index.put_many([record("a", [1])])
+            index.refresh()
+            client.indices.close(index=f"{index._of['features']}", expand_wildcards="all")
+            with pytest.raises((IndexUnavailable, IndexRefused)):
+                index.count()
+            # A probe that gets an error object says so.
+            assert index.probe_many([probe(1)])[0].problem
+            client.indices.open(index=f"{index._of['features']}", expand_wildcards="all")
+            client.cluster.health(wait_for_status="yellow", timeout="10s")
+            assert index.count() == 1
+
+    def test_a_lost_alias_is_not_replaced_by_a_wild_index(self, address: str, client: Elasticsearch) -> None:
+        name = urlsplit(address).path.strip("/")
+        with opened(address) as index:
+            client.indices.delete(index=f"{name}-dedup-features-v1-000001")
+            with pytest.raises(IndexUnavailable, match="index_not_found"):
+                index.put_many([record("a", [1])])
+            assert not client.indices.exists(index=f"{name}-dedup-features")
+
+
+class TestPressure:
+    @pytest.fixture
+    def tripped(self, client: Elasticsearch) -> Iterator[Callable[[str | None], None]]:
+        """Sets the limit of the breaker that counting terms needs; the server's other requests go on."""
+
+        def limit(value: str | None) -> None:
+            client.cluster.put_settings(persistent={"indices.breaker.request.limit": value})
+
+        yield limit
+        limit(None)
+
+    def test_a_tripped_breaker_is_never_no_candidates(
+        self, address: str, tripped: Callable[[str | None], None]
+    ) -> None:
+        with opened(address) as index:
+            index.put_many([record("a", [1])])
+            index.refresh()
+            tripped("1b")
+            (answer,) = index.probe_many([probe(1)])
+            assert "circuit_breaking" in answer.problem
+            with pytest.raises(IndexUnavailable, match="circuit_breaking") as caught:
+                index.document_frequency([1])
+            assert caught.value.retryable
+            tripped(None)
+            assert [each.page_id for each in index.probe_many([probe(1)])[0].candidates] == ["a"]
+
+    def test_a_breaker_that_trips_for_a_moment_is_waited_out(
+        self, address: str, tripped: Callable[[str | None], None]
+    ) -> None:
+        with opened(address) as index:
+            index.put_many([record("a", [1])])
+            index.refresh()
+            tripped("1b")
+            back = threading.Timer(0.05, tripped, (None,))
+            back.start()
+            (answer,) = index.probe_many([probe(1)])
+            back.join()
+            assert [each.page_id for each in answer.candidates] == ["a"]
+
+    def test_a_request_that_is_too_large_is_halved(self, address: str) -> None:
+        server_of("es8")  # ours takes 20 MB
+        with opened(address, Options(chunk_bytes=80_000_000, retry_seconds=5.0)) as index:
+            big = [record(f"p{number:02}", [number], payload=bytes(1_000_000)) for number in range(30)]
+            assert index.put_many(big).written == 30
+            assert index.count() == 30
+            report = index.put_many([record("small", [1]), record("huge", [1], payload=bytes(16_000_000))])
+            assert report.written == 1
+            assert "http.max_content_length" in report.failed["huge"]
+
+    def test_a_full_disk_is_said_once_and_not_retried(self, address: str, client: Elasticsearch) -> None:
+        with opened(address, Options(retry_seconds=20.0)) as index:
+            index.put_many([record("a", [1])])
+            block = {"index.blocks.read_only_allow_delete": True}
+            client.indices.put_settings(index=index._of["features"], settings=block, expand_wildcards="all")
+            begun = time.monotonic()
+            with pytest.raises(IndexReadOnly, match="free disk space"):
+                index.put_many([record("b", [1])])
+            assert time.monotonic() - begun < 10
+            assert list(index.get_many(["a"])) == ["a"]
+            block = {"index.blocks.read_only_allow_delete": False}
+            client.indices.put_settings(index=index._of["features"], settings=block, expand_wildcards="all")
+            assert index.put_many([record("b", [1])]).written == 1
+
+
+class TestMarks:
+    def test_another_schema_is_refused(self, address: str, client: Elasticsearch) -> None:
+        name = urlsplit(address).path.strip("/")
+        opened(address).close()
+        meta = {"es_dedup": {"schema": 99, "kind": "features", "fingerprint": FINGERPRINT}}
+        client.indices.put_mapping(index=f"{name}-dedup-features", meta=meta)
+        with pytest.raises(SchemaMismatch, match="holds format 99"):
+            opened(address)
+
+    def test_another_applications_index_is_refused(self, address: str, client: Elasticsearch) -> None:
+        name = urlsplit(address).path.strip("/")
+        client.indices.create(index=f"{name}-dedup-texts")
+        with pytest.raises(NotAnIndex, match="another application"):
+            opened(address)
+
+    def test_many_may_make_the_same_index_at_once(self, address: str) -> None:
+        made: list[ElasticIndex] = []
+        threads = [threading.Thread(target=lambda: made.append(opened(address))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(made) == 4
+        for index in made:
+            index.close()
+
+    def test_a_reader_never_writes(self, address: str) -> None:
+        opened(address).close()
+        with opened(address, read_only=True) as reader:
+            for write in (
+                lambda: reader.put_many([record("a")]),
+                lambda: reader.set_note("a", "b"),
+                lambda: reader.replace_all([], []),
+                lambda: reader.assign_many([assignment("a")]),
+                lambda: reader.writing().__enter__(),
+            ):
+                with pytest.raises(IndexUnavailable, match="for reading only"):
+                    write()
+
+    def test_a_closed_object_says_so(self, address: str) -> None:
+        index = opened(address)
+        index.close()
+        index.close()
+        with pytest.raises(IndexUnavailable, match="closed"):
+            index.count()
+
+
+class TestReplacing:
+    def test_others_see_the_old_clusters_or_the_new_ones(self, address: str) -> None:
+        with opened(address) as index, opened(address, read_only=True) as reader:
+            old = [assignment(f"p{number:03}") for number in range(300)]
+            new = [assignment("p000"), *(assignment(f"p{number:03}", "p000") for number in range(1, 300))]
+            index.replace_all([edge("p000", "p001")], old)
+            seen = set()
+            stop = threading.Event()
+
+            def look() -> None:
+                while not stop.is_set():
+                    seen.add(len(list(reader.clusters())))
+
+            watcher = threading.Thread(target=look)
+            watcher.start()
+            index.replace_all([], new)
+            time.sleep(0.2)
+            stop.set()
+            watcher.join()
+            assert seen <= {300, 1}
+            assert index.edges_of(["p000"]) == []
+            assert len(index.members(["p000"])["p000"]) == 300
+
+    def test_a_failed_replacement_leaves_the_old_and_nothing_else(
+        self, address: str, client: Elasticsearch
+    ) -> None:
+        name = urlsplit(address).path.strip("/")
+        with opened(address) as index:
+            index.replace_all([], [assignment("a")])
+
+            def breaks() -> Iterator[Any]:
+                yield assignment("b")
+                message = "the input broke"
+                raise ValueError(message)
+
+            with pytest.raises(ValueError, match="broke"):
+                index.replace_all([], breaks())
+            assert [group[0].page_id for group in index.clusters()] == ["a"]
+            found = client.indices.get(index=f"{name}-dedup-clusters-*", expand_wildcards="all")
+            assert len(found) == 1
+
+
+class TestLock:
+    @pytest.fixture
+    def index(self, address: str) -> Iterator[ElasticIndex]:
+        with opened(address) as index:
+            yield index
+
+    def test_a_second_writer_waits_and_then_is_told(self, index: ElasticIndex, address: str) -> None:
+        with opened(address) as other, index.writing():
+            with pytest.raises(IndexLocked, match="another process"), other.writing():
+                pass
+            assert other.count() == 0
+        with opened(address) as other, other.writing():
+            pass
+
+    def test_a_dead_holder_is_taken_over_from(self, index: ElasticIndex) -> None:
+        dead = WriterLock(index._server, index._of["meta"], lease=0.5, touch=60)
+        dead._take(1)
+        alive = WriterLock(index._server, index._of["meta"], lease=0.5, touch=0.1)
+        begun = time.monotonic()
+        with alive.held(5):
+            assert time.monotonic() - begun >= 0.5
+
+    def test_a_holder_that_lives_is_not_taken_over_from(self, index: ElasticIndex) -> None:
+        first = WriterLock(index._server, index._of["meta"], lease=1.0, touch=0.1)
+        second = WriterLock(index._server, index._of["meta"], lease=1.0, touch=0.1)
+        with first.held(1), pytest.raises(IndexLocked), second.held(2.5):
+            pass
+
+    def test_a_holder_that_was_taken_over_from_is_stopped(self, index: ElasticIndex) -> None:
+        slow = WriterLock(index._server, index._of["meta"], lease=0.2, touch=0.5)
+        other = WriterLock(index._server, index._of["meta"], lease=0.2, touch=0.05)
+        with slow.held(1), other.held(3):
+            time.sleep(1)
+            with pytest.raises(IndexLocked):
+                slow.check()
+            other.check()
+
+    def test_another_thread_of_the_same_object_waits_too(self, index: ElasticIndex) -> None:
+        inside = threading.Event()
+        leave = threading.Event()
+
+        def hold() -> None:
+            with index.writing():
+                inside.set()
+                leave.wait(10)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        inside.wait(10)
+        with pytest.raises(IndexLocked), index.writing():
+            pass
+        leave.set()
+        thread.join()
+
+
+class TestSecured:
+    @pytest.fixture
+    def secured(self) -> Iterator[tuple[str, Options]]:
+        server = server_of("secured")
+        options = Options(user=server.user, password=server.password, ca_certs=server.ca, retry_seconds=1.0)
+        name = fresh_name()
+        yield f"{server.url}/{name}", options
+        with Elasticsearch(
+            server.url, basic_auth=(server.user, server.password), ca_certs=server.ca
+        ) as client:
+            client.indices.delete(index=f"{name}-dedup-*", expand_wildcards="all", ignore_unavailable=True)
+
+    def test_user_password_and_certificate(self, secured: tuple[str, Options]) -> None:
+        address, options = secured
+        with opened(address, options) as index:
+            assert index.put_many([record("a", [1])]).written == 1
+            assert index.count() == 1
+
+    def test_the_documented_role_is_enough_and_no_more(self, secured: tuple[str, Options]) -> None:
+        address, options = secured
+        worker = replace(options, user=WORKER)
+        with opened(address, worker) as index, index.writing():
+            index.put_many([record("a", [1], text="words"), record("b", [1])])
+            index.replace_all([edge("a", "b")], [assignment("a"), assignment("b", "a")])
+            index.save_statistics(b"snapshot")
+            index.compact()
+            assert index.delete_many(["b"]) == 1
+            assert index.probe_many([probe(1)])[0].candidates
+            assert index.sizes()["total"] > 0
+            client = index._server.client
+            with pytest.raises(AuthorizationException):
+                client.index(index="somebody-elses", document={"a": 1})
+
+    def test_a_wrong_password_is_refused_at_once_and_not_repeated(self, secured: tuple[str, Options]) -> None:
+        address, options = secured
+        wrong = Options(user=options.user, password="wrong-one", ca_certs=options.ca_certs)  # noqa: S106
+        with pytest.raises(IndexRefused) as caught:
+            opened(address, wrong)
+        assert "wrong-one" not in str(caught.value)
+        assert not caught.value.retryable
+
+    def test_an_unknown_authority_is_named_with_advice(
+        self, secured: tuple[str, Options], tmp_path: Path
+    ) -> None:
+        address, options = secured
+        with pytest.raises(IndexRefused, match="ca_certs"):
+            opened(address, Options(user=options.user, password=options.password))

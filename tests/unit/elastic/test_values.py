@@ -1,0 +1,176 @@
+"""Addresses, tokens and queries: what the adapter makes without a server."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_dedup.config import Settings, describe, load_settings
+from es_dedup.errors import (
+    ConfigError,
+    IndexError_,
+    IndexInterrupted,
+    IndexReadOnly,
+    IndexRefused,
+    IndexUnavailable,
+)
+from es_dedup.index.elastic import is_address, parse_address
+from es_dedup.index.elastic.fulltext import words_of
+from es_dedup.index.elastic.probing import query_of
+from es_dedup.index.elastic.tokens import (
+    LONG,
+    hash_of,
+    hash_token,
+    key_of,
+    pair_key,
+    storable,
+    terms_of,
+    tokens_of,
+)
+from es_dedup.model import Probe, TermGroup
+from es_dedup.wiring import elastic_options, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class TestAddress:
+    def test_parts(self) -> None:
+        found = parse_address("https://me:se%40cret@search.example/my-pages")
+        assert found.hosts == ("https://search.example:9200",)
+        assert (found.name, found.user, found.password) == ("my-pages", "me", "se@cret")
+
+    def test_a_password_is_never_shown(self) -> None:
+        address = "http://me:secret@search.example:9201/pages"
+        assert "secret" not in repr(parse_address(address))
+        assert shown(address) == "http://search.example:9201/pages"
+        with pytest.raises(ConfigError) as caught:
+            parse_address("http://me:secret@search.example:9201/Pages")
+        assert "secret" not in str(caught.value)
+
+    def test_several_nodes(self) -> None:
+        found = parse_address("http://a:9231,http://b:9232,http://c/pages")
+        assert found.hosts == ("http://a:9231", "http://b:9232", "http://c:9200")
+        assert str(found) == "http://a:9231,http://b:9232,http://c:9200/pages"
+
+    @pytest.mark.parametrize(
+        "text",
+        ["http:///pages", "http://host", "http://host/", "http://host/a/b", "http://host/_x", "http://host:x/a",
+         "http://host/a*", "http://host/" + "a" * 201, "http://a:1,ftp://b/x"],
+    )  # fmt: skip
+    def test_what_is_no_address(self, text: str) -> None:
+        with pytest.raises(ConfigError):
+            parse_address(text)
+
+    def test_files_are_told_from_addresses(self) -> None:
+        assert is_address("https://host/x")
+        assert not any(is_address(place) for place in ("pages.db", ":memory:", "http/x", "ftp://x/y"))
+
+
+class TestTokens:
+    @given(st.lists(st.integers(0, (1 << 48) - 1)))
+    def test_terms_come_back(self, terms: list[int]) -> None:
+        tokens = tokens_of(np.array(terms, dtype=np.uint64))
+        assert all(len(token) == 8 for token in tokens)
+        assert terms_of("".join(tokens)) == tuple(terms)
+
+    @given(st.integers(0, 255), st.integers(0, (1 << 40) - 1), st.integers(0, (1 << 40) - 1))
+    def test_the_first_character_names_the_method(self, tag: int, one: int, other: int) -> None:
+        left, right = tokens_of(np.array([tag << 40 | one, tag << 40 | other], dtype=np.uint64))
+        assert left[0] == right[0]
+
+    @given(st.integers(0, (1 << 64) - 1))
+    def test_hashes_come_back(self, value: int) -> None:
+        assert len(hash_token(value)) == 11
+        assert hash_of(hash_token(value)) == value
+
+    @given(st.text(min_size=1, max_size=512).filter(lambda text: "\x00" not in text))
+    def test_keys_fit_and_differ(self, page_id: str) -> None:
+        key = key_of(page_id)
+        assert len(key.encode()) <= 512
+        assert (key == page_id) == (len(page_id.encode()) <= 480 and not page_id.startswith(LONG))
+
+    def test_the_key_of_a_long_id_is_no_other_pages_id(self) -> None:
+        long = key_of("x" * 512)
+        assert long.startswith(LONG)
+        assert key_of(long) != long
+
+    def test_keys_of_pairs_differ(self) -> None:
+        keys = {pair_key(*pair) for pair in (("a", "b"), ("a", "bc"), ("ab", "c"), ("b", "a"))}
+        assert len(keys) == 4
+
+    def test_what_cannot_be_stored_is_not_asked_for(self) -> None:
+        assert storable(["a", "", "b\ud800", "a", "c"]) == ["a", "c"]
+
+
+class TestQueries:
+    def test_one_group_counts_and_selects_at_once(self) -> None:
+        body = query_of(Probe((TermGroup((1, 2, 3), 2),), limit=50), set())
+        assert body is not None
+        shares = body["query"]["bool"]
+        assert len(shares["should"]) == 3
+        assert shares["minimum_should_match"] == 2
+        assert "filter" not in shares
+        assert body["size"] == 51
+        assert body["track_total_hits"] is False
+
+    def test_groups_of_one_term_need_no_filter(self) -> None:
+        body = query_of(Probe((TermGroup((1, 2), 1), TermGroup((3,), 1))), set())
+        assert body is not None
+        assert body["query"]["bool"]["minimum_should_match"] == 1
+        assert "filter" not in body["query"]["bool"]
+
+    @pytest.mark.parametrize(
+        "groups", [(), (TermGroup((), 1),), (TermGroup((1, 2), 3),), (TermGroup((1, 9), 2),)]
+    )
+    def test_what_nothing_can_answer_is_not_asked(self, groups: tuple[TermGroup, ...]) -> None:
+        assert query_of(Probe(groups), {9}) is None
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("The Dog's", ["the", "dog", "s"]),
+            ("三桥 通车。", ["三桥", "通车"]),
+            ("a_b", ["a", "b"]),
+            ("！？", []),
+        ],
+    )
+    def test_words_are_split_as_everywhere(self, text: str, words: list[str]) -> None:
+        assert words_of(text) == words
+
+
+class TestSettings:
+    def test_secrets_are_not_shown_and_reach_the_adapter(self) -> None:
+        settings = load_settings(
+            environ={"ES_DEDUP_ELASTIC__PASSWORD": "hidden", "ES_DEDUP_ELASTIC__USER": "me"}
+        )
+        assert elastic_options(settings).password == "hidden"  # noqa: S105 - made up here
+        assert "hidden" not in repr(settings) + repr(describe(settings)) + repr(elastic_options(settings))
+        assert pickle.loads(pickle.dumps(settings)).elastic.password.get_secret_value() == "hidden"
+
+    def test_a_wrong_secret_is_not_repeated(self) -> None:
+        with pytest.raises(ConfigError) as caught:
+            load_settings(overrides={"elastic.password": 12345678}, environ={})
+        assert "12345678" not in str(caught.value)
+
+    def test_every_option_can_be_set(self) -> None:
+        assert elastic_options(Settings()).lock_seconds == Settings().index.lock_seconds
+        with pytest.raises(ConfigError, match=r"elastic\.replicas"):
+            load_settings(overrides={"elastic.replicas": "many"}, environ={})
+
+
+@pytest.mark.parametrize("kind", [IndexUnavailable, IndexInterrupted, IndexReadOnly, IndexRefused])
+def test_errors_survive_pickling_and_say_what_to_do(kind: Callable[[str, str], IndexError_]) -> None:
+    made = kind("http://host:9200/pages", "reason")
+    error = pickle.loads(pickle.dumps(made))
+    assert type(error) is type(made)
+    assert "http://host:9200/pages" in str(error)
+    assert "reason" in str(error)
+    assert made.retryable is not isinstance(made, IndexRefused)

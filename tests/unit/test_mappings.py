@@ -1,0 +1,84 @@
+"""The mapping files: loadable, strict, marked, and described field by field."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from es_dedup.index.elastic import mappings, records
+from es_dedup.index.elastic.mappings import KINDS, SCHEMA_VERSION, body_of, load_mapping
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "mappings" / f"v{SCHEMA_VERSION}"
+
+
+def fields_of(kind: str) -> dict[str, Any]:
+    loaded = json.loads((FOLDER / f"{kind}.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = (loaded.get("template") or loaded)["mappings"]["properties"]
+    if kind == "host":
+        return {f"dedup.{name}": field for name, field in found["dedup"]["properties"].items()}
+    return found
+
+
+def described(kind: str) -> list[str]:
+    """Field names out of the README's table for one file, in order."""
+    text = (ROOT / "mappings" / "README.md").read_text(encoding="utf-8")
+    section = text.split(f"## {kind}.json")[1].split("\n## ")[0]
+    return re.findall(r"^\| `([\w.]+)` \|", section, re.MULTILINE)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "host"])
+def test_every_field_has_one_line_in_the_readme(kind: str) -> None:
+    assert described(kind) == list(fields_of(kind))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_unknown_fields_are_errors_and_marks_are_there(kind: str) -> None:
+    loaded = load_mapping(kind)["mappings"]
+    assert loaded["dynamic"] == "strict"
+    assert loaded["_meta"]["es_dedup"] == {"schema": SCHEMA_VERSION, "kind": kind}
+
+
+def test_candidates_are_found_by_one_lean_field() -> None:
+    terms = fields_of("features")["terms"]
+    assert terms == {"type": "keyword", "doc_values": False}
+    assert set(records.FIELDS) <= set(fields_of("features"))
+
+
+def test_a_user_who_searches_everything_does_not_meet_them() -> None:
+    for kind in KINDS:
+        assert load_mapping(kind)["settings"]["index"]["hidden"] is True
+
+
+@pytest.mark.parametrize(
+    ("replicas", "expected"),
+    [
+        ("0-1", {"auto_expand_replicas": "0-1"}),
+        ("2", {"auto_expand_replicas": "false", "number_of_replicas": 2}),
+    ],
+)
+def test_settings_and_fingerprint_are_filled_in(replicas: str, expected: dict[str, Any]) -> None:
+    body = body_of("features", "abc", shards=3, replicas=replicas, refresh="5s", durability="async")
+    index = body["settings"]["index"]
+    assert index["number_of_shards"] == 3
+    assert index["refresh_interval"] == "5s"
+    assert index["translog.durability"] == "async"
+    assert expected.items() <= index.items()
+    assert body["mappings"]["_meta"]["es_dedup"]["fingerprint"] == "abc"
+
+
+def test_only_features_may_be_written_less_safely() -> None:
+    for kind in ("clusters", "texts", "meta"):
+        body = body_of(kind, "abc", shards=3, replicas="1", refresh="1s", durability="async")
+        assert "translog.durability" not in body["settings"]["index"]
+
+
+def test_names_carry_version_and_number() -> None:
+    concrete = mappings.concrete_of("pages", "features", 12)
+    assert concrete == "pages-dedup-features-v1-000012"
+    assert mappings.number_of(concrete) == 12
+    assert concrete.startswith(mappings.alias_of("pages", "features"))
