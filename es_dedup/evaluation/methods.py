@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from es_dedup.detectors.port import Detector
     from es_dedup.evaluation.labels import LabelledPair, Pair
+    from es_dedup.evaluation.selfjoin import SelfJoin
     from es_dedup.model import Content, Page
     from es_dedup.pipeline import Deduplicator
 
@@ -27,6 +28,7 @@ BATCH: Final = 256  # pages featurised together
 VERIFIED: Final = 5_000  # candidate pairs timed, drawn evenly; all where there are fewer
 _MS: Final = 1e3
 _US: Final = 1e6
+_HALF: Final = np.uint64(32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def run_method(
     return MethodRun(
         name=detector.name,
         verdicts=_verdicts(detector, features, row, labels),
-        candidates=_proposed(join.left, join.right, row, labels),
+        candidates=_proposed(join, row, labels),
         skipped=Counter(each.reason for each in found if isinstance(each, Skipped)),
         cost=Cost(
             features_ms=featurised * _MS / pages,
@@ -136,7 +138,7 @@ def run_method(
             terms=join.terms / sized,
             candidates=join.found / max(join.asked, 1),
             join_ms=joined * _MS / pages,
-            verify_us=_verify_time(detector, features, join.left, join.right),
+            verify_us=_verify_time(detector, features, join),
         ),
         chance=getattr(detector, "candidate_chance", None),
     )
@@ -197,26 +199,25 @@ def _verdicts(
     return verdicts
 
 
-def _proposed(
-    left: np.ndarray[Any, Any],
-    right: np.ndarray[Any, Any],
-    row: Mapping[str, int],
-    labels: Sequence[LabelledPair],
-) -> frozenset[Pair]:
-    known = set(zip(left.tolist(), right.tolist(), strict=True))
-    rows = {each.pair: [row.get(page, -1) for page in each.pair] for each in labels}
-    return frozenset(pair for pair, places in rows.items() if (min(places), max(places)) in known)
+def _proposed(join: SelfJoin, row: Mapping[str, int], labels: Sequence[LabelledPair]) -> frozenset[Pair]:
+    """Labelled pairs among the candidates."""
+    known = (join.left.astype(np.uint64) << _HALF) | join.right.astype(np.uint64)
+    there = [each.pair for each in labels if each.left in row and each.right in row]
+    places = np.array([sorted((row[left], row[right])) for left, right in there], dtype=np.uint64).reshape(
+        -1, 2
+    )
+    found = np.isin((places[:, 0] << _HALF) | places[:, 1], known)
+    return frozenset(pair for pair, proposed in zip(there, found.tolist(), strict=True) if proposed)
 
 
-def _verify_time(
-    detector: Detector[Any], features: Sequence[Any], left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]
-) -> float | None:
+def _verify_time(detector: Detector[Any], features: Sequence[Any], join: SelfJoin) -> float | None:
     """Microseconds a candidate pair takes."""
-    if not len(left):
+    if not len(join.left):
         return None
-    chosen = np.unique(np.linspace(0, len(left) - 1, min(VERIFIED, len(left))).astype(np.int64))
+    chosen = np.unique(np.linspace(0, len(join.left) - 1, min(VERIFIED, len(join.left))).astype(np.int64))
     pairs = [
-        (features[a], features[b]) for a, b in zip(left[chosen].tolist(), right[chosen].tolist(), strict=True)
+        (features[a], features[b])
+        for a, b in zip(join.left[chosen].tolist(), join.right[chosen].tolist(), strict=True)
     ]
     start = time.process_time()
     for one, other in pairs:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 
-from es_dedup.detectors.ccdet import period_table
 from es_dedup.detectors.comparators.collection import Collection
 from es_dedup.detectors.comparators.hashsets import bags
+from es_dedup.detectors.comparators.periods import period_sets
 from es_dedup.detectors.comparators.spots import spot_bags
 from es_dedup.detectors.comparators.words import words_of
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
@@ -33,7 +33,6 @@ RANDOM_TAG: Final = 54
 SPOT_TAG: Final = 55
 PERIOD_TAG: Final = 56
 PAYLOAD: Final = 1
-PERIOD_WINDOW: Final = 10  # characters before a full stop, as in CCDet
 _LARGEST: Final = float(1 << 64)
 _SIGNATURE_BYTES: Final = 8
 
@@ -198,8 +197,7 @@ class ImatchPeriods(Imatch):
 
     def sets(self, texts: Sequence[str]) -> list[NDArray[np.uint64]]:
         """Period signatures of several texts."""
-        table = period_table(normalise_many(texts), PERIOD_WINDOW)
-        return np.split(table.signatures, table.offsets[1:-1]) if texts else []
+        return period_sets(texts)
 
 
 class ImatchSpots(Imatch):

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from es_dedup.detectors.ccdet import period_table
 from es_dedup.detectors.comparators import hashsets
 from es_dedup.detectors.comparators.hashsets import HashBag, jaccard, shared_count
-from es_dedup.detectors.comparators.imatch import PERIOD_WINDOW
 from es_dedup.detectors.comparators.minima import band_hashes, candidate_chance, permuted
+from es_dedup.detectors.comparators.periods import period_sets
 from es_dedup.detectors.comparators.spots import spot_bags
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import mix64, tagged_terms
-from es_dedup.text.normalise import normalise_many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,9 +52,7 @@ class LshPeriods:
 
     def sets(self, texts: Sequence[str]) -> list[HashBag]:
         """Period signatures of several texts."""
-        table = period_table(normalise_many(texts), PERIOD_WINDOW)
-        parts = np.split(table.signatures, table.offsets[1:-1]) if texts else []
-        return [HashBag(part, np.ones(len(part), dtype=np.uint8)) for part in parts]
+        return [HashBag(part, np.ones(len(part), dtype=np.uint8)) for part in period_sets(texts)]
 
     def featurise(self, content: Content) -> HashBag | Skipped:
         """Signatures of one page, or ``Skipped`` when it has too few."""

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from es_dedup.detectors.comparators.hashsets import HashBag
     from es_dedup.detectors.comparators.words import WordBatch
 
-ANTECEDENTS_ZH: Final = frozenset("的 了 是 在 和 与 也 就 都".split())
-"""The most frequent function words of written Chinese: they stand in sentences, hardly ever in link texts."""
+ANTECEDENTS_ZH: Final = frozenset(
+    "的 了 是 在 和 与 也 就 都 将 对 为 从 被 把 而 等 有 并 及 于 中 上 不".split()
+)
+"""Frequent function words of written Chinese: they stand in sentences, hardly ever in link texts."""
 ANTECEDENTS_EN: Final = frozenset(
     "the a an is are was were be been being do does did have has had can could will would shall should".split()
 )
