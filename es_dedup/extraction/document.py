@@ -11,20 +11,31 @@ from typing import TYPE_CHECKING, Final
 
 from lxml import etree
 
+from es_dedup.extraction.structured import Structured, read_structured
+
 if TYPE_CHECKING:
     from es_dedup.extraction.guard import Deadline
 
 MAX_INNER_CHARS: Final = 2_000
 """Headings and titles are short; nothing longer is read as one."""
 
-_INLINE: Final = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr o:p q rb rp rt ruby s "
+_INLINE_TAGS: Final = frozenset(
+    "abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr o:p q rb rp rt ruby s "
     "samp small span strike strong sub sup time tt u var wbr g-emoji st1:chsdate".split()
 )
-_LEFT_OUT: Final = frozenset(
+_LEFT_OUT_TAGS: Final = frozenset(
     "head title script style noscript template iframe object embed applet svg math canvas select option button input "
     "textarea datalist audio video map rp rt frameset noframes link meta".split()
 )
+_BLOCK, _INLINE, _LINK, _BREAK, _LEFT_OUT = range(5)
+_ROLES: Final = {
+    **dict.fromkeys(_INLINE_TAGS, _INLINE),
+    **dict.fromkeys(_LEFT_OUT_TAGS, _LEFT_OUT),
+    "a": _LINK,
+    "br": _BREAK,
+}
+"""Every other element is a block."""
+
 _NO_DISPLAY: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _IDEOGRAPH: Final = "[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 _BROKEN_LINE: Final = re.compile(f"(?<={_IDEOGRAPH})[^\\S\r\n]*+[\r\n]\\s*+(?={_IDEOGRAPH})")
@@ -42,6 +53,7 @@ class Node:
         parent: index of the enclosing block element, -1 for the root.
         element: the parser's element.
         hidden: by its own or an enclosing ``hidden`` attribute or style.
+        names: its class attribute, its id, both or none, with a space between.
     """
 
     index: int
@@ -49,6 +61,7 @@ class Node:
     tag: str
     element: etree._Element
     hidden: bool = False
+    names: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,10 +69,11 @@ class Block:
     """A run of text that no block element or ``<br>`` breaks.
 
     Attributes:
-        node: index of the innermost block element around it.
+        node: index of the innermost block element around it, -1 for none.
         text: with single spaces; never empty.
         chars: length without white space.
         link_chars: how many of them stand in links, 0..chars.
+        links: number of links that begin in it.
     """
 
     node: int
@@ -67,15 +81,53 @@ class Block:
     chars: int
     link_chars: int
     hidden: bool
+    links: int = 0
 
 
 @dataclass(slots=True)
 class Document:
-    """Block elements and text blocks in page order."""
+    """Block elements and text blocks in page order.
+
+    Attributes:
+        root: the parser's root element.
+        url: where the page was found, if known.
+        scripts: attributes and content of each script, where the scan kept them.
+        depth: of the deepest element that was met.
+    """
 
     root: etree._Element
     nodes: list[Node] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
+    url: str | None = None
+    scripts: list[tuple[str, str]] = field(default_factory=list)
+    depth: int = 0
+    _metas: dict[str, str] | None = None
+    _structured: Structured | None = None
+
+    @property
+    def metas(self) -> dict[str, str]:
+        """``name``, ``property``, ``itemprop`` and ``http-equiv`` to content; the first of equal names wins."""
+        if self._metas is None:
+            self._metas = _read_metas(self.root)
+        return self._metas
+
+    @property
+    def structured(self) -> Structured:
+        """What the page says of itself in JSON-LD."""
+        if self._structured is None:
+            self._structured = read_structured(self.scripts)
+        return self._structured
+
+
+def _read_metas(root: etree._Element) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for element in root.iter("meta"):
+        content = (element.get("content") or "").strip()
+        if content:
+            for attribute in ("property", "name", "itemprop", "http-equiv"):
+                if key := element.get(attribute):
+                    found.setdefault(key.strip().lower()[:80], content)
+    return found
 
 
 def parse(markup: str) -> etree._Element | None:
@@ -135,77 +187,87 @@ class _Walk:
         self.document = Document(root)
         self.deadline = deadline
         self.parts: list[str] = []
-        self.links: list[str] = []
-        self.current = -1
-        self.link_depth = 0
-        self.pre = 0
+        self.linked: list[str] = []
+        self.links = 0
 
-    def run(self) -> Document:
-        walker = etree.iterwalk(self.document.root, events=("start", "end"))
+    def run(self) -> Document:  # noqa: C901, PLR0912, PLR0915 - one loop over all elements; a call for each costs a third more
+        document, parts, linked = self.document, self.parts, self.linked
+        nodes, flush = document.nodes, self._flush
+        current, in_link, in_pre, depth, deepest = -1, 0, 0, 0, 0
+        walker = etree.iterwalk(document.root, events=("start", "end"))
         for count, (event, element) in enumerate(walker):
             if not count & 4095:
                 self.deadline.check()
             tag = element.tag
+            role = _ROLES.get(tag, _BLOCK)
             if event == "start":
-                if tag in _LEFT_OUT:
+                depth += 1
+                if depth > deepest:
+                    deepest = depth
+                if role == _LEFT_OUT:
                     walker.skip_subtree()
-                else:
-                    self._enter(element, tag)
+                    continue
+                if role == _BLOCK:
+                    if parts:
+                        flush(current)
+                    nodes.append(_node(element, tag, current, nodes))
+                    current = len(nodes) - 1
+                    in_pre += tag == "pre"
+                elif role == _LINK:
+                    in_link += 1
+                    self.links += 1
+                elif role == _BREAK and parts:
+                    flush(current)
+                text = element.text
             else:
-                if tag not in _LEFT_OUT:
-                    self._leave(tag)
-                tail = element.tail
-                if tail and (self.parts or not tail.isspace()):
-                    self._text(tail)
-        self._flush()
-        return self.document
+                depth -= 1
+                if role == _BLOCK:
+                    if parts:
+                        flush(current)
+                    current = nodes[current].parent
+                    in_pre -= tag == "pre"
+                elif role == _LINK:
+                    in_link -= 1
+                text = element.tail
+            if text and (parts or not text.isspace()):
+                if in_pre:
+                    self._lines(text, current, linked=in_link > 0)
+                    continue
+                parts.append(text)
+                if in_link > 0:
+                    linked.append(text)
+        flush(current)
+        document.depth = deepest
+        return document
 
-    def _enter(self, element: etree._Element, tag: str) -> None:
-        if tag in _INLINE:
-            self.link_depth += tag == "a"
-        elif tag == "br":
-            self._flush()
-        else:
-            self._flush()
-            nodes = self.document.nodes
-            hidden = is_hidden(element) or (self.current >= 0 and nodes[self.current].hidden)
-            nodes.append(Node(len(nodes), self.current, tag, element, hidden))
-            self.current = len(nodes) - 1
-            self.pre += tag == "pre"
-        text = element.text
-        if text and (self.parts or not text.isspace()):
-            self._text(text)
+    def _lines(self, text: str, current: int, *, linked: bool) -> None:
+        """Preformatted text: each line is a run of its own."""
+        for line in text.splitlines(keepends=True):
+            self.parts.append(line)
+            if linked:
+                self.linked.append(line)
+            if line.endswith("\n"):
+                self._flush(current)
 
-    def _leave(self, tag: str) -> None:
-        if tag in _INLINE:
-            self.link_depth -= tag == "a"
-        elif tag != "br":
-            self._flush()
-            self.current = self.document.nodes[self.current].parent
-            self.pre -= tag == "pre"
-
-    def _text(self, text: str) -> None:
-        if self.pre:
-            for line in text.splitlines(keepends=True):
-                self._append(line)
-                if line.endswith("\n"):
-                    self._flush()
-        else:
-            self._append(text)
-
-    def _append(self, text: str) -> None:
-        self.parts.append(text)
-        if self.link_depth > 0:
-            self.links.append(text)
-
-    def _flush(self) -> None:
-        if not self.parts:
+    def _flush(self, current: int) -> None:
+        parts = self.parts
+        if not parts:
             return
-        text = clean("".join(self.parts) if len(self.parts) > 1 else self.parts[0])
+        text = clean("".join(parts) if len(parts) > 1 else parts[0])
         if text:
-            linked = len("".join("".join(self.links).split())) if self.links else 0
+            linked = len("".join("".join(self.linked).split())) if self.linked else 0
             chars = len(text) - text.count(" ")
-            hidden = self.current >= 0 and self.document.nodes[self.current].hidden
-            self.document.blocks.append(Block(self.current, text, chars, min(linked, chars), hidden))
-        self.parts.clear()
-        self.links.clear()
+            hidden = current >= 0 and self.document.nodes[current].hidden
+            self.document.blocks.append(Block(current, text, chars, min(linked, chars), hidden, self.links))
+        parts.clear()
+        self.linked.clear()
+        self.links = 0
+
+
+def _node(element: etree._Element, tag: str, parent: int, nodes: list[Node]) -> Node:
+    get = element.get
+    hidden = is_hidden(element) or (parent >= 0 and nodes[parent].hidden)
+    names, identity = get("class"), get("id")
+    if identity:
+        names = f"{names} {identity}" if names else identity
+    return Node(len(nodes), parent, tag, element, hidden, names or "")

@@ -10,6 +10,7 @@ from es_dedup.extraction.document import build, parse
 from es_dedup.extraction.guard import Deadline, DeadlineExceeded, binary_kind, guard
 from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata import read_metadata
+from es_dedup.extraction.trim import trim
 from es_dedup.model import Content, Skipped
 
 if TYPE_CHECKING:
@@ -83,18 +84,13 @@ class HtmlExtractor:
             notes.extend(decoded.notes)
         if not _TAG.search(html):
             html = f"<body><pre>{html.replace('<', '&lt;')}</pre>"
-        guarded = guard(
-            html, max_depth=self._config.max_depth, max_nodes=self._config.max_nodes, deadline=deadline
-        )
-        notes.extend(guarded.notes)
-        root = parse(guarded.markup)
-        if root is None:
+        document = self._parsed(html, notes, deadline)
+        if document is None:
             return Skipped("empty", "no markup and no text")
-        deadline.check()
-        document = build(root, deadline)
+        document.url = url
         text = self._method(document, self._config)
         deadline.check()
-        about = read_metadata(document, guarded.json_ld, url)
+        about = read_metadata(document, url)
         if not text:
             return Skipped("empty", f"no text in the page{': ' + about.title if about.title else ''}")
         return Content(
@@ -107,3 +103,26 @@ class HtmlExtractor:
             charset=charset,
             notes=tuple(notes),
         )
+
+    def _parsed(self, html: str, notes: list[str], deadline: Deadline) -> Document | None:
+        """The page as blocks, by the short way if it is an ordinary page; None when there is nothing in it."""
+        limits = self._config
+        if "\x00" in html:
+            html = html.replace("\x00", "")
+        if (trimmed := trim(html)) is not None:
+            root = parse(trimmed.markup)
+            if root is None:
+                return None
+            document = build(root, deadline)
+            if document.depth < limits.max_depth and len(document.nodes) < limits.max_nodes:
+                document.scripts = trimmed.scripts
+                return document
+        guarded = guard(html, max_depth=limits.max_depth, max_nodes=limits.max_nodes, deadline=deadline)
+        notes.extend(guarded.notes)
+        root = parse(guarded.markup)
+        if root is None:
+            return None
+        deadline.check()
+        document = build(root, deadline)
+        document.scripts = guarded.scripts
+        return document

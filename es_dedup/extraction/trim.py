@@ -1,0 +1,90 @@
+"""The short way to the parser: cut scripts, styles and comments out of an ordinary page.
+
+Looking at every tag in Python costs as much as parsing. Nearly all pages have few tags, none of them huge, and are not
+nested deeply: they only lose what holds no text. Every other page goes through ``guard``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+MAX_CHARS: Final = 2_000_000
+"""After the cut; what is longer is looked at tag by tag."""
+
+MAX_TAGS: Final = 20_000
+LONG_TAG_CHARS: Final = 2_000
+MAX_SPACES_IN_TAG: Final = 150
+"""White space outside quotes in a long tag: so many attributes at most. The parser looks duplicates up at quadratic cost."""
+
+MAX_LONG_TAGS: Final = 2_000
+
+_RAW: Final = re.compile(r"<(?:(?i:(script|style)(?=[\s/>]))|!--)")
+_END: Final = {name: re.compile(f"</{name}(?=[\\s/>])", re.IGNORECASE) for name in ("script", "style")}
+_COMMENT_END: Final = re.compile(r"--!?>")
+_LONG_TAG: Final = re.compile(f"<[a-zA-Z/!?][^>]{{{LONG_TAG_CHARS},}}+")
+_QUOTED: Final = re.compile(r""""[^"]*+"|'[^']*+'""")
+_SPACE: Final = re.compile(r"\s+")
+_INSIDE: Final = frozenset("\"'=\\`")
+"""Before a ``<script`` that stands in an attribute or in a string of a script."""
+
+
+@dataclass(slots=True)
+class Trimmed:
+    """Markup without scripts, styles and comments.
+
+    Attributes:
+        markup: ready for the parser.
+        scripts: attributes and content of each script, in page order.
+    """
+
+    markup: str
+    scripts: list[tuple[str, str]] = field(default_factory=list)
+
+
+def trim(text: str) -> Trimmed | None:
+    """Cut out what holds no text, or None when the page must be looked at tag by tag.
+
+    Args:
+        text: decoded page without null bytes; time and memory are linear in its length.
+    """
+    kept: list[str] = []
+    scripts: list[tuple[str, str]] = []
+    copied = position = 0
+    while found := _RAW.search(text, position):
+        start, position = found.span()
+        if start and text[start - 1] in _INSIDE:
+            continue
+        name = found[1]
+        if name is None:
+            # ``<!-->`` and ``<!--->`` are whole comments
+            closed = _COMMENT_END.search(text, position - 2 if text.startswith((">", "->"), position) else position)
+            end = closed.end() if closed else len(text)
+        else:
+            end = _after_raw(text, position, name.lower(), scripts)
+        kept.append(text[copied:start])
+        copied = position = end
+    kept.append(text[copied:])
+    markup = "".join(kept)
+    return None if _is_odd(markup) else Trimmed(markup, scripts)
+
+
+def _after_raw(text: str, position: int, name: str, scripts: list[tuple[str, str]]) -> int:
+    """Where a script or style ends; the rest of the page when it is never closed."""
+    opened = text.find(">", position) + 1 or len(text)
+    found = _END[name].search(text, opened)
+    if found is None:
+        return len(text)
+    if name == "script" and found.start() > opened:
+        scripts.append((text[position : opened - 1], text[opened : found.start()]))
+    return text.find(">", found.end()) + 1 or len(text)
+
+
+def _is_odd(markup: str) -> bool:
+    if len(markup) > MAX_CHARS or markup.count("<") > MAX_TAGS:
+        return True
+    for count, found in enumerate(_LONG_TAG.finditer(markup)):
+        if count > MAX_LONG_TAGS or len(_SPACE.findall(_QUOTED.sub("", found[0]))) > MAX_SPACES_IN_TAG:
+            return True
+    return False
