@@ -2,7 +2,7 @@
 
 Every block of text weighs its length when it reads like prose (sentence punctuation, few links) and weighs against when
 it reads like furniture. The subtree with the largest sum holds the main text: a larger one adds furniture, a smaller one
-loses prose. Inside it, furniture is taken out again.
+loses prose. Inside it, furniture is taken out again. Threads have rules of their own, in ``threads``.
 """
 
 from __future__ import annotations
@@ -10,89 +10,55 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.extraction.anchor import anchor_of
 from es_dedup.extraction.document import inner_text
-from es_dedup.extraction.hints import NEGATIVE_TAGS, POSITIVE_TAGS, hint, is_furniture, is_tail_heading
+from es_dedup.extraction.hints import is_furniture, is_tail_heading
 from es_dedup.extraction.plain import plain_text
+from es_dedup.extraction.threads import is_thread, thread_places
+from es_dedup.extraction.view import STOPS, View
 
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
-    from es_dedup.extraction.document import Block, Document
+    from es_dedup.extraction.document import Document
 
-_STOPS: Final = re.compile(r"[，。！？；、：,.!?;:](?=\s|$|[^\x00-\x7f])|[。！？，；]")
-_LATIN_SHARE: Final = 3.0  # Latin letters that say as much as one ideograph
-_FORGIVEN_SHARE: Final = (
-    0.7  # of the page's prose; a container that holds it is no furniture, whatever its name
-)
 _TAIL_SHARE: Final = 0.6  # of the prose must stand before the heading of a list of related pages
 _HEAD_CHARS: Final = 120
 _DATELINE_CHARS: Final = 60
-_LINKED: Final = 0.5  # share of link text from which a block is no prose
-_FEW_UNITS: Final = 12  # with one stop
-_MANY_UNITS: Final = 50  # prose without any stop
+_ANCHOR_WEIGHT: Final = 100.0  # of the block that the page's description quotes, in units
+_MOST_AGAINST: Final = -60.0  # what one subtree may weigh against the one around it
 _DAY: Final = re.compile(r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}\s?[-/.月]\s?\d{1,2}")
 
 
 def density_text(document: Document, config: ExtractionConfig) -> str:
     """Main text, one line for each paragraph; the whole visible page when nothing reads like prose."""
-    page = _Page(document)
-    best = page.best()
-    if best < 0:
-        return plain_text(document, config)
-    kept = page.kept(best)
-    return "\n".join(document.blocks[place].text for place in kept) or plain_text(document, config)
+    thread = is_thread(document)
+    view = View(document, talk=thread)
+    if thread and (places := thread_places(view)):
+        return "\n".join(view.blocks[place].text for place in places)
+    places = _Article(view).places()
+    return "\n".join(view.blocks[place].text for place in places) or plain_text(document, config)
 
 
-class _Page:
-    def __init__(self, document: Document) -> None:
-        self.nodes, self.blocks = document.nodes, document.blocks
-        title = next(document.root.iter("title"), None)
+class _Article:
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.nodes, self.blocks = view.nodes, view.blocks
+        title = next(view.document.root.iter("title"), None)
         self.title = inner_text(title) if title is not None else ""
-        self.hints = self._hints()
-        self.units = [_units(block.text, block.chars) for block in self.blocks]
-        self.prose = [_prose(block, units) for block, units in zip(self.blocks, self.units, strict=True)]
-        self._forgive()
         self.weight = [self._weigh(place) for place in range(len(self.blocks))]
+        anchor = anchor_of(view)
+        if anchor >= 0:
+            self.weight[anchor] = abs(self.weight[anchor]) + _ANCHOR_WEIGHT
 
-    def _hints(self) -> list[int]:
-        """Hint of each node: negative ones are inherited."""
-        found: list[int] = []
-        for node in self.nodes:
-            get = node.element.get
-            names, identity = get("class"), get("id")
-            own = hint(f"{names or ''} {identity or ''}") if names or identity else 0
-            if node.tag in NEGATIVE_TAGS or get("role") in ("navigation", "complementary", "contentinfo"):
-                own = -1
-            elif node.tag in POSITIVE_TAGS:
-                own = 1
-            if node.hidden and not (node.parent >= 0 and self.nodes[node.parent].hidden):
-                own = -1
-            found.append(own)
-        return found
-
-    def _forgive(self) -> None:
-        """Drop negative hints on a container that holds most of the page's prose; hand down the others."""
-        mass = [0.0] * len(self.nodes)
-        total = 0.0
-        for block, prose in zip(self.blocks, self.prose, strict=True):
-            if prose > 0:
-                total += prose
-                if block.node >= 0:
-                    mass[block.node] += prose
-        for node in reversed(self.nodes):
-            if node.parent >= 0:
-                mass[node.parent] += mass[node.index]
-        self.negative = [False] * len(self.nodes)
-        for node in self.nodes:
-            above = node.parent >= 0 and self.negative[node.parent]
-            own = self.hints[node.index] < 0 and mass[node.index] < _FORGIVEN_SHARE * total
-            self.negative[node.index] = above or own
-        self.mass, self.total = mass, total
+    def places(self) -> list[int]:
+        best = self.best()
+        return self._tidy(self.view.inside(best)) if best >= 0 else []
 
     def _weigh(self, place: int) -> float:
-        block, prose = self.blocks[place], self.prose[place]
-        if block.node >= 0 and self.negative[block.node]:
+        prose = self.view.prose[place]
+        if self.view.is_negative(place):
             return -10.0 if prose <= 0 else -0.3 * prose
-        if prose > 0 and is_furniture(block.text):
+        if prose > 0 and is_furniture(self.blocks[place].text):
             return -5.0
         return prose
 
@@ -108,20 +74,8 @@ class _Page:
             if total > value:
                 best, value = node.index, total
             if node.parent >= 0:
-                sums[node.parent] += max(total, -60.0)
-        self.sums = sums
+                sums[node.parent] += max(total, _MOST_AGAINST)
         return best
-
-    def kept(self, best: int) -> list[int]:
-        end = best + 1
-        inside = {best}
-        for node in self.nodes[best + 1 :]:
-            if node.parent not in inside:
-                break
-            inside.add(node.index)
-            end = node.index + 1
-        places = [place for place, block in enumerate(self.blocks) if best <= block.node < end]
-        return self._tidy(places)
 
     def _tidy(self, places: list[int]) -> list[int]:
         """Cut heading and byline at the head, related pages at the tail, furniture in between."""
@@ -141,9 +95,7 @@ class _Page:
     def _extended(self, end: int, following: list[int]) -> int:
         """The end of the text with the short sentences that follow its last paragraph as its equals."""
         for place in following:
-            if not (
-                self._equals(end, place) and self._joins(place) and _STOPS.search(self.blocks[place].text)
-            ):
+            if not (self._equals(end, place) and self._joins(place) and STOPS.search(self.blocks[place].text)):
                 break
             end = place
         return end
@@ -176,24 +128,6 @@ class _Page:
 
     def _joins(self, place: int) -> bool:
         """A short line between paragraphs: kept unless it is linked, hinted or opens like furniture."""
-        block = self.blocks[place]
-        if block.link_chars > _LINKED * block.chars or is_furniture(block.text):
+        if self.view.linked(place) or is_furniture(self.blocks[place].text):
             return False
-        return not (block.node >= 0 and self.negative[block.node])
-
-
-def _units(text: str, chars: int) -> float:
-    """Length in ideographs: three Latin letters count as one."""
-    narrow = len(text.encode("ascii", "ignore")) - text.count(" ")
-    return chars - narrow + narrow / _LATIN_SHARE
-
-
-def _prose(block: Block, units: float) -> float:
-    """Length of what reads like prose; negative for what reads like furniture."""
-    linked = block.link_chars / block.chars
-    stops = len(_STOPS.findall(block.text))
-    if linked > _LINKED:
-        return -(4.0 + 0.3 * units)
-    if stops > 1 or (stops and units >= _FEW_UNITS) or units >= _MANY_UNITS:
-        return units * (1 - 1.5 * linked)
-    return -(2.0 + 4.0 * linked)
+        return not self.view.is_negative(place)

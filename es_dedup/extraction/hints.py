@@ -13,11 +13,13 @@ POSITIVE_TAGS: Final = frozenset({"article", "main"})
 _NEGATIVE: Final = tuple(
     "nav menu footer header-top sidebar side-bar side_bar aside crumb copyright disclaim related relevant recommend recirc "
     "readmore read-more more-news more-stories more-from most-read popular trending share sharing social follow bdshare "
-    "weibo wechat qrcode qr-code comment respond disqus pinglun advert sponsor promo banner popup pop-up modal overlay "
+    "weibo wechat qrcode qr-code advert sponsor promo banner popup pop-up modal overlay "
     "tooltip cookie consent gdpr subscri newsletter signup sign-up login regist toolbar paginat pager "
     "print-only skip-link screen-reader visually-hidden sr-only ranking guess xiangguan tuijian caption credit byline "
     "taglist tag-list tags keywords statement shengming zeren editor".split()
 )
+# What readers say: furniture beside an article, the main text of a thread.
+_TALK: Final = tuple("comment respond response disqus pinglun reply replies liuyan".split())
 # The same, but only as a whole word of a name.
 _NEGATIVE_WORDS: Final = frozenset(
     "ad ads adv gg foot bottom tips hot link links rank meta edit tag top".split()
@@ -57,10 +59,18 @@ _TAIL_HEADING: Final = re.compile(
 )
 
 
+@lru_cache(maxsize=16_384)
 def hint(words: str) -> int:
     """What class and id words say of an element: -1 furniture, 1 main text, 0 nothing or both."""
     kinds = {_hint_of_word(word) for word in words[:400].translate(_DIGITS).split()}
     return (1 in kinds or _BOTH in kinds) - (-1 in kinds or _BOTH in kinds)
+
+
+@lru_cache(maxsize=16_384)
+def is_talk(words: str) -> bool:
+    """True when class and id words say that readers' comments or replies stand here."""
+    lower = words[:400].lower()
+    return any(map(lower.__contains__, _TALK))
 
 
 @lru_cache(maxsize=32_768)

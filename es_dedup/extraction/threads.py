@@ -1,0 +1,119 @@
+"""Forum threads, questions with answers, discussions: all posts are the main text."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.extraction.hints import is_furniture
+from es_dedup.extraction.view import LINKED
+
+if TYPE_CHECKING:
+    from es_dedup.extraction.document import Document
+    from es_dedup.extraction.view import View
+
+_URL: Final = re.compile(
+    r"(?:^|[/.?&=_-])(?:forums?|bbs|threads?|topics?|viewtopic|viewthread|showthread|showtopic|discuss(?:ions?)?|questions?|answers?|ask|qa|"
+    r"boards?|community|tieba|posts?|status|comments|talk|club|luntan|wenda|zhidao|d|t)(?=$|[/.?&=_-])",
+    re.IGNORECASE,
+)
+_SOFTWARE: Final = re.compile(
+    r"discuz|phpwind|phpbb|vbulletin|xenforo|discourse|flarum|nodebb|mybb|vanilla|invision|smf|bbpress|fluxbb|"
+    r"punbb|question2answer|askbot|\bforum",
+    re.IGNORECASE,
+)
+_TYPES: Final = frozenset({"qapage", "discussionforumposting", "question", "answer", "socialmediaposting"})
+_ARTICLE_TYPES: Final = frozenset({"newsarticle", "article", "blogposting", "reportagenewsarticle"})
+_CUES: Final = re.compile(
+    r"^(?:回复|回覆|回答|引用|举报|楼主|沙发|板凳|地板|只看(?:该作者|楼主)|\d{1,4}\s?[#楼樓]|#\d{1,4}|发表于.{0,30}|倒序浏览|"
+    r"reply|quote|report|like|share|up ?vote|joined:?.{0,20}|posts:?.{0,12}|messages:?.{0,12}|\d+ (?:answers?|replies|solutions?|posts?|points?))$",
+    re.IGNORECASE,
+)
+_CUE_CHARS: Final = 40
+_MANY_CUES: Final = 4
+_ENOUGH: Final = 2
+_STOPPED: Final = 0.3
+_MEAN_UNITS: Final = 12.0
+_DISTINCT: Final = 0.5
+_DATE_CHARS: Final = 40
+_DATE: Final = re.compile(
+    r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}|\d{1,2}:\d\d|\b\d{1,3} ?(?:years?|months?|weeks?|days?|hours?|minutes?) ago|"
+    r"\d{1,3}\s?(?:年|个月|周|天|小时|分钟)前|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? \d{1,2},? (?:19|20)\d\d",
+)
+
+
+def is_thread(document: Document) -> bool:
+    """True when address, software, declared types and buttons say that people talk here."""
+    types = document.structured.types
+    score = 2 * bool(_URL.search(document.url or ""))
+    score += 2 * bool(_SOFTWARE.search(document.metas.get("generator", "")))
+    score += 2 * bool(types & _TYPES)
+    score -= 2 * bool(types & _ARTICLE_TYPES)
+    cues = sum(1 for block in document.blocks if block.chars <= _CUE_CHARS and _CUES.match(block.text))
+    score += cues >= _MANY_CUES
+    return score >= _ENOUGH
+
+
+def thread_places(view: View) -> list[int]:
+    """Places of the blocks of all posts; empty when there is nothing like a post."""
+    weight = [_weigh(view, place) for place in range(len(view.blocks))]
+    best = _best(view, weight)
+    if best < 0:
+        return []
+    places = view.inside(best)
+    fine = _body_kinds(view, places)
+    return [place for place, kind in enumerate(view.kinds) if kind in fine and _is_said(view, place)]
+
+
+def _weigh(view: View, place: int) -> float:
+    prose = view.prose[place]
+    if view.is_negative(place):
+        return -4.0 if prose <= 0 else -0.3 * prose
+    if prose > 0 and is_furniture(view.blocks[place].text):
+        return -5.0
+    if prose <= 0:
+        return -2.0 if view.linked(place) else 0.0
+    return prose
+
+
+def _best(view: View, weight: list[float]) -> int:
+    sums = [0.0] * len(view.nodes)
+    for block, value in zip(view.blocks, weight, strict=True):
+        if block.node >= 0:
+            sums[block.node] += value
+    best, most = -1, 0.0
+    for node in reversed(view.nodes):
+        total = sums[node.index]
+        if total > most:
+            best, most = node.index, total
+        if node.parent >= 0:
+            sums[node.parent] += max(total, -30.0)
+    return best
+
+
+def _body_kinds(view: View, places: list[int]) -> set[int]:
+    groups: dict[int, list[int]] = {}
+    for place in places:
+        groups.setdefault(view.kinds[place], []).append(place)
+    return {kind for kind, members in groups.items() if _is_body(view, members)}
+
+
+def _is_body(view: View, places: list[int]) -> bool:
+    chars = sum(view.blocks[place].chars for place in places)
+    linked = sum(view.blocks[place].link_chars for place in places)
+    if linked > LINKED * chars:
+        return False
+    if len(places) > 2 and len({view.blocks[place].text for place in places}) < _DISTINCT * len(places):
+        return False
+    units = sum(view.units[place] for place in places)
+    stopped = sum(view.units[place] for place in places if view.prose[place] > 0)
+    return stopped >= _STOPPED * units
+
+
+def _is_said(view: View, place: int) -> bool:
+    block = view.blocks[place]
+    if view.is_negative(place) or block.text in view.repeated:
+        return False
+    if block.chars <= _DATE_CHARS and _DATE.search(block.text):
+        return False
+    return not is_furniture(block.text)
