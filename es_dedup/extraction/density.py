@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.anchor import anchor_of
 from es_dedup.extraction.document import inner_text
 from es_dedup.extraction.hints import is_furniture, is_tail_heading
 from es_dedup.extraction.plain import plain_text
@@ -24,7 +23,13 @@ if TYPE_CHECKING:
 _TAIL_SHARE: Final = 0.6  # of the prose must stand before the heading of a list of related pages
 _HEAD_CHARS: Final = 120
 _DATELINE_CHARS: Final = 60
-_ANCHOR_WEIGHT: Final = 100.0  # of the block that the page's description quotes, in units
+_MAIN_UNITS: Final = 20.0  # of prose that a main element must hold to be believed
+_BESIDE_MAIN: Final = 0.4  # weight of prose outside it
+_MAIN_KIND: Final = 0.3  # of the chosen prose that is of one kind
+_OUTSIDE_BODY: Final = 0.35  # of the prose; more of it outside the main kinds' elements is no furniture
+_LEAD: Final = 0.18  # the same before them: leads are longer than bylines
+_LEVELS_UP: Final = 2  # elements around the chosen one in which more of that kind is looked for
+_ARTICLE_UNITS: Final = 40.0  # of prose before a further main heading that begins another article
 _MOST_AGAINST: Final = -60.0  # what one subtree may weigh against the one around it
 _DAY: Final = re.compile(r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}\s?[-/.月]\s?\d{1,2}")
 
@@ -46,13 +51,80 @@ class _Article:
         title = next(view.document.root.iter("title"), None)
         self.title = inner_text(title) if title is not None else ""
         self.weight = [self._weigh(place) for place in range(len(self.blocks))]
-        anchor = anchor_of(view)
-        if anchor >= 0:
-            self.weight[anchor] = abs(self.weight[anchor]) + _ANCHOR_WEIGHT
+        self._favour_main()
+        self._end_at_next_article()
+
+    def _end_at_next_article(self) -> None:
+        """Pages may go on with whole other articles: nothing counts from a main heading of another part on."""
+        titled, before, reached = False, 0.0, -1
+        for place, block in enumerate(self.blocks):
+            node = block.node
+            if node >= 0 and self.nodes[node].tag == "h1" and not self.view.linked(place):
+                if not titled:
+                    titled = block.text in self.title
+                elif before >= _ARTICLE_UNITS and self.nodes[node].parent > reached:
+                    for later in range(place, len(self.weight)):
+                        self.weight[later] = min(0.0, self.weight[later])
+                    return
+            elif titled and self.weight[place] > 0:
+                before += self.weight[place]
+                reached = max(reached, node)
+
+    def _favour_main(self) -> None:
+        """Where one element says that it is the main part and holds prose, text beside it counts less."""
+        main = [node.index for node in self.nodes if node.tag == "main" or node.element.get("role") == "main"]
+        if len(main) != 1 or self.view.mass[main[0]] < _MAIN_UNITS:
+            return
+        first, end = main[0], self.view.ends[main[0]]
+        for place, block in enumerate(self.blocks):
+            if not first <= block.node < end and self.weight[place] > 0:
+                self.weight[place] *= _BESIDE_MAIN
 
     def places(self) -> list[int]:
         best = self.best()
-        return self._tidy(self.view.inside(best)) if best >= 0 else []
+        return self._tidy(self._widened(best)) if best >= 0 else []
+
+    def _widened(self, best: int) -> list[int]:
+        """The chosen part, with blocks of its main kind that stand in the elements around it."""
+        view = self.view
+        places = view.inside(best)
+        mass: dict[int, float] = {}
+        for place in places:
+            if self.weight[place] > 0:
+                mass[view.kinds[place]] = mass.get(view.kinds[place], 0.0) + self.weight[place]
+        total = sum(mass.values())
+        main = {kind for kind, units in mass.items() if units >= _MAIN_KIND * total}
+        found, node = set(places), best
+        for _ in range(_LEVELS_UP):
+            node = self.nodes[node].parent
+            if node < 0 or self.nodes[node].tag in ("body", "html"):
+                break
+            found.update(
+                place
+                for place in view.inside(node)
+                if view.kinds[place] in main and self.weight[place] > 0
+            )
+        return self._within_body(sorted(found), main)
+
+    def _within_body(self, places: list[int], main: set[int]) -> list[int]:
+        """Without what stands before the first and behind the last block of the main kinds, outside their elements."""
+        body = [place for place in places if self.view.kinds[place] in main and self.weight[place] > 0]
+        if not body:
+            return places
+        around = {self._around(place) for place in body}
+        inside = [place for place in places if self._around(place) in around]
+        first, last = inside[0], inside[-1]
+        before = sum(self.weight[place] for place in places if place < first and self.weight[place] > 0)
+        behind = sum(self.weight[place] for place in places if place > last and self.weight[place] > 0)
+        total = sum(self.weight[place] for place in places if self.weight[place] > 0)
+        first = first if before <= _LEAD * total else places[0]
+        last = last if behind <= _OUTSIDE_BODY * total else places[-1]
+        return [place for place in places if first <= place <= last]
+
+    def _around(self, place: int) -> int:
+        """The element around a block's own one, or its own where lines are broken by ``<br>``."""
+        node = self.nodes[self.blocks[place].node]
+        return node.index if node.tag in ("div", "td", "article", "section", "body") else node.parent
 
     def _weigh(self, place: int) -> float:
         prose = self.view.prose[place]

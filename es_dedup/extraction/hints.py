@@ -21,6 +21,7 @@ _NEGATIVE: Final = tuple(
 # What readers say: furniture beside an article, the main text of a thread.
 _TALK: Final = tuple("comment respond response disqus pinglun reply replies liuyan".split())
 # The same, but only as a whole word of a name.
+_HIDDEN_WORDS: Final = frozenset({"hidden", "hide", "d-none", "is-hidden", "visually-hidden"})  # as a whole class
 _NEGATIVE_WORDS: Final = frozenset(
     "ad ads adv gg foot bottom tips hot link links rank meta edit tag top".split()
 )
@@ -80,6 +81,8 @@ def _hint_of_word(word: str) -> int:
     positive = any(map(lower.__contains__, _POSITIVE))
     negative = any(map(lower.__contains__, _NEGATIVE))
     negative = negative or not _NEGATIVE_WORDS.isdisjoint(found.lower() for found in _WORDS.findall(word))
+    if word in _HIDDEN_WORDS:
+        return -1
     return _BOTH if positive and negative else positive - negative
 
 
