@@ -111,8 +111,8 @@ class _Article:
         body = [place for place in places if self.view.kinds[place] in main and self.weight[place] > 0]
         if not body:
             return places
-        around = {self._around(place) for place in body}
-        inside = [place for place in places if self._around(place) in around]
+        around = {self.view.around(place) for place in body}
+        inside = [place for place in places if self.view.around(place) in around]
         first, last = inside[0], inside[-1]
         before = sum(self.weight[place] for place in places if place < first and self.weight[place] > 0)
         behind = sum(self.weight[place] for place in places if place > last and self.weight[place] > 0)
@@ -120,11 +120,6 @@ class _Article:
         first = first if before <= _LEAD * total else places[0]
         last = last if behind <= _OUTSIDE_BODY * total else places[-1]
         return [place for place in places if first <= place <= last]
-
-    def _around(self, place: int) -> int:
-        """The element around a block's own one, or its own where lines are broken by ``<br>``."""
-        node = self.nodes[self.blocks[place].node]
-        return node.index if node.tag in ("div", "td", "article", "section", "body") else node.parent
 
     def _weigh(self, place: int) -> float:
         prose = self.view.prose[place]

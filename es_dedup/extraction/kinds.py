@@ -27,18 +27,35 @@ def _mark(tag: str, names: str) -> str:
     return f"{tag}.{words[0].translate(_DIGITS)}" if words else tag
 
 
-def kinds_of(nodes: Sequence[Node], blocks: Sequence[Block]) -> list[int]:
-    """A number for the kind of each block; blocks of one kind have the same."""
-    marks = [_mark(node.tag, node.names) for node in nodes]
-    paths: dict[int, tuple[str, ...]] = {-1: ()}
-    numbers: dict[tuple[str, ...], int] = {}
-    kinds: list[int] = []
-    for block in blocks:
-        path = paths.get(block.node)
-        if path is None:
-            path, index = (), block.node
-            while index >= 0 and len(path) < LEVELS:
-                path, index = (*path, marks[index]), nodes[index].parent
-            paths[block.node] = path
-        kinds.append(numbers.setdefault(path, len(numbers)))
-    return kinds
+class Kinds:
+    """Kinds of elements and blocks as small numbers.
+
+    Args:
+        nodes: block elements in page order.
+    """
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._nodes = nodes
+        self._marks = [_mark(node.tag, node.names) for node in nodes]
+        self._numbers: dict[tuple[str, ...], int] = {}
+        self._known: dict[int, int] = {-1: -1}
+
+    def of_node(self, index: int) -> int:
+        """Number of an element's kind; -1 for none."""
+        number = self._known.get(index)
+        if number is None:
+            path: list[str] = []
+            above = index
+            while above >= 0 and len(path) < LEVELS:
+                path.append(self._marks[above])
+                above = self._nodes[above].parent
+            number = self._known[index] = self._numbers.setdefault(tuple(path), len(self._numbers))
+        return number
+
+    def is_named(self, index: int) -> bool:
+        """The element has a class or an id."""
+        return "." in self._marks[index]
+
+    def of_blocks(self, blocks: Sequence[Block]) -> list[int]:
+        """Number of the kind of each block: that of the element it stands in."""
+        return [self.of_node(block.node) for block in blocks]

@@ -60,13 +60,31 @@ def thread_places(view: View) -> list[int]:
     best = _best(view, weight)
     if best < 0:
         return []
-    places = view.inside(best)
+    bodies = _bodies(view, view.inside(best), best)
+    return [place for place, block in enumerate(view.blocks) if block.node in bodies and _is_said(view, place)]
+
+
+def _bodies(view: View, places: list[int], best: int) -> set[int]:
+    """Elements of all posts' bodies with everything inside them."""
     fine = _body_kinds(view, places)
-    return [place for place, kind in enumerate(view.kinds) if kind in fine and _is_said(view, place)]
+    holders = {view.around(place) for place in places if view.kinds[place] in fine and view.prose[place] > 0}
+    kinds = {view.kind.of_node(holder) for holder in holders}
+    end = view.ends[best]
+    found: set[int] = set()
+    for node in view.nodes:
+        index = node.index
+        if index in found or view.kind.of_node(index) not in kinds:
+            continue
+        if best <= index < end or view.kind.is_named(index):
+            found.update(range(index, view.ends[index]))
+    return found
 
 
 def _weigh(view: View, place: int) -> float:
     prose = view.prose[place]
+    node = view.blocks[place].node
+    if node >= 0 and view.nodes[node].tag == "h1":
+        return 0.0
     if view.is_negative(place):
         return -4.0 if prose <= 0 else -0.3 * prose
     if prose > 0 and is_furniture(view.blocks[place].text):

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.hints import NEGATIVE_TAGS, POSITIVE_TAGS, hint, is_talk
-from es_dedup.extraction.kinds import kinds_of
+from es_dedup.extraction.kinds import Kinds
 
 if TYPE_CHECKING:
     from es_dedup.extraction.document import Block, Document, Node
@@ -29,6 +29,7 @@ _REPEATED_CHARS: Final = 40
 _LINES: Final = 4  # lines of one element, or paragraphs of one kind, that make up a text without punctuation
 _LINE_UNITS: Final = 6.0
 _LINE_WEIGHT: Final = 0.4
+_HOLDERS: Final = frozenset({"div", "td", "article", "section", "main", "body", "html"})
 _HIDDEN_ROLES: Final = ("navigation", "complementary", "contentinfo", "search", "dialog", "alertdialog", "banner")
 
 
@@ -45,7 +46,8 @@ class View:
         self.nodes, self.blocks = document.nodes, document.blocks
         self.units = [_units(block) for block in self.blocks]
         self.stops = [len(STOPS.findall(block.text)) for block in self.blocks]
-        self.kinds = kinds_of(self.nodes, self.blocks)
+        self.kind = Kinds(self.nodes)
+        self.kinds = self.kind.of_blocks(self.blocks)
         self.prose = [self._prose(place) for place in range(len(self.blocks))]
         self._lines()
         counts = Counter(block.text for block in self.blocks if block.chars <= _REPEATED_CHARS)
@@ -75,6 +77,16 @@ class View:
         """Places of the blocks in a subtree."""
         end = self.ends[node]
         return [place for place, block in enumerate(self.blocks) if node <= block.node < end]
+
+    def around(self, place: int) -> int:
+        """The element that holds a block's text as a whole: around its paragraph, or its own where ``<br>`` breaks lines.
+
+        -1 for text outside all elements.
+        """
+        index = self.blocks[place].node
+        if index < 0 or self.nodes[index].tag in _HOLDERS:
+            return index
+        return self.nodes[index].parent
 
     def _prose(self, place: int) -> float:
         """Length of what reads like prose; negative for what reads like furniture."""
