@@ -16,12 +16,13 @@ _NEGATIVE: Final = tuple(
     "weibo wechat qrcode qr-code advert sponsor promo banner popup pop-up modal overlay "
     "tooltip cookie consent gdpr subscri newsletter signup sign-up login regist toolbar paginat pager "
     "print-only skip-link screen-reader visually-hidden sr-only ranking guess xiangguan tuijian caption credit byline "
-    "taglist tag-list tags keywords statement shengming zeren editor".split()
+    "taglist tag-list tags keywords legal statement shengming zeren editor".split()
 )
 # What readers say: furniture beside an article, the main text of a thread.
 _TALK: Final = tuple("comment respond response disqus pinglun reply replies liuyan".split())
 # The same, but only as a whole word of a name.
 _HIDDEN_WORDS: Final = frozenset({"hidden", "hide", "d-none", "is-hidden", "visually-hidden"})  # as a whole class
+_SHOWN: Final = re.compile(r"^d-.*(?:block|flex|grid)|:(?:block|flex|grid|inline|visible)|visible")  # on some screens
 _NEGATIVE_WORDS: Final = frozenset(
     "ad ads adv gg foot bottom tips hot link links rank meta edit tag top".split()
 )
@@ -45,6 +46,13 @@ _FURNITURE: Final = re.compile(
     r"please (?:enable|log ?in|sign)|your email|click here|terms of (?:use|service)|privacy policy)",
     re.IGNORECASE,
 )
+_LEGAL: Final = re.compile(
+    r"copyright|all rights reserved|reproduc|permission|good faith|general interest|no responsibility|liab|editorial code|complaint|"
+    r"版权|授权|转载|侵权|免责|不构成|投资建议|风险自担|须谨慎|仅供参考|法律责任|与本[网站报]|信息存储|用户上传|联系我们|删除|客户端|扫码",
+    re.IGNORECASE,
+)
+_LEGAL_CHARS: Final = 400
+_LEGAL_CUES: Final = 2
 _BOTH: Final = 2
 _MAX_HEADING_CHARS: Final = 30
 _HEAD_CHARS: Final = 80
@@ -63,7 +71,10 @@ _TAIL_HEADING: Final = re.compile(
 @lru_cache(maxsize=16_384)
 def hint(words: str) -> int:
     """What class and id words say of an element: -1 furniture, 1 main text, 0 nothing or both."""
-    kinds = {_hint_of_word(word) for word in words[:400].translate(_DIGITS).split()}
+    names = words[:400].translate(_DIGITS).split()
+    if not _HIDDEN_WORDS.isdisjoint(names) and not any(map(_SHOWN.search, names)):
+        return -1
+    kinds = {_hint_of_word(word) for word in names}
     return (1 in kinds or _BOTH in kinds) - (-1 in kinds or _BOTH in kinds)
 
 
@@ -81,14 +92,17 @@ def _hint_of_word(word: str) -> int:
     positive = any(map(lower.__contains__, _POSITIVE))
     negative = any(map(lower.__contains__, _NEGATIVE))
     negative = negative or not _NEGATIVE_WORDS.isdisjoint(found.lower() for found in _WORDS.findall(word))
-    if word in _HIDDEN_WORDS:
-        return -1
     return _BOTH if positive and negative else positive - negative
 
 
 def is_furniture(text: str) -> bool:
-    """True when a line opens like a byline, disclaimer, share bar or list of related pages, or asks for consent."""
+    """True when a line opens like a byline, disclaimer, share bar or list of related pages, or asks for consent.
+
+    Lines of up to ``_LEGAL_CHARS`` characters that speak of rights, liability or risk in two ways count too.
+    """
     if _FURNITURE.match(text[:_HEAD_CHARS]):
+        return True
+    if len(text) <= _LEGAL_CHARS and len({found.lower() for found in _LEGAL.findall(text)}) >= _LEGAL_CUES:
         return True
     head = text[:_CONSENT_CHARS]
     return "cookie" in head.lower() and bool(_CONSENT.search(head))

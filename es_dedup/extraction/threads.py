@@ -34,6 +34,7 @@ _MANY_CUES: Final = 4
 _ENOUGH: Final = 2
 _STOPPED: Final = 0.3
 _MEAN_UNITS: Final = 12.0
+_DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
 _DISTINCT: Final = 0.5
 _DATE_CHARS: Final = 40
 _DATE: Final = re.compile(
@@ -68,15 +69,29 @@ def _bodies(view: View, places: list[int], best: int) -> set[int]:
     """Elements of all posts' bodies with everything inside them."""
     fine = _body_kinds(view, places)
     holders = {view.around(place) for place in places if view.kinds[place] in fine and view.prose[place] > 0}
-    kinds = {view.kind.of_node(holder) for holder in holders}
+    kinds = {view.kind.of_node(holder) for holder in holders if holder >= 0}
     end = view.ends[best]
-    found: set[int] = set()
+    alike: dict[int, list[int]] = {}
     for node in view.nodes:
-        index = node.index
-        if index in found or view.kind.of_node(index) not in kinds:
-            continue
-        if best <= index < end or view.kind.is_named(index):
-            found.update(range(index, view.ends[index]))
+        kind = view.kind.of_node(node.index)
+        if kind in kinds and (best <= node.index < end or view.kind.is_named(node.index)):
+            alike.setdefault(kind, []).append(node.index)
+    direct = [0.0] * len(view.nodes)
+    whole = [0.0] * len(view.nodes)
+    for place, block in enumerate(view.blocks):
+        if block.node >= 0 and not view.linked(place):
+            direct[view.around(place)] += view.units[place]
+            whole[block.node] += view.units[place]
+    for node in reversed(view.nodes):
+        if node.parent >= 0:
+            whole[node.parent] += whole[node.index]
+    found: set[int] = set()
+    for members in alike.values():
+        if sum(direct[index] for index in members) < _DIRECT * sum(whole[index] for index in members):
+            continue  # a wrapper of other parts, not the body of a post
+        for index in members:
+            if not view.negative[index]:
+                found.update(range(index, view.ends[index]))
     return found
 
 
