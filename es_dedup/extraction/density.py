@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.extraction.document import inner_text
 from es_dedup.extraction.hints import is_furniture, is_tail_heading
 from es_dedup.extraction.plain import plain_text
-from es_dedup.extraction.threads import is_thread, thread_places
+from es_dedup.extraction.threads import is_mostly_talk, is_thread, thread_places
 from es_dedup.extraction.view import STOPS, View
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ _MAIN_KIND: Final = 0.3  # of the chosen prose that is of one kind
 _OUTSIDE_BODY: Final = 0.35  # of the prose; more of it outside the main kinds' elements is no furniture
 _LEAD: Final = 0.18  # the same before them: leads are longer than bylines
 _LEVELS_UP: Final = 2  # elements around the chosen one in which more of that kind is looked for
+_LITTLE_TEXT: Final = 100.0  # units
+_TITLE_WEIGHT: Final = 60.0  # of a line that is all of words of the title
+_HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _ARTICLE_UNITS: Final = 40.0  # of prose before a further main heading that begins another article
 _MOST_AGAINST: Final = -60.0  # what one subtree may weigh against the one around it
 _DAY: Final = re.compile(r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}\s?[-/.月]\s?\d{1,2}")
@@ -41,6 +44,9 @@ def density_text(document: Document, config: ExtractionConfig) -> str:
     if thread and (places := thread_places(view)):
         return "\n".join(view.blocks[place].text for place in places)
     places = _Article(view).places()
+    if not thread and is_mostly_talk(view, places):
+        view.judge(talk=True)
+        places = sorted({*places, *thread_places(view)})
     return "\n".join(view.blocks[place].text for place in places) or plain_text(document, config)
 
 
@@ -52,7 +58,21 @@ class _Article:
         self.title = inner_text(title) if title is not None else ""
         self.weight = [self._weigh(place) for place in range(len(self.blocks))]
         self._favour_main()
+        self._favour_title()
         self._end_at_next_article()
+
+    def _favour_title(self) -> None:
+        """On a page with little text, lines that speak of the title are nearer to it than others."""
+        if sum(max(0.0, weight) for weight in self.weight) > _LITTLE_TEXT or len(self.title) < 2:
+            return
+        pairs = {self.title[i : i + 2] for i in range(len(self.title) - 1)}
+        for place, block in enumerate(self.blocks):
+            node = block.node
+            if self.weight[place] <= 0 or block.link_chars or (node >= 0 and self.nodes[node].tag in _HEADINGS):
+                continue
+            text = block.text[:300]
+            shared = sum(1 for i in range(len(text) - 1) if text[i : i + 2] in pairs)
+            self.weight[place] += _TITLE_WEIGHT * shared / len(text)
 
     def _end_at_next_article(self) -> None:
         """Pages may go on with whole other articles: nothing counts from a main heading of another part on."""

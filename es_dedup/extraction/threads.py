@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.hints import is_furniture
+from es_dedup.extraction.hints import is_furniture, is_talk
+from es_dedup.extraction.metadata import site_of
 from es_dedup.extraction.view import LINKED
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ _URL: Final = re.compile(
     r"boards?|community|tieba|posts?|status|comments|talk|club|luntan|wenda|zhidao|d|t)(?=$|[/.?&=_-])",
     re.IGNORECASE,
 )
+_HOST: Final = re.compile(r"forum|bbs|board|luntan|discuss|community|tieba|answers", re.IGNORECASE)
 _SOFTWARE: Final = re.compile(
     r"discuz|phpwind|phpbb|vbulletin|xenforo|discourse|flarum|nodebb|mybb|vanilla|invision|smf|bbpress|fluxbb|"
     r"punbb|question2answer|askbot|\bforum",
@@ -34,6 +36,9 @@ _MANY_CUES: Final = 4
 _ENOUGH: Final = 2
 _STOPPED: Final = 0.3
 _MEAN_UNITS: Final = 12.0
+_MUCH_TALK: Final = 200.0  # units
+_TALK_SHARE: Final = 5.0  # of the article's own length
+_SHORT_OWN: Final = 300.0  # units; longer texts are articles, whatever is said about them
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
 _DISTINCT: Final = 0.5
 _DATE_CHARS: Final = 40
@@ -46,13 +51,29 @@ _DATE: Final = re.compile(
 def is_thread(document: Document) -> bool:
     """True when address, software, declared types and buttons say that people talk here."""
     types = document.structured.types
-    score = 2 * bool(_URL.search(document.url or ""))
+    url = document.url or ""
+    score = 2 * bool(_URL.search(url) or _HOST.search(site_of(url)))
     score += 2 * bool(_SOFTWARE.search(document.metas.get("generator", "")))
     score += 2 * bool(types & _TYPES)
     score -= 2 * bool(types & _ARTICLE_TYPES)
     cues = sum(1 for block in document.blocks if block.chars <= _CUE_CHARS and _CUES.match(block.text))
     score += cues >= _MANY_CUES
     return score >= _ENOUGH
+
+
+def is_mostly_talk(view: View, places: list[int]) -> bool:
+    """True when readers say far more below a chosen text than the text itself: the page is a discussion."""
+    said = [is_talk(node.names) for node in view.nodes]
+    for node in view.nodes:
+        said[node.index] = said[node.index] or (node.parent >= 0 and said[node.parent])
+    chosen = set(places)
+    talk = own = 0.0
+    for place, prose in enumerate(view.prose):
+        if prose > 0 and place in chosen:
+            own += prose
+        elif prose > 0 and view.blocks[place].node >= 0 and said[view.blocks[place].node]:
+            talk += prose
+    return own <= _SHORT_OWN and talk >= max(_MUCH_TALK, _TALK_SHARE * own)
 
 
 def thread_places(view: View) -> list[int]:
@@ -79,8 +100,9 @@ def _bodies(view: View, places: list[int], best: int) -> set[int]:
     direct = [0.0] * len(view.nodes)
     whole = [0.0] * len(view.nodes)
     for place, block in enumerate(view.blocks):
-        if block.node >= 0 and not view.linked(place):
-            direct[view.around(place)] += view.units[place]
+        holder = view.around(place)
+        if holder >= 0 and not view.linked(place) and view.nodes[block.node].tag != "pre":
+            direct[holder] += view.units[place]
             whole[block.node] += view.units[place]
     for node in reversed(view.nodes):
         if node.parent >= 0:

@@ -25,11 +25,13 @@ _MANY_UNITS: Final = 50  # prose without any stop
 _TOO_MANY_UNITS: Final = 400  # without any stop: words for search engines, data, code
 _FORGIVEN_SHARE: Final = 0.7  # of the page's prose; a container that holds it is no furniture, whatever its name
 _REPEATED: Final = 3  # times the same short text stands in a page: a button, a label
-_REPEATED_CHARS: Final = 40
+_REPEATED_CHARS: Final = 24
 _LINES: Final = 4  # lines of one element, or paragraphs of one kind, that make up a text without punctuation
 _LINE_UNITS: Final = 6.0
 _LINE_WEIGHT: Final = 0.4
-_HOLDERS: Final = frozenset({"div", "td", "article", "section", "main", "body", "html"})
+_PARTS: Final = frozenset("p li ul ol dl dt dd pre blockquote h1 h2 h3 h4 h5 h6 figure figcaption center".split())
+"""Elements that are parts of a text, never the text as a whole."""
+
 _HIDDEN_ROLES: Final = ("navigation", "complementary", "contentinfo", "search", "dialog", "alertdialog", "banner")
 
 
@@ -84,9 +86,9 @@ class View:
         -1 for text outside all elements.
         """
         index = self.blocks[place].node
-        if index < 0 or self.nodes[index].tag in _HOLDERS:
-            return index
-        return self.nodes[index].parent
+        while index >= 0 and self.nodes[index].tag in _PARTS:
+            index = self.nodes[index].parent
+        return index
 
     def _prose(self, place: int) -> float:
         """Length of what reads like prose; negative for what reads like furniture."""
