@@ -175,9 +175,25 @@ class _Article:
             return []
         fine = set(good)
         end = self._extended(good[-1], [place for place in places if good[-1] < place < last])
+        span = [place for place in places if good[0] <= place <= end]
         return [
-            place for place in places if good[0] <= place <= end and (place in fine or self._joins(place))
+            place
+            for index, place in enumerate(span)
+            if place in fine or self._joins(place) or self._is_between(span, index, fine)
         ]
+
+    def _is_between(self, span: list[int], index: int, fine: set[int]) -> bool:
+        """A single linked line between two paragraphs of one element belongs to them; lists of links do not."""
+        if not 0 < index < len(span) - 1 or self.view.is_negative(span[index]):
+            return False
+        before, place, behind = span[index - 1 : index + 2]
+        around = self.view.around(place)
+        return (
+            before in fine
+            and behind in fine
+            and around == self.view.around(before) == self.view.around(behind)
+            and not is_furniture(self.blocks[place].text)
+        )
 
     def _extended(self, end: int, following: list[int]) -> int:
         """The end of the text with the short sentences that follow its last paragraph as its equals."""
@@ -214,7 +230,9 @@ class _Article:
         return block.text in self.title or bool(_DAY.search(block.text) and block.chars < _DATELINE_CHARS)
 
     def _joins(self, place: int) -> bool:
-        """A short line between paragraphs: kept unless it is linked, hinted or opens like furniture."""
+        """A short line between paragraphs: kept unless it is linked, hinted, a caption or opens like furniture."""
+        if self.nodes[self.blocks[place].node].tag == "figcaption":
+            return False
         if self.view.linked(place) or is_furniture(self.blocks[place].text):
             return False
         return not self.view.is_negative(place)

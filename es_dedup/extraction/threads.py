@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from es_dedup.extraction.view import View
 
 _URL: Final = re.compile(
-    r"(?:^|[/.?&=_-])(?:forums?|bbs|threads?|topics?|viewtopic|viewthread|showthread|showtopic|discuss(?:ions?)?|questions?|answers?|ask|qa|"
+    r"(?:^|[/.?&=_])(?:forums?|bbs|threads?|topics?|viewtopic|viewthread|showthread|showtopic|discuss(?:ions?)?|questions?|answers?|ask|qa|"
     r"boards?|community|tieba|posts?|status|comments|talk|club|luntan|wenda|zhidao|d|t)(?=$|[/.?&=_-])",
     re.IGNORECASE,
 )
@@ -51,7 +51,7 @@ _DATE: Final = re.compile(
 def is_thread(document: Document) -> bool:
     """True when address, software, declared types and buttons say that people talk here."""
     types = document.structured.types
-    url = document.url or ""
+    url = (document.url or "").partition("#")[0]
     score = 2 * bool(_URL.search(url) or _HOST.search(site_of(url)))
     score += 2 * bool(_SOFTWARE.search(document.metas.get("generator", "")))
     score += 2 * bool(types & _TYPES)
