@@ -86,7 +86,7 @@ class Block:
 
 @dataclass(slots=True)
 class Document:
-    """Block elements and text blocks in page order.
+    """Block elements with text in them, and text blocks, in page order.
 
     Attributes:
         root: the parser's root element.
@@ -192,7 +192,7 @@ class _Walk:
 
     def run(self) -> Document:  # noqa: C901, PLR0912, PLR0915 - one loop over all elements; a call for each costs a third more
         document, parts, linked = self.document, self.parts, self.linked
-        nodes, flush = document.nodes, self._flush
+        nodes, blocks, flush = document.nodes, document.blocks, self._flush
         current, in_link, in_pre, depth, deepest = -1, 0, 0, 0, 0
         walker = etree.iterwalk(document.root, events=("start", "end"))
         for count, (event, element) in enumerate(walker):
@@ -224,8 +224,11 @@ class _Walk:
                 if role == _BLOCK:
                     if parts:
                         flush(current)
-                    current = nodes[current].parent
+                    node = nodes[current]
+                    current = node.parent
                     in_pre -= tag == "pre"
+                    if nodes[-1] is node and (not blocks or blocks[-1].node != node.index):
+                        nodes.pop()  # nothing inside: a third of all elements, and nobody asks for them
                 elif role == _LINK:
                     in_link -= 1
                 text = element.tail

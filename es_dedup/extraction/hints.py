@@ -79,6 +79,23 @@ def hint(words: str) -> int:
 
 
 @lru_cache(maxsize=16_384)
+def named_hint(tag: str, names: str, talk: bool) -> int:  # noqa: FBT001 - one call for each element; keywords cost a tenth of it
+    """What tag, class and id say of an element: -1 furniture, 1 main text, 0 nothing.
+
+    Args:
+        tag: lower case.
+        names: class and id; may be empty.
+        talk: replies are main text, not furniture.
+    """
+    if tag in NEGATIVE_TAGS:
+        return -1
+    found = hint(names) if names else 0
+    if found < 0 or (names and not talk and is_talk(names)):
+        return -1
+    return 1 if tag in POSITIVE_TAGS else found
+
+
+@lru_cache(maxsize=16_384)
 def is_talk(words: str) -> bool:
     """True when class and id words say that readers' comments or replies stand here."""
     lower = words[:400].lower()

@@ -36,7 +36,7 @@ class Kinds:
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._nodes = nodes
-        self._marks = [_mark(node.tag, node.names) for node in nodes]
+        self._marks = [_mark(node.tag, node.names) if node.names else node.tag for node in nodes]
         self._numbers: dict[tuple[str, ...], int] = {}
         self._known: dict[int, int] = {-1: -1}
 
@@ -58,4 +58,8 @@ class Kinds:
 
     def of_blocks(self, blocks: Sequence[Block]) -> list[int]:
         """Number of the kind of each block: that of the element it stands in."""
-        return [self.of_node(block.node) for block in blocks]
+        known = self._known
+        return [
+            found if (found := known.get(block.node)) is not None else self.of_node(block.node)
+            for block in blocks
+        ]

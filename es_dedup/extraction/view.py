@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.hints import NEGATIVE_TAGS, POSITIVE_TAGS, hint, is_talk
+from es_dedup.extraction.hints import named_hint
 from es_dedup.extraction.kinds import Kinds
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ class View:
         self.document = document
         self.nodes, self.blocks = document.nodes, document.blocks
         self.units = [_units(block) for block in self.blocks]
-        self.stops = [len(STOPS.findall(block.text)) for block in self.blocks]
         self.kind = Kinds(self.nodes)
         self.kinds = self.kind.of_blocks(self.blocks)
         self.prose = [self._prose(place) for place in range(len(self.blocks))]
@@ -92,10 +91,11 @@ class View:
 
     def _prose(self, place: int) -> float:
         """Length of what reads like prose; negative for what reads like furniture."""
-        block, units, stops = self.blocks[place], self.units[place], self.stops[place]
+        block, units = self.blocks[place], self.units[place]
         linked = block.link_chars / block.chars
         if linked > LINKED:
             return -(4.0 + 0.3 * units)
+        stops = len(STOPS.findall(block.text))
         if stops > 1 or (stops and units >= _FEW_UNITS) or _MANY_UNITS <= units <= _TOO_MANY_UNITS:
             return units * (1 - 1.5 * linked) if stops or units < _TOO_MANY_UNITS else -0.3 * units
         return -(2.0 + 4.0 * linked) if units < _TOO_MANY_UNITS else -0.3 * units
@@ -149,20 +149,8 @@ class View:
 
 
 def _own_hint(node: Node, *, talk: bool) -> int:
-    if node.tag in NEGATIVE_TAGS:
-        return -1
-    names = node.names
-    if names:
-        found = hint(names)
-        if not talk and found >= 0 and is_talk(names):
-            found = -1
-        if found < 0:
-            return -1
-    else:
-        found = 0
-    if node.element.get("role") in _HIDDEN_ROLES:
-        return -1
-    return 1 if node.tag in POSITIVE_TAGS else found
+    found = named_hint(node.tag, node.names, talk)
+    return -1 if found >= 0 and node.element.get("role") in _HIDDEN_ROLES else found
 
 
 def _units(block: Block) -> float:
