@@ -10,16 +10,24 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.extraction.choice import Choice
 from es_dedup.extraction.document import inner_text
+from es_dedup.extraction.fallback import data_text, description_text
 from es_dedup.extraction.hints import is_furniture, is_tail_heading
+from es_dedup.extraction.pagekind import kind_of
 from es_dedup.extraction.plain import plain_text
-from es_dedup.extraction.threads import is_mostly_talk, is_thread, thread_places
+from es_dedup.extraction.threads import is_mostly_talk, is_thread, thread_choice
 from es_dedup.extraction.view import STOPS, View
+from es_dedup.model import PageKind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from es_dedup.config import ExtractionConfig
     from es_dedup.extraction.document import Document
 
+_LITTLE_CHARS: Final = 300  # of main text; then the page's data are looked at
+_MORE_DATA: Final = 2.0  # times as long as the blocks' text
 _TAIL_SHARE: Final = 0.6  # of the prose must stand before the heading of a list of related pages
 _HEAD_CHARS: Final = 120
 _DATELINE_CHARS: Final = 60
@@ -38,16 +46,53 @@ _DAY: Final = re.compile(r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}\s?[-/.月]\s?\d{1,
 
 
 def density_text(document: Document, config: ExtractionConfig) -> str:
-    """Main text, one line for each paragraph; the whole visible page when nothing reads like prose."""
+    """Main text of ``density_choice``, one line for each paragraph."""
+    return density_choice(document, config).main_text(document)
+
+
+def density_choice(document: Document, config: ExtractionConfig) -> Choice:
+    """The blocks of the main text.
+
+    Returns:
+        The densest part of an article, all posts of a thread. Where the page has next to no text, what its scripts hold as
+        data; no blocks where all that reads like prose is a notice; the whole visible page when nothing reads like prose.
+    """
     thread = is_thread(document)
     view = View(document, talk=thread)
-    if thread and (places := thread_places(view)):
-        return "\n".join(view.blocks[place].text for place in places)
-    places = _Article(view).places()
-    if not thread and is_mostly_talk(view, places):
+    if thread and (choice := thread_choice(view)) is not None:
+        return _or_data(document, choice)
+    article = _Article(view)
+    choice = article.choice()
+    if not thread and is_mostly_talk(view, choice.places):
         view.judge(talk=True)
-        places = sorted({*places, *thread_places(view)})
-    return "\n".join(view.blocks[place].text for place in places) or plain_text(document, config)
+        talk = thread_choice(view)
+        if talk is not None:
+            talk.places = sorted({*choice.places, *talk.places})
+            return talk
+    if not choice.places and any(view.prose[place] > 0 for place in range(len(view.blocks))):
+        choice = article.without_hints()
+        if not choice.places:
+            choice.kind = PageKind.EMPTY
+    choice = _or_data(document, choice)
+    if choice.text or choice.places:
+        choice.kind = kind_of(view, choice)
+        return choice
+    if choice.kind is PageKind.EMPTY:
+        return choice
+    text = plain_text(document, config)
+    description = description_text(document)
+    if len(text) < len(description):
+        return Choice((), rule="the page's description", text=description)
+    places = [place for place, block in enumerate(document.blocks) if not block.hidden]
+    return Choice(places, kind_of(view, choice), rule="the whole page: nothing reads like prose", text=text)
+
+
+def _or_data(document: Document, choice: Choice) -> Choice:
+    """Text from the page's data where its blocks hold far less."""
+    own = sum(document.blocks[place].chars for place in choice.places)
+    if own < _LITTLE_CHARS and len(text := data_text(document)) > _MORE_DATA * own:
+        return Choice((), choice.kind, "data in a script", text=text)
+    return choice
 
 
 class _Article:
@@ -100,9 +145,37 @@ class _Article:
             if not first <= block.node < end and self.weight[place] > 0:
                 self.weight[place] *= _BESIDE_MAIN
 
-    def places(self) -> list[int]:
-        best = self.best()
-        return self._tidy(self._widened(best)) if best >= 0 else []
+    def choice(self) -> Choice:
+        """The densest part of the page, tidied."""
+        best, score = self.best()
+        places = self._tidy(self._widened(best)) if best >= 0 else []
+        return Choice(
+            places, rule="the densest part of the page", node=best, score=score, reason=self._reason(best)
+        )
+
+    def without_hints(self) -> Choice:
+        """The same without regard to names: a page whose prose stands in furniture throughout."""
+        self.view.negative = [node.hidden for node in self.nodes]
+        self.weight = [self._weigh(place) for place in range(len(self.blocks))]
+        return self.choice()
+
+    def _reason(self, best: int) -> Callable[[int], str]:
+        view = self.view
+
+        def reason(place: int) -> str:
+            if self.blocks[place].hidden:
+                return "hidden"
+            if view.is_negative(place):
+                return "in furniture, by its names"
+            if view.linked(place):
+                return "links"
+            if is_furniture(self.blocks[place].text):
+                return "reads like furniture"
+            if best < 0 or not best <= self.blocks[place].node < view.ends[best]:
+                return "outside the chosen part"
+            return "at the edge of the text" if self._is_head(place) else "no prose"
+
+        return reason
 
     def _widened(self, best: int) -> list[int]:
         """The chosen part, with blocks of its main kind that stand in the elements around it."""
@@ -149,8 +222,8 @@ class _Article:
             return -5.0
         return prose
 
-    def best(self) -> int:
-        """The node with the largest sum, the innermost of equals; -1 when no sum is positive."""
+    def best(self) -> tuple[int, float]:
+        """The node with the largest sum, the innermost of equals, and the sum; -1 when no sum is positive."""
         sums = [0.0] * len(self.nodes)
         for block, weight in zip(self.blocks, self.weight, strict=True):
             if block.node >= 0:
@@ -162,7 +235,7 @@ class _Article:
                 best, value = node.index, total
             if node.parent >= 0:
                 sums[node.parent] += max(total, _MOST_AGAINST)
-        return best
+        return best, value
 
     def _tidy(self, places: list[int]) -> list[int]:
         """Cut heading and byline at the head, related pages at the tail, furniture in between."""

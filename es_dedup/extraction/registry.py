@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.config import ExtractionConfig
 from es_dedup.errors import ConfigError
-from es_dedup.extraction.density import density_text
+from es_dedup.extraction.density import density_choice
 from es_dedup.extraction.page import HtmlExtractor
 from es_dedup.extraction.plain import plain_text
 from es_dedup.extraction.topic import topic_text
 
 if TYPE_CHECKING:
     from es_dedup.extraction.page import MainText
-    from es_dedup.extraction.port import Extractor
 
 DEFAULT_EXTRACTOR: Final = "density"
 
-_METHODS: Final[dict[str, MainText]] = {"density": density_text, "plain": plain_text, "topic": topic_text}
+_METHODS: Final[dict[str, MainText]] = {"density": density_choice, "plain": plain_text, "topic": topic_text}
 
 
 def extractor_names() -> tuple[str, ...]:
@@ -36,7 +35,7 @@ def register(name: str, method: MainText) -> None:
     _METHODS[name] = method
 
 
-def create_extractor(config: ExtractionConfig | None = None) -> Extractor:
+def create_extractor(config: ExtractionConfig | None = None) -> HtmlExtractor:
     """The extractor that the settings name.
 
     Args:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.extraction.choice import Choice
 from es_dedup.extraction.hints import is_furniture, is_talk
 from es_dedup.extraction.metadata import site_of
 from es_dedup.extraction.view import LINKED
+from es_dedup.model import PageKind
 
 if TYPE_CHECKING:
     from es_dedup.extraction.document import Document
@@ -76,14 +78,23 @@ def is_mostly_talk(view: View, places: list[int]) -> bool:
     return own <= _SHORT_OWN and talk >= max(_MUCH_TALK, _TALK_SHARE * own)
 
 
-def thread_places(view: View) -> list[int]:
-    """Places of the blocks of all posts; empty when there is nothing like a post."""
+def thread_choice(view: View) -> Choice | None:
+    """All posts; None when there is nothing like a post."""
     weight = [_weigh(view, place) for place in range(len(view.blocks))]
-    best = _best(view, weight)
+    best, score = _best(view, weight)
     if best < 0:
-        return []
+        return None
     bodies = _bodies(view, view.inside(best), best)
-    return [place for place, block in enumerate(view.blocks) if block.node in bodies and _is_said(view, place)]
+    places = [place for place, block in enumerate(view.blocks) if block.node in bodies and _is_said(view, place)]
+    if not places:
+        return None
+
+    def reason(place: int) -> str:
+        if view.blocks[place].node not in bodies:
+            return "in furniture, by its names" if view.is_negative(place) else "not in the body of a post"
+        return "repeated, a date or furniture inside a post"
+
+    return Choice(places, PageKind.THREAD, "posts of one kind", best, score, reason=reason)
 
 
 def _bodies(view: View, places: list[int], best: int) -> set[int]:
@@ -131,7 +142,7 @@ def _weigh(view: View, place: int) -> float:
     return prose
 
 
-def _best(view: View, weight: list[float]) -> int:
+def _best(view: View, weight: list[float]) -> tuple[int, float]:
     sums = [0.0] * len(view.nodes)
     for block, value in zip(view.blocks, weight, strict=True):
         if block.node >= 0:
@@ -143,7 +154,7 @@ def _best(view: View, weight: list[float]) -> int:
             best, most = node.index, total
         if node.parent >= 0:
             sums[node.parent] += max(total, -30.0)
-    return best
+    return best, most
 
 
 def _body_kinds(view: View, places: list[int]) -> set[int]:
