@@ -19,7 +19,7 @@ _NEGATIVE: Final = tuple(
     "taglist tag-list tags keywords legal statement shengming zeren editor".split()
 )
 # What readers say: furniture beside an article, the main text of a thread.
-_TALK: Final = tuple("comment respond response disqus pinglun reply replies liuyan".split())
+_TALK: Final = tuple("comment respond response disqus pinglun reply replies liuyan cmt cmmt cmnt".split())
 # The same, but only as a whole word of a name.
 _HIDDEN_WORDS: Final = frozenset({"hidden", "hide", "d-none", "is-hidden", "visually-hidden"})  # as a whole class
 _SHOWN: Final = re.compile(r"^d-.*(?:block|flex|grid)|:(?:block|flex|grid|inline|visible)|visible")  # on some screens
@@ -39,7 +39,7 @@ _FURNITURE: Final = re.compile(
     r"(?:免责|版权|郑重|特别|法律|重要)?(?:声明|提示|说明)\s?[:：]|免责(?:声明|条款)|版权(?:声明|所有|归)|著作权|未经(?:本网|授权|许可|书面)|凡本(?:网|站|报)|凡注明|"
     r"相关(?:阅读|新闻|链接|推荐|文章|报道|资讯|专题|标签)|延伸阅读|推荐阅读|更多(?:精彩|新闻|内容|资讯)|热门(?:推荐|文章|新闻|评论)|精彩推荐|猜你喜欢|上一篇|下一篇|返回(?:首页|顶部|列表)|"
     r"扫(?:一扫|码|描)|长按|微信(?:扫|公众号|号\s?[:：])|关注(?:我们|微信|公众号)|分享(?:到|至|给)?|收藏|打印|字(?:号|体)\s?[:：]|点击(?:进入|下载|查看|关注)|"
-    r"网友评论|我要评论|发表评论|最新评论|标签\s?[:：]|关键[词字]\s?[:：]|本文(?:网址|链接|地址|转自|转载|系|仅代表)|举报(?:邮箱|电话)|(?:联系|投稿|新闻)(?:邮箱|热线|电话)|转载请|打开(?:APP|微信)|下载(?:APP|客户端)|"
+    r"(?:您|你)?(?:现在|当前|所在)的?(?:所在|当前)?的?位置|you are here|网友评论|我要评论|发表评论|最新评论|标签\s?[:：]|关键[词字]\s?[:：]|本文(?:网址|链接|地址|转自|转载|系|仅代表)|举报(?:邮箱|电话)|(?:联系|投稿|新闻)(?:邮箱|热线|电话)|转载请|打开(?:APP|微信)|下载(?:APP|客户端)|"
     r"related (?:articles?|stories|posts|topics|content|news|links)|read (?:more|next|also)\b|see also|more (?:from|on|stories|news)\b|most (?:read|popular)|"
     r"recommended|advertisement|sponsored|sign up|subscribe|newsletter|share (?:this|on|via)|follow (?:us|@)|copyright|©|all rights reserved|"
     r"(?:this|our) (?:site|website) uses cookies|we use cookies|comments?\s*(?:\(\d+\))?$|leave a (?:comment|reply)|photo(?:graph)?s? (?:by|credit)|image (?:source|credit)|getty images|filed under|tags?\s?:|"
@@ -48,7 +48,7 @@ _FURNITURE: Final = re.compile(
 )
 _LEGAL: Final = re.compile(
     r"copyright|all rights reserved|reproduc|permission|good faith|general interest|no responsibility|liab|editorial code|complaint|"
-    r"版权|授权|转载|侵权|免责|不构成|投资建议|风险自担|须谨慎|仅供参考|法律责任|与本[网站报]|信息存储|用户上传|联系我们|删除|客户端|扫码",
+    r"版权|授权|转载|侵权|免责|不构成|投资建议|风险自担|须谨慎|仅供参考|法律责任|与本[网站报]|信息存储|用户上传|联系我们|热线|地址[:：]|删除|客户端|扫码",
     re.IGNORECASE,
 )
 _LEGAL_CHARS: Final = 400
