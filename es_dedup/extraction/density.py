@@ -137,7 +137,7 @@ class _Article:
 
     def _favour_main(self) -> None:
         """Where one element says that it is the main part and holds prose, text beside it counts less."""
-        main = [node.index for node in self.nodes if node.tag == "main" or node.element.get("role") == "main"]
+        main = [node.index for node in self.nodes if node.tag == "main" or node.role == "main"]
         if len(main) != 1 or self.view.mass[main[0]] < _MAIN_UNITS:
             return
         first, end = main[0], self.view.ends[main[0]]

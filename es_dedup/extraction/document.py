@@ -54,6 +54,7 @@ class Node:
         element: the parser's element.
         hidden: by its own or an enclosing ``hidden`` attribute or style.
         names: its class attribute, its id, both or none, with a space between.
+        role: its role attribute.
     """
 
     index: int
@@ -62,6 +63,7 @@ class Node:
     element: etree._Element
     hidden: bool = False
     names: str = ""
+    role: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -176,12 +178,6 @@ def build(root: etree._Element, deadline: Deadline) -> Document:
     return _Walk(root, deadline).run()
 
 
-def is_hidden(element: etree._Element) -> bool:
-    """True when the element's own attributes hide it."""
-    style = element.get("style")
-    return bool(style and _NO_DISPLAY.search(style)) or element.get("hidden") is not None
-
-
 class _Walk:
     def __init__(self, root: etree._Element, deadline: Deadline) -> None:
         self.document = Document(root)
@@ -189,11 +185,13 @@ class _Walk:
         self.parts: list[str] = []
         self.linked: list[str] = []
         self.links = 0
+        self.stack: list[etree._Element] = []  # open block elements
+        self.indices: list[int] = []  # their nodes; -1 while there is no text in them
 
     def run(self) -> Document:  # noqa: C901, PLR0912, PLR0915 - one loop over all elements; a call for each costs a third more
         document, parts, linked = self.document, self.parts, self.linked
-        nodes, blocks, flush = document.nodes, document.blocks, self._flush
-        current, in_link, in_pre, depth, deepest = -1, 0, 0, 0, 0
+        stack, indices, flush = self.stack, self.indices, self._flush
+        in_link = in_pre = depth = deepest = 0
         walker = etree.iterwalk(document.root, events=("start", "end"))
         for count, (event, element) in enumerate(walker):
             if not count & 4095:
@@ -209,50 +207,61 @@ class _Walk:
                     continue
                 if role == _BLOCK:
                     if parts:
-                        flush(current)
-                    nodes.append(_node(element, tag, current, nodes))
-                    current = len(nodes) - 1
+                        flush()
+                    stack.append(element)
+                    indices.append(-1)
                     in_pre += tag == "pre"
                 elif role == _LINK:
                     in_link += 1
                     self.links += 1
                 elif role == _BREAK and parts:
-                    flush(current)
+                    flush()
                 text = element.text
             else:
                 depth -= 1
                 if role == _BLOCK:
                     if parts:
-                        flush(current)
-                    node = nodes[current]
-                    current = node.parent
+                        flush()
+                    stack.pop()
+                    indices.pop()
                     in_pre -= tag == "pre"
-                    if nodes[-1] is node and (not blocks or blocks[-1].node != node.index):
-                        nodes.pop()  # nothing inside: a third of all elements, and nobody asks for them
                 elif role == _LINK:
                     in_link -= 1
                 text = element.tail
             if text and (parts or not text.isspace()):
                 if in_pre:
-                    self._lines(text, current, linked=in_link > 0)
+                    self._lines(text, linked=in_link > 0)
                     continue
                 parts.append(text)
                 if in_link > 0:
                     linked.append(text)
-        flush(current)
+        flush()
         document.depth = deepest
         return document
 
-    def _lines(self, text: str, current: int, *, linked: bool) -> None:
+    def _lines(self, text: str, *, linked: bool) -> None:
         """Preformatted text: each line is a run of its own."""
         for line in text.splitlines(keepends=True):
             self.parts.append(line)
             if linked:
                 self.linked.append(line)
             if line.endswith("\n"):
-                self._flush(current)
+                self._flush()
 
-    def _flush(self, current: int) -> None:
+    def _current(self) -> int:
+        """The innermost open block element; nodes are made when the first text stands in them."""
+        indices = self.indices
+        if not indices:
+            return -1
+        if indices[-1] < 0:
+            nodes = self.document.nodes
+            for level, index in enumerate(indices):
+                if index < 0:
+                    nodes.append(_node(self.stack[level], indices[level - 1] if level else -1, nodes))
+                    indices[level] = len(nodes) - 1
+        return indices[-1]
+
+    def _flush(self) -> None:
         parts = self.parts
         if not parts:
             return
@@ -260,6 +269,7 @@ class _Walk:
         if text:
             linked = len("".join("".join(self.linked).split())) if self.linked else 0
             chars = len(text) - text.count(" ")
+            current = self._current()
             hidden = current >= 0 and self.document.nodes[current].hidden
             self.document.blocks.append(Block(current, text, chars, min(linked, chars), hidden, self.links))
         parts.clear()
@@ -267,10 +277,21 @@ class _Walk:
         self.links = 0
 
 
-def _node(element: etree._Element, tag: str, parent: int, nodes: list[Node]) -> Node:
-    get = element.get
-    hidden = is_hidden(element) or (parent >= 0 and nodes[parent].hidden)
-    names, identity = get("class"), get("id")
+def _node(element: etree._Element, parent: int, nodes: list[Node]) -> Node:
+    """All attributes are read at once: a call for each costs more than the walk itself."""
+    hidden = parent >= 0 and nodes[parent].hidden
+    names = identity = role = ""
+    for key, value in element.items():
+        if key == "class":
+            names = value
+        elif key == "id":
+            identity = value
+        elif key == "style":
+            hidden = hidden or bool(_NO_DISPLAY.search(value))
+        elif key == "hidden":
+            hidden = True
+        elif key == "role":
+            role = value
     if identity:
         names = f"{names} {identity}" if names else identity
-    return Node(len(nodes), parent, tag, element, hidden, names or "")
+    return Node(len(nodes), parent, element.tag, element, hidden, names, role)

@@ -68,6 +68,29 @@ _TAIL_HEADING: Final = re.compile(
 )
 
 
+def _by_start(words: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Words by their first three letters: one look into a table for each place of a name, not one search for each word."""
+    table: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        table[word[:3]] = (*table.get(word[:3], ()), word)
+    return table
+
+
+_NEGATIVE_BY_START: Final = _by_start(_NEGATIVE)
+_POSITIVE_BY_START: Final = _by_start(_POSITIVE)
+_TALK_BY_START: Final = _by_start(_TALK)
+
+
+def _holds(name: str, table: dict[str, tuple[str, ...]]) -> bool:
+    """A word of the table stands somewhere in a lower-case name."""
+    for start in range(len(name) - 2):
+        if words := table.get(name[start : start + 3]):
+            for word in words:
+                if name.startswith(word, start):
+                    return True
+    return False
+
+
 @lru_cache(maxsize=16_384)
 def hint(words: str) -> int:
     """What class and id words say of an element: -1 furniture, 1 main text, 0 nothing or both."""
@@ -98,16 +121,15 @@ def named_hint(tag: str, names: str, talk: bool) -> int:  # noqa: FBT001 - one c
 @lru_cache(maxsize=16_384)
 def is_talk(words: str) -> bool:
     """True when class and id words say that readers' comments or replies stand here."""
-    lower = words[:400].lower()
-    return any(map(lower.__contains__, _TALK))
+    return _holds(words[:400].lower(), _TALK_BY_START)
 
 
 @lru_cache(maxsize=32_768)
 def _hint_of_word(word: str) -> int:
     """-1, 0 or 1 as above, or ``_BOTH``."""
     lower = word.lower()
-    positive = any(map(lower.__contains__, _POSITIVE))
-    negative = any(map(lower.__contains__, _NEGATIVE))
+    positive = _holds(lower, _POSITIVE_BY_START)
+    negative = _holds(lower, _NEGATIVE_BY_START)
     negative = negative or not _NEGATIVE_WORDS.isdisjoint(found.lower() for found in _WORDS.findall(word))
     return _BOTH if positive and negative else positive - negative
 

@@ -20,8 +20,8 @@ FEW_EQUALS: Final = 5_000
 MAX_ATTRIBUTES: Final = 150
 """Of one tag."""
 
-_RAW: Final = re.compile(r"<(?:(?i:(script|style)(?=[\s/>]))|!--)")
-_END: Final = {name: re.compile(f"</{name}(?=[\\s/>])", re.IGNORECASE) for name in ("script", "style")}
+_RAW: Final = re.compile(r"<(?:(?i:(script|style|svg|noscript|select)(?=[\s/>]))|!--)")
+_END: Final = {name: re.compile(f"</{name}(?=[\\s/>])", re.IGNORECASE) for name in ("script", "style", "svg", "noscript", "select")}
 _COMMENT_END: Final = re.compile(r"--!?>")
 _MANY_ATTRIBUTES: Final = re.compile(
     r"""<[a-zA-Z][^\s/>]*+(?>[\s=/]*+[^\s=>/]++(?>\s*+=\s*+(?>"[^"]*+"|'[^']*+'|[^\s>]*+))?+){%d}""" % MAX_ATTRIBUTES
@@ -76,7 +76,7 @@ def _after_raw(text: str, position: int, name: str, scripts: list[tuple[str, str
     opened = text.find(">", position) + 1 or len(text)
     found = _END[name].search(text, opened)
     if found is None:
-        return len(text)
+        return len(text) if name in ("script", "style") else opened
     if name == "script" and found.start() > opened:
         scripts.append((text[position : opened - 1], text[opened : found.start()]))
     return text.find(">", found.end()) + 1 or len(text)

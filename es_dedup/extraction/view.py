@@ -150,7 +150,7 @@ class View:
 
 def _own_hint(node: Node, *, talk: bool) -> int:
     found = named_hint(node.tag, node.names, talk)
-    return -1 if found >= 0 and node.element.get("role") in _HIDDEN_ROLES else found
+    return -1 if found >= 0 and node.role in _HIDDEN_ROLES else found
 
 
 def _units(block: Block) -> float:
