@@ -253,12 +253,13 @@ class _Walk:
         indices = self.indices
         if not indices:
             return -1
-        if indices[-1] < 0:
-            nodes = self.document.nodes
-            for level, index in enumerate(indices):
-                if index < 0:
-                    nodes.append(_node(self.stack[level], indices[level - 1] if level else -1, nodes))
-                    indices[level] = len(nodes) - 1
+        level = len(indices)
+        while level and indices[level - 1] < 0:
+            level -= 1
+        nodes = self.document.nodes
+        for new in range(level, len(indices)):
+            nodes.append(_node(self.stack[new], indices[new - 1] if new else -1, nodes))
+            indices[new] = len(nodes) - 1
         return indices[-1]
 
     def _flush(self) -> None:

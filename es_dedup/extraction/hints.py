@@ -30,7 +30,6 @@ _POSITIVE: Final = tuple(
     "article content entry story body text detail main zhengwen newscon news-con answer question message rich post".split()
 )
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_DIGITS: Final = {ord(digit): None for digit in "0123456789"}
 
 _FURNITURE: Final = re.compile(
     r"^[\s【\[（(<《■▲●◆★☆※→>▼*·—-]*(?:"
@@ -53,7 +52,7 @@ _LEGAL: Final = re.compile(
 )
 _LEGAL_CHARS: Final = 400
 _LEGAL_CUES: Final = 2
-_BOTH: Final = 2
+_MAX_NAME_CHARS: Final = 200
 _MAX_HEADING_CHARS: Final = 30
 _HEAD_CHARS: Final = 80
 _CONSENT_CHARS: Final = 1_000
@@ -68,42 +67,41 @@ _TAIL_HEADING: Final = re.compile(
 )
 
 
-def _by_start(words: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Words by their first three letters: one look into a table for each place of a name, not one search for each word."""
-    table: dict[str, tuple[str, ...]] = {}
-    for word in words:
-        table[word[:3]] = (*table.get(word[:3], ()), word)
+_MAIN, _FURNITURE_NAME, _TALK_NAME = 1, 2, 4
+
+
+def _by_start() -> dict[str, tuple[tuple[str, int], ...]]:
+    """All words by their first three letters: one look into a table for each place of a name."""
+    table: dict[str, tuple[tuple[str, int], ...]] = {}
+    for words, flag in ((_POSITIVE, _MAIN), (_NEGATIVE, _FURNITURE_NAME), (_TALK, _TALK_NAME)):
+        for word in words:
+            table[word[:3]] = (*table.get(word[:3], ()), (word, flag))
     return table
 
 
-_NEGATIVE_BY_START: Final = _by_start(_NEGATIVE)
-_POSITIVE_BY_START: Final = _by_start(_POSITIVE)
-_TALK_BY_START: Final = _by_start(_TALK)
-
-
-def _holds(name: str, table: dict[str, tuple[str, ...]]) -> bool:
-    """A word of the table stands somewhere in a lower-case name."""
-    for start in range(len(name) - 2):
-        if words := table.get(name[start : start + 3]):
-            for word in words:
-                if name.startswith(word, start):
-                    return True
-    return False
+_TABLE: Final = _by_start()
 
 
 @lru_cache(maxsize=16_384)
-def hint(words: str) -> int:
-    """What class and id words say of an element: -1 furniture, 1 main text, 0 nothing or both."""
-    names = words[:400].translate(_DIGITS).split()
-    if not _HIDDEN_WORDS.isdisjoint(names) and not any(map(_SHOWN.search, names)):
-        return -1
-    kinds = {_hint_of_word(word) for word in names}
-    return (1 in kinds or _BOTH in kinds) - (-1 in kinds or _BOTH in kinds)
+def _flags(names: str) -> int:
+    """What class and id say, as a sum of flags."""
+    names = names[:_MAX_NAME_CHARS]
+    words = names.split()
+    if not _HIDDEN_WORDS.isdisjoint(words) and not any(map(_SHOWN.search, words)):
+        return _FURNITURE_NAME
+    lower, flags = names.lower(), 0
+    for start in range(len(lower) - 2):
+        if found := _TABLE.get(lower[start : start + 3]):
+            for word, flag in found:
+                if lower.startswith(word, start):
+                    flags |= flag
+    if not _NEGATIVE_WORDS.isdisjoint(map(str.lower, _WORDS.findall(names))):
+        flags |= _FURNITURE_NAME
+    return flags
 
 
-@lru_cache(maxsize=16_384)
-def named_hint(tag: str, names: str, talk: bool) -> int:  # noqa: FBT001 - one call for each element; keywords cost a tenth of it
-    """What tag, class and id say of an element: -1 furniture, 1 main text, 0 nothing.
+def named_hint(tag: str, names: str, *, talk: bool) -> int:
+    """What tag, class and id say of an element: -1 furniture, 1 main text, 0 nothing or both.
 
     Args:
         tag: lower case.
@@ -112,26 +110,17 @@ def named_hint(tag: str, names: str, talk: bool) -> int:  # noqa: FBT001 - one c
     """
     if tag in NEGATIVE_TAGS:
         return -1
-    found = hint(names) if names else 0
-    if found < 0 or (names and not talk and is_talk(names)):
+    flags = _flags(names) if names else 0
+    if flags & _FURNITURE_NAME and not flags & _MAIN:
         return -1
-    return 1 if tag in POSITIVE_TAGS else found
+    if flags & _TALK_NAME and not talk:
+        return -1
+    return int(tag in POSITIVE_TAGS or flags & (_MAIN | _FURNITURE_NAME) == _MAIN)
 
 
-@lru_cache(maxsize=16_384)
-def is_talk(words: str) -> bool:
-    """True when class and id words say that readers' comments or replies stand here."""
-    return _holds(words[:400].lower(), _TALK_BY_START)
-
-
-@lru_cache(maxsize=32_768)
-def _hint_of_word(word: str) -> int:
-    """-1, 0 or 1 as above, or ``_BOTH``."""
-    lower = word.lower()
-    positive = _holds(lower, _POSITIVE_BY_START)
-    negative = _holds(lower, _NEGATIVE_BY_START)
-    negative = negative or not _NEGATIVE_WORDS.isdisjoint(found.lower() for found in _WORDS.findall(word))
-    return _BOTH if positive and negative else positive - negative
+def is_talk(names: str) -> bool:
+    """True when class and id say that readers' comments or replies stand here."""
+    return bool(names) and bool(_flags(names) & _TALK_NAME)
 
 
 def is_furniture(text: str) -> bool:

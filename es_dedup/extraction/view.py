@@ -13,7 +13,7 @@ from es_dedup.extraction.hints import named_hint
 from es_dedup.extraction.kinds import Kinds
 
 if TYPE_CHECKING:
-    from es_dedup.extraction.document import Block, Document, Node
+    from es_dedup.extraction.document import Block, Document
 
 LINKED: Final = 0.5
 """Share of link text from which a block is no prose."""
@@ -58,7 +58,10 @@ class View:
 
     def judge(self, *, talk: bool) -> None:
         """Read the hints again: with or without replies as furniture."""
-        self.hints = [_own_hint(node, talk=talk) for node in self.nodes]
+        self.hints = [
+            -1 if node.role in _HIDDEN_ROLES else named_hint(node.tag, node.names, talk=talk)
+            for node in self.nodes
+        ]
         for node in self.nodes:
             if node.hidden and not (node.parent >= 0 and self.nodes[node.parent].hidden):
                 self.hints[node.index] = -1
@@ -146,11 +149,6 @@ class View:
             own = self.hints[node.index] < 0 and mass[node.index] < _FORGIVEN_SHARE * total
             negative.append(above or own)
         self.mass, self.total, self.negative = mass, total, negative
-
-
-def _own_hint(node: Node, *, talk: bool) -> int:
-    found = named_hint(node.tag, node.names, talk)
-    return -1 if found >= 0 and node.role in _HIDDEN_ROLES else found
 
 
 def _units(block: Block) -> float:
