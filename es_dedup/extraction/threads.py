@@ -26,6 +26,7 @@ _SOFTWARE: Final = re.compile(
     r"punbb|question2answer|askbot|\bforum",
     re.IGNORECASE,
 )
+_BODY: Final = re.compile(r"forum|viewtopic|thread|discuss|\bbbs|bbpress|question", re.IGNORECASE)
 _TYPES: Final = frozenset({"qapage", "discussionforumposting", "question", "answer", "socialmediaposting"})
 _ARTICLE_TYPES: Final = frozenset({"newsarticle", "article", "blogposting", "reportagenewsarticle"})
 _CUES: Final = re.compile(
@@ -33,6 +34,8 @@ _CUES: Final = re.compile(
     r"reply|quote|report|like|share|up ?vote|joined:?.{0,20}|posts:?.{0,12}|messages:?.{0,12}|\d+ (?:answers?|replies|solutions?|posts?|points?))$",
     re.IGNORECASE,
 )
+_BAR: Final = re.compile(r"只看(?:该作者|楼主|樓主)|倒序(?:浏览|看帖)|發表於.{0,30}只看")
+_BAR_CHARS: Final = 80
 _CUE_CHARS: Final = 40
 _MANY_CUES: Final = 4
 _ENOUGH: Final = 2
@@ -56,10 +59,12 @@ def is_thread(document: Document) -> bool:
     url = (document.url or "").partition("#")[0]
     score = 2 * bool(_URL.search(url) or _HOST.search(site_of(url)))
     score += 2 * bool(_SOFTWARE.search(document.metas.get("generator", "")))
+    score += 2 * any(_BODY.search(node.names) for node in document.nodes[:2])
     score += 2 * bool(types & _TYPES)
     score -= 2 * bool(types & _ARTICLE_TYPES)
     cues = sum(1 for block in document.blocks if block.chars <= _CUE_CHARS and _CUES.match(block.text))
     score += cues >= _MANY_CUES
+    score += 2 * any(block.chars <= _BAR_CHARS and _BAR.search(block.text) for block in document.blocks)
     return score >= _ENOUGH
 
 
