@@ -24,7 +24,7 @@ _TALK: Final = tuple("comment respond response disqus pinglun reply replies liuy
 _HIDDEN_WORDS: Final = frozenset({"hidden", "hide", "d-none", "is-hidden", "visually-hidden"})  # as a whole class
 _SHOWN: Final = re.compile(r"^d-.*(?:block|flex|grid)|:(?:block|flex|grid|inline|visible)|visible")  # on some screens
 _NEGATIVE_WORDS: Final = frozenset(
-    "ad ads adv gg foot bottom tips hot link links rank meta edit tag top".split()
+    "ad ads adv gg foot bottom tips hot link links rank rules meta edit sign signature tag top".split()
 )
 _POSITIVE: Final = tuple(
     "article content entry story body text detail main zhengwen newscon news-con answer question message rich post".split()
@@ -38,7 +38,7 @@ _FURNITURE: Final = re.compile(
     r"(?:免责|版权|郑重|特别|法律|重要)?(?:声明|提示|说明)\s?[:：]|免责(?:声明|条款)|版权(?:声明|所有|归)|著作权|未经(?:本网|授权|许可|书面)|凡本(?:网|站|报)|凡注明|"
     r"相关(?:阅读|新闻|链接|推荐|文章|报道|资讯|专题|标签)|延伸阅读|推荐阅读|更多(?:精彩|新闻|内容|资讯)|热门(?:推荐|文章|新闻|评论)|精彩推荐|猜你喜欢|上一篇|下一篇|返回(?:首页|顶部|列表)|"
     r"扫(?:一扫|码|描)|长按|微信(?:扫|公众号|号\s?[:：])|关注(?:我们|微信|公众号)|分享(?:到|至|给)?|收藏|打印|字(?:号|体)\s?[:：]|点击(?:进入|下载|查看|关注)|"
-    r"(?:您|你)?(?:现在|当前|所在)的?(?:所在|当前)?的?位置|you are here|网友评论|我要评论|发表评论|最新评论|标签\s?[:：]|关键[词字]\s?[:：]|本文(?:网址|链接|地址|转自|转载|系|仅代表)|举报(?:邮箱|电话)|(?:联系|投稿|新闻)(?:邮箱|热线|电话)|转载请|打开(?:APP|微信)|下载(?:APP|客户端)|"
+    r"(?:您|你)?(?:现在|当前|所在)的?(?:所在|当前)?的?位置|you are here|powered by\b|个人签名|您需要登录|高级模式|.{1,30}\s[»›→]\s.{1,30}\s[»›→]\s|网友评论|我要评论|发表评论|最新评论|标签\s?[:：]|关键[词字]\s?[:：]|本文(?:网址|链接|地址|转自|转载|系|仅代表)|举报(?:邮箱|电话)|(?:联系|投稿|新闻)(?:邮箱|热线|电话)|转载请|打开(?:APP|微信)|下载(?:APP|客户端)|"
     r"related (?:articles?|stories|posts|topics|content|news|links)|read (?:more|next|also)\b|see also|more (?:from|on|stories|news)\b|most (?:read|popular)|"
     r"recommended|advertisement|sponsored|sign up|subscribe|newsletter|share (?:this|on|via)|follow (?:us|@)|copyright|©|all rights reserved|"
     r"(?:this|our) (?:site|website) uses cookies|we use cookies|comments?\s*(?:\(\d+\))?$|leave a (?:comment|reply)|photo(?:graph)?s? (?:by|credit)|image (?:source|credit)|getty images|filed under|tags?\s?:|"

@@ -26,7 +26,7 @@ _SOFTWARE: Final = re.compile(
     r"punbb|question2answer|askbot|\bforum",
     re.IGNORECASE,
 )
-_BODY: Final = re.compile(r"forum|viewtopic|thread|discuss|\bbbs|bbpress|question", re.IGNORECASE)
+_BODY: Final = re.compile(r"forum|viewtopic|viewthread|\bbbs|bbpress", re.IGNORECASE)
 _TYPES: Final = frozenset({"qapage", "discussionforumposting", "question", "answer", "socialmediaposting"})
 _ARTICLE_TYPES: Final = frozenset({"newsarticle", "article", "blogposting", "reportagenewsarticle"})
 _CUES: Final = re.compile(
@@ -45,6 +45,8 @@ _MUCH_TALK: Final = 200.0  # units
 _TALK_SHARE: Final = 5.0  # of the article's own length
 _SHORT_OWN: Final = 300.0  # units; longer texts are articles, whatever is said about them
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
+_LINES: Final = frozenset({"pre", "li", "td", "p", "blockquote"})
+_LABEL_UNITS: Final = 6.0  # on average
 _DISTINCT: Final = 0.5
 _DATE_CHARS: Final = 40
 _DATE: Final = re.compile(
@@ -90,7 +92,9 @@ def thread_choice(view: View) -> Choice | None:
     if best < 0:
         return None
     bodies = _bodies(view, view.inside(best), best)
-    places = [place for place, block in enumerate(view.blocks) if block.node in bodies and _is_said(view, place)]
+    said = [place for place, block in enumerate(view.blocks) if block.node in bodies and _is_said(view, place)]
+    labels = _labels(view, said)
+    places = [place for place in said if view.kinds[place] not in labels]
     if not places:
         return None
 
@@ -167,6 +171,21 @@ def _body_kinds(view: View, places: list[int]) -> set[int]:
     for place in places:
         groups.setdefault(view.kinds[place], []).append(place)
     return {kind for kind, members in groups.items() if _is_body(view, members)}
+
+
+def _labels(view: View, places: list[int]) -> set[int]:
+    """Kinds of short lines that never read like prose: names, ranks, buttons."""
+    groups: dict[int, list[int]] = {}
+    for place in places:
+        groups.setdefault(view.kinds[place], []).append(place)
+    return {
+        kind
+        for kind, members in groups.items()
+        if len(members) > 1
+        and view.nodes[view.blocks[members[0]].node].tag not in _LINES
+        and all(view.prose[place] <= 0 for place in members)
+        and sum(view.units[place] for place in members) <= _LABEL_UNITS * len(members)
+    }
 
 
 def _is_body(view: View, places: list[int]) -> bool:
