@@ -50,7 +50,7 @@ class _Section(BaseModel):
 class ExtractionConfig(_Section):
     """Limits and options of HTML extraction; none of them makes stored features incomparable."""
 
-    extractor: str = Field("density", description="which extractor reads HTML: density, topic or plain")
+    extractor: str = Field("density", description="which extractor reads HTML: density, topic or plain; trafilatura or resiliparse to compare")
     max_bytes: int = Field(
         10_000_000, ge=1_000, le=200_000_000, description="bytes of a page that are read; the rest is cut"
     )
@@ -320,7 +320,7 @@ def _wrong_names(values: Mapping[str, Any], origins: Mapping[str, str]) -> Itera
 
 
 _DETECTORS: Final = ("ccdet", "coverage", "simhash")
-_EXTRACTORS: Final = ("density", "plain", "topic")
+_EXTRACTORS: Final = ("density", "plain", "resiliparse", "topic", "trafilatura")
 _LISTED_BY: Final = {"detectors": "detector_names", "extraction": "extractor_names"}
 
 

@@ -91,7 +91,7 @@ def test_what_is_cut_is_noted() -> None:
 
 
 def test_an_unknown_method_is_a_mistake_in_the_settings() -> None:
-    with pytest.raises(ConfigError, match="density, plain, topic"):
+    with pytest.raises(ConfigError, match="density, plain, resiliparse, topic, trafilatura"):
         extract(PAGE, config=ExtractionConfig(extractor="magic"))
 
 
