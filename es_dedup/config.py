@@ -50,7 +50,10 @@ class _Section(BaseModel):
 class ExtractionConfig(_Section):
     """Limits and options of HTML extraction; none of them makes stored features incomparable."""
 
-    extractor: str = Field("density", description="which extractor reads HTML: density, topic or plain; trafilatura or resiliparse to compare")
+    extractor: str = Field(
+        "density",
+        description="which extractor reads HTML: density, topic or plain; trafilatura or resiliparse to compare",
+    )
     max_bytes: int = Field(
         10_000_000, ge=1_000, le=200_000_000, description="bytes of a page that are read; the rest is cut"
     )

@@ -28,10 +28,15 @@ def explain_page(
     context: typer.Context,
     source: Annotated[
         str,
-        typer.Argument(help="Page file, http(s) address, or - for standard input.", metavar="URL|FILE", show_default=False),
+        typer.Argument(
+            help="Page file, http(s) address, or - for standard input.",
+            metavar="URL|FILE",
+            show_default=False,
+        ),
     ],
     url: Annotated[
-        str | None, typer.Option(help="Address of the page in a file: tells its site and kind.", metavar="URL")
+        str | None,
+        typer.Option(help="Address of the page in a file: tells its site and kind.", metavar="URL"),
     ] = None,
     extractor: Annotated[
         str | None, typer.Option(help="Extractor in place of that of the settings.", metavar="NAME")
@@ -84,7 +89,9 @@ def _show(output: Output, content: Content, *, blocks: bool) -> None:
         return
     for block in why.blocks:
         reason = "" if block.kept else f"  [{block.reason}]"
-        output.line(f"{'+' if block.kept else '-'} {clean(block.text)[:_SHOWN_CHARS]}{reason}  ({clean(block.path)})")
+        output.line(
+            f"{'+' if block.kept else '-'} {clean(block.text)[:_SHOWN_CHARS]}{reason}  ({clean(block.path)})"
+        )
 
 
 def _read(source: str, max_bytes: int) -> tuple[bytes, str | None, str | None]:

@@ -62,5 +62,7 @@ def extract(
     found = create_extractor(config).extract(html, url=url, http_charset=http_charset, explain=explain)
     if isinstance(found, Skipped):
         detail = f" ({found.detail})" if found.detail else ""
-        return Content("", url=url, site=site_of(url), notes=(f"skipped: {found.reason}{detail}",), kind=PageKind.EMPTY)
+        return Content(
+            "", url=url, site=site_of(url), notes=(f"skipped: {found.reason}{detail}",), kind=PageKind.EMPTY
+        )
     return found

@@ -113,7 +113,11 @@ class _Article:
         pairs = {self.title[i : i + 2] for i in range(len(self.title) - 1)}
         for place, block in enumerate(self.blocks):
             node = block.node
-            if self.weight[place] <= 0 or block.link_chars or (node >= 0 and self.nodes[node].tag in _HEADINGS):
+            if (
+                self.weight[place] <= 0
+                or block.link_chars
+                or (node >= 0 and self.nodes[node].tag in _HEADINGS)
+            ):
                 continue
             text = block.text[:300]
             shared = sum(1 for i in range(len(text) - 1) if text[i : i + 2] in pairs)
@@ -193,9 +197,7 @@ class _Article:
             if node < 0 or self.nodes[node].tag in ("body", "html"):
                 break
             found.update(
-                place
-                for place in view.inside(node)
-                if view.kinds[place] in main and self.weight[place] > 0
+                place for place in view.inside(node) if view.kinds[place] in main and self.weight[place] > 0
             )
         return self._within_body(sorted(found), main)
 
@@ -271,7 +273,9 @@ class _Article:
     def _extended(self, end: int, following: list[int]) -> int:
         """The end of the text with the short sentences that follow its last paragraph as its equals."""
         for place in following:
-            if not (self._equals(end, place) and self._joins(place) and STOPS.search(self.blocks[place].text)):
+            if not (
+                self._equals(end, place) and self._joins(place) and STOPS.search(self.blocks[place].text)
+            ):
                 break
             end = place
         return end

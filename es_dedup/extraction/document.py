@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lxml import etree
 
@@ -200,7 +200,7 @@ class _Walk:
             role = _ROLES.get(tag, _BLOCK)
             if event == "start":
                 depth += 1
-                if depth > deepest:
+                if depth > deepest:  # noqa: PLR1730 - a call of max() for each element
                     deepest = depth
                 if role == _LEFT_OUT:
                     walker.skip_subtree()
@@ -282,7 +282,8 @@ def _node(element: etree._Element, parent: int, nodes: list[Node]) -> Node:
     """All attributes are read at once: a call for each costs more than the walk itself."""
     hidden = parent >= 0 and nodes[parent].hidden
     names = identity = role = ""
-    for key, value in element.items():
+    attributes: Any = element.items()  # in HTML always str
+    for key, value in attributes:
         if key == "class":
             names = value
         elif key == "id":

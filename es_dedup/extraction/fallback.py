@@ -29,7 +29,9 @@ _KEYS: Final = re.compile(
     r"post_?(?:body|content)|rich_?text|story|text|detail|maintext|raw_?content|description_?html)$",
     re.IGNORECASE,
 )
-_STATE: Final = re.compile(r"^\s*(?:window\s*[.\[][^=]{1,80}|(?:var|let|const)\s+\w{1,60}|\w{1,40}(?:\.\w{1,40}){0,3})\s*=\s*(?=[{\[])")
+_STATE: Final = re.compile(
+    r"^\s*(?:window\s*[.\[][^=]{1,80}|(?:var|let|const)\s+\w{1,60}|\w{1,40}(?:\.\w{1,40}){0,3})\s*=\s*(?=[{\[])"
+)
 _TAG: Final = re.compile(r"<[^>]{0,2000}>")
 _BREAK: Final = re.compile(r"<(?:/p|/div|/h[1-6]|/li|br)\b[^>]{0,200}>", re.IGNORECASE)
 _STOP: Final = re.compile(r"[。！？；]|[.!?](?=\s|$|<)")

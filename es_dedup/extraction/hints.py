@@ -21,8 +21,12 @@ _NEGATIVE: Final = tuple(
 # What readers say: furniture beside an article, the main text of a thread.
 _TALK: Final = tuple("comment respond response disqus pinglun reply replies liuyan cmt cmmt cmnt".split())
 # The same, but only as a whole word of a name.
-_HIDDEN_WORDS: Final = frozenset({"hidden", "hide", "d-none", "is-hidden", "visually-hidden"})  # as a whole class
-_SHOWN: Final = re.compile(r"^d-.*(?:block|flex|grid)|:(?:block|flex|grid|inline|visible)|visible")  # on some screens
+_HIDDEN_WORDS: Final = frozenset(
+    {"hidden", "hide", "d-none", "is-hidden", "visually-hidden"}
+)  # as a whole class
+_SHOWN: Final = re.compile(
+    r"^d-.*(?:block|flex|grid)|:(?:block|flex|grid|inline|visible)|visible"
+)  # on some screens
 _NEGATIVE_WORDS: Final = frozenset(
     "ad ads adv gg foot bottom tips hot link links rank rules meta edit sign signature tag top".split()
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import urljoin, urlsplit
 
 from lxml import etree
@@ -38,11 +38,21 @@ _DATE_KEYS: Final = (
     "article:published_time", "og:published_time", "publishdate", "pubdate", "publish_date", "datepublished", "publication_date",
     "article.published", "dc.date.issued", "dcterms.created", "dc.date", "weibo: article:create_at", "sailthru.date", "date",
 )  # fmt: skip
-_AUTHOR_KEYS: Final = ("author", "article:author", "byl", "dc.creator", "sailthru.author", "parsely-author", "twitter:creator")
+_AUTHOR_KEYS: Final = (
+    "author",
+    "article:author",
+    "byl",
+    "dc.creator",
+    "sailthru.author",
+    "parsely-author",
+    "twitter:creator",
+)
 _SITE_KEYS: Final = ("og:site_name", "application-name", "apple-mobile-web-app-title")
 MAX_NAME_CHARS: Final = 80
 _BYLINE_BLOCKS: Final = 150
-_BYLINE: Final = re.compile(r"(?:作者|撰文|文[/／])\s?[:：]?\s?([\u4e00-\u9fff·]{2,8})(?![\u4e00-\u9fff])|^[Bb]y\s+([A-Z][\w.'-]+(?:\s[A-Z][\w.'-]+){1,3})$")
+_BYLINE: Final = re.compile(
+    r"(?:作者|撰文|文[/／])\s?[:：]?\s?([\u4e00-\u9fff·]{2,8})(?![\u4e00-\u9fff])|^[Bb]y\s+([A-Z][\w.'-]+(?:\s[A-Z][\w.'-]+){1,3})$"
+)
 _DATED: Final = etree.XPath('//*[@itemprop="datePublished"]')
 
 
@@ -201,7 +211,7 @@ def _declared_dates(document: Document, metas: dict[str, str]) -> Iterator[str]:
     yield from (metas[key] for key in _DATE_KEYS[:4] if key in metas)
     yield from document.structured.dates
     yield from (metas[key] for key in _DATE_KEYS[4:] if key in metas)
-    for element in _DATED(document.root):
+    for element in cast("list[etree._Element]", _DATED(document.root)):
         yield element.get("content") or element.get("datetime") or inner_text(element)
     for element in document.root.iter("time"):
         if stamp := element.get("datetime"):

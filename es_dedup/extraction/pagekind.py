@@ -20,10 +20,8 @@ _PLAYERS: Final = ("video", "audio", "object", "embed")
 
 def kind_of(view: View, choice: Choice) -> PageKind:
     """``article``, or for a short main text ``media`` beside a player and ``list`` beside many linked headlines."""
-    if choice.text:
-        units = float(len(choice.text))
-    else:
-        units = sum(view.units[place] for place in choice.places)
+    own = sum(view.units[place] for place in choice.places)
+    units = max(own, float(len(choice.text)))
     if units >= SHORT_UNITS:
         return PageKind.ARTICLE
     declared = view.document.metas.get("og:type", "").lower()

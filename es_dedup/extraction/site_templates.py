@@ -27,7 +27,9 @@ MAX_PAGE_LINES: Final = 1_000
 """Lines of one page that are learned; templates stand at the head and the tail of a text."""
 
 _SEED: Final = 0x7E3A
-_Lines: TypeAlias = "OrderedDict[int, tuple[int, ...]]"  # hash of a line to hashes of titles it was seen under
+_Lines: TypeAlias = (
+    "OrderedDict[int, tuple[int, ...]]"  # hash of a line to hashes of titles it was seen under
+)
 
 
 class SiteTemplates:
@@ -67,7 +69,8 @@ class SiteTemplates:
 
     def is_template(self, site: str, line: str) -> bool:
         """The line was seen on enough pages of the site."""
-        return len(self._sites.get(site, {}).get(_hash(line), ())) >= self._min_pages
+        lines = self._sites.get(site)
+        return lines is not None and len(lines.get(_hash(line), ())) >= self._min_pages
 
     def clean(self, content: Content) -> Content:
         """The content without template lines.

@@ -12,6 +12,8 @@ from es_dedup.extraction.view import LINKED
 from es_dedup.model import PageKind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from es_dedup.extraction.document import Document
     from es_dedup.extraction.view import View
 
@@ -47,6 +49,7 @@ _SHORT_OWN: Final = 300.0  # units; longer texts are articles, whatever is said 
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
 _LINES: Final = frozenset({"pre", "li", "td", "p", "blockquote"})
 _LABEL_UNITS: Final = 6.0  # on average
+_SEVERAL: Final = 3
 _DISTINCT: Final = 0.5
 _DATE_CHARS: Final = 40
 _DATE: Final = re.compile(
@@ -70,7 +73,7 @@ def is_thread(document: Document) -> bool:
     return score >= _ENOUGH
 
 
-def is_mostly_talk(view: View, places: list[int]) -> bool:
+def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
     """True when readers say far more below a chosen text than the text itself: the page is a discussion."""
     said = [is_talk(node.names) for node in view.nodes]
     for node in view.nodes:
@@ -92,7 +95,9 @@ def thread_choice(view: View) -> Choice | None:
     if best < 0:
         return None
     bodies = _bodies(view, view.inside(best), best)
-    said = [place for place, block in enumerate(view.blocks) if block.node in bodies and _is_said(view, place)]
+    said = [
+        place for place, block in enumerate(view.blocks) if block.node in bodies and _is_said(view, place)
+    ]
     labels = _labels(view, said)
     places = [place for place in said if view.kinds[place] not in labels]
     if not places:
@@ -193,7 +198,9 @@ def _is_body(view: View, places: list[int]) -> bool:
     linked = sum(view.blocks[place].link_chars for place in places)
     if linked > LINKED * chars:
         return False
-    if len(places) > 2 and len({view.blocks[place].text for place in places}) < _DISTINCT * len(places):
+    if len(places) >= _SEVERAL and len({view.blocks[place].text for place in places}) < _DISTINCT * len(
+        places
+    ):
         return False
     units = sum(view.units[place] for place in places)
     stopped = sum(view.units[place] for place in places if view.prose[place] > 0)

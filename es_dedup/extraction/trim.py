@@ -21,10 +21,14 @@ MAX_ATTRIBUTES: Final = 150
 """Of one tag."""
 
 _RAW: Final = re.compile(r"<(?:(?i:(script|style|svg|noscript|select)(?=[\s/>]))|!--)")
-_END: Final = {name: re.compile(f"</{name}(?=[\\s/>])", re.IGNORECASE) for name in ("script", "style", "svg", "noscript", "select")}
+_END: Final = {
+    name: re.compile(f"</{name}(?=[\\s/>])", re.IGNORECASE)
+    for name in ("script", "style", "svg", "noscript", "select")
+}
 _COMMENT_END: Final = re.compile(r"--!?>")
 _MANY_ATTRIBUTES: Final = re.compile(
-    r"""<[a-zA-Z][^\s/>]*+(?>[\s=/]*+[^\s=>/]++(?>\s*+=\s*+(?>"[^"]*+"|'[^']*+'|[^\s>]*+))?+){%d}""" % MAX_ATTRIBUTES
+    r"""<[a-zA-Z][^\s/>]*+(?>[\s=/]*+[^\s=>/]++(?>\s*+=\s*+(?>"[^"]*+"|'[^']*+'|[^\s>]*+))?+){%d}"""
+    % MAX_ATTRIBUTES
 )
 _LONG_BARE_TAG: Final = re.compile("<[a-zA-Z][^>=]{2000,}+")
 _INSIDE: Final = frozenset("\"'=\\`")
@@ -60,7 +64,9 @@ def trim(text: str) -> Trimmed | None:
         name = found[1]
         if name is None:
             # ``<!-->`` and ``<!--->`` are whole comments
-            closed = _COMMENT_END.search(text, position - 2 if text.startswith((">", "->"), position) else position)
+            closed = _COMMENT_END.search(
+                text, position - 2 if text.startswith((">", "->"), position) else position
+            )
             end = closed.end() if closed else len(text)
         else:
             end = _after_raw(text, position, name.lower(), scripts)

@@ -23,16 +23,28 @@ _LATIN_SHARE: Final = 3.0  # Latin letters that say as much as one ideograph
 _FEW_UNITS: Final = 12  # with one stop
 _MANY_UNITS: Final = 50  # prose without any stop
 _TOO_MANY_UNITS: Final = 400  # without any stop: words for search engines, data, code
-_FORGIVEN_SHARE: Final = 0.7  # of the page's prose; a container that holds it is no furniture, whatever its name
+_FORGIVEN_SHARE: Final = (
+    0.7  # of the page's prose; a container that holds it is no furniture, whatever its name
+)
 _REPEATED: Final = 3  # times the same short text stands in a page: a button, a label
 _REPEATED_CHARS: Final = 24
 _LINES: Final = 4  # lines of one element, or paragraphs of one kind, that make up a text without punctuation
 _LINE_UNITS: Final = 6.0
 _LINE_WEIGHT: Final = 0.4
-_PARTS: Final = frozenset("p li ul ol dl dt dd pre blockquote h1 h2 h3 h4 h5 h6 figure figcaption center".split())
+_PARTS: Final = frozenset(
+    "p li ul ol dl dt dd pre blockquote h1 h2 h3 h4 h5 h6 figure figcaption center".split()
+)
 """Elements that are parts of a text, never the text as a whole."""
 
-_HIDDEN_ROLES: Final = ("navigation", "complementary", "contentinfo", "search", "dialog", "alertdialog", "banner")
+_HIDDEN_ROLES: Final = (
+    "navigation",
+    "complementary",
+    "contentinfo",
+    "search",
+    "dialog",
+    "alertdialog",
+    "banner",
+)
 
 
 class View:

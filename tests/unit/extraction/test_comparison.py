@@ -11,7 +11,9 @@ from es_dedup.errors import MissingExtra
 from es_dedup.extraction import create_extractor
 from es_dedup.model import Content
 
-SENTENCES = [f"Sentence number {n} of this article speaks of the thing with the number {n * 7}." for n in range(30)]
+SENTENCES = [
+    f"Sentence number {n} of this article speaks of the thing with the number {n * 7}." for n in range(30)
+]
 PAGE = (
     "<html><head><title>Things</title></head><body><nav><a href=/>Home</a></nav><article>"
     + "".join(f"<p>{' '.join(SENTENCES[n : n + 5])}</p>" for n in range(0, 30, 5))

@@ -54,7 +54,9 @@ def test_learning_goes_on_page_by_page() -> None:
 def test_memory_is_bounded_in_sites_and_lines() -> None:
     templates = SiteTemplates(max_sites=3, max_lines=10)
     for number in range(50):
-        templates.learn(page(number, *(f"{number}/{line}" for line in range(20)), site=f"{number % 7}.example"))
+        templates.learn(
+            page(number, *(f"{number}/{line}" for line in range(20)), site=f"{number % 7}.example")
+        )
     assert len(templates._sites) == 3
     assert all(len(lines) <= 10 for lines in templates._sites.values())
 
@@ -70,5 +72,7 @@ def test_what_is_dropped_is_what_a_plain_count_finds(pages: list[list[str]]) -> 
     contents = [page(number, *lines) for number, lines in enumerate(pages)]
     for content, cleaned in zip(contents, clean_site(contents), strict=True):
         lines = content.text.split("\n")
-        often = [line for line in lines if line and sum(line in other.text.split("\n") for other in contents) >= 3]
+        often = [
+            line for line in lines if line and sum(line in other.text.split("\n") for other in contents) >= 3
+        ]
         assert cleaned.text.split("\n") == ([line for line in lines if line not in often] or [""])
