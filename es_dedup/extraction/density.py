@@ -108,7 +108,7 @@ class _Article:
 
     def _favour_title(self) -> None:
         """On a page with little text, lines that speak of the title are nearer to it than others."""
-        if sum(max(0.0, weight) for weight in self.weight) > _LITTLE_TEXT or len(self.title) < 2:
+        if sum(max(0.0, weight) for weight in self.weight) > _LITTLE_TEXT or not self.title:
             return
         pairs = {self.title[i : i + 2] for i in range(len(self.title) - 1)}
         for place, block in enumerate(self.blocks):

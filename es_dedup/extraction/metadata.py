@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin, urlsplit
 
 from lxml import etree
@@ -211,11 +211,16 @@ def _declared_dates(document: Document, metas: dict[str, str]) -> Iterator[str]:
     yield from (metas[key] for key in _DATE_KEYS[:4] if key in metas)
     yield from document.structured.dates
     yield from (metas[key] for key in _DATE_KEYS[4:] if key in metas)
-    for element in cast("list[etree._Element]", _DATED(document.root)):
+    for element in _dated(document):
         yield element.get("content") or element.get("datetime") or inner_text(element)
     for element in document.root.iter("time"):
         if stamp := element.get("datetime"):
             yield stamp
+
+
+def _dated(document: Document) -> list[Any]:
+    found: Any = _DATED(document.root)
+    return list(found)
 
 
 def _author(document: Document, metas: dict[str, str]) -> str:

@@ -27,8 +27,8 @@ _END: Final = {
 }
 _COMMENT_END: Final = re.compile(r"--!?>")
 _MANY_ATTRIBUTES: Final = re.compile(
-    r"""<[a-zA-Z][^\s/>]*+(?>[\s=/]*+[^\s=>/]++(?>\s*+=\s*+(?>"[^"]*+"|'[^']*+'|[^\s>]*+))?+){%d}"""
-    % MAX_ATTRIBUTES
+    r"""<[a-zA-Z][^\s/>]*+(?>[\s=/]*+[^\s=>/]++(?>\s*+=\s*+(?>"[^"]*+"|'[^']*+'|[^\s>]*+))?+)"""
+    f"{{{MAX_ATTRIBUTES}}}"
 )
 _LONG_BARE_TAG: Final = re.compile("<[a-zA-Z][^>=]{2000,}+")
 _INSIDE: Final = frozenset("\"'=\\`")
