@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.extraction.choice import Choice
 from es_dedup.extraction.document import inner_text
 from es_dedup.extraction.fallback import data_text, description_text
-from es_dedup.extraction.hints import is_furniture, is_tail_heading
+from es_dedup.extraction.hints import is_tail_heading
 from es_dedup.extraction.pagekind import kind_of
 from es_dedup.extraction.plain import plain_text
 from es_dedup.extraction.threads import is_mostly_talk, is_thread, thread_choice
@@ -173,7 +173,7 @@ class _Article:
                 return "in furniture, by its names"
             if view.linked(place):
                 return "links"
-            if is_furniture(self.blocks[place].text):
+            if self.view.is_furniture(place):
                 return "reads like furniture"
             if best < 0 or not best <= self.blocks[place].node < view.ends[best]:
                 return "outside the chosen part"
@@ -220,7 +220,7 @@ class _Article:
         prose = self.view.prose[place]
         if self.view.is_negative(place):
             return -10.0 if prose <= 0 else -0.3 * prose
-        if prose > 0 and is_furniture(self.blocks[place].text):
+        if prose > 0 and self.view.is_furniture(place):
             return -5.0
         return prose
 
@@ -267,7 +267,7 @@ class _Article:
             before in fine
             and behind in fine
             and around == self.view.around(before) == self.view.around(behind)
-            and not is_furniture(self.blocks[place].text)
+            and not self.view.is_furniture(place)
         )
 
     def _extended(self, end: int, following: list[int]) -> int:
@@ -310,6 +310,6 @@ class _Article:
         """A short line between paragraphs: kept unless it is linked, hinted, a caption or opens like furniture."""
         if self.nodes[self.blocks[place].node].tag == "figcaption":
             return False
-        if self.view.linked(place) or is_furniture(self.blocks[place].text):
+        if self.view.linked(place) or self.view.is_furniture(place):
             return False
         return not self.view.is_negative(place)

@@ -49,11 +49,14 @@ _FURNITURE: Final = re.compile(
     r"please (?:enable|log ?in|sign)|your email|click here|terms of (?:use|service)|privacy policy)",
     re.IGNORECASE,
 )
-_LEGAL: Final = re.compile(
-    r"copyright|all rights reserved|reproduc|permission|good faith|general interest|no responsibility|liab|editorial code|complaint|"
-    r"版权|授权|转载|侵权|免责|不构成|投资建议|风险自担|须谨慎|仅供参考|法律责任|与本[网站报]|信息存储|用户上传|联系我们|热线|地址[:：]|删除|客户端|扫码",
-    re.IGNORECASE,
-)
+_LEGAL_ENGLISH: Final = (
+    "copyright", "all rights reserved", "reproduc", "permission", "good faith", "general interest", "no responsibility", "liab",
+    "editorial code", "complaint",
+)  # fmt: skip
+_LEGAL_CHINESE: Final = (
+    "版权", "授权", "转载", "侵权", "免责", "不构成", "投资建议", "风险自担", "须谨慎", "仅供参考", "法律责任", "与本网", "与本站", "与本报",
+    "信息存储", "用户上传", "联系我们", "热线", "地址：", "地址:", "删除", "客户端", "扫码", "copyright",
+)  # fmt: skip
 _LEGAL_CHARS: Final = 400
 _LEGAL_CUES: Final = 2
 _MAX_NAME_CHARS: Final = 200
@@ -89,17 +92,25 @@ _TABLE: Final = _by_start()
 @lru_cache(maxsize=16_384)
 def _flags(names: str) -> int:
     """What class and id say, as a sum of flags."""
-    names = names[:_MAX_NAME_CHARS]
-    words = names.split()
+    words = names[:_MAX_NAME_CHARS].split()
     if not _HIDDEN_WORDS.isdisjoint(words) and not any(map(_SHOWN.search, words)):
         return _FURNITURE_NAME
-    lower, flags = names.lower(), 0
+    flags = 0
+    for word in words:
+        flags |= _flags_of_word(word)
+    return flags
+
+
+@lru_cache(maxsize=32_768)
+def _flags_of_word(word: str) -> int:
+    """The same of one word: sites share many of them."""
+    lower, flags = word.lower(), 0
     for start in range(len(lower) - 2):
         if found := _TABLE.get(lower[start : start + 3]):
-            for word, flag in found:
-                if lower.startswith(word, start):
+            for known, flag in found:
+                if lower.startswith(known, start):
                     flags |= flag
-    if not _NEGATIVE_WORDS.isdisjoint(map(str.lower, _WORDS.findall(names))):
+    if not _NEGATIVE_WORDS.isdisjoint(map(str.lower, _WORDS.findall(word))):
         flags |= _FURNITURE_NAME
     return flags
 
@@ -134,8 +145,11 @@ def is_furniture(text: str) -> bool:
     """
     if _FURNITURE.match(text[:_HEAD_CHARS]):
         return True
-    if len(text) <= _LEGAL_CHARS and len({found.lower() for found in _LEGAL.findall(text)}) >= _LEGAL_CUES:
-        return True
+    if len(text) <= _LEGAL_CHARS:
+        lower = text.lower()
+        cues = _LEGAL_ENGLISH if text.isascii() else _LEGAL_CHINESE
+        if sum(map(lower.__contains__, cues)) >= _LEGAL_CUES:
+            return True
     head = text[:_CONSENT_CHARS]
     return "cookie" in head.lower() and bool(_CONSENT.search(head))
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.choice import Choice
-from es_dedup.extraction.hints import is_furniture, is_talk
+from es_dedup.extraction.hints import is_talk
 from es_dedup.extraction.metadata import site_of
 from es_dedup.extraction.view import LINKED
 from es_dedup.model import PageKind
@@ -149,7 +149,7 @@ def _weigh(view: View, place: int) -> float:
         return 0.0
     if view.is_negative(place):
         return -4.0 if prose <= 0 else -0.3 * prose
-    if prose > 0 and is_furniture(view.blocks[place].text):
+    if prose > 0 and view.is_furniture(place):
         return -5.0
     if prose <= 0:
         return -2.0 if view.linked(place) else 0.0
@@ -213,4 +213,4 @@ def _is_said(view: View, place: int) -> bool:
         return False
     if block.chars <= _DATE_CHARS and _DATE.search(block.text):
         return False
-    return not is_furniture(block.text)
+    return not view.is_furniture(place)

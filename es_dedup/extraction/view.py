@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.hints import named_hint
+from es_dedup.extraction.hints import is_furniture, named_hint
 from es_dedup.extraction.kinds import Kinds
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class View:
         counts = Counter(block.text for block in self.blocks if block.chars <= _REPEATED_CHARS)
         self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
         self.ends = self._ends()
+        self._furniture: dict[int, bool] = {}
         self.judge(talk=talk)
 
     def judge(self, *, talk: bool) -> None:
@@ -83,6 +84,13 @@ class View:
         """At least half of the block is link text."""
         block = self.blocks[place]
         return block.link_chars > LINKED * block.chars
+
+    def is_furniture(self, place: int) -> bool:
+        """The block's text opens like a byline, a notice, a share bar or the like."""
+        known = self._furniture.get(place)
+        if known is None:
+            known = self._furniture[place] = is_furniture(self.blocks[place].text)
+        return known
 
     def is_negative(self, place: int) -> bool:
         """The block stands in furniture, by the names of what is around it."""
