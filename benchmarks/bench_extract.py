@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def gold_pages(name: str, data: Path | None, most: int | None) -> list[Row]:
     """Pages of one set that have a gold text, with their bytes and the group they are reported in."""
-    found = []
+    found: list[Row] = []
     for row in rows_of(data_file(data, f"{name}.jsonl.xz")):
         if not row.get("text") or (most is not None and len(found) >= most):
             continue
