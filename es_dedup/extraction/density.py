@@ -11,7 +11,6 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.choice import Choice
-from es_dedup.extraction.document import inner_text
 from es_dedup.extraction.fallback import data_text, description_text
 from es_dedup.extraction.hints import is_tail_heading
 from es_dedup.extraction.pagekind import kind_of
@@ -99,8 +98,7 @@ class _Article:
     def __init__(self, view: View) -> None:
         self.view = view
         self.nodes, self.blocks = view.nodes, view.blocks
-        title = next(view.document.root.iter("title"), None)
-        self.title = inner_text(title) if title is not None else ""
+        self.title = view.document.title
         self.weight = [self._weigh(place) for place in range(len(self.blocks))]
         self._favour_main()
         self._favour_title()

@@ -104,6 +104,7 @@ class Document:
     scripts: list[tuple[str, str]] = field(default_factory=list)
     depth: int = 0
     _metas: dict[str, str] | None = None
+    _title: str | None = None
     _structured: Structured | None = None
 
     @property
@@ -112,6 +113,14 @@ class Document:
         if self._metas is None:
             self._metas = _read_metas(self.root)
         return self._metas
+
+    @property
+    def title(self) -> str:
+        """Text of the title element; may be empty."""
+        if self._title is None:
+            element = next(self.root.iter("title"), None)
+            self._title = inner_text(element) if element is not None else ""
+        return self._title
 
     @property
     def structured(self) -> Structured:

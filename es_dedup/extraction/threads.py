@@ -38,6 +38,11 @@ _CUES: Final = re.compile(
 )
 _BAR: Final = re.compile(r"只看(?:该作者|楼主|樓主)|倒序(?:浏览|看帖)|發表於.{0,30}只看")
 _BAR_CHARS: Final = 80
+_PROFILE: Final = re.compile(
+    r"^(?:forum )?posts:? ?[\d,.]{1,9}$|^(?:joined|registered|member since|thread starter|topic starter)\b.{0,25}$|^(?:帖子|主题|积分|注册时间|在线时间|威望)[:：]?\s?[\d-]{1,10}$",
+    re.IGNORECASE,
+)
+_MANY_PROFILES: Final = 3
 _CUE_CHARS: Final = 40
 _MANY_CUES: Final = 4
 _ENOUGH: Final = 2
@@ -47,6 +52,8 @@ _MUCH_TALK: Final = 200.0  # units
 _TALK_SHARE: Final = 5.0  # of the article's own length
 _SHORT_OWN: Final = 300.0  # units; longer texts are articles, whatever is said about them
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
+_HEADINGS: Final = frozenset({"h1", "h2", "h3"})
+_TITLE_CHARS: Final = 4
 _LINES: Final = frozenset({"pre", "li", "td", "p", "blockquote"})
 _LABEL_UNITS: Final = 6.0  # on average
 _SEVERAL: Final = 3
@@ -67,8 +74,9 @@ def is_thread(document: Document) -> bool:
     score += 2 * any(_BODY.search(node.names) for node in document.nodes[:2])
     score += 2 * bool(types & _TYPES)
     score -= 2 * bool(types & _ARTICLE_TYPES)
-    cues = sum(1 for block in document.blocks if block.chars <= _CUE_CHARS and _CUES.match(block.text))
-    score += cues >= _MANY_CUES
+    short = [block.text for block in document.blocks if block.chars <= _CUE_CHARS]
+    score += sum(1 for text in short if _CUES.match(text)) >= _MANY_CUES
+    score += 2 * (sum(1 for text in short if _PROFILE.match(text)) >= _MANY_PROFILES)
     score += 2 * any(block.chars <= _BAR_CHARS and _BAR.search(block.text) for block in document.blocks)
     return score >= _ENOUGH
 
@@ -99,7 +107,8 @@ def thread_choice(view: View) -> Choice | None:
         place for place, block in enumerate(view.blocks) if block.node in bodies and _is_said(view, place)
     ]
     labels = _labels(view, said)
-    places = [place for place in said if view.kinds[place] not in labels]
+    posts = [place for place in said if view.kinds[place] not in labels]
+    places = [*_title(view, posts), *posts]
     if not places:
         return None
 
@@ -176,6 +185,20 @@ def _body_kinds(view: View, places: list[int]) -> set[int]:
     for place in places:
         groups.setdefault(view.kinds[place], []).append(place)
     return {kind for kind, members in groups.items() if _is_body(view, members)}
+
+
+def _title(view: View, posts: list[int]) -> list[int]:
+    """Place of the heading that is the thread's title: in it stands what is asked. At most one."""
+    if not posts:
+        return []
+    title = "".join(view.document.title.split())
+    for place in range(posts[0] - 1, -1, -1):
+        block = view.blocks[place]
+        if block.node >= 0 and view.nodes[block.node].tag in _HEADINGS and block.text not in view.repeated:
+            heading = "".join(block.text.split())
+            if len(heading) >= _TITLE_CHARS and heading in title:
+                return [place]
+    return []
 
 
 def _labels(view: View, places: list[int]) -> set[int]:
