@@ -26,6 +26,7 @@ _TOO_MANY_UNITS: Final = 400  # without any stop: words for search engines, data
 _FORGIVEN_SHARE: Final = (
     0.7  # of the page's prose; a container that holds it is no furniture, whatever its name
 )
+_FORM_SHARE: Final = 0.25  # the same for forms: some wrap all posts of a thread
 _REPEATED: Final = 3  # times the same short text stands in a page: a button, a label
 _REPEATED_CHARS: Final = 24
 _LINES: Final = 4  # lines of one element, or paragraphs of one kind, that make up a text without punctuation
@@ -166,7 +167,8 @@ class View:
         negative: list[bool] = []
         for node in self.nodes:
             above = node.parent >= 0 and negative[node.parent]
-            own = self.hints[node.index] < 0 and mass[node.index] < _FORGIVEN_SHARE * total
+            forgiven = _FORM_SHARE if node.tag == "form" else _FORGIVEN_SHARE
+            own = self.hints[node.index] < 0 and mass[node.index] < forgiven * total
             negative.append(above or own)
         self.mass, self.total, self.negative = mass, total, negative
 
