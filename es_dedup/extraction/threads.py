@@ -51,6 +51,7 @@ _MEAN_UNITS: Final = 12.0
 _MUCH_TALK: Final = 200.0  # units
 _TALK_SHARE: Final = 5.0  # of the article's own length
 _SHORT_OWN: Final = 300.0  # units; longer texts are articles, whatever is said about them
+_ASIDE_SHARE: Final = 0.35  # of the posts' own length
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
 _HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _TITLE_CHARS: Final = 4
@@ -83,9 +84,7 @@ def is_thread(document: Document) -> bool:
 
 def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
     """True when readers say far more below a chosen text than the text itself: the page is a discussion."""
-    said = [is_talk(node.names) for node in view.nodes]
-    for node in view.nodes:
-        said[node.index] = said[node.index] or (node.parent >= 0 and said[node.parent])
+    said = talk_nodes(view)
     chosen = set(places)
     talk = own = 0.0
     for place, prose in enumerate(view.prose):
@@ -107,7 +106,7 @@ def thread_choice(view: View) -> Choice | None:
         place for place, block in enumerate(view.blocks) if block.node in bodies and _is_said(view, place)
     ]
     labels = _labels(view, said)
-    posts = [place for place in said if view.kinds[place] not in labels]
+    posts = _without_asides(view, [place for place in said if view.kinds[place] not in labels])
     places = [*_title(view, posts), *posts]
     if not places:
         return None
@@ -185,6 +184,26 @@ def _body_kinds(view: View, places: list[int]) -> set[int]:
     for place in places:
         groups.setdefault(view.kinds[place], []).append(place)
     return {kind for kind, members in groups.items() if _is_body(view, members)}
+
+
+def _without_asides(view: View, posts: list[int]) -> list[int]:
+    """Without comments below posts, where they are far less than the posts themselves."""
+    talk = talk_nodes(view)
+    asides = {place for place in posts if view.blocks[place].node >= 0 and talk[view.blocks[place].node]}
+    said = sum(view.units[place] for place in posts if place not in asides)
+    return (
+        [place for place in posts if place not in asides]
+        if sum(view.units[place] for place in asides) < _ASIDE_SHARE * said
+        else posts
+    )
+
+
+def talk_nodes(view: View) -> list[bool]:
+    """For each element: its names, or those of an element around it, say that people reply here."""
+    talk: list[bool] = []
+    for node in view.nodes:
+        talk.append(is_talk(node.names) or (node.parent >= 0 and talk[node.parent]))
+    return talk
 
 
 def _title(view: View, posts: list[int]) -> list[int]:

@@ -34,7 +34,7 @@ def thread(posts: tuple[str, ...] = POSTS, *, body: str = "postbody", html: str 
 @pytest.mark.parametrize("body", ["postbody", "content", "xq77", "comment-body"])
 def test_all_posts_are_kept_and_nothing_else(body: str) -> None:
     found = extract(thread(body=body), url=URL)
-    assert found.text.split("\n") == list(POSTS)
+    assert found.text.split("\n") == ["Install fails", *POSTS]
     assert found.kind is PageKind.THREAD
 
 
@@ -80,3 +80,12 @@ def test_a_short_note_with_a_long_discussion_below_is_a_discussion() -> None:
     assert found.kind is PageKind.THREAD
     assert found.text.split("\n")[0].startswith("A short note")
     assert found.text.count("Opinion number") == 30
+
+
+def test_a_few_short_comments_below_long_posts_are_dropped() -> None:
+    page = thread((POSTS[0] * 5, POSTS[3] * 5)).replace(
+        '<div class="buttons">', '<div class="comments"><p>Nice, I agree with that one.</p></div><div class="buttons">'
+    )
+    found = extract(page, url=URL)
+    assert "I agree" not in found.text
+    assert POSTS[3] in found.text
