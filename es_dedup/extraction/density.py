@@ -16,7 +16,7 @@ from es_dedup.extraction.hints import is_tail_heading
 from es_dedup.extraction.pagekind import kind_of
 from es_dedup.extraction.plain import plain_text
 from es_dedup.extraction.threads import is_mostly_talk, is_thread, thread_choice
-from es_dedup.extraction.view import STOPS, View
+from es_dedup.extraction.view import PARTS, STOPS, View
 from es_dedup.model import PageKind
 
 if TYPE_CHECKING:
@@ -191,13 +191,18 @@ class _Article:
         main = {kind for kind, units in mass.items() if units >= _MAIN_KIND * total}
         found, node = set(places), best
         for _ in range(_LEVELS_UP):
-            node = self.nodes[node].parent
-            if node < 0 or self.nodes[node].tag in ("body", "html"):
+            inner, node = node, self.nodes[node].parent
+            if node < 0 or (self.nodes[node].tag in ("body", "html") and self.nodes[inner].tag not in PARTS):
                 break
             found.update(
-                place for place in view.inside(node) if view.kinds[place] in main and self.weight[place] > 0
+                place
+                for place in view.inside(node)
+                if view.kinds[place] in main and (self.weight[place] > 0 or self._is_sentence(place))
             )
         return self._within_body(sorted(found), main)
+
+    def _is_sentence(self, place: int) -> bool:
+        return bool(STOPS.search(self.blocks[place].text)) and self._joins(place)
 
     def _within_body(self, places: list[int], main: set[int]) -> list[int]:
         """Without what stands before the first and behind the last block of the main kinds, outside their elements."""

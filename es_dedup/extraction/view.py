@@ -32,7 +32,7 @@ _REPEATED_CHARS: Final = 24
 _LINES: Final = 4  # lines of one element, or paragraphs of one kind, that make up a text without punctuation
 _LINE_UNITS: Final = 6.0
 _LINE_WEIGHT: Final = 0.4
-_PARTS: Final = frozenset(
+PARTS: Final = frozenset(
     "p li ul ol dl dt dd pre blockquote h1 h2 h3 h4 h5 h6 figure figcaption center".split()
 )
 """Elements that are parts of a text, never the text as a whole."""
@@ -109,7 +109,7 @@ class View:
         -1 for text outside all elements.
         """
         index = self.blocks[place].node
-        while index >= 0 and self.nodes[index].tag in _PARTS:
+        while index >= 0 and self.nodes[index].tag in PARTS:
             index = self.nodes[index].parent
         return index
 
