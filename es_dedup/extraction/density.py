@@ -29,7 +29,7 @@ _LITTLE_CHARS: Final = 300  # of main text; then the page's data are looked at
 _MORE_DATA: Final = 2.0  # times as long as the blocks' text
 _TAIL_SHARE: Final = 0.6  # of the prose must stand before the heading of a list of related pages
 _HEAD_CHARS: Final = 120
-_DATELINE_CHARS: Final = 60
+_DATELINE_CHARS: Final = 70
 _MAIN_UNITS: Final = 20.0  # of prose that a main element must hold to be believed
 _BESIDE_MAIN: Final = 0.4  # weight of prose outside it
 _MAIN_KIND: Final = 0.3  # of the chosen prose that is of one kind
@@ -41,7 +41,10 @@ _TITLE_WEIGHT: Final = 60.0  # of a line that is all of words of the title
 _HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _ARTICLE_UNITS: Final = 40.0  # of prose before a further main heading that begins another article
 _MOST_AGAINST: Final = -60.0  # what one subtree may weigh against the one around it
-_DAY: Final = re.compile(r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}\s?[-/.月]\s?\d{1,2}")
+_DAY: Final = re.compile(
+    r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}\s?[-/.月]\s?\d{1,2}|"
+    r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? \d{1,2},? (?:19|20)\d\d|\b\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?,? (?:19|20)\d\d"
+)
 
 
 def density_text(document: Document, config: ExtractionConfig) -> str:
@@ -271,6 +274,7 @@ class _Article:
             and behind in fine
             and around == self.view.around(before) == self.view.around(behind)
             and not self.view.is_furniture(place)
+            and self.blocks[place].text not in self.view.repeated
         )
 
     def _extended(self, end: int, following: list[int]) -> int:

@@ -28,7 +28,7 @@ _FORGIVEN_SHARE: Final = (
 )
 _FORM_SHARE: Final = 0.25  # the same for forms: some wrap all posts of a thread
 _REPEATED: Final = 3  # times the same short text stands in a page: a button, a label
-_REPEATED_CHARS: Final = 24
+_REPEATED_CHARS: Final = 32
 _LINES: Final = 4  # lines of one element, or paragraphs of one kind, that make up a text without punctuation
 _LINE_UNITS: Final = 6.0
 _LINE_WEIGHT: Final = 0.4
