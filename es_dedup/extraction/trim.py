@@ -56,6 +56,7 @@ def trim(text: str) -> Trimmed | None:
     """
     kept: list[str] = []
     scripts: list[tuple[str, str]] = []
+    unclosed: set[str] = set()
     copied = position = 0
     while found := _RAW.search(text, position):
         start, position = found.span()
@@ -69,7 +70,7 @@ def trim(text: str) -> Trimmed | None:
             )
             end = closed.end() if closed else len(text)
         else:
-            end = _after_raw(text, position, name.lower(), scripts)
+            end = _after_raw(text, position, name.lower(), scripts, unclosed)
         kept.append(text[copied:start])
         copied = position = end
     kept.append(text[copied:])
@@ -77,11 +78,14 @@ def trim(text: str) -> Trimmed | None:
     return None if _is_odd(markup) else Trimmed(markup, scripts)
 
 
-def _after_raw(text: str, position: int, name: str, scripts: list[tuple[str, str]]) -> int:
-    """Where a script or style ends; the rest of the page when it is never closed."""
+def _after_raw(
+    text: str, position: int, name: str, scripts: list[tuple[str, str]], unclosed: set[str]
+) -> int:
+    """Where such an element ends: of one that is never closed, behind its tag; scripts and styles take the rest of the page."""
     opened = text.find(">", position) + 1 or len(text)
-    found = _END[name].search(text, opened)
+    found = None if name in unclosed else _END[name].search(text, opened)
     if found is None:
+        unclosed.add(name)  # searching again would be quadratic
         return len(text) if name in ("script", "style") else opened
     if name == "script" and found.start() > opened:
         scripts.append((text[position : opened - 1], text[opened : found.start()]))

@@ -73,7 +73,9 @@ def mutated(number: int) -> tuple[bytes | str, str | None]:
     """Input ``number`` of the series: a page in a random charset with random damage, and a random claim."""
     rng = random.Random(f"{SEED}/{number}")
     charset = rng.choice(CHARSETS)
-    data = bytearray(rng.choice((BASE, THREAD)).format(charset=rng.choice(CHARSETS)).encode(charset, "ignore"))
+    data = bytearray(
+        rng.choice((BASE, THREAD)).format(charset=rng.choice(CHARSETS)).encode(charset, "ignore")
+    )
     for _ in range(rng.choice((1, 3, 10, 60))):
         start = rng.randrange(len(data) + 1)
         end = min(len(data), start + rng.choice((0, 0, 1, 5, 80)))

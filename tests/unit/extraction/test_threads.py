@@ -84,7 +84,8 @@ def test_a_short_note_with_a_long_discussion_below_is_a_discussion() -> None:
 
 def test_a_few_short_comments_below_long_posts_are_dropped() -> None:
     page = thread((POSTS[0] * 5, POSTS[3] * 5)).replace(
-        '<div class="buttons">', '<div class="comments"><p>Nice, I agree with that one.</p></div><div class="buttons">'
+        '<div class="buttons">',
+        '<div class="comments"><p>Nice, I agree with that one.</p></div><div class="buttons">',
     )
     found = extract(page, url=URL)
     assert "I agree" not in found.text
