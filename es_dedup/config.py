@@ -68,7 +68,10 @@ MAX_FILE_BYTES: Final = 2**20
 class ExtractionConfig(Section):
     """Limits and options of HTML extraction; none of them makes stored features incomparable."""
 
-    extractor: str = Field("density", description="which extractor reads HTML: density, topic or plain")
+    extractor: str = Field(
+        "density",
+        description="which extractor reads HTML: density, topic or plain; trafilatura or resiliparse to compare",
+    )
     max_bytes: int = Field(
         10_000_000, ge=1_000, le=200_000_000, description="bytes of a page that are read; the rest is cut"
     )
@@ -381,7 +384,7 @@ _DETECTORS: Final = tuple(
         ("ccdet", "char_frequency", "coverage", "dwdcs", "dwswn", "multi_simhash", "simhash", *COMPARATORS)
     )
 )
-_EXTRACTORS: Final = ("density", "plain", "topic")
+_EXTRACTORS: Final = ("density", "plain", "resiliparse", "topic", "trafilatura")
 _LISTED_BY: Final = {"detectors": "detector_names", "extraction": "extractor_names"}
 
 

@@ -88,6 +88,55 @@ class Page:
     http_charset: str | None = None
 
 
+class PageKind(StrEnum):
+    """What a page is, by its structure."""
+
+    ARTICLE = "article"
+    THREAD = "thread"
+    LIST = "list"
+    MEDIA = "media"
+    EMPTY = "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockNote:
+    """What became of one block of text.
+
+    Attributes:
+        text: the block's text, at most 200 characters of it.
+        path: tags and first class words of the elements around it, innermost first.
+        kept: it is part of the main text.
+        reason: why it was kept or dropped, in one phrase.
+    """
+
+    text: str
+    path: str
+    kept: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why the main text is what it is.
+
+    Attributes:
+        rule: the rule that decided: ``densest part``, ``posts of one kind``, ``structured data`` …
+        chosen: path of the chosen element, innermost first; empty when no element was chosen.
+        score: sum of weights of the chosen element, in units (ideographs, or three Latin letters).
+        kept, dropped: number of blocks.
+        dropped_chars: characters in the dropped blocks, without white space.
+        blocks: a note for each block in page order; only when an explanation was asked for.
+    """
+
+    rule: str
+    chosen: str = ""
+    score: float = 0.0
+    kept: int = 0
+    dropped: int = 0
+    dropped_chars: int = 0
+    blocks: tuple[BlockNote, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Content:
     """What is read out of a page: the input of every detector.
@@ -101,6 +150,12 @@ class Content:
         published: time of publication; naive when the page names no zone.
         charset: the charset the bytes were decoded with; None for text input.
         notes: limits that were hit and oddities met, in plain words.
+        author: as the page names it; may be empty.
+        site_name: what the site calls itself; may be empty.
+        kind: what the page is, by its structure; ``article`` for text that was given.
+        links: number of links inside the main text.
+        next_page: address of the next part of a paginated article, if the page names one.
+        why: why this is the main text; None for text that was given. Not compared.
     """
 
     text: str
@@ -111,6 +166,12 @@ class Content:
     published: datetime | None = None
     charset: str | None = None
     notes: tuple[str, ...] = ()
+    author: str = ""
+    site_name: str = ""
+    kind: PageKind = PageKind.ARTICLE
+    links: int = 0
+    next_page: str | None = None
+    why: Why | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from es_dedup.extraction.metadata import site_of
 from es_dedup.extraction.page import HtmlExtractor, MainText
 from es_dedup.extraction.port import Extractor
 from es_dedup.extraction.registry import DEFAULT_EXTRACTOR, create_extractor, extractor_names, register
-from es_dedup.model import Content, Skipped
+from es_dedup.model import Content, PageKind, Skipped
 
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
@@ -41,6 +41,7 @@ def extract(
     url: str | None = None,
     http_charset: str | None = None,
     config: ExtractionConfig | None = None,
+    explain: bool = False,
 ) -> Content:
     """Main text and metadata of one page.
 
@@ -49,6 +50,7 @@ def extract(
         url: where the page was found; used for the site and to resolve a relative canonical URL.
         http_charset: charset from the HTTP header, if known.
         config: limits and the method; None stands for the defaults.
+        explain: note for each block why it was kept or dropped, in ``Content.why``.
 
     Returns:
         Content always. For a page that cannot be used its text is empty and its notes give the reason
@@ -57,8 +59,10 @@ def extract(
     Raises:
         ConfigError: the settings name an unknown extractor.
     """
-    found = create_extractor(config).extract(html, url=url, http_charset=http_charset)
+    found = create_extractor(config).extract(html, url=url, http_charset=http_charset, explain=explain)
     if isinstance(found, Skipped):
         detail = f" ({found.detail})" if found.detail else ""
-        return Content("", url=url, site=site_of(url), notes=(f"skipped: {found.reason}{detail}",))
+        return Content(
+            "", url=url, site=site_of(url), notes=(f"skipped: {found.reason}{detail}",), kind=PageKind.EMPTY
+        )
     return found

@@ -2,7 +2,7 @@
 
 Every block of text weighs its length when it reads like prose (sentence punctuation, few links) and weighs against when
 it reads like furniture. The subtree with the largest sum holds the main text: a larger one adds furniture, a smaller one
-loses prose. Inside it, furniture is taken out again.
+loses prose. Inside it, furniture is taken out again. Threads have rules of their own, in ``threads``.
 """
 
 from __future__ import annotations
@@ -10,94 +10,228 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.document import inner_text
-from es_dedup.extraction.hints import NEGATIVE_TAGS, POSITIVE_TAGS, hint, is_furniture, is_tail_heading
+from es_dedup.extraction.choice import Choice
+from es_dedup.extraction.fallback import data_text, description_text
+from es_dedup.extraction.hints import is_tail_heading
+from es_dedup.extraction.pagekind import kind_of
 from es_dedup.extraction.plain import plain_text
+from es_dedup.extraction.threads import is_mostly_talk, is_thread, thread_choice
+from es_dedup.extraction.view import PARTS, STOPS, View
+from es_dedup.model import PageKind
 
 if TYPE_CHECKING:
-    from es_dedup.config import ExtractionConfig
-    from es_dedup.extraction.document import Block, Document
+    from collections.abc import Callable
 
-_STOPS: Final = re.compile(r"[，。！？；、：,.!?;:](?=\s|$|[^\x00-\x7f])|[。！？，；]")
-_LATIN_SHARE: Final = 3.0  # Latin letters that say as much as one ideograph
-_FORGIVEN_SHARE: Final = (
-    0.7  # of the page's prose; a container that holds it is no furniture, whatever its name
-)
+    from es_dedup.config import ExtractionConfig
+    from es_dedup.extraction.document import Document
+
+_LITTLE_CHARS: Final = 300  # of main text; then the page's data are looked at
+_MORE_DATA: Final = 2.0  # times as long as the blocks' text
 _TAIL_SHARE: Final = 0.6  # of the prose must stand before the heading of a list of related pages
 _HEAD_CHARS: Final = 120
-_DATELINE_CHARS: Final = 60
-_LINKED: Final = 0.5  # share of link text from which a block is no prose
-_FEW_UNITS: Final = 12  # with one stop
-_MANY_UNITS: Final = 50  # prose without any stop
-_DAY: Final = re.compile(r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}\s?[-/.月]\s?\d{1,2}")
+_DATELINE_CHARS: Final = 70
+_MAIN_UNITS: Final = 20.0  # of prose that a main element must hold to be believed
+_BESIDE_MAIN: Final = 0.4  # weight of prose outside it
+_MAIN_KIND: Final = 0.3  # of the chosen prose that is of one kind
+_OUTSIDE_BODY: Final = 0.35  # of the prose; more of it outside the main kinds' elements is no furniture
+_LEAD: Final = 0.18  # the same before them: leads are longer than bylines
+_LEVELS_UP: Final = 2  # elements around the chosen one in which more of that kind is looked for
+_LITTLE_TEXT: Final = 100.0  # units
+_TITLE_WEIGHT: Final = 60.0  # of a line that is all of words of the title
+_HEADINGS: Final = frozenset({"h1", "h2", "h3"})
+_ARTICLE_UNITS: Final = 40.0  # of prose before a further main heading that begins another article
+_MOST_AGAINST: Final = -60.0  # what one subtree may weigh against the one around it
+_DAY: Final = re.compile(
+    r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}\s?[-/.月]\s?\d{1,2}|"
+    r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? \d{1,2},? (?:19|20)\d\d|\b\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?,? (?:19|20)\d\d"
+)
 
 
 def density_text(document: Document, config: ExtractionConfig) -> str:
-    """Main text, one line for each paragraph; the whole visible page when nothing reads like prose."""
-    page = _Page(document)
-    best = page.best()
-    if best < 0:
-        return plain_text(document, config)
-    kept = page.kept(best)
-    return "\n".join(document.blocks[place].text for place in kept) or plain_text(document, config)
+    """Main text of ``density_choice``, one line for each paragraph."""
+    return density_choice(document, config).main_text(document)
 
 
-class _Page:
-    def __init__(self, document: Document) -> None:
-        self.nodes, self.blocks = document.nodes, document.blocks
-        title = next(document.root.iter("title"), None)
-        self.title = inner_text(title) if title is not None else ""
-        self.hints = self._hints()
-        self.units = [_units(block.text, block.chars) for block in self.blocks]
-        self.prose = [_prose(block, units) for block, units in zip(self.blocks, self.units, strict=True)]
-        self._forgive()
+def density_choice(document: Document, config: ExtractionConfig) -> Choice:
+    """The blocks of the main text.
+
+    Returns:
+        The densest part of an article, all posts of a thread. Where the page has next to no text, what its scripts hold as
+        data; no blocks where all that reads like prose is a notice; the whole visible page when nothing reads like prose.
+    """
+    thread = is_thread(document)
+    view = View(document, talk=thread)
+    if thread and (choice := thread_choice(view)) is not None:
+        return _or_data(document, choice)
+    article = _Article(view)
+    choice = article.choice()
+    if not thread and is_mostly_talk(view, choice.places):
+        view.judge(talk=True)
+        talk = thread_choice(view)
+        if talk is not None:
+            talk.places = sorted({*choice.places, *talk.places})
+            return talk
+    if not choice.places and any(view.prose[place] > 0 for place in range(len(view.blocks))):
+        choice = article.without_hints()
+        if not choice.places:
+            choice.kind = PageKind.EMPTY
+    choice = _or_data(document, choice)
+    if choice.text or choice.places:
+        choice.kind = kind_of(view, choice)
+        return choice
+    if choice.kind is PageKind.EMPTY:
+        return choice
+    text = plain_text(document, config)
+    description = description_text(document)
+    if len(text) < len(description):
+        return Choice((), rule="the page's description", text=description)
+    places = [place for place, block in enumerate(document.blocks) if not block.hidden]
+    return Choice(places, kind_of(view, choice), rule="the whole page: nothing reads like prose", text=text)
+
+
+def _or_data(document: Document, choice: Choice) -> Choice:
+    """Text from the page's data where its blocks hold far less."""
+    own = sum(document.blocks[place].chars for place in choice.places)
+    if own < _LITTLE_CHARS and len(text := data_text(document)) > _MORE_DATA * own:
+        return Choice((), choice.kind, "data in a script", text=text)
+    return choice
+
+
+class _Article:
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.nodes, self.blocks = view.nodes, view.blocks
+        self.title = view.document.title
         self.weight = [self._weigh(place) for place in range(len(self.blocks))]
+        self._favour_main()
+        self._favour_title()
+        self._end_at_next_article()
 
-    def _hints(self) -> list[int]:
-        """Hint of each node: negative ones are inherited."""
-        found: list[int] = []
-        for node in self.nodes:
-            get = node.element.get
-            names, identity = get("class"), get("id")
-            own = hint(f"{names or ''} {identity or ''}") if names or identity else 0
-            if node.tag in NEGATIVE_TAGS or get("role") in ("navigation", "complementary", "contentinfo"):
-                own = -1
-            elif node.tag in POSITIVE_TAGS:
-                own = 1
-            if node.hidden and not (node.parent >= 0 and self.nodes[node.parent].hidden):
-                own = -1
-            found.append(own)
-        return found
+    def _favour_title(self) -> None:
+        """On a page with little text, lines that speak of the title are nearer to it than others."""
+        if sum(max(0.0, weight) for weight in self.weight) > _LITTLE_TEXT or not self.title:
+            return
+        pairs = {self.title[i : i + 2] for i in range(len(self.title) - 1)}
+        for place, block in enumerate(self.blocks):
+            node = block.node
+            if (
+                self.weight[place] <= 0
+                or block.link_chars
+                or (node >= 0 and self.nodes[node].tag in _HEADINGS)
+            ):
+                continue
+            text = block.text[:300]
+            shared = sum(1 for i in range(len(text) - 1) if text[i : i + 2] in pairs)
+            self.weight[place] += _TITLE_WEIGHT * shared / len(text)
 
-    def _forgive(self) -> None:
-        """Drop negative hints on a container that holds most of the page's prose; hand down the others."""
-        mass = [0.0] * len(self.nodes)
-        total = 0.0
-        for block, prose in zip(self.blocks, self.prose, strict=True):
-            if prose > 0:
-                total += prose
-                if block.node >= 0:
-                    mass[block.node] += prose
-        for node in reversed(self.nodes):
-            if node.parent >= 0:
-                mass[node.parent] += mass[node.index]
-        self.negative = [False] * len(self.nodes)
-        for node in self.nodes:
-            above = node.parent >= 0 and self.negative[node.parent]
-            own = self.hints[node.index] < 0 and mass[node.index] < _FORGIVEN_SHARE * total
-            self.negative[node.index] = above or own
-        self.mass, self.total = mass, total
+    def _end_at_next_article(self) -> None:
+        """Pages may go on with whole other articles: nothing counts from a main heading of another part on."""
+        titled, before, reached = False, 0.0, -1
+        for place, block in enumerate(self.blocks):
+            node = block.node
+            if node >= 0 and self.nodes[node].tag == "h1" and not self.view.linked(place):
+                if not titled:
+                    titled = block.text in self.title
+                elif before >= _ARTICLE_UNITS and self.nodes[node].parent > reached:
+                    for later in range(place, len(self.weight)):
+                        self.weight[later] = min(0.0, self.weight[later])
+                    return
+            elif titled and self.weight[place] > 0:
+                before += self.weight[place]
+                reached = max(reached, node)
+
+    def _favour_main(self) -> None:
+        """Where one element says that it is the main part and holds prose, text beside it counts less."""
+        main = [node.index for node in self.nodes if node.tag == "main" or node.role == "main"]
+        if len(main) != 1 or self.view.mass[main[0]] < _MAIN_UNITS:
+            return
+        first, end = main[0], self.view.ends[main[0]]
+        for place, block in enumerate(self.blocks):
+            if not first <= block.node < end and self.weight[place] > 0:
+                self.weight[place] *= _BESIDE_MAIN
+
+    def choice(self) -> Choice:
+        """The densest part of the page, tidied."""
+        best, score = self.best()
+        places = self._tidy(self._widened(best)) if best >= 0 else []
+        return Choice(
+            places, rule="the densest part of the page", node=best, score=score, reason=self._reason(best)
+        )
+
+    def without_hints(self) -> Choice:
+        """The same without regard to names: a page whose prose stands in furniture throughout."""
+        self.view.negative = [node.hidden for node in self.nodes]
+        self.weight = [self._weigh(place) for place in range(len(self.blocks))]
+        return self.choice()
+
+    def _reason(self, best: int) -> Callable[[int], str]:
+        view = self.view
+
+        def reason(place: int) -> str:
+            if self.blocks[place].hidden:
+                return "hidden"
+            if view.is_negative(place):
+                return "in furniture, by its names"
+            if view.linked(place):
+                return "links"
+            if self.view.is_furniture(place):
+                return "reads like furniture"
+            if best < 0 or not best <= self.blocks[place].node < view.ends[best]:
+                return "outside the chosen part"
+            return "at the edge of the text" if self._is_head(place) else "no prose"
+
+        return reason
+
+    def _widened(self, best: int) -> list[int]:
+        """The chosen part, with blocks of its main kind that stand in the elements around it."""
+        view = self.view
+        places = view.inside(best)
+        mass: dict[int, float] = {}
+        for place in places:
+            if self.weight[place] > 0:
+                mass[view.kinds[place]] = mass.get(view.kinds[place], 0.0) + self.weight[place]
+        total = sum(mass.values())
+        main = {kind for kind, units in mass.items() if units >= _MAIN_KIND * total}
+        found, node = set(places), best
+        for _ in range(_LEVELS_UP):
+            inner, node = node, self.nodes[node].parent
+            if node < 0 or (self.nodes[node].tag in ("body", "html") and self.nodes[inner].tag not in PARTS):
+                break
+            found.update(
+                place
+                for place in view.inside(node)
+                if view.kinds[place] in main and (self.weight[place] > 0 or self._is_sentence(place))
+            )
+        return self._within_body(sorted(found), main)
+
+    def _is_sentence(self, place: int) -> bool:
+        return bool(STOPS.search(self.blocks[place].text)) and self._joins(place)
+
+    def _within_body(self, places: list[int], main: set[int]) -> list[int]:
+        """Without what stands before the first and behind the last block of the main kinds, outside their elements."""
+        body = [place for place in places if self.view.kinds[place] in main and self.weight[place] > 0]
+        if not body:
+            return places
+        around = {self.view.around(place) for place in body}
+        inside = [place for place in places if self.view.around(place) in around]
+        first, last = inside[0], inside[-1]
+        before = sum(self.weight[place] for place in places if place < first and self.weight[place] > 0)
+        behind = sum(self.weight[place] for place in places if place > last and self.weight[place] > 0)
+        total = sum(self.weight[place] for place in places if self.weight[place] > 0)
+        first = first if before <= _LEAD * total else places[0]
+        last = last if behind <= _OUTSIDE_BODY * total else places[-1]
+        return [place for place in places if first <= place <= last]
 
     def _weigh(self, place: int) -> float:
-        block, prose = self.blocks[place], self.prose[place]
-        if block.node >= 0 and self.negative[block.node]:
+        prose = self.view.prose[place]
+        if self.view.is_negative(place):
             return -10.0 if prose <= 0 else -0.3 * prose
-        if prose > 0 and is_furniture(block.text):
+        if prose > 0 and self.view.is_furniture(place):
             return -5.0
         return prose
 
-    def best(self) -> int:
-        """The node with the largest sum, the innermost of equals; -1 when no sum is positive."""
+    def best(self) -> tuple[int, float]:
+        """The node with the largest sum, the innermost of equals, and the sum; -1 when no sum is positive."""
         sums = [0.0] * len(self.nodes)
         for block, weight in zip(self.blocks, self.weight, strict=True):
             if block.node >= 0:
@@ -108,20 +242,8 @@ class _Page:
             if total > value:
                 best, value = node.index, total
             if node.parent >= 0:
-                sums[node.parent] += max(total, -60.0)
-        self.sums = sums
-        return best
-
-    def kept(self, best: int) -> list[int]:
-        end = best + 1
-        inside = {best}
-        for node in self.nodes[best + 1 :]:
-            if node.parent not in inside:
-                break
-            inside.add(node.index)
-            end = node.index + 1
-        places = [place for place, block in enumerate(self.blocks) if best <= block.node < end]
-        return self._tidy(places)
+                sums[node.parent] += max(total, _MOST_AGAINST)
+        return best, value
 
     def _tidy(self, places: list[int]) -> list[int]:
         """Cut heading and byline at the head, related pages at the tail, furniture in between."""
@@ -134,15 +256,32 @@ class _Page:
             return []
         fine = set(good)
         end = self._extended(good[-1], [place for place in places if good[-1] < place < last])
+        span = [place for place in places if good[0] <= place <= end]
         return [
-            place for place in places if good[0] <= place <= end and (place in fine or self._joins(place))
+            place
+            for index, place in enumerate(span)
+            if place in fine or self._joins(place) or self._is_between(span, index, fine)
         ]
+
+    def _is_between(self, span: list[int], index: int, fine: set[int]) -> bool:
+        """A single linked line between two paragraphs of one element belongs to them; lists of links do not."""
+        if not 0 < index < len(span) - 1 or self.view.is_negative(span[index]):
+            return False
+        before, place, behind = span[index - 1 : index + 2]
+        around = self.view.around(place)
+        return (
+            before in fine
+            and behind in fine
+            and around == self.view.around(before) == self.view.around(behind)
+            and not self.view.is_furniture(place)
+            and self.blocks[place].text not in self.view.repeated
+        )
 
     def _extended(self, end: int, following: list[int]) -> int:
         """The end of the text with the short sentences that follow its last paragraph as its equals."""
         for place in following:
             if not (
-                self._equals(end, place) and self._joins(place) and _STOPS.search(self.blocks[place].text)
+                self._equals(end, place) and self._joins(place) and STOPS.search(self.blocks[place].text)
             ):
                 break
             end = place
@@ -175,25 +314,9 @@ class _Page:
         return block.text in self.title or bool(_DAY.search(block.text) and block.chars < _DATELINE_CHARS)
 
     def _joins(self, place: int) -> bool:
-        """A short line between paragraphs: kept unless it is linked, hinted or opens like furniture."""
-        block = self.blocks[place]
-        if block.link_chars > _LINKED * block.chars or is_furniture(block.text):
+        """A short line between paragraphs: kept unless it is linked, hinted, a caption or opens like furniture."""
+        if self.nodes[self.blocks[place].node].tag == "figcaption":
             return False
-        return not (block.node >= 0 and self.negative[block.node])
-
-
-def _units(text: str, chars: int) -> float:
-    """Length in ideographs: three Latin letters count as one."""
-    narrow = len(text.encode("ascii", "ignore")) - text.count(" ")
-    return chars - narrow + narrow / _LATIN_SHARE
-
-
-def _prose(block: Block, units: float) -> float:
-    """Length of what reads like prose; negative for what reads like furniture."""
-    linked = block.link_chars / block.chars
-    stops = len(_STOPS.findall(block.text))
-    if linked > _LINKED:
-        return -(4.0 + 0.3 * units)
-    if stops > 1 or (stops and units >= _FEW_UNITS) or units >= _MANY_UNITS:
-        return units * (1 - 1.5 * linked)
-    return -(2.0 + 4.0 * linked)
+        if self.view.linked(place) or self.view.is_furniture(place):
+            return False
+        return not self.view.is_negative(place)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lxml import etree
+
+from es_dedup.extraction.structured import Structured, read_structured
 
 if TYPE_CHECKING:
     from es_dedup.extraction.guard import Deadline
@@ -17,14 +19,23 @@ if TYPE_CHECKING:
 MAX_INNER_CHARS: Final = 2_000
 """Headings and titles are short; nothing longer is read as one."""
 
-_INLINE: Final = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr o:p q rb rp rt ruby s "
+_INLINE_TAGS: Final = frozenset(
+    "abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr o:p q rb rp rt ruby s "
     "samp small span strike strong sub sup time tt u var wbr g-emoji st1:chsdate".split()
 )
-_LEFT_OUT: Final = frozenset(
+_LEFT_OUT_TAGS: Final = frozenset(
     "head title script style noscript template iframe object embed applet svg math canvas select option button input "
     "textarea datalist audio video map rp rt frameset noframes link meta".split()
 )
+_BLOCK, _INLINE, _LINK, _BREAK, _LEFT_OUT = range(5)
+_ROLES: Final = {
+    **dict.fromkeys(_INLINE_TAGS, _INLINE),
+    **dict.fromkeys(_LEFT_OUT_TAGS, _LEFT_OUT),
+    "a": _LINK,
+    "br": _BREAK,
+}
+"""Every other element is a block."""
+
 _NO_DISPLAY: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _IDEOGRAPH: Final = "[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 _BROKEN_LINE: Final = re.compile(f"(?<={_IDEOGRAPH})[^\\S\r\n]*+[\r\n]\\s*+(?={_IDEOGRAPH})")
@@ -42,6 +53,8 @@ class Node:
         parent: index of the enclosing block element, -1 for the root.
         element: the parser's element.
         hidden: by its own or an enclosing ``hidden`` attribute or style.
+        names: its class attribute, its id, both or none, with a space between.
+        role: its role attribute.
     """
 
     index: int
@@ -49,6 +62,8 @@ class Node:
     tag: str
     element: etree._Element
     hidden: bool = False
+    names: str = ""
+    role: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,10 +71,11 @@ class Block:
     """A run of text that no block element or ``<br>`` breaks.
 
     Attributes:
-        node: index of the innermost block element around it.
+        node: index of the innermost block element around it, -1 for none.
         text: with single spaces; never empty.
         chars: length without white space.
         link_chars: how many of them stand in links, 0..chars.
+        links: number of links that begin in it.
     """
 
     node: int
@@ -67,15 +83,62 @@ class Block:
     chars: int
     link_chars: int
     hidden: bool
+    links: int = 0
 
 
 @dataclass(slots=True)
 class Document:
-    """Block elements and text blocks in page order."""
+    """Block elements with text in them, and text blocks, in page order.
+
+    Attributes:
+        root: the parser's root element.
+        url: where the page was found, if known.
+        scripts: attributes and content of each script, where the scan kept them.
+        depth: of the deepest element that was met.
+    """
 
     root: etree._Element
     nodes: list[Node] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
+    url: str | None = None
+    scripts: list[tuple[str, str]] = field(default_factory=list)
+    depth: int = 0
+    _metas: dict[str, str] | None = None
+    _title: str | None = None
+    _structured: Structured | None = None
+
+    @property
+    def metas(self) -> dict[str, str]:
+        """``name``, ``property``, ``itemprop`` and ``http-equiv`` to content; the first of equal names wins."""
+        if self._metas is None:
+            self._metas = _read_metas(self.root)
+        return self._metas
+
+    @property
+    def title(self) -> str:
+        """Text of the title element; may be empty."""
+        if self._title is None:
+            element = next(self.root.iter("title"), None)
+            self._title = inner_text(element) if element is not None else ""
+        return self._title
+
+    @property
+    def structured(self) -> Structured:
+        """What the page says of itself in JSON-LD."""
+        if self._structured is None:
+            self._structured = read_structured(self.scripts)
+        return self._structured
+
+
+def _read_metas(root: etree._Element) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for element in root.iter("meta"):
+        content = (element.get("content") or "").strip()
+        if content:
+            for attribute in ("property", "name", "itemprop", "http-equiv"):
+                if key := element.get(attribute):
+                    found.setdefault(key.strip().lower()[:80], content)
+    return found
 
 
 def parse(markup: str) -> etree._Element | None:
@@ -124,88 +187,122 @@ def build(root: etree._Element, deadline: Deadline) -> Document:
     return _Walk(root, deadline).run()
 
 
-def is_hidden(element: etree._Element) -> bool:
-    """True when the element's own attributes hide it."""
-    style = element.get("style")
-    return bool(style and _NO_DISPLAY.search(style)) or element.get("hidden") is not None
-
-
 class _Walk:
     def __init__(self, root: etree._Element, deadline: Deadline) -> None:
         self.document = Document(root)
         self.deadline = deadline
         self.parts: list[str] = []
-        self.links: list[str] = []
-        self.current = -1
-        self.link_depth = 0
-        self.pre = 0
+        self.linked: list[str] = []
+        self.links = 0
+        self.stack: list[etree._Element] = []  # open block elements
+        self.indices: list[int] = []  # their nodes; -1 while there is no text in them
 
-    def run(self) -> Document:
-        walker = etree.iterwalk(self.document.root, events=("start", "end"))
+    def run(self) -> Document:  # noqa: C901, PLR0912, PLR0915 - one loop over all elements; a call for each costs a third more
+        document, parts, linked = self.document, self.parts, self.linked
+        stack, indices, flush = self.stack, self.indices, self._flush
+        in_link = in_pre = depth = deepest = 0
+        walker = etree.iterwalk(document.root, events=("start", "end"))
         for count, (event, element) in enumerate(walker):
             if not count & 4095:
                 self.deadline.check()
             tag = element.tag
+            role = _ROLES.get(tag, _BLOCK)
             if event == "start":
-                if tag in _LEFT_OUT:
+                depth += 1
+                if depth > deepest:  # noqa: PLR1730 - a call of max() for each element
+                    deepest = depth
+                if role == _LEFT_OUT:
                     walker.skip_subtree()
-                else:
-                    self._enter(element, tag)
+                    continue
+                if role == _BLOCK:
+                    if parts:
+                        flush()
+                    stack.append(element)
+                    indices.append(-1)
+                    in_pre += tag == "pre"
+                elif role == _LINK:
+                    in_link += 1
+                    self.links += 1
+                elif role == _BREAK and parts:
+                    flush()
+                text = element.text
             else:
-                if tag not in _LEFT_OUT:
-                    self._leave(tag)
-                tail = element.tail
-                if tail and (self.parts or not tail.isspace()):
-                    self._text(tail)
-        self._flush()
-        return self.document
+                depth -= 1
+                if role == _BLOCK:
+                    if parts:
+                        flush()
+                    stack.pop()
+                    indices.pop()
+                    in_pre -= tag == "pre"
+                elif role == _LINK:
+                    in_link -= 1
+                text = element.tail
+            if text and (parts or not text.isspace()):
+                if in_pre:
+                    self._lines(text, linked=in_link > 0)
+                    continue
+                parts.append(text)
+                if in_link > 0:
+                    linked.append(text)
+        flush()
+        document.depth = deepest
+        return document
 
-    def _enter(self, element: etree._Element, tag: str) -> None:
-        if tag in _INLINE:
-            self.link_depth += tag == "a"
-        elif tag == "br":
-            self._flush()
-        else:
-            self._flush()
-            nodes = self.document.nodes
-            hidden = is_hidden(element) or (self.current >= 0 and nodes[self.current].hidden)
-            nodes.append(Node(len(nodes), self.current, tag, element, hidden))
-            self.current = len(nodes) - 1
-            self.pre += tag == "pre"
-        text = element.text
-        if text and (self.parts or not text.isspace()):
-            self._text(text)
+    def _lines(self, text: str, *, linked: bool) -> None:
+        """Preformatted text: each line is a run of its own."""
+        for line in text.splitlines(keepends=True):
+            self.parts.append(line)
+            if linked:
+                self.linked.append(line)
+            if line.endswith("\n"):
+                self._flush()
 
-    def _leave(self, tag: str) -> None:
-        if tag in _INLINE:
-            self.link_depth -= tag == "a"
-        elif tag != "br":
-            self._flush()
-            self.current = self.document.nodes[self.current].parent
-            self.pre -= tag == "pre"
-
-    def _text(self, text: str) -> None:
-        if self.pre:
-            for line in text.splitlines(keepends=True):
-                self._append(line)
-                if line.endswith("\n"):
-                    self._flush()
-        else:
-            self._append(text)
-
-    def _append(self, text: str) -> None:
-        self.parts.append(text)
-        if self.link_depth > 0:
-            self.links.append(text)
+    def _current(self) -> int:
+        """The innermost open block element; nodes are made when the first text stands in them."""
+        indices = self.indices
+        if not indices:
+            return -1
+        level = len(indices)
+        while level and indices[level - 1] < 0:
+            level -= 1
+        nodes = self.document.nodes
+        for new in range(level, len(indices)):
+            nodes.append(_node(self.stack[new], indices[new - 1] if new else -1, nodes))
+            indices[new] = len(nodes) - 1
+        return indices[-1]
 
     def _flush(self) -> None:
-        if not self.parts:
+        parts = self.parts
+        if not parts:
             return
-        text = clean("".join(self.parts) if len(self.parts) > 1 else self.parts[0])
+        text = clean("".join(parts) if len(parts) > 1 else parts[0])
         if text:
-            linked = len("".join("".join(self.links).split())) if self.links else 0
+            linked = len("".join("".join(self.linked).split())) if self.linked else 0
             chars = len(text) - text.count(" ")
-            hidden = self.current >= 0 and self.document.nodes[self.current].hidden
-            self.document.blocks.append(Block(self.current, text, chars, min(linked, chars), hidden))
-        self.parts.clear()
-        self.links.clear()
+            current = self._current()
+            hidden = current >= 0 and self.document.nodes[current].hidden
+            self.document.blocks.append(Block(current, text, chars, min(linked, chars), hidden, self.links))
+        parts.clear()
+        self.linked.clear()
+        self.links = 0
+
+
+def _node(element: etree._Element, parent: int, nodes: list[Node]) -> Node:
+    """All attributes are read at once: a call for each costs more than the walk itself."""
+    hidden = parent >= 0 and nodes[parent].hidden
+    names = identity = role = ""
+    attributes: Any = element.items()  # in HTML always str
+    for key, value in attributes:
+        if key == "class":
+            names = value
+        elif key == "id":
+            identity = value
+        elif key == "style":
+            hidden = hidden or bool(_NO_DISPLAY.search(value))
+        elif key == "hidden":
+            hidden = True
+        elif key == "role":
+            role = value
+    if identity:
+        names = f"{names} {identity}" if names else identity
+    return Node(len(nodes), parent, element.tag, element, hidden, names, role)

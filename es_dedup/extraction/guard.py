@@ -15,9 +15,12 @@ MAX_FORMATTING_DEPTH: Final = 24
 """Nested formatting tags (``<b>``, ``<font>`` …) beyond this are dropped; browsers rebuild them at quadratic cost."""
 MAX_TAG_CHARS: Final = 2_000
 """A longer tag is rewritten with few, short attributes: duplicates are looked up at quadratic cost in the parser."""
+MAX_READ_CHARS: Final = 200_000
+"""Of a long tag; attributes behind it are left out."""
+
 MAX_ATTRIBUTES: Final = 48
 MAX_VALUE_CHARS: Final = 4_000
-MAX_JSON_CHARS: Final = 200_000
+MAX_JSON_CHARS: Final = 2_000_000
 PARSER_DEPTH: Final = 900
 """The parser stops reading at depth 2,048; unclosed ``<p>`` and ``<li>`` may double what is counted here."""
 
@@ -82,12 +85,12 @@ class Guarded:
 
     Attributes:
         markup: without scripts, styles, comments, declarations and null bytes.
-        json_ld: contents of ``application/ld+json`` scripts, in page order.
+        scripts: attributes and content of each script of at most ``MAX_JSON_CHARS`` characters, in page order.
         notes: limits that were hit.
     """
 
     markup: str
-    json_ld: list[str] = field(default_factory=list)
+    scripts: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -133,7 +136,7 @@ class _Scan:
         self.formatting = self.nodes = 0
         self.cut = self.flattened = self.shortened = False
         self.unclosed: set[str] = set()
-        self.json_ld: list[str] = []
+        self.scripts: list[tuple[str, str]] = []
 
     def run(self) -> Guarded:
         position: int | None = 0
@@ -183,7 +186,7 @@ class _Scan:
             notes.append(f"nested deeper than {self.max_depth}, flattened")
         if self.shortened:
             notes.append("tags with very many or very long attributes were shortened")
-        return Guarded("".join(self.kept), self.json_ld, notes)
+        return Guarded("".join(self.kept), self.scripts, notes)
 
     def _cut(self, start: int) -> None:
         self._drop(start, len(self.text))
@@ -232,7 +235,7 @@ class _Scan:
     def _shorten(self, name: str, token: re.Match[str]) -> None:
         self._drop(token.start(), token.end())
         pairs: dict[str, str] = {}
-        for count, found in enumerate(_ATTRIBUTE.finditer(token[3])):
+        for count, found in enumerate(_ATTRIBUTE.finditer(token[3][:MAX_READ_CHARS])):
             if count >= MAX_ATTRIBUTES:
                 break
             if len(found[2]) <= MAX_VALUE_CHARS:
@@ -251,8 +254,8 @@ class _Scan:
             return end
         if name in _KEPT_RAW:
             return found.start()
-        if name == "script" and "ld+json" in token[3] and found.start() - token.end() <= MAX_JSON_CHARS:
-            self.json_ld.append(self.text[token.end() : found.start()])
+        if name == "script" and 0 < found.start() - token.end() <= MAX_JSON_CHARS:
+            self.scripts.append((token[3][:MAX_TAG_CHARS], self.text[token.end() : found.start()]))
         self._drop(token.start(), found.start())
         close = self.text.find(">", found.end())
         end = close + 1 if close >= 0 else len(self.text)

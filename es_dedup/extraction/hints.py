@@ -6,27 +6,34 @@ import re
 from functools import lru_cache
 from typing import Final
 
-NEGATIVE_TAGS: Final = frozenset({"nav", "aside", "footer", "menu", "dialog", "address"})
+NEGATIVE_TAGS: Final = frozenset({"nav", "aside", "footer", "menu", "dialog", "address", "form", "fieldset"})
 POSITIVE_TAGS: Final = frozenset({"article", "main"})
 
 # Parts of class and id names, lower case; searched as they stand.
 _NEGATIVE: Final = tuple(
     "nav menu footer header-top sidebar side-bar side_bar aside crumb copyright disclaim related relevant recommend recirc "
     "readmore read-more more-news more-stories more-from most-read popular trending share sharing social follow bdshare "
-    "weibo wechat qrcode qr-code comment respond disqus pinglun advert sponsor promo banner popup pop-up modal overlay "
+    "weibo wechat qrcode qr-code advert sponsor promo banner popup pop-up modal overlay "
     "tooltip cookie consent gdpr subscri newsletter signup sign-up login regist toolbar paginat pager "
     "print-only skip-link screen-reader visually-hidden sr-only ranking guess xiangguan tuijian caption credit byline "
-    "taglist tag-list tags keywords statement shengming zeren editor".split()
+    "taglist tag-list tags keywords legal statement shengming zeren editor".split()
 )
+# What readers say: furniture beside an article, the main text of a thread.
+_TALK: Final = tuple("comment respond response disqus pinglun reply replies liuyan cmt cmmt cmnt".split())
 # The same, but only as a whole word of a name.
+_HIDDEN_WORDS: Final = frozenset(
+    {"hidden", "hide", "d-none", "is-hidden", "visually-hidden"}
+)  # as a whole class
+_SHOWN: Final = re.compile(
+    r"^d-.*(?:block|flex|grid)|:(?:block|flex|grid|inline|visible)|visible"
+)  # on some screens
 _NEGATIVE_WORDS: Final = frozenset(
-    "ad ads adv gg foot bottom tips hot link links rank meta edit tag top".split()
+    "ad ads adv gg foot bottom tips hot link links rank rules meta edit sign signature tag top".split()
 )
 _POSITIVE: Final = tuple(
     "article content entry story body text detail main zhengwen newscon news-con answer question message rich post".split()
 )
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_DIGITS: Final = {ord(digit): None for digit in "0123456789"}
 
 _FURNITURE: Final = re.compile(
     r"^[\s【\[（(<《■▲●◆★☆※→>▼*·—-]*(?:"
@@ -35,14 +42,24 @@ _FURNITURE: Final = re.compile(
     r"(?:免责|版权|郑重|特别|法律|重要)?(?:声明|提示|说明)\s?[:：]|免责(?:声明|条款)|版权(?:声明|所有|归)|著作权|未经(?:本网|授权|许可|书面)|凡本(?:网|站|报)|凡注明|"
     r"相关(?:阅读|新闻|链接|推荐|文章|报道|资讯|专题|标签)|延伸阅读|推荐阅读|更多(?:精彩|新闻|内容|资讯)|热门(?:推荐|文章|新闻|评论)|精彩推荐|猜你喜欢|上一篇|下一篇|返回(?:首页|顶部|列表)|"
     r"扫(?:一扫|码|描)|长按|微信(?:扫|公众号|号\s?[:：])|关注(?:我们|微信|公众号)|分享(?:到|至|给)?|收藏|打印|字(?:号|体)\s?[:：]|点击(?:进入|下载|查看|关注)|"
-    r"网友评论|我要评论|发表评论|最新评论|标签\s?[:：]|关键[词字]\s?[:：]|本文(?:网址|链接|地址|转自|转载|系|仅代表)|举报(?:邮箱|电话)|(?:联系|投稿|新闻)(?:邮箱|热线|电话)|转载请|打开(?:APP|微信)|下载(?:APP|客户端)|"
+    r"(?:您|你)?(?:现在|当前|所在)的?(?:所在|当前)?的?位置|you are here|powered by\b|个人签名|您需要登录|高级模式|.{1,30}\s[»›→]\s.{1,30}\s[»›→]\s|网友评论|我要评论|发表评论|最新评论|标签\s?[:：]|关键[词字]\s?[:：]|本文(?:网址|链接|地址|转自|转载|系|仅代表)|举报(?:邮箱|电话)|(?:联系|投稿|新闻)(?:邮箱|热线|电话)|转载请|打开(?:APP|微信)|下载(?:APP|客户端)|"
     r"related (?:articles?|stories|posts|topics|content|news|links)|read (?:more|next|also)\b|see also|more (?:from|on|stories|news)\b|most (?:read|popular)|"
-    r"recommended|advertisement|sponsored|sign up|subscribe|newsletter|share (?:this|on|via)|follow (?:us|@)|copyright|©|all rights reserved|"
+    r"recommended|advertisement|sponsored|sign up|by signing up|get (?:our|the|more)\b.{0,40}(?:newsletter|inbox)|join our|subscribe|newsletter|share (?:this|on|via)|follow (?:us|@)|copyright|©|all rights reserved|"
     r"(?:this|our) (?:site|website) uses cookies|we use cookies|comments?\s*(?:\(\d+\))?$|leave a (?:comment|reply)|photo(?:graph)?s? (?:by|credit)|image (?:source|credit)|getty images|filed under|tags?\s?:|"
     r"please (?:enable|log ?in|sign)|your email|click here|terms of (?:use|service)|privacy policy)",
     re.IGNORECASE,
 )
-_BOTH: Final = 2
+_LEGAL_ENGLISH: Final = (
+    "copyright", "all rights reserved", "reproduc", "permission", "good faith", "general interest", "no responsibility", "liab",
+    "editorial code", "complaint",
+)  # fmt: skip
+_LEGAL_CHINESE: Final = (
+    "版权", "授权", "转载", "侵权", "免责", "不构成", "投资建议", "风险自担", "须谨慎", "仅供参考", "法律责任", "与本网", "与本站", "与本报",
+    "信息存储", "用户上传", "联系我们", "热线", "地址：", "地址:", "删除", "客户端", "扫码", "copyright",
+)  # fmt: skip
+_LEGAL_CHARS: Final = 400
+_LEGAL_CUES: Final = 2
+_MAX_NAME_CHARS: Final = 200
 _MAX_HEADING_CHARS: Final = 30
 _HEAD_CHARS: Final = 80
 _CONSENT_CHARS: Final = 1_000
@@ -57,26 +74,82 @@ _TAIL_HEADING: Final = re.compile(
 )
 
 
-def hint(words: str) -> int:
-    """What class and id words say of an element: -1 furniture, 1 main text, 0 nothing or both."""
-    kinds = {_hint_of_word(word) for word in words[:400].translate(_DIGITS).split()}
-    return (1 in kinds or _BOTH in kinds) - (-1 in kinds or _BOTH in kinds)
+_MAIN, _FURNITURE_NAME, _TALK_NAME = 1, 2, 4
+
+
+def _by_start() -> dict[str, tuple[tuple[str, int], ...]]:
+    """All words by their first three letters: one look into a table for each place of a name."""
+    table: dict[str, tuple[tuple[str, int], ...]] = {}
+    for words, flag in ((_POSITIVE, _MAIN), (_NEGATIVE, _FURNITURE_NAME), (_TALK, _TALK_NAME)):
+        for word in words:
+            table[word[:3]] = (*table.get(word[:3], ()), (word, flag))
+    return table
+
+
+_TABLE: Final = _by_start()
+
+
+@lru_cache(maxsize=16_384)
+def _flags(names: str) -> int:
+    """What class and id say, as a sum of flags."""
+    words = names[:_MAX_NAME_CHARS].split()
+    if not _HIDDEN_WORDS.isdisjoint(words) and not any(map(_SHOWN.search, words)):
+        return _FURNITURE_NAME
+    flags = 0
+    for word in words:
+        flags |= _flags_of_word(word)
+    return flags
 
 
 @lru_cache(maxsize=32_768)
-def _hint_of_word(word: str) -> int:
-    """-1, 0 or 1 as above, or ``_BOTH``."""
-    lower = word.lower()
-    positive = any(map(lower.__contains__, _POSITIVE))
-    negative = any(map(lower.__contains__, _NEGATIVE))
-    negative = negative or not _NEGATIVE_WORDS.isdisjoint(found.lower() for found in _WORDS.findall(word))
-    return _BOTH if positive and negative else positive - negative
+def _flags_of_word(word: str) -> int:
+    """The same of one word: sites share many of them."""
+    lower, flags = word.lower(), 0
+    for start in range(len(lower) - 2):
+        if found := _TABLE.get(lower[start : start + 3]):
+            for known, flag in found:
+                if lower.startswith(known, start):
+                    flags |= flag
+    if not _NEGATIVE_WORDS.isdisjoint(map(str.lower, _WORDS.findall(word))):
+        flags |= _FURNITURE_NAME
+    return flags
+
+
+def named_hint(tag: str, names: str, *, talk: bool) -> int:
+    """What tag, class and id say of an element: -1 furniture, 1 main text, 0 nothing or both.
+
+    Args:
+        tag: lower case.
+        names: class and id; may be empty.
+        talk: replies are main text, not furniture.
+    """
+    if tag in NEGATIVE_TAGS:
+        return -1
+    flags = _flags(names) if names else 0
+    if flags & _FURNITURE_NAME and not flags & _MAIN:
+        return -1
+    if flags & _TALK_NAME and not talk:
+        return -1
+    return int(tag in POSITIVE_TAGS or flags & (_MAIN | _FURNITURE_NAME) == _MAIN)
+
+
+def is_talk(names: str) -> bool:
+    """True when class and id say that readers' comments or replies stand here."""
+    return bool(names) and bool(_flags(names) & _TALK_NAME)
 
 
 def is_furniture(text: str) -> bool:
-    """True when a line opens like a byline, disclaimer, share bar or list of related pages, or asks for consent."""
+    """True when a line opens like a byline, disclaimer, share bar or list of related pages, or asks for consent.
+
+    Lines of up to ``_LEGAL_CHARS`` characters that speak of rights, liability or risk in two ways count too.
+    """
     if _FURNITURE.match(text[:_HEAD_CHARS]):
         return True
+    if len(text) <= _LEGAL_CHARS:
+        lower = text.lower()
+        cues = _LEGAL_ENGLISH if text.isascii() else _LEGAL_CHINESE
+        if sum(map(lower.__contains__, cues)) >= _LEGAL_CUES:
+            return True
     head = text[:_CONSENT_CHARS]
     return "cookie" in head.lower() and bool(_CONSENT.search(head))
 

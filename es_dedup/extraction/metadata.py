@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin, urlsplit
+
+from lxml import etree
 
 from es_dedup.extraction.dates import labelled_moment, parse_moment, url_moment
 from es_dedup.extraction.document import clean, inner_text
@@ -14,8 +15,6 @@ from es_dedup.extraction.document import clean, inner_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
-
-    from lxml import etree
 
     from es_dedup.extraction.document import Document
 
@@ -39,7 +38,22 @@ _DATE_KEYS: Final = (
     "article:published_time", "og:published_time", "publishdate", "pubdate", "publish_date", "datepublished", "publication_date",
     "article.published", "dc.date.issued", "dcterms.created", "dc.date", "weibo: article:create_at", "sailthru.date", "date",
 )  # fmt: skip
-_MAX_JSON_NODES: Final = 2_000
+_AUTHOR_KEYS: Final = (
+    "author",
+    "article:author",
+    "byl",
+    "dc.creator",
+    "sailthru.author",
+    "parsely-author",
+    "twitter:creator",
+)
+_SITE_KEYS: Final = ("og:site_name", "application-name", "apple-mobile-web-app-title")
+MAX_NAME_CHARS: Final = 80
+_BYLINE_BLOCKS: Final = 150
+_BYLINE: Final = re.compile(
+    r"(?:作者|撰文|文[/／])\s?[:：]?\s?([\u4e00-\u9fff·]{2,8})(?![\u4e00-\u9fff])|^[Bb]y\s+([A-Z][\w.'-]+(?:\s[A-Z][\w.'-]+){1,3})$"
+)
+_DATED: Final = etree.XPath('//*[@itemprop="datePublished"]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +65,32 @@ class Metadata:
         url: canonical URL when the page names a usable one, else the URL given.
         site: host of that URL without ``www.``; empty when unknown.
         published: time of publication; naive when the page names no zone.
+        author: as declared, or from a byline; may be empty.
+        site_name: what the site calls itself; may be empty.
+        next_page: address of the next part of the article, if the page names one.
     """
 
     title: str
     url: str | None
     site: str
     published: datetime | None
+    author: str = ""
+    site_name: str = ""
+    next_page: str | None = None
 
 
-def read_metadata(document: Document, json_ld: Sequence[str], url: str | None) -> Metadata:
+def read_metadata(document: Document, url: str | None) -> Metadata:
     """Read a page's metadata; whatever is missing or malformed is left out."""
-    metas = _metas(document.root)
+    metas = document.metas
     canonical = _canonical(document.root, metas, url)
     return Metadata(
         title=_title(document.root, metas),
         url=canonical or url,
         site=site_of(canonical or url),
-        published=_published(document, metas, json_ld, canonical or url),
+        published=_published(document, metas, canonical or url),
+        author=_author(document, metas),
+        site_name=_site_name(document, metas),
+        next_page=_next_page(document.root, url),
     )
 
 
@@ -80,18 +103,6 @@ def site_of(url: str | None) -> str:
     return host.removeprefix("www.")
 
 
-def _metas(root: etree._Element) -> dict[str, str]:
-    """``name``, ``property``, ``itemprop`` and ``http-equiv`` to content; the first of equal names wins."""
-    found: dict[str, str] = {}
-    for element in root.iter("meta"):
-        content = (element.get("content") or "").strip()
-        if content:
-            for attribute in ("property", "name", "itemprop", "http-equiv"):
-                if key := element.get(attribute):
-                    found.setdefault(key.strip().lower()[:80], content)
-    return found
-
-
 def _canonical(root: etree._Element, metas: dict[str, str], url: str | None) -> str | None:
     links = (
         link.get("href")
@@ -101,6 +112,13 @@ def _canonical(root: etree._Element, metas: dict[str, str], url: str | None) -> 
     for candidate in (*links, metas.get("og:url")):
         if candidate and (absolute := _absolute(candidate.strip(), url)):
             return absolute
+    return None
+
+
+def _next_page(root: etree._Element, url: str | None) -> str | None:
+    for link in root.iter("link", "a"):
+        if "next" in (link.get("rel") or "").lower().split():
+            return _absolute((link.get("href") or "").strip(), url)
     return None
 
 
@@ -168,10 +186,8 @@ def _is_site(last: str, first: str) -> bool:
     return len(last) <= _MIN_SEGMENT_CHARS < len(first)
 
 
-def _published(
-    document: Document, metas: dict[str, str], json_ld: Sequence[str], url: str | None
-) -> datetime | None:
-    for text in _declared_dates(document.root, metas, json_ld):
+def _published(document: Document, metas: dict[str, str], url: str | None) -> datetime | None:
+    for text in _declared_dates(document, metas):
         if moment := parse_moment(text):
             return moment
     lines = [block.text for block in document.blocks if block.chars <= MAX_DATE_LINE_CHARS]
@@ -191,30 +207,34 @@ def _date_line(lines: Sequence[str]) -> datetime | None:
     return None
 
 
-def _declared_dates(root: etree._Element, metas: dict[str, str], json_ld: Sequence[str]) -> Iterator[str]:
+def _declared_dates(document: Document, metas: dict[str, str]) -> Iterator[str]:
     yield from (metas[key] for key in _DATE_KEYS[:4] if key in metas)
-    for source in json_ld:
-        yield from _json_dates(source)
+    yield from document.structured.dates
     yield from (metas[key] for key in _DATE_KEYS[4:] if key in metas)
-    for element in root.iter("time", "span", "div", "p", "abbr"):
-        if element.get("itemprop") == "datePublished":
-            yield element.get("content") or element.get("datetime") or inner_text(element)
-        elif element.tag == "time" and (stamp := element.get("datetime")):
+    for element in _dated(document):
+        yield element.get("content") or element.get("datetime") or inner_text(element)
+    for element in document.root.iter("time"):
+        if stamp := element.get("datetime"):
             yield stamp
 
 
-def _json_dates(source: str) -> Iterator[str]:
-    try:
-        waiting: list[Any] = [json.loads(source, strict=False)]
-    except (ValueError, RecursionError):
-        return
-    for _ in range(_MAX_JSON_NODES):
-        if not waiting:
-            return
-        value = waiting.pop()
-        if isinstance(value, dict):
-            if isinstance(date := value.get("datePublished"), str):
-                yield date
-            waiting.extend(value.values())
-        elif isinstance(value, list):
-            waiting.extend(value)
+def _dated(document: Document) -> list[Any]:
+    found: Any = _DATED(document.root)
+    return list(found)
+
+
+def _author(document: Document, metas: dict[str, str]) -> str:
+    """The first declared name that is no address, else the name behind a label in a short line."""
+    declared = (metas[key] for key in _AUTHOR_KEYS if key in metas)
+    for name in (*document.structured.authors, *declared):
+        if (name := clean(name)) and len(name) <= MAX_NAME_CHARS and "://" not in name:
+            return name
+    for block in document.blocks[:_BYLINE_BLOCKS]:
+        if block.chars <= _MAX_DATELINE_CHARS and (found := _BYLINE.search(block.text)):
+            return found[1] or found[2]
+    return ""
+
+
+def _site_name(document: Document, metas: dict[str, str]) -> str:
+    names = (*(metas[key] for key in _SITE_KEYS if key in metas), *document.structured.publishers)
+    return next((name for text in names if (name := clean(text)) and len(name) <= MAX_NAME_CHARS), "")

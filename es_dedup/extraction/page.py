@@ -6,11 +6,13 @@ import re
 from typing import TYPE_CHECKING, Protocol
 
 from es_dedup.extraction.charset import decode
+from es_dedup.extraction.choice import Choice, why_of
 from es_dedup.extraction.document import build, parse
 from es_dedup.extraction.guard import Deadline, DeadlineExceeded, binary_kind, guard
 from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata import read_metadata
-from es_dedup.model import Content, Skipped
+from es_dedup.extraction.trim import trim
+from es_dedup.model import Content, PageKind, Skipped
 
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
@@ -22,8 +24,8 @@ _TAG = re.compile(r"</?[a-zA-Z]|<!")
 class MainText(Protocol):
     """A method that chooses the main text of a parsed page."""
 
-    def __call__(self, document: Document, config: ExtractionConfig) -> str:
-        """Main text with paragraph breaks as newlines; empty when the page has no text."""
+    def __call__(self, document: Document, config: ExtractionConfig) -> str | Choice:
+        """Main text with paragraph breaks as newlines, empty when the page has no text; or the blocks chosen."""
 
 
 class HtmlExtractor:
@@ -41,7 +43,12 @@ class HtmlExtractor:
         self._config = config
 
     def extract(
-        self, html: bytes | str, *, url: str | None = None, http_charset: str | None = None
+        self,
+        html: bytes | str,
+        *,
+        url: str | None = None,
+        http_charset: str | None = None,
+        explain: bool = False,
     ) -> Content | Skipped:
         """Main text and metadata of a page, or why there is none.
 
@@ -49,6 +56,7 @@ class HtmlExtractor:
             html: bytes as served (any length, any bytes), or decoded HTML. Text without any tag is taken as it is.
             url: where the page was found; used for the site and to resolve a relative canonical URL.
             http_charset: charset from the HTTP header, if known.
+            explain: note for each block why it was kept or dropped, in ``Content.why``.
 
         Returns:
             Content with text, or ``Skipped``: ``binary`` (detail: the kind), ``empty`` (nothing to read), ``timeout``.
@@ -64,7 +72,7 @@ class HtmlExtractor:
         if kind := binary_kind(html if isinstance(html, bytes) else head):
             return Skipped("binary", kind)
         try:
-            return self._read(html, url, http_charset, notes, deadline)
+            return self._read(html, url, http_charset, notes, deadline, explain=explain)
         except DeadlineExceeded:
             return Skipped("timeout", f"more than {self._config.max_seconds:g} s")
 
@@ -75,6 +83,8 @@ class HtmlExtractor:
         http_charset: str | None,
         notes: list[str],
         deadline: Deadline,
+        *,
+        explain: bool,
     ) -> Content | Skipped:
         charset: str | None = None
         if isinstance(html, bytes):
@@ -83,20 +93,18 @@ class HtmlExtractor:
             notes.extend(decoded.notes)
         if not _TAG.search(html):
             html = f"<body><pre>{html.replace('<', '&lt;')}</pre>"
-        guarded = guard(
-            html, max_depth=self._config.max_depth, max_nodes=self._config.max_nodes, deadline=deadline
-        )
-        notes.extend(guarded.notes)
-        root = parse(guarded.markup)
-        if root is None:
+        document = self._parsed(html, notes, deadline)
+        if document is None:
             return Skipped("empty", "no markup and no text")
+        document.url = url
+        found = self._method(document, self._config)
+        choice = found if isinstance(found, Choice) else Choice((), rule=self.name, text=found)
+        text = choice.main_text(document)
         deadline.check()
-        document = build(root, deadline)
-        text = self._method(document, self._config)
-        deadline.check()
-        about = read_metadata(document, guarded.json_ld, url)
+        about = read_metadata(document, url)
         if not text:
-            return Skipped("empty", f"no text in the page{': ' + about.title if about.title else ''}")
+            what = "only notices in the page" if choice.kind is PageKind.EMPTY else "no text in the page"
+            return Skipped("empty", f"{what}{': ' + about.title if about.title else ''}")
         return Content(
             text=text,
             title=about.title,
@@ -106,4 +114,33 @@ class HtmlExtractor:
             published=about.published,
             charset=charset,
             notes=tuple(notes),
+            author=about.author,
+            site_name=about.site_name,
+            kind=choice.kind,
+            links=sum(document.blocks[place].links for place in choice.places),
+            next_page=about.next_page,
+            why=why_of(document, choice, explain=explain),
         )
+
+    def _parsed(self, html: str, notes: list[str], deadline: Deadline) -> Document | None:
+        """The page as blocks, by the short way if it is an ordinary page; None when there is nothing in it."""
+        limits = self._config
+        if "\x00" in html:
+            html = html.replace("\x00", "")
+        if (trimmed := trim(html)) is not None:
+            root = parse(trimmed.markup)
+            if root is None:
+                return None
+            document = build(root, deadline)
+            if document.depth < limits.max_depth and len(document.nodes) < limits.max_nodes:
+                document.scripts = trimmed.scripts
+                return document
+        guarded = guard(html, max_depth=limits.max_depth, max_nodes=limits.max_nodes, deadline=deadline)
+        notes.extend(guarded.notes)
+        root = parse(guarded.markup)
+        if root is None:
+            return None
+        deadline.check()
+        document = build(root, deadline)
+        document.scripts = guarded.scripts
+        return document

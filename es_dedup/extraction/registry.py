@@ -6,23 +6,26 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.config import ExtractionConfig
 from es_dedup.errors import ConfigError
-from es_dedup.extraction.density import density_text
+from es_dedup.extraction.comparison import resiliparse_method, trafilatura_method
+from es_dedup.extraction.density import density_choice
 from es_dedup.extraction.page import HtmlExtractor
 from es_dedup.extraction.plain import plain_text
 from es_dedup.extraction.topic import topic_text
 
 if TYPE_CHECKING:
     from es_dedup.extraction.page import MainText
-    from es_dedup.extraction.port import Extractor
 
 DEFAULT_EXTRACTOR: Final = "density"
 
-_METHODS: Final[dict[str, MainText]] = {"density": density_text, "plain": plain_text, "topic": topic_text}
+_OPTIONAL: Final = {"resiliparse": resiliparse_method, "trafilatura": trafilatura_method}
+"""Made when they are asked for: their packages belong to the extra ``compare``."""
+
+_METHODS: Final[dict[str, MainText]] = {"density": density_choice, "plain": plain_text, "topic": topic_text}
 
 
 def extractor_names() -> tuple[str, ...]:
     """Names that ``create_extractor`` knows, in alphabetical order."""
-    return tuple(sorted(_METHODS))
+    return tuple(sorted({*_METHODS, *_OPTIONAL}))
 
 
 def register(name: str, method: MainText) -> None:
@@ -31,12 +34,12 @@ def register(name: str, method: MainText) -> None:
     Raises:
         ValueError: the name is taken.
     """
-    if name in _METHODS:
+    if name in _METHODS or name in _OPTIONAL:
         raise ValueError(f"an extractor named {name!r} is registered already: choose another name")
     _METHODS[name] = method
 
 
-def create_extractor(config: ExtractionConfig | None = None) -> Extractor:
+def create_extractor(config: ExtractionConfig | None = None) -> HtmlExtractor:
     """The extractor that the settings name.
 
     Args:
@@ -44,9 +47,11 @@ def create_extractor(config: ExtractionConfig | None = None) -> Extractor:
 
     Raises:
         ConfigError: no extractor of that name.
+        MissingExtra: its package is not installed.
     """
     config = config or ExtractionConfig(extractor=DEFAULT_EXTRACTOR)
-    method = _METHODS.get(config.extractor)
+    make = _OPTIONAL.get(config.extractor)
+    method = make() if make is not None else _METHODS.get(config.extractor)
     if method is None:
         known = ", ".join(extractor_names())
         raise ConfigError((f"extraction.extractor must be one of {known}, got {config.extractor!r}",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
 import json
 import lzma
@@ -30,6 +31,7 @@ SMALL: Final = {
     "bench_multi_simhash": ["--pages", "20", "--rounds", "1", "--checked", "2"],
     "bench_char_frequency": ["--pages", "20", "--rounds", "1", "--checked", "2"],
     "bench_dwdcs": ["--pages", "20", "--rounds", "1", "--checked", "2", "--min-occurrences", "1"],
+    "bench_extract": ["--rounds", "1", "--growth", "30"],
 }
 CHARACTERS: Final = (
     "春夏秋冬东西南北山水风云日月星辰花草树木江河湖海城乡村镇道路桥梁车船人家天地年节学校工厂商店银行医院"
@@ -84,7 +86,29 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lines += [f"{at}-0\t{at}-1\tdup" for at in range(25)]
         lines += [f"{at}-0\t{at + 1}-0\tdiff" for at in range(24)]
         (folder / f"{name}.pairs.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for name in ("pages-mixed", "pages-en", "pages-zh"):
+        with lzma.open(folder / f"{name}.jsonl.xz", "wt", encoding="utf-8") as file:
+            file.writelines(json.dumps(raw_page(name, at, source)) + "\n" for at in range(4))
     return folder
+
+
+def raw_page(name: str, number: int, source: random.Random) -> dict[str, Any]:
+    """A page with its gold text, as bytes."""
+    sentences = text(source, english=name == "pages-en")
+    html = f"<nav><a href=/>x</a></nav><article>{''.join(f'<p>{line}</p>' for line in sentences)}</article>"
+    row = {
+        "id": f"set/{number}",
+        "html_base64": base64.b64encode(html.encode()).decode(),
+        "text": "\n".join(sentences),
+    }
+    return {**row, "kind": "article"} if name == "pages-mixed" else row
+
+
+def test_extraction_of_plain_pages_is_whole(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+    importlib.import_module("bench_extract").main(["--data", str(data), "--rounds", "1", "--json", str(out)])
+    rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
+    assert [row["f1"] for row in rows] == [1.0] * 3
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

@@ -75,7 +75,7 @@ HTML = "Content-Type: text/html\r\n"
     [
         ("Transfer-Encoding: chunked", CHUNKED),
         ("Transfer-Encoding: chunked", BODY),
-        ("Content-Encoding: gzip", gzip.compress(BODY)),
+        ("Content-Encoding: gzip", gzip.compress(BODY, mtime=0)),
         ("Content-Encoding: gzip", BODY),
         ("Content-Encoding: deflate", zlib.compress(BODY)),
         ("Content-Encoding: deflate", zlib.compress(BODY)[2:-4]),

@@ -1,0 +1,124 @@
+"""``explain-page``: what is read out of one page, and why."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from es_dedup.cli.output import Output, clean
+from es_dedup.cli.session import session_of
+
+if TYPE_CHECKING:
+    from es_dedup.model import Content
+
+FETCH_SECONDS: Final = 20.0
+_STDIN: Final = "-"
+_SHOWN_CHARS: Final = 90
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    app.command("explain-page")(explain_page)
+
+
+def explain_page(
+    context: typer.Context,
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="Page file, http(s) address, or - for standard input.",
+            metavar="URL|FILE",
+            show_default=False,
+        ),
+    ],
+    url: Annotated[
+        str | None,
+        typer.Option(help="Address of the page in a file: tells its site and kind.", metavar="URL"),
+    ] = None,
+    extractor: Annotated[
+        str | None, typer.Option(help="Extractor in place of that of the settings.", metavar="NAME")
+    ] = None,
+    blocks: Annotated[bool, typer.Option(help="Show each block of text with what became of it.")] = True,
+) -> None:
+    """Show the main text of a page, what is said of it, and why each block was kept or dropped."""
+    from es_dedup.extraction import extract
+
+    session = session_of(context)
+    config = session.settings.extraction
+    if extractor is not None:
+        config = config.model_copy(update={"extractor": extractor})
+    html, address, charset = _read(source, config.max_bytes)
+    content = extract(html, url=url or address, http_charset=charset, config=config, explain=True)
+    session.output.emit(content)
+    _show(session.output, content, blocks=blocks)
+
+
+def _show(output: Output, content: Content, *, blocks: bool) -> None:
+    why = content.why
+    output.facts(
+        {
+            "title": content.title,
+            "kind": str(content.kind),
+            "language": content.language,
+            "url": content.url,
+            "next page": content.next_page,
+            "site": content.site,
+            "site name": content.site_name,
+            "author": content.author,
+            "published": content.published.isoformat() if content.published else None,
+            "charset": content.charset,
+            "links": content.links,
+            "notes": "; ".join(content.notes),
+        }
+    )
+    if why is not None:
+        chosen = f"{why.chosen}, weight {why.score:g}" if why.chosen else "no element"
+        output.facts(
+            {
+                "rule": why.rule,
+                "chosen": chosen,
+                "kept": f"{why.kept} of {why.kept + why.dropped} blocks, {why.dropped_chars:,} characters dropped",
+            }
+        )
+    output.line()
+    if why is None or not blocks:
+        output.line(content.text)
+        return
+    for block in why.blocks:
+        reason = "" if block.kept else f"  [{block.reason}]"
+        output.line(
+            f"{'+' if block.kept else '-'} {clean(block.text)[:_SHOWN_CHARS]}{reason}  ({clean(block.path)})"
+        )
+
+
+def _read(source: str, max_bytes: int) -> tuple[bytes, str | None, str | None]:
+    """The page's bytes, its address and the charset its server names."""
+    from es_dedup.errors import InputError
+
+    if source == _STDIN:
+        return sys.stdin.buffer.read(max_bytes + 1), None, None
+    if source.startswith(("http://", "https://")):
+        return _fetch(source, max_bytes)
+    try:
+        with Path(source).open("rb") as file:
+            return file.read(max_bytes + 1), None, None
+    except OSError as error:
+        raise InputError(source, None, error.strerror or str(error)) from error
+
+
+def _fetch(source: str, max_bytes: int) -> tuple[bytes, str | None, str | None]:
+    from urllib.error import URLError
+    from urllib.request import Request, urlopen
+
+    from es_dedup.errors import InputError
+
+    request = Request(source, headers={"User-Agent": "es-dedup", "Accept-Encoding": "identity"})  # noqa: S310 - http(s) alone comes here
+    try:
+        with urlopen(request, timeout=FETCH_SECONDS) as answer:  # noqa: S310
+            charset = answer.headers.get_content_charset()
+            return answer.read(max_bytes + 1), answer.geturl(), charset
+    except (URLError, OSError, ValueError) as error:
+        raise InputError(source, None, f"cannot be fetched: {error}") from error

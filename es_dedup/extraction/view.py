@@ -1,0 +1,182 @@
+"""What the choice of the main text looks at: for every block its length, prose, kind and hints.
+
+Lengths are in units: ideographs, or three Latin letters. All lists go by the place of a block or the index of a node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.extraction.hints import is_furniture, named_hint
+from es_dedup.extraction.kinds import Kinds
+
+if TYPE_CHECKING:
+    from es_dedup.extraction.document import Block, Document
+
+LINKED: Final = 0.5
+"""Share of link text from which a block is no prose."""
+
+STOPS: Final = re.compile(r"[，。！？；、：,.!?;:](?=\s|$|[^\x00-\x7f])|[。！？，；]")
+_LATIN_SHARE: Final = 3.0  # Latin letters that say as much as one ideograph
+_FEW_UNITS: Final = 12  # with one stop
+_MANY_UNITS: Final = 50  # prose without any stop
+_TOO_MANY_UNITS: Final = 400  # without any stop: words for search engines, data, code
+_FORGIVEN_SHARE: Final = (
+    0.7  # of the page's prose; a container that holds it is no furniture, whatever its name
+)
+_FORM_SHARE: Final = 0.25  # the same for forms: some wrap all posts of a thread
+_REPEATED: Final = 3  # times the same short text stands in a page: a button, a label
+_REPEATED_CHARS: Final = 32
+_LINES: Final = 4  # lines of one element, or paragraphs of one kind, that make up a text without punctuation
+_LINE_UNITS: Final = 6.0
+_LINE_WEIGHT: Final = 0.4
+PARTS: Final = frozenset(
+    "p li ul ol dl dt dd pre blockquote h1 h2 h3 h4 h5 h6 figure figcaption center".split()
+)
+"""Elements that are parts of a text, never the text as a whole."""
+
+_HIDDEN_ROLES: Final = (
+    "navigation",
+    "complementary",
+    "contentinfo",
+    "search",
+    "dialog",
+    "alertdialog",
+    "banner",
+)
+
+
+class View:
+    """A document with what is known of its blocks.
+
+    Args:
+        document: the parsed page.
+        talk: replies are part of the main text; False takes them for furniture.
+    """
+
+    def __init__(self, document: Document, *, talk: bool = False) -> None:
+        self.document = document
+        self.nodes, self.blocks = document.nodes, document.blocks
+        self.units = [_units(block) for block in self.blocks]
+        self.kind = Kinds(self.nodes)
+        self.kinds = self.kind.of_blocks(self.blocks)
+        self.prose = [self._prose(place) for place in range(len(self.blocks))]
+        self._lines()
+        counts = Counter(block.text for block in self.blocks if block.chars <= _REPEATED_CHARS)
+        self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
+        self.ends = self._ends()
+        self._furniture: dict[int, bool] = {}
+        self.judge(talk=talk)
+
+    def judge(self, *, talk: bool) -> None:
+        """Read the hints again: with or without replies as furniture."""
+        self.hints = [
+            -1 if node.role in _HIDDEN_ROLES else named_hint(node.tag, node.names, talk=talk)
+            for node in self.nodes
+        ]
+        for node in self.nodes:
+            if node.hidden and not (node.parent >= 0 and self.nodes[node.parent].hidden):
+                self.hints[node.index] = -1
+        self._forgive()
+
+    def linked(self, place: int) -> bool:
+        """At least half of the block is link text."""
+        block = self.blocks[place]
+        return block.link_chars > LINKED * block.chars
+
+    def is_furniture(self, place: int) -> bool:
+        """The block's text opens like a byline, a notice, a share bar or the like."""
+        known = self._furniture.get(place)
+        if known is None:
+            known = self._furniture[place] = is_furniture(self.blocks[place].text)
+        return known
+
+    def is_negative(self, place: int) -> bool:
+        """The block stands in furniture, by the names of what is around it."""
+        node = self.blocks[place].node
+        return node >= 0 and self.negative[node]
+
+    def inside(self, node: int) -> list[int]:
+        """Places of the blocks in a subtree."""
+        end = self.ends[node]
+        return [place for place, block in enumerate(self.blocks) if node <= block.node < end]
+
+    def around(self, place: int) -> int:
+        """The element that holds a block's text as a whole: around its paragraph, or its own where ``<br>`` breaks lines.
+
+        -1 for text outside all elements.
+        """
+        index = self.blocks[place].node
+        while index >= 0 and self.nodes[index].tag in PARTS:
+            index = self.nodes[index].parent
+        return index
+
+    def _prose(self, place: int) -> float:
+        """Length of what reads like prose; negative for what reads like furniture."""
+        block, units = self.blocks[place], self.units[place]
+        linked = block.link_chars / block.chars
+        if linked > LINKED:
+            return -(4.0 + 0.3 * units)
+        stops = len(STOPS.findall(block.text))
+        if stops > 1 or (stops and units >= _FEW_UNITS) or _MANY_UNITS <= units <= _TOO_MANY_UNITS:
+            return units * (1 - 1.5 * linked) if stops or units < _TOO_MANY_UNITS else -0.3 * units
+        return -(2.0 + 4.0 * linked) if units < _TOO_MANY_UNITS else -0.3 * units
+
+    def _lines(self) -> None:
+        """Verse, lists of dates, texts without punctuation: many unlinked lines of one kind count a little."""
+        lines: dict[int, list[int]] = {}
+        for place, block in enumerate(self.blocks):
+            if self.prose[place] <= 0 and not block.link_chars and block.node >= 0:
+                lines.setdefault(self.kinds[place], []).append(place)
+        for places in lines.values():
+            if len(places) < _LINES or not self._are_lines(places):
+                continue
+            for place in places:
+                self.prose[place] = _LINE_WEIGHT * min(self.units[place], _MANY_UNITS)
+
+    def _are_lines(self, places: list[int]) -> bool:
+        first = self.blocks[places[0]].node
+        in_one = self.blocks[places[-1]].node == first
+        if not in_one and self.nodes[first].tag != "p":
+            return False
+        mean = sum(self.units[place] for place in places) / len(places)
+        return mean >= _LINE_UNITS and len({self.blocks[place].text for place in places}) > 0.8 * len(places)
+
+    def _ends(self) -> list[int]:
+        """One past the last node of each node's subtree."""
+        ends = [node.index + 1 for node in self.nodes]
+        for node in reversed(self.nodes):
+            if node.parent >= 0 and ends[node.parent] < ends[node.index]:
+                ends[node.parent] = ends[node.index]
+        return ends
+
+    def _forgive(self) -> None:
+        """Drop negative hints on a container that holds most of the page's prose; hand down the others."""
+        mass = [0.0] * len(self.nodes)
+        total = 0.0
+        for block, prose in zip(self.blocks, self.prose, strict=True):
+            if prose > 0:
+                total += prose
+                if block.node >= 0:
+                    mass[block.node] += prose
+        for node in reversed(self.nodes):
+            if node.parent >= 0:
+                mass[node.parent] += mass[node.index]
+        negative: list[bool] = []
+        for node in self.nodes:
+            above = node.parent >= 0 and negative[node.parent]
+            forgiven = _FORM_SHARE if node.tag == "form" else _FORGIVEN_SHARE
+            own = self.hints[node.index] < 0 and mass[node.index] < forgiven * total
+            negative.append(above or own)
+        self.mass, self.total, self.negative = mass, total, negative
+
+
+def _units(block: Block) -> float:
+    """Length in ideographs: three Latin letters count as one."""
+    text = block.text
+    if text.isascii():
+        return block.chars / _LATIN_SHARE
+    narrow = len(text.encode("ascii", "ignore")) - text.count(" ")
+    return block.chars - narrow + narrow / _LATIN_SHARE

@@ -1,0 +1,78 @@
+"""``explain-page`` shows what is read out of a page and why, from a file, standard input or a server."""
+
+from __future__ import annotations
+
+import json
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from es_dedup.cli.main import app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SAMPLE = Path(__file__).parents[2] / "samples" / "pages" / "zhportal" / "marathon.html"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """Serves the folder of the sample page."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(SAMPLE.parent))) as http:
+        thread = threading.Thread(target=http.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{http.server_port}"
+        http.shutdown()
+        thread.join()
+
+
+def run(*arguments: str, stdin: bytes | None = None, code: int = 0) -> str:
+    done = CliRunner().invoke(app, arguments, input=stdin)
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def test_every_block_is_shown_with_what_became_of_it() -> None:
+    shown = run("explain-page", str(SAMPLE))
+    kept = [line for line in shown.splitlines() if line.startswith("+ ")]
+    dropped = [line for line in shown.splitlines() if line.startswith("- ")]
+    assert kept
+    assert dropped
+    assert all("[" not in line for line in kept)
+    assert all("[" in line and "]" in line for line in dropped)
+    assert "kind       article" in shown
+
+
+def test_file_standard_input_and_server_give_the_same(server: str) -> None:
+    found = [
+        json.loads(run("--json", "explain-page", *where, stdin=stdin))
+        for where, stdin in (
+            ((str(SAMPLE), "--url", f"{server}/marathon.html"), None),
+            (("-", "--url", f"{server}/marathon.html"), SAMPLE.read_bytes()),
+            ((f"{server}/marathon.html",), None),
+        )
+    ]
+    assert found[0] == found[1] == found[2]
+    assert found[0]["why"]["blocks"]
+
+
+def test_another_extractor_can_be_asked() -> None:
+    shown = run("explain-page", str(SAMPLE), "--extractor", "plain", "--no-blocks")
+    assert "责任编辑" in shown
+
+
+@pytest.mark.parametrize("source", ["nowhere.html", "http://127.0.0.1:1/x", "http://[/"])
+def test_what_cannot_be_read_is_an_error_without_a_traceback(source: str) -> None:
+    done = CliRunner().invoke(app, ["explain-page", source])
+    assert done.exit_code == 1
+    assert "Traceback" not in done.output

@@ -1,0 +1,125 @@
+"""Metadata beyond the title, page kinds, text from data, and the reasons for all of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from es_dedup.extraction import extract
+from es_dedup.model import PageKind
+
+LINES = [f"第{n}段正文讲的是第{n * 3}件事情，有逗号，也有句号，说得清清楚楚。" for n in range(6)]
+BODY = "".join(f"<p>{line}</p>" for line in LINES)
+LINKS = "".join(f"<li><a href=/{n}>第{n}条新闻的标题在这里，很长</a></li>" for n in range(20))
+
+
+def test_each_block_has_a_reason() -> None:
+    page = (
+        f"<body><ul class=nav>{LINKS}</ul><div class=c><h1>标题</h1>{BODY}<p style='display:none'>{LINES[0]}甲</p>"
+        "<p>责任编辑：张三，李四。</p></div></body>"
+    )
+    why = extract(page, explain=True).why
+    assert why is not None
+    reasons = {note.text: note.reason for note in why.blocks}
+    assert [note.text for note in why.blocks if note.kept] == LINES
+    assert reasons[LINES[0] + "甲"] == "hidden"
+    assert reasons["责任编辑：张三，李四。"] == "reads like furniture"
+    assert why.kept == len(LINES)
+    assert why.dropped == len(why.blocks) - why.kept
+    assert why.chosen.startswith("div.c < body")
+    assert why.score > 0
+
+
+def test_without_asking_there_are_no_notes_but_a_rule() -> None:
+    why = extract(f"<body>{BODY}</body>").why
+    assert why is not None
+    assert why.blocks == ()
+    assert why.rule == "the densest part of the page"
+
+
+@pytest.mark.parametrize(
+    ("head", "author"),
+    [
+        ('<meta name="author" content="张三">', "张三"),
+        ('<script type="application/ld+json">{"author": {"name": "Ann Lee"}}</script>', "Ann Lee"),
+        ('<meta property="article:author" content="https://x.example/ann">', ""),
+    ],
+)
+def test_the_author_is_a_name(head: str, author: str) -> None:
+    assert extract(f"<html><head>{head}</head><body>{BODY}</body></html>").author == author
+
+
+def test_a_byline_names_the_author() -> None:
+    assert extract(f"<body><div>作者：王小明</div>{BODY}</body>").author == "王小明"
+
+
+def test_site_name_and_next_page_are_read() -> None:
+    head = '<meta property="og:site_name" content="某某网"><link rel="next" href="/a_2.html">'
+    found = extract(f"<html><head>{head}</head><body>{BODY}</body></html>", url="https://x.example/a.html")
+    assert (found.site_name, found.next_page) == ("某某网", "https://x.example/a_2.html")
+
+
+def test_links_of_the_main_text_are_counted() -> None:
+    body = BODY.replace("正文", "<a href=/w>正文</a>", 2)
+    assert extract(f"<body><ul class=nav>{LINKS}</ul><div>{body}</div></body>").links == 2
+
+
+def test_many_headlines_and_little_text_are_a_list() -> None:
+    assert (
+        extract(f"<body><h1>频道</h1><p>本频道今日关注：天气。</p><ul>{LINKS}</ul></body>").kind
+        is PageKind.LIST
+    )
+
+
+def test_a_player_with_a_line_of_text_is_media() -> None:
+    page = "<body><video src=x></video><p>请观看视频，内容是天气预报，时长一分钟。</p></body>"
+    assert extract(page).kind is PageKind.MEDIA
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        '<script type="application/ld+json">{}</script>',
+        '<script id="__NEXT_DATA__" type="application/json">{}</script>',
+        "<script>window.__INITIAL_STATE__ = {};</script>",
+    ],
+)
+def test_the_article_of_a_page_drawn_by_a_script_is_found_in_its_data(script: str) -> None:
+    data = json.dumps(
+        {"props": {"article": {"articleBody": "<p>" + "</p><p>".join(LINES) + "</p>"}}}, ensure_ascii=False
+    )
+    found = extract(
+        f"<html><body><div id=app>加载中，请稍候。</div>{script.replace('{}', data)}</body></html>"
+    )
+    assert found.text.split("\n") == LINES
+    assert found.why is not None
+    assert found.why.rule == "data in a script"
+
+
+def test_code_in_a_script_is_no_text() -> None:
+    script = (
+        '<script type="application/json">{"content": "function (a) { return a. b. c! } '
+        + "x. " * 90
+        + '"}</script>'
+    )
+    assert extract(f"<body><p>短。</p>{script}</body>").text == "短。"
+
+
+def test_a_page_of_notices_alone_has_no_text_and_says_so() -> None:
+    notice = "版权声明：凡本网注明来源的作品，未经授权，不得转载，违者将追究法律责任。"
+    found = extract(f"<body><div><p>{notice}</p></div></body>")
+    assert found.text == ""
+    assert found.kind is PageKind.EMPTY
+    assert "only notices" in found.notes[0]
+
+
+def test_another_article_below_the_first_is_left_out() -> None:
+    other = "".join(
+        f"<p>另一篇文章的第{n}段，说的是别的事情，同样有逗号，也有句号，而且更长一些。</p>" for n in range(20)
+    )
+    page = (
+        f"<html><head><title>第一篇的标题</title></head><body><div class=a><h1>第一篇的标题</h1><div>{BODY}</div></div>"
+        f"<div class=a><h1>第二篇的标题</h1><div>{other}</div></div></body></html>"
+    )
+    assert extract(page).text.split("\n") == LINES
