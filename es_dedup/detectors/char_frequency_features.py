@@ -93,21 +93,19 @@ def frequent_units(batch: TextBatch, count_above: int, limit: int) -> list[Frequ
         count_above: a unit is frequent when it occurs more often than this.
         limit: only characters with a smaller number become frequent; followers may be any.
     """
-    count = len(batch)
-    lengths = _lengths(batch)
-    pages: list[FrequentUnits] = []
-    for start in range(0, count, _BLOCK):
-        stop = min(start + _BLOCK, count)
-        pages += _by_characters(batch, start, stop, count_above, limit)
-    other = np.flatnonzero(_mostly_words(batch))
-    if len(other):
-        for at, page in zip(
-            other.tolist(), _by_words(tokenise(_rows(batch, other)), count_above), strict=True
-        ):
-            pages[at] = page
+    words = _mostly_words(batch)
+    by_words, by_characters = np.flatnonzero(words), np.flatnonzero(~words)
+    chinese = _rows(batch, by_characters) if len(by_words) else batch
+    found: list[FrequentUnits] = []
+    for start in range(0, len(chinese), _BLOCK):
+        found += _by_characters(chinese, start, min(start + _BLOCK, len(chinese)), count_above, limit)
+    if len(by_words):
+        found += _by_words(tokenise(_rows(batch, by_words)), count_above)
+    lengths = _lengths(batch).tolist()
+    pages = dict(zip((*by_characters.tolist(), *by_words.tolist()), found, strict=True))
     return [
-        FrequentUnits(length, page.units, page.offsets, page.followers)
-        for length, page in zip(lengths.tolist(), pages, strict=True)
+        FrequentUnits(length, pages[at].units, pages[at].offsets, pages[at].followers)
+        for at, length in enumerate(lengths)
     ]
 
 

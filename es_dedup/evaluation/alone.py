@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.detectors.registry import create_detectors
+from es_dedup.errors import ConfigError
 from es_dedup.evaluation.report import judgement
 from es_dedup.evaluation.runner import limits_of, numbers_of
 from es_dedup.model import Content, Skipped
@@ -43,12 +44,14 @@ def with_methods(
         settings: build the methods.
 
     Raises:
-        ConfigError: a name is not registered, or a method's settings cannot be used.
+        ConfigError: a name is not registered, a method's settings cannot be used, or the index keeps no texts.
     """
     missing = set(measured.missing)
     pairs = [each for each in labels if not missing.intersection(each.pair)]
     contents: dict[str, Content] = {}
     new = tuple(dict.fromkeys(name for name in names if name not in measured.judged))
+    if new and not settings.index.keep_text:
+        raise ConfigError((f"index.keep_text: must be true, {', '.join(new)} run on the texts of the pages",))
     for name, detector in create_detectors(settings.model_copy(update={"detectors": new})).items():
         if not contents:
             contents = {page: _content(dedup, page) for each in pairs for page in each.pair}

@@ -215,6 +215,20 @@ def test_both_similarities_equal_the_reference(
     assert spread(one, one).spread == 0.0
 
 
+@settings(max_examples=150, deadline=None)
+@given(PLACES, st.sets(st.integers(0, 8), max_size=3), st.sampled_from([0.5, 0.9, 0.99]))
+def test_the_complete_probe_finds_all_that_can_be_accepted(
+    places: dict[int, list[int]], dropped: set[int], similarity: float
+) -> None:
+    detector = Dwdcs(DwdcsConfig(min_similarity=similarity, max_spread=1.0))
+    kept = {concept: each for concept, each in places.items() if concept not in dropped}
+    one, other = page(places), page(kept or {20: [1]})
+    for asking, stored in ((one, other), (other, one)):
+        if detector.verify(asking, stored).relation is Relation.DUPLICATE:
+            group = detector.probe(asking).groups[0]
+            assert len(set(group.terms) & set(detector.terms(stored))) >= group.min_shared
+
+
 def test_a_shift_of_all_positions_is_no_spread() -> None:
     one, other = page({1: [10, 20, 30]}), page({1: [15, 25, 35]})
     assert spread(one, other) == spread(other, one)

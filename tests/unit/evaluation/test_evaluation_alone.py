@@ -62,6 +62,13 @@ def test_methods_of_the_index_stay_as_they_are() -> None:
     assert "ccdet" not in more.candidates
 
 
+def test_an_index_without_texts_is_refused() -> None:
+    settings = Settings.model_validate({"index": {"keep_text": False}})
+    assert "ccdet" in measured_by("ccdet", settings=settings).judged
+    with pytest.raises(ConfigError, match="dwdcs run on the texts"):
+        measured_by("dwdcs", settings=settings)
+
+
 def test_unknown_methods_are_refused() -> None:
     with pytest.raises(ConfigError, match="did you mean dwdcs"):
         measured_by("dwcds")
