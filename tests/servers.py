@@ -10,7 +10,7 @@ import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk, scan
 
-from scripts.serversupport.running import VARIABLES, Server, load
+from scripts.serversupport.running import VARIABLES, Server, load, running
 from scripts.serversupport.settings import load as load_settings
 
 ADVICE: Final = "start it with `scripts/servers up {}`, or run the tests with `make test`"
@@ -35,6 +35,11 @@ def server_of(profile: str) -> Server:
             pytest.fail(reason)
         pytest.skip(reason)
     return found
+
+
+def our_urls() -> set[str]:
+    """Addresses of all servers that ``scripts/servers`` has started for this checkout."""
+    return {url for server in running(load_settings(os.environ).run) for url in server.urls}
 
 
 def fresh_name() -> str:

@@ -16,6 +16,7 @@ import pytest
 import w1
 
 from es_dedup import Page
+from tests.servers import fresh_name, url_of
 
 BENCHMARKS: Final = sorted(
     path.stem for path in (Path(__file__).parents[2] / "benchmarks").glob("bench_*.py")
@@ -23,6 +24,7 @@ BENCHMARKS: Final = sorted(
 SMALL: Final = {
     "bench_scan": ["--sizes", "30", "0", "--workers", "1"],
     "bench_check": ["--pages", "12"],
+    "bench_elastic": ["--stored", "80", "--pages", "12", "--compact"],
     "bench_w1": ["--bases", "60"],
     "bench_features": ["--pages", "20", "--rounds", "1"],
     "bench_comparators": ["--pages", "40", "--rounds", "1"],
@@ -117,7 +119,10 @@ def test_a_benchmark_prints_a_table_and_writes_its_figures(
 ) -> None:
     monkeypatch.setenv("ES_DEDUP_DATA", str(data))
     out = tmp_path / "figures.json"
-    assert importlib.import_module(name).main([*SMALL.get(name, []), "--json", str(out)]) == 0
+    given = [*SMALL.get(name, []), "--json", str(out)]
+    if name == "bench_elastic":
+        given += ["--address", f"{url_of('es8')}/{fresh_name()}"]
+    assert importlib.import_module(name).main(given) == 0
     found = json.loads(out.read_text(encoding="utf-8"))
     assert found["rows"]
     assert {"rows", "notes", "ran", "benchmark"} <= set(found)

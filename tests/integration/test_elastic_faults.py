@@ -29,7 +29,7 @@ from es_dedup.model import Outcome
 from es_dedup.testing.builders import assignment, edge, probe, random_records, record
 from scripts.serversupport.nodes import WORKER
 from tests.proxy import Proxy
-from tests.servers import fresh_name, remove, server_of, url_of
+from tests.servers import fresh_name, our_urls, remove, server_of, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -247,7 +247,8 @@ class TestPressure:
             assert [each.page_id for each in answer.candidates] == ["a"]
 
     def test_a_request_that_is_too_large_is_halved(self, address: str) -> None:
-        server_of("es8")  # ours takes 20 MB
+        if address.rpartition("/")[0] not in our_urls():
+            pytest.skip("only a server of scripts/servers is known to take 20 MB at once")
         with opened(address, Options(chunk_bytes=80_000_000, retry_seconds=5.0)) as index:
             big = [record(f"p{number:02}", [number], payload=bytes(1_000_000)) for number in range(30)]
             assert index.put_many(big).written == 30
