@@ -18,13 +18,14 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt
 DEMO_DB := demo.db
 REPORT := report.html
 PYTEST_ARGS ?=
+PYTEST = $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile
 SERVERS := $(BIN)/python scripts/servers
 BENCH ?= features w1 candidates judge
 
-.PHONY: help demo test testall servers lint format types imports bench clean
+.PHONY: help demo test test-all servers lint format types imports bench clean
 
 help:  ## this list
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
 
 demo: $(CORE)  ## find the duplicates among the sample pages, show them with their evidence, write report.html
 	@rm -f $(DEMO_DB) $(DEMO_DB)-wal $(DEMO_DB)-shm
@@ -38,10 +39,10 @@ demo: $(CORE)  ## find the duplicates among the sample pages, show them with the
 	@echo "  $(BIN)/es-dedup --db $(DEMO_DB) explain forum/bridge-excerpt.html zhportal/bridge-opening.html"
 
 test: $(DEV)  ## all tests, with coverage, on real servers it starts and stops; PYTEST_ARGS goes to pytest
-	$(SERVERS) run --optional elastic redis -- $(BIN)/python -m pytest --cov --cov-report=term $(PYTEST_ARGS)
+	$(SERVERS) run --optional elastic redis -- $(PYTEST) --cov --cov-report=term $(PYTEST_ARGS)
 
-testall: $(DEV)  ## the same on both versions of Elasticsearch, a secured node and three nodes
-	$(SERVERS) run es8 es9 secured three redis -- $(BIN)/python -m pytest $(PYTEST_ARGS)
+test-all: $(DEV)  ## the same on both versions of Elasticsearch, a secured node and three nodes
+	$(SERVERS) run es8 es9 secured three redis -- $(PYTEST) $(PYTEST_ARGS)
 
 servers: $(DEV)  ## start Elasticsearch and Redis and leave them running; scripts/servers down stops them
 	$(SERVERS) up elastic redis
