@@ -1,0 +1,33 @@
+"""Query-time collapsing: one hit per cluster, with totals, facets and paging that are right.
+
+``DedupSearch`` takes the body of a search as Elasticsearch takes it and returns a ``GroupPage``. Nothing is written.
+"""
+
+from es_dedup.collapse.model import (
+    START,
+    Bound,
+    Expansion,
+    Group,
+    GroupPage,
+    GroupTotal,
+    Mode,
+    SearchOptions,
+    Similar,
+    Total,
+)
+from es_dedup.collapse.search import AsyncDedupSearch, DedupSearch
+
+__all__ = [
+    "START",
+    "AsyncDedupSearch",
+    "Bound",
+    "DedupSearch",
+    "Expansion",
+    "Group",
+    "GroupPage",
+    "GroupTotal",
+    "Mode",
+    "SearchOptions",
+    "Similar",
+    "Total",
+]
