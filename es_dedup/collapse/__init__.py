@@ -16,6 +16,7 @@ from es_dedup.collapse.model import (
     Total,
 )
 from es_dedup.collapse.search import AsyncDedupSearch, DedupSearch
+from es_dedup.collapse.sidecar import Sidecar
 
 __all__ = [
     "START",
@@ -28,6 +29,7 @@ __all__ = [
     "GroupTotal",
     "Mode",
     "SearchOptions",
+    "Sidecar",
     "Similar",
     "Total",
 ]

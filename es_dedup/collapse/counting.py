@@ -97,7 +97,7 @@ def _in_parts(request: Request, parts: int) -> Plan[tuple[int, bool]]:
         terms = {"terms": _inside(wanted)[GROUPS]["terms"] | include}
         inner = _inside(wanted) | {GROUPS: terms}
         facets = {WRAP: wanted[WRAP] | {"aggs": inner}} if WRAP in wanted else inner
-        made.append(bodies.matching(request.body) | {"aggs": facets, "track_total_hits": False} | request.pit)
+        made.append(bodies.matching(request.body) | {"aggs": facets, "track_total_hits": False})
     answers = yield Searches(made, request.index, request.header, leave_out=leave_out(request))
     found = [_unwrapped(checked(answer)) for answer in answers]
     return sum(map(_number, found)), all(_complete(each[GROUPS]) for each in found)

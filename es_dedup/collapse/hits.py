@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.collapse.model import Group
+from es_dedup.collapse.model import Group, Similar
 from es_dedup.index.host import DocumentKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from es_dedup.collapse.model import Body, Hit, SearchOptions
+    from es_dedup.collapse.piles import Pile
     from es_dedup.collapse.request import Request
 
 ASKED: Final = ("docvalue_fields", "fields", "stored_fields")
@@ -41,11 +42,17 @@ def values_of(hit: Hit, name: str) -> list[Any]:
     return [value for value in hit.get("fields", {}).get(name, ()) if value is not None]
 
 
-def group_of(hit: Hit, request: Request, folded: Iterable[Hit] = ()) -> Group:
-    """A group that a hit stands for."""
-    options, under = request.options, tuple(cleaned(other, request) for other in folded)
-    stored = next(iter(values_of(hit, options.size_field)), 1)
-    return Group(cleaned(hit, request), cluster_of(hit, options), max(int(stored) - 1, len(under), 0), under)
+def group_of(pile: Pile, request: Request, counts: Mapping[str, int]) -> Group:
+    """The group that a pile becomes; ``counts`` has other pages by cluster id, where they were counted."""
+    options = request.options
+    if options.similar is Similar.STORED or pile.cluster_id is None:
+        stored = next(iter(values_of(pile.head, options.size_field)), 1)
+        similar = max(int(stored) - 1, 0)
+    else:
+        similar = counts.get(pile.cluster_id, 0)
+    under = tuple(cleaned(other, request) for other in pile.hits[1:])
+    inside = tuple(group_of(other, request, counts) for other in pile.contained)
+    return Group(cleaned(pile.head, request), pile.cluster_id, max(similar, len(under)), under, inside)
 
 
 def cleaned(hit: Hit, request: Request) -> Hit:

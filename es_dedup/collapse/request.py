@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.collapse import bodies
@@ -24,8 +24,7 @@ class Request:
         given: the user's body.
         body: the same, boosted.
         options: of this search.
-        header: routing and preference.
-        pit: ``{"pit": …}`` when the search is on a point in time, else empty.
+        header: routing and preference; empty for a search on a point in time, which has them already.
     """
 
     index: str
@@ -33,7 +32,6 @@ class Request:
     body: Body
     options: SearchOptions
     header: Mapping[str, str]
-    pit: Body = field(default_factory=dict)
 
     @property
     def first(self) -> int:
@@ -44,6 +42,11 @@ class Request:
     def size(self) -> int:
         """How many groups are wanted."""
         return int(self.given.get("size", DEFAULT_SIZE))
+
+    def paged(self, first: int, size: int) -> Request:
+        """The same search for other groups of its order."""
+        cut = {"from": first, "size": size}
+        return replace(self, given=self.given | cut, body=self.body | cut)
 
     @property
     def fetched(self) -> Body:
@@ -80,5 +83,4 @@ def request_of(index: str, body: Mapping[str, Any] | None, options: SearchOption
         )
     chosen = {"routing": options.routing, "preference": options.preference}
     header = {} if "pit" in given else {name: value for name, value in chosen.items() if value}
-    pit = {"pit": given["pit"]} if "pit" in given else {}
-    return Request(index, given, bodies.boosted(given, options), options, header, pit)
+    return Request(index, given, bodies.boosted(given, options), options, header)
