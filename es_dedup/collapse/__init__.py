@@ -6,6 +6,7 @@
 from es_dedup.collapse.model import (
     START,
     Bound,
+    Changes,
     Expansion,
     Group,
     GroupPage,
@@ -22,6 +23,7 @@ __all__ = [
     "START",
     "AsyncDedupSearch",
     "Bound",
+    "Changes",
     "DedupSearch",
     "Expansion",
     "Group",

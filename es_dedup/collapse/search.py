@@ -30,6 +30,11 @@ class _Searching:
     def __init__(self, index: str, options: SearchOptions | None, sidecar: Sidecar | None) -> None:
         self._index, self._options, self._sidecar = index, options or SearchOptions(), sidecar
 
+    @property
+    def index(self) -> str:
+        """What is searched."""
+        return self._index
+
     def _request(self, body: Body | None, changes: Changes) -> Request:
         options = replace(self._options, **changes) if changes else self._options
         return request_of(self._index, body, options)

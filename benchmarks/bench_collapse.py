@@ -1,0 +1,210 @@
+"""What does it cost to show one hit per cluster, in each mode, beside the same search without?
+
+The index holds items of broadcast-zh, with the clusters that es-dedup finds among them. Each query is asked in every mode
+in turn, many times; of each the quickest time counts, for what else the machine does only adds to it. Facets are asked
+for apart. Before any time is taken each mode's first page and totals are checked against plain counting.
+
+Needs a server: ``scripts/servers run es8 -- python benchmarks/bench_collapse.py``, or ``ES_DEDUP_ES_URL``.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from elasticsearch import Elasticsearch
+from elasticsearch.helpers import bulk
+from harness import Row, data_file, expect, page_of, parser_of, quantile, report, rows_of
+
+from es_dedup import Deduplicator
+from es_dedup.collapse import DedupSearch
+from es_dedup.index.elastic.mappings import load_mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from es_dedup.collapse import Changes, GroupPage
+
+QUERIES: Final = ("中国", "经济发展", "记者 今天", "总书记", "台风", "铁路 建设", "会议")
+ROUNDS: Final = 15
+SIZE: Final = 10
+WINDOW: Final = 60
+ALL: Final = 500_000
+"""``index.max_result_window``, so that the check can read all hits at once."""
+GOALS: Final = {
+    "canonical": 1.4,
+    "collapse": 2.0,
+    "collapse, groups estimated": 3.0,
+    "collapse, groups exact": 3.0,
+}
+MODES: Final[dict[str, Changes]] = {
+    "canonical": {"mode": "canonical", "document_total": False},
+    "canonical, both totals": {"mode": "canonical"},
+    "collapse": {"mode": "collapse", "group_total": "none"},
+    "collapse, groups estimated": {"mode": "collapse", "group_total": "estimate"},
+    "collapse, groups exact": {"mode": "collapse", "group_total": "exact"},
+    "fold": {"mode": "fold", "window": WINDOW},
+}
+FACETS: Final = {"months": {"date_histogram": {"field": "published", "calendar_interval": "month"}}}
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """What is known of the pages beside the server: cluster and whether it stands for it, by id."""
+
+    cluster: dict[str, str]
+    canonical: dict[str, bool]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--items", type=int, default=0, help="first so many items are used; 0: all")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--queries", nargs="+", default=list(QUERIES))
+    given = parser.parse_args(arguments)
+    url = os.environ.get("ES_DEDUP_ES_URL")
+    if not url:
+        raise SystemExit("Name a server by the variable ES_DEDUP_ES_URL; `scripts/servers up es8` starts one.")
+    rows = rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), given.items or None)
+    with Elasticsearch(url, request_timeout=120) as client, filled(client, rows) as (index, book):
+        found = []
+        for facets in ({}, FACETS):
+            found += measure(client, index, book, given.queries, given.rounds, facets)
+    report(
+        f"Collapsed search over {len(rows):,} items, {len(set(book.cluster.values())):,} clusters",
+        found,
+        given.json,
+        {f"goal, {name}, x plain": goal for name, goal in GOALS.items()},
+    )
+    return 0
+
+
+@contextmanager
+def filled(client: Elasticsearch, rows: Sequence[Row]) -> Iterator[tuple[str, Book]]:
+    """An index of the items with their ``dedup`` objects, and the book of it; removed at the end."""
+    with Deduplicator.open(":memory:") as dedup:
+        dedup.scan(map(page_of, rows))
+        clusters = list(dedup.clusters())
+    book = Book({}, {})
+    size = {}
+    for cluster in clusters:
+        for name in (cluster.representative, *(member.page_id for member in cluster.members)):
+            book.cluster[name], book.canonical[name] = cluster.id, name == cluster.representative
+            size[name] = cluster.size
+    index = f"bench-{secrets.token_hex(6)}"
+    properties = load_mapping("host")["template"]["mappings"]["properties"]
+    properties |= {"text": {"type": "text"}, "title": {"type": "text"}, "published": {"type": "date"}}
+    client.indices.create(
+        index=index,
+        mappings={"properties": properties},
+        settings={"number_of_shards": 1, "number_of_replicas": 0, "max_result_window": ALL},
+    )
+    try:
+        bulk(
+            client,
+            (
+                {
+                    "_index": index,
+                    "_id": row["id"],
+                    "text": row["text"],
+                    "title": row.get("title") or "",
+                    "published": f"{str(row.get('time') or '2012')[:10]}",
+                    "dedup": {
+                        "cluster_id": book.cluster[row["id"]],
+                        "canonical": book.canonical[row["id"]],
+                        "cluster_size": size[row["id"]],
+                    },
+                }
+                for row in rows
+            ),
+            chunk_size=1000,
+        )
+        client.indices.forcemerge(index=index, max_num_segments=1)
+        client.indices.refresh(index=index)
+        yield index, book
+    finally:
+        client.indices.delete(index=index)
+
+
+def measure(  # noqa: PLR0917
+    client: Elasticsearch,
+    index: str,
+    book: Book,
+    queries: Sequence[str],
+    rounds: int,
+    facets: dict[str, Any],
+) -> list[Row]:
+    """One row a mode: times over all queries, and how many times as long as without."""
+    search = DedupSearch(client, index)
+    asked = {
+        text: {"query": {"match": {"text": {"query": text, "operator": "and"}}}, "size": SIZE}
+        | ({"aggs": facets} if facets else {})
+        for text in queries
+    }
+    for body in asked.values():
+        check(client, search, book, body)
+    times: dict[str, dict[str, float]] = {name: {} for name in ("plain", *MODES)}
+    for _ in range(rounds):
+        for text, body in asked.items():
+            keep_least(times["plain"], text, lambda given=body: client.search(index=index, body=given))
+            for name, changes in MODES.items():
+                ask: Callable[[], GroupPage] = lambda given=body, chosen=changes: search.search(
+                    given, **chosen
+                )
+                keep_least(times[name], text, ask)
+    plain = times["plain"]
+    return [
+        {
+            "search": name + (" + facets" if facets else ""),
+            "queries": len(found),
+            "p50 ms": round(quantile(list(found.values()), 0.5), 2),
+            "slowest ms": round(max(found.values()), 2),
+            "x plain": round(sum(found.values()) / sum(plain.values()), 2),
+            "x, worst query": round(max(found[text] / plain[text] for text in plain), 2),
+        }
+        for name, found in times.items()
+    ]
+
+
+def keep_least(times: dict[str, float], text: str, ask: Callable[[], Any]) -> None:
+    """Note the time of one search in milliseconds, if it is the quickest so far."""
+    begun = time.perf_counter()
+    ask()
+    times[text] = min(times.get(text, float("inf")), 1000 * (time.perf_counter() - begun))
+
+
+def check(client: Elasticsearch, search: DedupSearch, book: Book, body: dict[str, Any]) -> None:
+    """First page and totals of each mode against plain counting over all hits."""
+    every = client.search(
+        index=search.index, query=body["query"], size=ALL, source=False, track_total_hits=True
+    )["hits"]
+    hits = every["hits"]
+    best: dict[str, Any] = {}
+    for hit in hits:
+        best.setdefault(book.cluster[hit["_id"]], hit)
+    canonical = [hit for hit in hits if book.canonical[hit["_id"]]]
+    counted = body | {"track_total_hits": True}
+    for name, wanted in (("collapse", list(best.values())), ("canonical", canonical)):
+        page = search.search(counted, mode=name, group_total="exact")
+        totals = [total and (total.value, total.exact) for total in (page.total_documents, page.total_groups)]
+        expect(totals == [(len(hits), True), (len(wanted), True)], f"{name}: {totals}, {len(wanted)} groups")
+        # hits of one score are in no order
+        scores = [round(hit["_score"], 5) for hit in wanted[:SIZE]]
+        expect([round(group.hit["_score"], 5) for group in page.groups] == scores, f"{name}: other hits")
+    about = search.search(counted, mode="collapse").total_groups
+    expect(about is not None and abs(about.value - len(best)) <= 0.002 * len(best) + 1, f"estimate {about}")
+    folded = search.search(counted, mode="fold", window=WINDOW)
+    piles = Counter(book.cluster[hit["_id"]] for hit in hits[:WINDOW])
+    total = folded.total_groups
+    expect(total is not None and total.value == len(piles), f"fold: {total} of {len(piles)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
