@@ -26,7 +26,13 @@ FIELDS: Final = {
     "site": {"type": "keyword"},
     "day": {"type": "date"},
     "length": {"type": "integer"},
-    "vector": {"type": "dense_vector", "dims": DIMENSIONS, "index": True, "similarity": "l2_norm"},
+    "vector": {
+        "type": "dense_vector",
+        "dims": DIMENSIONS,
+        "index": True,
+        "similarity": "l2_norm",
+        "index_options": {"type": "hnsw"},  # by default vectors are rounded to bytes
+    },
 }
 
 
