@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from es_dedup.collapse.model import Body
     from es_dedup.collapse.request import Request
 
-NUMBER: Final = "es_dedup_number"
+SEVERAL: Final = "es_dedup_several"
 WRAP: Final = "es_dedup_wrap"
 MOST_BUCKETS: Final = 50_000
-"""Cluster ids counted one by one in a search; the server's own limit of 65,536 leaves room for facets."""
+"""Clusters listed in a search; the server's own limit of 65,536 leaves room for facets."""
 MOST_PARTS: Final = 40
-"""Searches that count the ids of a larger set in parts; beyond, the number is an estimate."""
+"""Searches that count a larger set in parts; beyond, the number is a bound."""
 PRECISION: Final = 40_000
 """Of ``cardinality``; the most that Elasticsearch takes."""
 BULK: Final = f"-responses.**.{GROUPS}.buckets"
-"""What is left out of the answer to an exact count: it would be half a megabyte of ids."""
+"""What is left out of the answer to an exact count: it would be a list of clusters."""
 
 
 def documents_in(answer: Mapping[str, Any], *, whole: bool = True) -> Total | None:
@@ -46,20 +46,23 @@ def lowered(total: Total | None) -> Total | None:
 
 
 def counters(request: Request) -> Body:
-    """Aggregations that count groups, beside the request's own; none when that is not asked for."""
+    """Aggregations that count groups, beside the request's own; none when that is not asked for.
+
+    An exact count needs only the clusters with two matching pages or more: each other page is a group. So on one shard
+    the server has to look at few cluster ids; with several shards each has to list all it has.
+    """
     options = request.options
     if options.group_total is GroupTotal.NONE:
         return {}
     field = {"field": options.cluster_field}
     made: Body = {LOOSE: {"missing": field}}
     if options.group_total is GroupTotal.EXACT:
-        made[GROUPS] = {"terms": field | {"size": MOST_BUCKETS}}
-        made[NUMBER] = {"stats_bucket": {"buckets_path": f"{GROUPS}>_count"}}
+        made[GROUPS] = {"terms": field | {"size": MOST_BUCKETS, "min_doc_count": 2}}
+        made[SEVERAL] = {"stats_bucket": {"buckets_path": f"{GROUPS}>_count"}}
     else:
         made[GROUPS] = {"cardinality": field | {"precision_threshold": PRECISION}}
-    if "post_filter" in request.body:  # which aggregations do not see
-        return {WRAP: {"filter": request.body["post_filter"], "aggs": made}}
-    return made
+    # Aggregations do not see a post_filter by themselves.
+    return {WRAP: {"filter": request.body.get("post_filter", bodies.MATCH_ALL), "aggs": made}}
 
 
 def leave_out(request: Request) -> str:
@@ -69,54 +72,40 @@ def leave_out(request: Request) -> str:
 
 def groups_in(request: Request, answer: Mapping[str, Any]) -> Plan[Total | None]:
     """The number of groups out of the answer to ``counters``; asks again where there are very many."""
-    found = _unwrapped(answer)
-    if LOOSE not in found:
+    found = answer.get("aggregations", {}).get(WRAP)
+    if found is None:
         return None
     loose = int(found[LOOSE]["doc_count"])
+    assigned = int(found["doc_count"]) - loose
     if request.options.group_total is GroupTotal.ESTIMATE:
-        # Without cluster ids there is nothing to estimate.
         distinct = int(found[GROUPS]["value"])
-        return Total(distinct + loose, Bound.ABOUT if distinct else Bound.EXACT)
-    ids = found[GROUPS]
-    if _complete(ids):
-        return Total(_number(found) + loose)
-    documents = int(found[NUMBER]["sum"]) + int(ids["sum_other_doc_count"])
-    parts = -(-documents // (MOST_BUCKETS // 2))
-    if parts > MOST_PARTS:
-        return Total(_number(found) + loose, Bound.AT_LEAST)
-    distinct, complete = yield from _in_parts(request, parts)
-    return Total(distinct + loose, Bound.EXACT if complete else Bound.AT_LEAST)
+        return Total(distinct + loose, Bound.ABOUT if assigned else Bound.EXACT)
+    spared, complete = _spared(found)
+    if not complete:
+        parts = -(-assigned // (MOST_BUCKETS // 2))
+        if parts > MOST_PARTS:
+            return Total(int(found[SEVERAL]["count"]) + loose, Bound.AT_LEAST)
+        spared, complete = yield from _in_parts(request, parts)
+    bound = Bound.EXACT if complete else Bound.AT_LEAST
+    return Total((assigned - spared if complete else int(found[SEVERAL]["count"])) + loose, bound)
 
 
 def _in_parts(request: Request, parts: int) -> Plan[tuple[int, bool]]:
-    """Distinct cluster ids, a part of them at a time; and whether all were counted."""
-    wanted = counters(request)
+    """As ``_spared``, a part of the cluster ids at a time."""
+    wanted = counters(request)[WRAP]
     made = []
     for part in range(parts):
         include = {"include": {"partition": part, "num_partitions": parts}}
-        terms = {"terms": _inside(wanted)[GROUPS]["terms"] | include}
-        inner = _inside(wanted) | {GROUPS: terms}
-        facets = {WRAP: wanted[WRAP] | {"aggs": inner}} if WRAP in wanted else inner
+        terms = {"terms": wanted["aggs"][GROUPS]["terms"] | include}
+        facets = {WRAP: wanted | {"aggs": wanted["aggs"] | {GROUPS: terms}}}
         made.append(bodies.matching(request.body) | {"aggs": facets, "track_total_hits": False})
     answers = yield Searches(made, request.index, request.header, leave_out=leave_out(request))
-    found = [_unwrapped(checked(answer)) for answer in answers]
-    return sum(map(_number, found)), all(_complete(each[GROUPS]) for each in found)
+    found = [_spared(checked(answer)["aggregations"][WRAP]) for answer in answers]
+    return sum(spared for spared, _ in found), all(complete for _, complete in found)
 
 
-def _inside(wanted: Body) -> Body:
-    inner: Body = wanted[WRAP]["aggs"] if WRAP in wanted else wanted
-    return inner
-
-
-def _unwrapped(answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = answer.get("aggregations", {})
-    wrapped: Mapping[str, Any] = found.get(WRAP, found)
-    return wrapped
-
-
-def _number(found: Mapping[str, Any]) -> int:
-    return int(found[NUMBER]["count"])
-
-
-def _complete(ids: Mapping[str, Any]) -> bool:
-    return not ids["sum_other_doc_count"] and not ids["doc_count_error_upper_bound"]
+def _spared(found: Mapping[str, Any]) -> tuple[int, bool]:
+    """How many pages are not the first of their cluster, and whether the server has listed all clusters that it takes."""
+    several = found[SEVERAL]
+    complete = several["count"] < MOST_BUCKETS and not found[GROUPS]["doc_count_error_upper_bound"]
+    return int(several["sum"]) - int(several["count"]), complete
