@@ -48,8 +48,9 @@ def lowered(total: Total | None) -> Total | None:
 def counters(request: Request) -> Body:
     """Aggregations that count groups, beside the request's own; none when that is not asked for.
 
-    An exact count needs only the clusters with two matching pages or more: each other page is a group. So on one shard
-    the server has to look at few cluster ids; with several shards each has to list all it has.
+    An exact count needs only the clusters with two matching pages or more: each other page is a group. One shard lists
+    just these. Of several shards each would have to list all it has, for a cluster may have a page on each: ``groups_in``
+    asks for that apart.
     """
     options = request.options
     if options.group_total is GroupTotal.NONE:
@@ -57,7 +58,7 @@ def counters(request: Request) -> Body:
     field = {"field": options.cluster_field}
     made: Body = {LOOSE: {"missing": field}}
     if options.group_total is GroupTotal.EXACT:
-        made[GROUPS] = {"terms": field | {"size": MOST_BUCKETS, "min_doc_count": 2}}
+        made[GROUPS] = {"terms": field | {"size": MOST_BUCKETS, "min_doc_count": 2, "shard_min_doc_count": 2}}
         made[SEVERAL] = {"stats_bucket": {"buckets_path": f"{GROUPS}>_count"}}
     else:
         made[GROUPS] = {"cardinality": field | {"precision_threshold": PRECISION}}
@@ -80,24 +81,29 @@ def groups_in(request: Request, answer: Mapping[str, Any]) -> Plan[Total | None]
     if request.options.group_total is GroupTotal.ESTIMATE:
         distinct = int(found[GROUPS]["value"])
         return Total(distinct + loose, Bound.ABOUT if assigned else Bound.EXACT)
+    one_shard = answer["_shards"]["total"] == 1
     spared, complete = _spared(found)
-    if not complete:
-        parts = -(-assigned // (MOST_BUCKETS // 2))
+    if not (one_shard and complete):
+        parts = max(1, -(-assigned // (MOST_BUCKETS // 2)))
         if parts > MOST_PARTS:
             return Total(int(found[SEVERAL]["count"]) + loose, Bound.AT_LEAST)
-        spared, complete = yield from _in_parts(request, parts)
-    bound = Bound.EXACT if complete else Bound.AT_LEAST
-    return Total((assigned - spared if complete else int(found[SEVERAL]["count"])) + loose, bound)
+        spared, complete = yield from _in_parts(request, parts, one_shard=one_shard)
+    if complete:
+        return Total(assigned - spared + loose)
+    return Total(int(found[SEVERAL]["count"]) + loose, Bound.AT_LEAST)
 
 
-def _in_parts(request: Request, parts: int) -> Plan[tuple[int, bool]]:
+def _in_parts(request: Request, parts: int, *, one_shard: bool) -> Plan[tuple[int, bool]]:
     """As ``_spared``, a part of the cluster ids at a time."""
     wanted = counters(request)[WRAP]
     made = []
     for part in range(parts):
-        include = {"include": {"partition": part, "num_partitions": parts}}
-        terms = {"terms": wanted["aggs"][GROUPS]["terms"] | include}
-        facets = {WRAP: wanted | {"aggs": wanted["aggs"] | {GROUPS: terms}}}
+        terms = dict(wanted["aggs"][GROUPS]["terms"])
+        if not one_shard:
+            del terms["shard_min_doc_count"]
+        if parts > 1:
+            terms["include"] = {"partition": part, "num_partitions": parts}
+        facets = {WRAP: wanted | {"aggs": wanted["aggs"] | {GROUPS: {"terms": terms}}}}
         made.append(bodies.matching(request.body) | {"aggs": facets, "track_total_hits": False})
     answers = yield Searches(made, request.index, request.header, leave_out=leave_out(request))
     found = [_spared(checked(answer)["aggregations"][WRAP]) for answer in answers]
