@@ -121,8 +121,8 @@ def test_similar_pages_are_counted(client: Elasticsearch, corpus: Corpus, mode: 
     body = QUERY | {"size": 40, "post_filter": {"range": {"length": {"gte": 5}}}}
     matching: dict[str, int] = {}
     for hit in ranked(client, corpus.index, body):
-        group = corpus.documents[hit["_id"]].group
-        matching[group] = matching.get(group, 0) + 1
+        name = corpus.documents[hit["_id"]].group
+        matching[name] = matching.get(name, 0) + 1
     search = DedupSearch(client, corpus.index)
     for similar in ("stored", "all", "matching"):
         page = search.search(body, mode=mode, similar=similar)

@@ -56,11 +56,9 @@ def test_pages_of_an_index_that_was_never_attached_are_groups_of_their_own(
         create(client, index, attached=marked)
         pages = list(invented(300, number, unmarked=0.1 if marked else 1.0))
         if not marked:  # the very same ids as in the other index
-            for page in pages:
-                page.source.pop("dedup", None)
-            pages = [
-                type(page)(page.id, page.source, page.id, canonical=True, marked=False) for page in pages
-            ]
+            for each in pages:
+                each.source.pop("dedup", None)
+            pages = [Stored(each.id, each.source, each.id, canonical=True, marked=False) for each in pages]
         books[index] = fill(client, index, pages)
     found = ranked(client, f"{name}-*", BODY)
     best = first_of_each(found, lambda hit: group_in(books, hit))

@@ -196,7 +196,7 @@ def test_errors_travel_between_processes(error: SearchRefused | CursorLost) -> N
 
 
 def test_hits_are_cleaned_of_what_was_asked_by_us_only() -> None:
-    found = hit("a", "c", cluster_size=[2]) | {"sort": [1, 2]}
+    found: dict[str, Any] = hit("a", "c", cluster_size=[2]) | {"sort": [1, 2]}
     found["fields"]["site"] = ["s"]
     given_ = {"fields": ["site"], "sort": [{"n": "asc"}]}
     assert cleaned(found, request_of("i", given_, OPTIONS)) == {
@@ -210,7 +210,7 @@ def test_hits_are_cleaned_of_what_was_asked_by_us_only() -> None:
 
 
 def test_facets_that_cannot_be_counted_by_group_stay() -> None:
-    facets = {
+    facets: dict[str, Any] = {
         "inside": {"nested": {"path": "p"}, "aggs": {"a": {"terms": {"field": "p.a"}}}},
         "sum": {"sum": {"field": "n"}},
         "sites": {
