@@ -161,6 +161,31 @@ class IndexRefused(IndexError_):
         )
 
 
+class SearchRefused(IndexError_):
+    """A search that cannot be done as it was asked for."""
+
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(problem, advice)
+        self.problem, self.advice = problem, advice
+
+    def __str__(self) -> str:
+        return f"this search cannot be done ({self.problem}): {self.advice}"
+
+
+class CursorLost(IndexError_):
+    """The point in time that a cursor of a search rests on is gone."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return (
+            f"this cursor is no longer good ({self.problem}): begin again at the first page; "
+            f"where it takes readers long from page to page, set a longer keep_alive"
+        )
+
+
 class UnknownPage(DedupError):
     """A page id that is not stored."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from es_dedup.config import fingerprint
 from es_dedup.detectors.registry import detector_versions
-from es_dedup.index.elastic import ElasticIndex, Options, is_address, parse_address
+from es_dedup.index.elastic import ElasticHost, ElasticIndex, Options, Server, is_address, parse_address
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.texts import compress_text
 from es_dedup.text.hashing import SIGNATURE_VERSION
@@ -49,6 +49,17 @@ def open_index(path: str | Path, settings: Settings, *, read_only: bool = False)
         lock_seconds=settings.index.lock_seconds,
         read_only=read_only,
     )
+
+
+def open_host(path: str | Path, settings: Settings) -> ElasticHost:
+    """The host indices of the cluster that an index on Elasticsearch is in.
+
+    Raises:
+        ConfigError: the address is none of a server.
+        MissingExtra: the client for Elasticsearch is not installed.
+    """
+    options = elastic_options(settings)
+    return ElasticHost(Server(parse_address(str(path)), options), options)
 
 
 def is_remote(path: str | Path) -> bool:

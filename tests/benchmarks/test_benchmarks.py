@@ -34,7 +34,9 @@ SMALL: Final = {
     "bench_char_frequency": ["--pages", "20", "--rounds", "1", "--checked", "2"],
     "bench_dwdcs": ["--pages", "20", "--rounds", "1", "--checked", "2", "--min-occurrences", "1"],
     "bench_extract": ["--rounds", "1", "--growth", "30"],
+    "bench_collapse": ["--rounds", "1", "--queries", "春", "东西"],
 }
+ON_A_SERVER: Final = {"bench_collapse"}
 CHARACTERS: Final = (
     "春夏秋冬东西南北山水风云日月星辰花草树木江河湖海城乡村镇道路桥梁车船人家天地年节学校工厂商店银行医院"
 )
@@ -118,6 +120,8 @@ def test_a_benchmark_prints_a_table_and_writes_its_figures(
     name: str, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ES_DEDUP_DATA", str(data))
+    if name in ON_A_SERVER:
+        monkeypatch.setenv("ES_DEDUP_ES_URL", url_of("es8"))
     out = tmp_path / "figures.json"
     given = [*SMALL.get(name, []), "--json", str(out)]
     if name == "bench_elastic":

@@ -31,7 +31,10 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One write: ``operation`` is ``index``, ``create`` or ``delete``; ``size`` in bytes, about."""
+    """One write: ``operation`` is ``index``, ``create``, ``update`` or ``delete``; ``size`` in bytes, about.
+
+    ``retries`` of an ``update`` count how often it may meet another writer; ``condition`` is a sequence number and a term.
+    """
 
     operation: str
     index: str
@@ -39,22 +42,32 @@ class Write:
     body: Body | None = None
     size: int = OVERHEAD_BYTES
     condition: tuple[int, int] | None = None
+    routing: str = ""
+    retries: int = 0
 
     def lines(self) -> list[Body]:
         """What stands for it in a bulk request."""
         head: Body = {"_index": self.index, "_id": self.key}
         if self.condition is not None:
             head["if_seq_no"], head["if_primary_term"] = self.condition
+        if self.routing:
+            head["routing"] = self.routing
+        if self.retries:
+            head["retry_on_conflict"] = self.retries
         return [{self.operation: head}] if self.body is None else [{self.operation: head}, self.body]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one write: HTTP status, the reason when it failed, and the document's new version marks."""
+    """What became of one write: HTTP status, the reason when it failed, the document's new version marks.
+
+    ``noop``: an update that changed nothing.
+    """
 
     status: int
     reason: str = ""
     condition: tuple[int, int] | None = None
+    noop: bool = False
 
     @property
     def done(self) -> bool:
@@ -153,4 +166,4 @@ def _result(item: dict[str, Any]) -> Result:
     (said,) = item.values()
     reason = reason_in(said.get("error"))
     marks = (said["_seq_no"], said["_primary_term"]) if "_seq_no" in said else None
-    return Result(int(said["status"]), reason, marks)
+    return Result(int(said["status"]), reason, marks, said.get("result") == "noop")

@@ -1,0 +1,152 @@
+"""Search bodies made out of the user's: pure functions, the given body is never changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from es_dedup.collapse.model import Body, Hit, SearchOptions
+
+MATCHING: Final = frozenset(
+    "query knn retriever post_filter min_score timeout terminate_after runtime_mappings pit indices_boost".split()
+)
+"""The parts of a body that decide which documents match."""
+ORDERING: Final = frozenset({"sort", "rescore", "track_scores", "size", "from", "search_after"})
+MATCH_ALL: Final[Body] = {"match_all": {}}
+
+
+def matching(body: Body) -> Body:
+    """Only what decides which documents match: nothing is fetched or aggregated."""
+    return {name: value for name, value in body.items() if name in MATCHING} | {"size": 0}
+
+
+def keys_only(body: Body) -> Body:
+    """What matches in its order, without contents, aggregations and totals."""
+    kept = {name: value for name, value in body.items() if name in MATCHING | ORDERING}
+    return kept | {"_source": False, "track_total_hits": False}
+
+
+def without_facets(body: Body) -> Body:
+    """The same hits without aggregations, suggestions and totals."""
+    left_out = ("aggs", "aggregations", "suggest", "track_total_hits")
+    return {name: value for name, value in body.items() if name not in left_out} | {"track_total_hits": False}
+
+
+def facets_of(body: Body) -> Body:
+    """The aggregations of a body."""
+    found: Body = body.get("aggs") or body.get("aggregations") or {}
+    return found
+
+
+def with_facets(body: Body, facets: Body) -> Body:
+    """The same search with other aggregations."""
+    made = {name: value for name, value in body.items() if name != "aggregations"}
+    made.pop("aggs", None)
+    return made | {"aggs": facets} if facets else made
+
+
+def filtered(body: Body, condition: Body) -> Body:
+    """As if the index held only documents that fulfil a condition: kNN looks for its k among them. Scores stay."""
+    made = dict(body)
+    if "retriever" in made:
+        ((name, retriever),) = made["retriever"].items()
+        made["retriever"] = {name: _with_filter(retriever, condition)}
+        return made
+    if "query" in made or "knn" not in made:
+        made["query"] = {"bool": {"must": [made.get("query", MATCH_ALL)], "filter": [condition]}}
+    if "knn" in made:
+        knn = made["knn"]
+        made["knn"] = (
+            [_with_filter(each, condition) for each in knn]
+            if isinstance(knn, list)
+            else _with_filter(knn, condition)
+        )
+    return made
+
+
+def narrowed(body: Body, condition: Body) -> Body:
+    """Of what the body finds only documents that fulfil a condition; kNN finds the same k as without."""
+    if not has_vectors(body):
+        return filtered(body, condition)
+    before = [body["post_filter"]] if "post_filter" in body else []
+    return body | {"post_filter": {"bool": {"filter": [*before, condition]}}}
+
+
+def has_vectors(body: Body) -> bool:
+    """Whether a search for nearest neighbours is anywhere in it, which a filter would change."""
+    return "retriever" in body or "knn" in body or _holds(body.get("query"), "knn")
+
+
+def boosted(body: Body, options: SearchOptions) -> Body:
+    """Scores of the query multiplied by 1 + boost · log10(1 + cluster size); kNN scores stay."""
+    if not options.boost or ("query" not in body and ("knn" in body or "retriever" in body)):
+        return body
+    size = {"field": options.size_field, "modifier": "log1p", "missing": 1}
+    score = {
+        "query": body.get("query", MATCH_ALL),
+        "functions": [{"weight": 1}, {"field_value_factor": size, "weight": options.boost}],
+        "score_mode": "sum",
+        "boost_mode": "multiply",
+    }
+    return body | {"query": {"function_score": score}}
+
+
+def hidden(options: SearchOptions) -> Body:
+    """A condition: a page that another page of its cluster stands for."""
+    return {"term": {options.canonical_field: False}}
+
+
+def shown(options: SearchOptions) -> Body:
+    """A condition: a representative, or a page that nothing is known of."""
+    return {"bool": {"must_not": [hidden(options)]}}
+
+
+def assigned(options: SearchOptions) -> Body:
+    """A condition: a page that has a cluster id."""
+    return {"exists": {"field": options.cluster_field}}
+
+
+def unassigned(options: SearchOptions) -> Body:
+    """A condition: a page that has no cluster id."""
+    return {"bool": {"must_not": [assigned(options)]}}
+
+
+def in_clusters(cluster_ids: Iterable[str], options: SearchOptions) -> Body:
+    """A condition: a page of one of these clusters."""
+    return {"terms": {options.cluster_field: list(cluster_ids)}}
+
+
+def these(hits: Iterable[Hit]) -> Body:
+    """A condition: one of these documents."""
+    by_index: dict[str, list[str]] = {}
+    for hit in hits:
+        by_index.setdefault(hit["_index"], []).append(hit["_id"])
+    any_of = [
+        {"bool": {"filter": [{"term": {"_index": index}}, {"ids": {"values": names}}]}}
+        for index, names in by_index.items()
+    ]
+    return {"bool": {"should": any_of, "minimum_should_match": 1}}
+
+
+def named_fields(body: Body, options: SearchOptions, *, containment: bool) -> Body:
+    """The body, asking also for what is needed of each hit; ``es_dedup.collapse.hits`` takes it out again."""
+    known = [options.cluster_field, options.size_field]
+    made = body | {"docvalue_fields": [*body.get("docvalue_fields", ()), *known]}
+    if containment:
+        pointers = [f"{options.field}.contained_in", f"{options.field}.duplicate_of"]
+        made["fields"] = [*body.get("fields", ()), *pointers]
+    return made
+
+
+def _with_filter(part: Mapping[str, Any], condition: Body) -> Body:
+    before = part.get("filter", [])
+    given: Sequence[Any] = before if isinstance(before, list) else [before]
+    return {**part, "filter": [*given, condition]}
+
+
+def _holds(value: Any, name: str) -> bool:
+    if isinstance(value, dict):
+        return name in value or any(_holds(each, name) for each in value.values())
+    return isinstance(value, list) and any(_holds(each, name) for each in value)

@@ -1,0 +1,33 @@
+"""All pages of one cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from es_dedup.collapse import bodies, counting
+from es_dedup.collapse.calls import Searches, checked
+from es_dedup.collapse.hits import hits_of
+from es_dedup.collapse.model import Expansion, Total
+from es_dedup.collapse.modes import problems_in
+
+if TYPE_CHECKING:
+    from es_dedup.collapse.calls import Plan
+    from es_dedup.collapse.request import Request
+
+
+def expand(request: Request, cluster_id: str) -> Plan[Expansion]:
+    """The pages of a cluster that match the body: the representative first, unless the body has a sort."""
+    options = request.options
+    body = bodies.filtered(request.given, {"term": {options.cluster_field: cluster_id}})
+    by_place = [
+        {options.canonical_field: {"order": "desc", "unmapped_type": "boolean"}},
+        {"_score": "desc"},
+    ]
+    body = {"sort": by_place, "track_scores": True, "track_total_hits": True, **body}
+    (answer,) = yield Searches([body], request.index, request.header)
+    problems = problems_in([checked(answer)])
+    total = counting.documents_in(answer, whole=not problems) or Total(0)
+    hits = hits_of(answer)
+    if "sort" not in request.given:
+        hits = [{name: value for name, value in hit.items() if name != "sort"} for hit in hits]
+    return Expansion(cluster_id, tuple(hits), total, problems)

@@ -1,0 +1,87 @@
+"""Reading the hits of an answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.collapse.model import Group, Similar
+from es_dedup.index.host import DocumentKey
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from es_dedup.collapse.model import Body, Hit, SearchOptions
+    from es_dedup.collapse.piles import Pile
+    from es_dedup.collapse.request import Request
+
+ASKED: Final = ("docvalue_fields", "fields", "stored_fields")
+
+
+def hits_of(answer: Mapping[str, Any]) -> list[Hit]:
+    """The hits of an answer, in order."""
+    return list(answer["hits"]["hits"])
+
+
+def place_of(hit: Hit) -> tuple[str, str]:
+    """What tells a document from all others: its index and ``_id``."""
+    return hit["_index"], hit["_id"]
+
+
+def page_id_of(hit: Hit) -> str:
+    """The page id of a hit."""
+    return DocumentKey(hit["_index"], hit["_id"], hit.get("_routing") or "").page_id
+
+
+def cluster_of(hit: Hit, options: SearchOptions) -> str | None:
+    """The cluster id of a hit; None when it has none."""
+    return next(iter(values_of(hit, options.cluster_field)), None)
+
+
+def values_of(hit: Hit, name: str) -> list[Any]:
+    """The values of a field that was asked for with the hit."""
+    return [value for value in hit.get("fields", {}).get(name, ()) if value is not None]
+
+
+def group_of(pile: Pile, request: Request, counts: Mapping[str, int]) -> Group:
+    """The group that a pile becomes; ``counts`` has other pages by cluster id, where they were counted."""
+    options = request.options
+    if options.similar is Similar.STORED or pile.cluster_id is None:
+        stored = next(iter(values_of(pile.head, options.size_field)), 1)
+        similar = max(int(stored) - 1, 0)
+    else:
+        similar = counts.get(pile.cluster_id, 0)
+    under = tuple(cleaned(other, request) for other in pile.hits[1:])
+    inside = tuple(group_of(other, request, counts) for other in pile.contained)
+    return Group(cleaned(pile.head, request), pile.cluster_id, max(similar, len(under)), under, inside)
+
+
+def cleaned(hit: Hit, request: Request) -> Hit:
+    """A hit without the fields and sort values that were asked for only by us."""
+    wanted = _asked_for(request.given)
+    kept = {
+        name: value
+        for name, value in hit.get("fields", {}).items()
+        if name in wanted or not name.startswith(f"{request.options.field}.")
+    }
+    made = {name: value for name, value in hit.items() if name not in ("fields", "sort")}
+    if kept:
+        made["fields"] = kept
+    if "sort" in hit and "sort" in request.given:
+        made["sort"] = hit["sort"][: _keys(request.given["sort"])]
+    return made
+
+
+def _asked_for(body: Body) -> set[str]:
+    found = set()
+    for part in ASKED:
+        given = body.get(part, ())
+        for each in [given] if isinstance(given, str) else given:
+            found.add(each["field"] if isinstance(each, dict) else each)
+    return found
+
+
+def _keys(sort: Any) -> int:
+    """Sort keys of a body's ``sort``."""
+    if isinstance(sort, dict):
+        return len(sort)
+    return sum(len(key) if isinstance(key, dict) else 1 for key in sort) if isinstance(sort, list) else 1

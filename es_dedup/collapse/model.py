@@ -1,0 +1,214 @@
+"""What a collapsed search returns, and what can be chosen for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
+
+from es_dedup.errors import SearchRefused
+from es_dedup.index.host import DEDUP
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Body: TypeAlias = "dict[str, Any]"
+"""A search body, or a part of one."""
+Hit: TypeAlias = "Mapping[str, Any]"
+"""A hit as the server gave it: ``_index``, ``_id``, ``_score``, ``_source``, ``highlight``, ``sort`` …"""
+
+WINDOW: Final = 100
+MAX_WINDOW: Final = 10_000
+"""Elasticsearch's own limit of ``from`` + ``size``."""
+DEFAULT_SIZE: Final = 10
+"""Hits of a search whose body has no ``size``; Elasticsearch's own default."""
+START: Final = "start"
+"""The cursor that begins deep paging."""
+
+
+class Mode(StrEnum):
+    """How hits become groups.
+
+    ``canonical``: only representatives are searched. A group is found when its representative matches.
+    ``collapse``: all pages are searched, of each cluster the best match is shown. A group is found when any page matches.
+    ``fold``: the best ``window`` hits are fetched and folded here, by cluster id or, without one, by stored features.
+    ``off``: each hit is a group of its own.
+    """
+
+    CANONICAL = "canonical"
+    COLLAPSE = "collapse"
+    FOLD = "fold"
+    OFF = "off"
+
+
+class Bound(StrEnum):
+    """How a total stands to the true number."""
+
+    EXACT = "exact"
+    AT_LEAST = "at least"
+    ABOUT = "about"
+
+
+class GroupTotal(StrEnum):
+    """How groups are counted in mode ``collapse``: not at all, within a few in ten thousand, or to the last one."""
+
+    NONE = "none"
+    ESTIMATE = "estimate"
+    EXACT = "exact"
+
+
+class Similar(StrEnum):
+    """What ``Group.similar_count`` counts: see there."""
+
+    STORED = "stored"
+    ALL = "all"
+    MATCHING = "matching"
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A number of documents or groups, at least 0, and how it stands to the true one."""
+
+    value: int
+    bound: Bound = Bound.EXACT
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is the true number."""
+        return self.bound is Bound.EXACT
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One result: a cluster, or a page that is in none.
+
+    Attributes:
+        hit: what stands for the group: its representative, or its best match, by mode.
+        cluster_id: None for a page that has no ``dedup`` object; each such page is a group of its own.
+        similar_count: other pages of the cluster, at least 0. ``stored``: by the ``cluster_size`` of the hit, free of cost;
+            ``all``: counted in the index now; ``matching``: of those that match the query. In mode ``fold`` not less than
+            the pages folded.
+        folded: the other hits of the group that were fetched, best first (mode ``fold``).
+        contained: groups whose page stands in a page of this one (``fold_contained``).
+    """
+
+    hit: Hit
+    cluster_id: str | None
+    similar_count: int = 0
+    folded: tuple[Hit, ...] = ()
+    contained: tuple[Group, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPage:
+    """One page of results.
+
+    Attributes:
+        groups: in the order of the query's sort.
+        total_documents: documents that match, whatever their group; None when the body says ``track_total_hits: false``
+            or ``document_total`` is off.
+        total_groups: ``canonical``: clusters whose representative matches, and pages without cluster; ``collapse``: those
+            of which any page matches; ``fold``: groups within the window, exact when all matches lie in it; ``off``:
+            documents. None when it was not asked for.
+        facets: the aggregations' answers, each bucket's ``doc_count`` being its number of groups; see
+            ``es_dedup.collapse.facets``.
+        cursor: to ask for the next page with; None on the last one, and when no cursor was asked for.
+        problems: why the answer may lack hits: parts of the index that did not answer. Totals are then lower bounds.
+        notes: what else should be known, in plain words.
+        took_ms: the server's time, milliseconds.
+    """
+
+    groups: tuple[Group, ...]
+    total_documents: Total | None = None
+    total_groups: Total | None = None
+    facets: Mapping[str, Any] = field(default_factory=dict)
+    cursor: str | None = None
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    took_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """The pages of one cluster: hits, the representative first unless the body sorts, and how many there are."""
+
+    cluster_id: str
+    hits: tuple[Hit, ...]
+    total: Total
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """What can be chosen for a search.
+
+    Attributes:
+        mode: see ``Mode``.
+        group_total: see ``GroupTotal``; the other modes have their total anyway.
+        document_total: count the documents that match too; in mode ``canonical`` this is a second, cheap search.
+        similar: see ``Group.similar_count``.
+        boost: at least 0; scores are multiplied by 1 + boost · log10(1 + cluster size).
+        fold_contained: show a page that stands in another page of the results below that one, within ``window`` groups.
+        window: 1-10,000; hits that mode ``fold`` looks at, groups that ``fold_contained`` looks at.
+        keep_alive: how long a cursor stays good after each page, as Elasticsearch writes times.
+        routing, preference: of the search, as Elasticsearch takes them; empty: none.
+        field: name of our object in the documents.
+
+    Raises:
+        SearchRefused: a value is out of range.
+    """
+
+    mode: Mode | str = Mode.CANONICAL
+    group_total: GroupTotal | str = GroupTotal.ESTIMATE
+    document_total: bool = True
+    similar: Similar | str = Similar.STORED
+    boost: float = 0.0
+    fold_contained: bool = False
+    window: int = WINDOW
+    keep_alive: str = "1m"
+    routing: str = ""
+    preference: str = ""
+    field: str = DEDUP
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        for name, kind in (("mode", Mode), ("group_total", GroupTotal), ("similar", Similar)):
+            try:
+                object.__setattr__(self, name, kind(getattr(self, name)))
+            except ValueError as error:
+                known = ", ".join(kind)
+                raise SearchRefused(f"{name} is {getattr(self, name)!r}", f"choose one of {known}") from error
+        if not self.boost >= 0:
+            raise SearchRefused(f"boost is {self.boost}", "choose 0 or more")
+        if not 1 <= self.window <= MAX_WINDOW:
+            raise SearchRefused(f"window is {self.window}", f"choose 1 to {MAX_WINDOW}")
+
+    @property
+    def cluster_field(self) -> str:
+        """The field with the cluster id."""
+        return f"{self.field}.cluster_id"
+
+    @property
+    def size_field(self) -> str:
+        """The field with the cluster's size."""
+        return f"{self.field}.cluster_size"
+
+    @property
+    def canonical_field(self) -> str:
+        """The field that is true for representatives."""
+        return f"{self.field}.canonical"
+
+
+class Changes(TypedDict, total=False):
+    """Options of one search that differ from those of its ``DedupSearch``; see ``SearchOptions``."""
+
+    mode: Mode | str
+    group_total: GroupTotal | str
+    document_total: bool
+    similar: Similar | str
+    boost: float
+    fold_contained: bool
+    window: int
+    keep_alive: str
+    routing: str
+    preference: str

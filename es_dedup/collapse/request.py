@@ -1,0 +1,86 @@
+"""One search as asked for: checked, and with what every mode needs of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from es_dedup.collapse import bodies
+from es_dedup.collapse.model import DEFAULT_SIZE, Mode
+from es_dedup.errors import SearchRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from es_dedup.collapse.model import Body, SearchOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A search.
+
+    Attributes:
+        index: alias, pattern or names.
+        given: the user's body.
+        body: the same, boosted.
+        options: of this search.
+        header: routing and preference; empty for a search on a point in time, which has them already.
+    """
+
+    index: str
+    given: Body
+    body: Body
+    options: SearchOptions
+    header: Mapping[str, str]
+
+    @property
+    def first(self) -> int:
+        """How many groups come before the wanted ones."""
+        return int(self.given.get("from", 0))
+
+    @property
+    def size(self) -> int:
+        """How many groups are wanted."""
+        return int(self.given.get("size", DEFAULT_SIZE))
+
+    def paged(self, first: int, size: int) -> Request:
+        """The same search for other groups of its order."""
+        cut = {"from": first, "size": size}
+        return replace(self, given=self.given | cut, body=self.body | cut)
+
+    @property
+    def fetched(self) -> Body:
+        """The body of a search whose hits are shown."""
+        return bodies.named_fields(self.body, self.options, containment=self.options.fold_contained)
+
+    @property
+    def facets(self) -> Body:
+        """The user's aggregations."""
+        return bodies.facets_of(self.body)
+
+    @property
+    def counted(self) -> Body:
+        """What says how far documents are counted; empty: as the server does by itself."""
+        name = "track_total_hits"
+        return {name: self.body[name]} if name in self.body else {}
+
+
+def request_of(index: str, body: Mapping[str, Any] | None, options: SearchOptions) -> Request:
+    """A checked search.
+
+    Raises:
+        SearchRefused: the body holds what cannot go together with its mode.
+    """
+    given = dict(body or {})
+    for name in ("from", "size"):
+        if not isinstance(given.get(name, 0), int) or given.get(name, 0) < 0:
+            raise SearchRefused(f"{name} is {given[name]!r}", "give a whole number of 0 or more")
+    if options.mode is not Mode.OFF and "collapse" in given:
+        raise SearchRefused("the body collapses by itself", "leave it out, or choose mode 'off'")
+    if options.mode in (Mode.COLLAPSE, Mode.FOLD) and "search_after" in given:
+        raise SearchRefused(
+            f"search_after in mode '{options.mode}' would show groups twice", "page with a cursor instead"
+        )
+    chosen = {"routing": options.routing, "preference": options.preference}
+    header = {} if "pit" in given else {name: value for name, value in chosen.items() if value}
+    return Request(index, given, bodies.boosted(given, options), options, header)

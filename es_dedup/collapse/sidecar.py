@@ -1,0 +1,88 @@
+"""Which pages are the same, for pages whose documents do not say: from stored assignments, else from stored features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from es_dedup import wiring
+from es_dedup.batch.featurise import day_of
+from es_dedup.config import Settings
+from es_dedup.errors import NotAnIndex
+from es_dedup.judgement.lookup import Lookup
+from es_dedup.judgement.statistics import Statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+    from es_dedup.collapse.calls import Relate
+    from es_dedup.index.port import Index
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """What the sidecar knows of some pages.
+
+    Attributes:
+        clusters: page id to cluster id, of pages that the index of features has assigned.
+        same: pairs of pages that are exact or duplicate by their stored features; both orders.
+    """
+
+    clusters: Mapping[str, str] = field(default_factory=dict)
+    same: frozenset[tuple[str, str]] = frozenset()
+
+
+class Sidecar:
+    """The index of features beside the user's own index; read only. Use it in a ``with`` block, or call ``close``."""
+
+    def __init__(self, index: Index, settings: Settings | None = None) -> None:
+        """Over an index at hand; ``open`` is the usual way."""
+        self._index, self._settings = index, settings or Settings()
+
+    @classmethod
+    def open(cls, path: str | Path, settings: Settings | None = None) -> Sidecar:
+        """Over the index at an address; arguments and errors as for ``Deduplicator.open``."""
+        chosen = settings or Settings()
+        return cls(wiring.open_index(path, chosen, read_only=True), chosen)
+
+    def __enter__(self) -> Self:
+        """The sidecar itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the storage; may be called twice."""
+        self._index.close()
+
+    def relate(self, asked: Relate) -> Related:
+        """What is known of these pages; pages that are not stored are left out.
+
+        Raises:
+            IndexUnavailable: see the ports of the index.
+            NotAnIndex: its statistics are damaged.
+        """
+        found = self._index.assignments(asked.unassigned)
+        clusters = {page_id: each.cluster_id for page_id, each in found.items()}
+        unknown = [page_id for page_id in asked.unassigned if page_id not in clusters]
+        if not unknown:
+            return Related(clusters)
+        lookup = Lookup(self._index, self._settings, self._statistics(), day_of)
+        pages = lookup.load(unknown)
+        every = [*asked.unassigned, *asked.others]
+        compared = lookup.among(pages, [[name for name in every if name != mine] for mine in pages.ids])
+        pairs = [(edge.left, edge.right) for edge in compared.edges() if edge.relation.same]
+        return Related(clusters, frozenset(pairs) | {(right, left) for left, right in pairs})
+
+    def _statistics(self) -> Statistics:
+        stored = self._index.load_statistics()
+        try:
+            return Statistics.from_bytes(stored) if stored else Statistics.empty()
+        except ValueError as error:
+            raise NotAnIndex("the sidecar", "its statistics are damaged: run `es-dedup sweep`") from error

@@ -1,0 +1,248 @@
+"""The user's own index on Elasticsearch: the mapping of ``dedup``, reading documents, scanning them, marking them."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import IndexUnavailable
+from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write, write_all
+from es_dedup.index.elastic.mappings import HOST, KINDS, load_mapping
+from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked
+from es_dedup.index.elastic.reading import partial as partial_answer
+from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, is_engine_error, reason_in, status_of
+from es_dedup.index.host import DEDUP, DocumentKey, HostDocument, MarkReport, Shard, document_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.index.elastic.bulk import Result
+    from es_dedup.index.elastic.options import Options
+    from es_dedup.index.elastic.server import Server
+    from es_dedup.index.host import Mark
+
+# unmapped: an index that has never had a document
+BY_SEQUENCE: Final = ({"_seq_no": {"order": "asc", "unmapped_type": "long"}},)
+CLUSTER_ID: Final = f"{DEDUP}.cluster_id"
+INDICES_AT_A_TIME: Final = 50  # of one mapping request: their names stand in its address
+RETRIES: Final = 5  # of one partial update that meets another writer
+_OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
+
+
+class ElasticHost:
+    """Host indices of one cluster; see ``es_dedup.index.host.Host``. Threads may share it.
+
+    Args:
+        server: where the host indices are.
+        options: sizes and times of requests.
+    """
+
+    def __init__(self, server: Server, options: Options) -> None:
+        self._server, self._options = server, options
+
+    def close(self) -> None:
+        """Let go of the connections; may be called twice."""
+        self._server.close()
+
+    def indices(self, target: str) -> list[str]:
+        """See ``Host.indices``."""
+
+        def ask(client: Elasticsearch) -> list[str]:
+            try:
+                return list(
+                    client.indices.get_settings(index=target, name="index.uuid", expand_wildcards="open")
+                )
+            except Exception as error:
+                if is_engine_error(error) and status_of(error) == NOT_FOUND:
+                    return []
+                raise
+
+        return sorted(name for name in self._server.call(ask) if not _OURS.search(name))
+
+    def prepare(self, indices: Iterable[str]) -> None:
+        """See ``Host.prepare``."""
+        properties = host_properties()
+        for some in chunked(indices, INDICES_AT_A_TIME):
+            ask = partial(_put_mapping, some, properties)
+            self._server.call(ask, writing=True)
+
+    def shards(self, index: str) -> list[Shard]:
+        """See ``Host.shards``."""
+        self.refresh(index)
+        settings = self._server.call(
+            lambda client: client.indices.get_settings(index=index, name="index.number_of_shards")
+        )
+        ((_, found),) = settings.items()
+        count = int(found["settings"]["index"]["number_of_shards"])
+        return [self._shard(index, number) for number in range(count)]
+
+    def _shard(self, index: str, number: int) -> Shard:
+        answer = self._search(
+            index,
+            number,
+            {
+                "size": 1,
+                "sort": [{"_seq_no": {"order": "desc", "unmapped_type": "long"}}],
+                "source": False,
+                "track_total_hits": True,
+            },
+        )
+        hits = answer["hits"]
+        last = hits["hits"][0]["sort"][0] if hits["hits"] else -1
+        return Shard(index, number, int(hits["total"]["value"]), int(last))
+
+    def read(self, page_ids: Iterable[str], fields: Sequence[str]) -> dict[str, HostDocument]:
+        """See ``Host.read``."""
+        found: dict[str, HostDocument] = {}
+        wanted = [*fields, DEDUP]
+        for some in chunked(dict.fromkeys(page_ids), KEYS_AT_A_TIME):
+            keys = [document_key(page_id) for page_id in some]
+            docs = [_place(key) | {"_source": wanted} for key in keys]
+            answers = self._server.call(partial(_mget, docs))
+            for key, answer in zip(keys, answers, strict=True):
+                if "error" in answer:
+                    if answer["error"].get("type") == "index_not_found_exception":
+                        continue
+                    raise IndexUnavailable(self._server.name, reason_in(answer["error"]))
+                if answer["found"]:
+                    found[key.page_id] = _document(answer, answer["_seq_no"])
+        return found
+
+    def scan(
+        self, shard: Shard, fields: Sequence[str], *, above: int = -1, to: int | None = None, batch: int = 500
+    ) -> Iterator[list[HostDocument]]:
+        """See ``Host.scan``."""
+        yield from self._by_sequence(shard, [{"match_all": {}}], fields, above, to, batch)
+
+    def unmarked(
+        self, index: str, fields: Sequence[str], *, batch: int = 500
+    ) -> Iterator[list[HostDocument]]:
+        """See ``Host.unmarked``."""
+        without = {"bool": {"must_not": {"exists": {"field": CLUSTER_ID}}}}
+        for shard in self.shards(index):
+            yield from self._by_sequence(shard, [without], fields, -1, None, batch)
+
+    def _by_sequence(
+        self,
+        shard: Shard,
+        filters: Sequence[Mapping[str, Any]],
+        fields: Sequence[str],
+        above: int,
+        to: int | None,
+        batch: int,
+    ) -> Iterator[list[HostDocument]]:
+        last = above
+        while True:
+            bounds = {"gt": last} if to is None else {"gt": last, "lte": to}
+            body = {
+                "query": {"bool": {"filter": [*filters, {"range": {"_seq_no": bounds}}]}},
+                "sort": list(BY_SEQUENCE),
+                "size": batch,
+                "source": [*fields, DEDUP],
+            }
+            hits = self._search(shard.index, shard.number, body)["hits"]["hits"]
+            if hits:
+                last = int(hits[-1]["sort"][0])
+                yield [_document(hit, int(hit["sort"][0])) for hit in hits]
+            if len(hits) < batch:
+                return
+
+    def count(self, target: str, query: Mapping[str, Any] | None = None) -> int:
+        """Number of documents of a target, or of those that a query finds; 0 when there is no such index."""
+        return int(
+            self._server.call(
+                lambda client: client.count(
+                    index=target,
+                    query=query or {"match_all": {}},
+                    ignore_unavailable=True,
+                    allow_no_indices=True,
+                )
+            )["count"]
+        )
+
+    def mark(self, marks: Mapping[str, Mark | None]) -> MarkReport:
+        """See ``Host.mark``."""
+        writes = (_write(document_key(page_id), mark) for page_id, mark in marks.items())
+        options = self._options
+        results = write_all(
+            self._server, writes, chunk_bytes=options.chunk_bytes, seconds=options.retry_seconds, alias=False
+        )
+        return report_of(dict(zip(marks, results, strict=True)))
+
+    def refresh(self, target: str) -> None:
+        """See ``Host.refresh``."""
+        self._server.call(lambda client: client.indices.refresh(index=target, ignore_unavailable=True))
+
+    def _search(self, index: str, shard: int, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        options = {"track_total_hits": False, **body}
+        answer: Mapping[str, Any] = self._server.call(
+            lambda client: (
+                client.search(
+                    index=index,
+                    preference=f"_shards:{shard}",
+                    allow_partial_search_results=False,
+                    **options,
+                ).body
+            )
+        )
+        if problem := partial_answer(answer):
+            raise IndexUnavailable(self._server.name, problem)
+        return answer
+
+
+def _put_mapping(indices: Sequence[str], properties: Mapping[str, Any], client: Elasticsearch) -> None:
+    client.indices.put_mapping(index=list(indices), properties=properties)
+
+
+def _mget(docs: Sequence[Mapping[str, Any]], client: Elasticsearch) -> list[Mapping[str, Any]]:
+    return list(client.mget(docs=docs)["docs"])
+
+
+def host_properties() -> dict[str, Any]:
+    """The mapping of ``dedup``, as ``put_mapping`` takes it; ``_meta`` of a host index stays its owner's."""
+    properties: dict[str, Any] = load_mapping(HOST)["template"]["mappings"]["properties"]
+    return properties
+
+
+def report_of(results: Mapping[str, Result]) -> MarkReport:
+    """What became of marks, from the result of each."""
+    changed = unchanged = 0
+    gone: list[str] = []
+    failed: dict[str, str] = {}
+    for page_id, result in results.items():
+        if result.status == NOT_FOUND:
+            gone.append(page_id)
+        elif result.done:
+            changed += not result.noop
+            unchanged += result.noop
+        else:
+            failed[page_id] = f"{_class_of(result)}: {result.reason}"
+    return MarkReport(changed, unchanged, tuple(gone), failed)
+
+
+def _class_of(result: Result) -> str:
+    if result.status == CONFLICT:
+        return "conflict"
+    parsing = ("document_parsing_exception", "mapper_parsing_exception", "strict_dynamic_mapping_exception")
+    return "mapping" if any(name in result.reason for name in parsing) else "refused"
+
+
+def _write(key: DocumentKey, mark: Mark | None) -> Write:
+    # An object is merged with the one that is there; null takes it away.
+    body = {"doc": {DEDUP: None if mark is None else mark.as_dict()}}
+    return Write("update", key.index, key.id, body, OVERHEAD_BYTES * 2, routing=key.routing, retries=RETRIES)
+
+
+def _place(key: DocumentKey) -> dict[str, Any]:
+    place = {"_index": key.index, "_id": key.id}
+    return place | {"routing": key.routing} if key.routing else place
+
+
+def _document(answer: Mapping[str, Any], seq_no: int) -> HostDocument:
+    source = dict(answer.get("_source") or {})
+    dedup = source.pop(DEDUP, None)
+    key = DocumentKey(answer["_index"], answer["_id"], answer.get("_routing") or "")
+    return HostDocument(key, source, dedup if isinstance(dedup, dict) else None, seq_no)

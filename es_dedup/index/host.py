@@ -1,0 +1,259 @@
+"""The user's own index, the host: which documents are pages, how they are named, and what is written into them.
+
+A page's key is (index, ``_id``, routing); ``page_id`` is its stable string form. The object ``dedup`` of a host document is a
+``Mark``; nothing else of the document is ever written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import quote, unquote
+
+from es_dedup.model import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+DEDUP: Final = "dedup"
+"""Name of our object in a host document."""
+MAX_PAGE_ID_CHARS: Final = 512
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class DocumentKey:
+    """Where a document is: a concrete (backing) index, never an alias; its ``_id``; its routing where it has one."""
+
+    index: str
+    id: str
+    routing: str = ""
+
+    @property
+    def page_id(self) -> str:
+        """``index/_id``, or ``index?routing/_id`` with the routing percent-encoded; no index name has ``/`` or ``?``."""
+        head = f"{self.index}?{quote(self.routing, safe='')}" if self.routing else self.index
+        return f"{head}/{self.id}"
+
+    @property
+    def problem(self) -> str:
+        """Why the document cannot be a page; empty when it can."""
+        if len(self.page_id) > MAX_PAGE_ID_CHARS:
+            return f"index name and _id have more than {MAX_PAGE_ID_CHARS - 1} characters together"
+        return ""
+
+
+def document_key(page_id: str) -> DocumentKey:
+    """The key of which ``DocumentKey.page_id`` made a page id.
+
+    Raises:
+        ValueError: the page is of no host index.
+    """
+    head, slash, name = page_id.partition("/")
+    index, _, routing = head.partition("?")
+    if not slash or not index or not name:
+        raise ValueError(f"{page_id!r} names no document: index/_id is needed")
+    return DocumentKey(index, name, unquote(routing))
+
+
+@dataclass(frozen=True, slots=True)
+class HostFields:
+    """Which fields of a host document hold a page; dotted names reach into objects; empty: there is none.
+
+    Attributes:
+        content: main text, or the HTML as served when ``html`` is true.
+        html: ``content`` is HTML and is extracted.
+        title, url, published, site: as in ``Page``. ``published`` may be text or milliseconds since 1970.
+    """
+
+    content: str
+    html: bool = False
+    title: str = "title"
+    url: str = "url"
+    published: str = ""
+    site: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All fields that are read, each once."""
+        found = (self.content, self.title, self.url, self.published, self.site)
+        return tuple(dict.fromkeys(name for name in found if name))
+
+    def page(self, page_id: str, source: Mapping[str, Any]) -> Page:
+        """The page that a document holds; a missing field stays empty, a page without text is stored without features."""
+        content = text_of(source, self.content)
+        return Page(
+            id=page_id,
+            html=content if self.html else None,
+            text=None if self.html else content,
+            url=text_of(source, self.url) or None,
+            title=text_of(source, self.title) or None,
+            published=_moment(_value(source, self.published)),
+            site=text_of(source, self.site) or None,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form; ``HostFields(**…)`` reads it."""
+        return asdict(self)
+
+
+def text_of(source: Mapping[str, Any], name: str) -> str:
+    """A field as text: several values are joined by newlines, a missing one is empty."""
+    value = _value(source, name)
+    if isinstance(value, list):
+        return "\n".join(str(part) for part in value if part is not None)
+    return "" if value is None else str(value)
+
+
+def _value(source: Mapping[str, Any], name: str) -> Any:
+    """The value at a dotted name, whether the document writes it nested or with the dots in the key."""
+    if not name:
+        return None
+    if name in source:
+        return source[name]
+    head, dot, rest = name.partition(".")
+    while dot:
+        inner = source.get(head)
+        if isinstance(inner, dict):
+            return _value(inner, rest)
+        more, dot, rest = rest.partition(".")
+        head = f"{head}.{more}"
+    return None
+
+
+def _moment(value: Any) -> str | datetime | None:
+    if isinstance(value, list):
+        value = value[0] if value else None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        try:
+            return datetime.fromtimestamp(value / 1000, tz=UTC)
+        except (OverflowError, ValueError, OSError):
+            return None
+    return str(value) if value not in (None, "") else None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The object ``dedup`` of one document.
+
+    Attributes:
+        cluster_id: never empty.
+        canonical: the page stands for its cluster.
+        relation: ``exact`` or ``duplicate`` to ``duplicate_of``; of a canonical page ``contained`` when another page
+            contains it, else ``unique``.
+        duplicate_of: page id of the representative; empty for the representative itself.
+        contained_in: pages that contain this one, by id.
+        cluster_size: pages in the cluster, at least 1.
+    """
+
+    cluster_id: str
+    canonical: bool
+    relation: str
+    duplicate_of: str = ""
+    contained_in: tuple[str, ...] = ()
+    cluster_size: int = 1
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it stands in a document; empty values are null, so that a partial update takes old ones away."""
+        return {
+            "cluster_id": self.cluster_id,
+            "canonical": self.canonical,
+            "relation": self.relation,
+            "duplicate_of": self.duplicate_of or None,
+            "contained_in": list(self.contained_in) or None,
+            "cluster_size": self.cluster_size,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class HostDocument:
+    """A document as read: its key, the fields that were asked for, its ``dedup`` object (None: it has none), and its place."""
+
+    key: DocumentKey
+    source: Mapping[str, Any]
+    dedup: Mapping[str, Any] | None
+    seq_no: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One shard of a concrete host index; ``last`` is its highest sequence number that a search sees, -1 when empty."""
+
+    index: str
+    number: int
+    documents: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class MarkReport:
+    """What became of many marks.
+
+    Attributes:
+        changed: documents that were written.
+        unchanged: documents that had the same mark.
+        gone: page ids whose document is not there any more.
+        failed: page id to reason; ``conflict: …`` (others kept writing it), ``mapping: …`` (the document's ``dedup`` field is
+            of another type), ``refused: …`` (anything else).
+    """
+
+    changed: int = 0
+    unchanged: int = 0
+    gone: tuple[str, ...] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    def __add__(self, other: MarkReport) -> MarkReport:
+        """Both together."""
+        return MarkReport(
+            self.changed + other.changed,
+            self.unchanged + other.unchanged,
+            self.gone + other.gone,
+            {**self.failed, **other.failed},
+        )
+
+
+class Host(Protocol):
+    """Reads and marks documents of host indices; ``target`` is an index, an alias, a data stream or a pattern."""
+
+    def indices(self, target: str) -> list[str]:
+        """Concrete open indices behind a target, by name, without our own; empty when there is none."""
+
+    def prepare(self, indices: Iterable[str]) -> None:
+        """Put the mapping of ``dedup`` on existing indices; on one that has it nothing changes.
+
+        Raises:
+            IndexRefused: a field ``dedup`` of another kind is there, or the role does not allow it.
+        """
+
+    def shards(self, index: str) -> list[Shard]:
+        """The shards of a concrete index, after a refresh."""
+
+    def read(self, page_ids: Iterable[str], fields: Sequence[str]) -> dict[str, HostDocument]:
+        """Documents as they are now, by page id; those that are not there are absent."""
+
+    def scan(
+        self, shard: Shard, fields: Sequence[str], *, above: int = -1, to: int | None = None, batch: int = 500
+    ) -> Iterator[list[HostDocument]]:
+        """Documents of a shard by sequence number ascending.
+
+        A sequence number survives restarts of the server, so that a scan goes on where another stopped. A document
+        that is written meanwhile gets a higher one, and is met there.
+
+        Args:
+            shard: of a concrete index.
+            fields: that are read.
+            above: only documents with a higher sequence number.
+            to: only documents with at most this one; None: all.
+            batch: most documents at once.
+        """
+
+    def unmarked(
+        self, index: str, fields: Sequence[str], *, batch: int = 500
+    ) -> Iterator[list[HostDocument]]:
+        """Documents of a concrete index without ``dedup.cluster_id``."""
+
+    def mark(self, marks: Mapping[str, Mark | None]) -> MarkReport:
+        """Write marks by page id; None takes the object away. Repeating it is safe."""
+
+    def refresh(self, target: str) -> None:
+        """Make earlier writes to a target visible to searches."""

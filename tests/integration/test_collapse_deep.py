@@ -1,0 +1,214 @@
+"""Deep paging by cursor on a real server: to the end, without gaps and doubles, and what can go wrong."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import Elasticsearch
+
+from es_dedup.collapse import START, DedupSearch
+from es_dedup.errors import CursorLost, SearchRefused
+from tests.collapsing import Corpus, create, fill, first_of_each, invented, ranked
+from tests.servers import fresh_name, url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BODIES: dict[str, dict[str, Any]] = {
+    "score": {"query": {"match": {"body": "bridge"}}, "sort": ["_score", {"n": "asc"}]},
+    "date": {"query": {"match": {"body": "tea 风云"}}, "sort": [{"day": "desc"}, {"n": "desc"}]},
+    "missing values": {"query": {"match": {"body": "tea"}}, "sort": [{"late": "asc"}, {"n": "desc"}]},
+    "kNN": {"knn": {"field": "vector", "query_vector": [0.5] * 4, "k": 300, "num_candidates": 2000}},
+}
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Elasticsearch]:
+    with Elasticsearch(url_of("es8"), request_timeout=60) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def corpus(client: Elasticsearch) -> Iterator[Corpus]:
+    index = fresh_name()
+    create(client, index, shards=2)
+    pages = list(invented(2000, 5, unmarked=0.1))
+    for number, page in enumerate(pages):
+        if number % 3:
+            page.source["late"] = number % 7
+    yield fill(client, index, pages)
+    client.indices.delete(index=index)
+
+
+def contexts(client: Elasticsearch) -> int:
+    """Points in time and scrolls that are open."""
+    stats = client.nodes.stats(metric="indices", index_metric="search")["nodes"].values()
+    return sum(int(node["indices"]["search"]["open_contexts"]) for node in stats)
+
+
+@pytest.mark.parametrize("mode", ["canonical", "collapse", "off"])
+@pytest.mark.parametrize("name", BODIES)
+def test_all_pages_together_are_all_groups(
+    client: Elasticsearch, corpus: Corpus, name: str, mode: str
+) -> None:
+    body = BODIES[name] | {"track_total_hits": True}
+    found = ranked(client, corpus.index, body)
+    if mode == "collapse":
+        expected = first_of_each(found, lambda hit: corpus.documents[hit["_id"]].group)
+    else:
+        expected = [hit for hit in found if mode == "off" or corpus.documents[hit["_id"]].canonical]
+    before = contexts(client)
+    search = DedupSearch(client, corpus.index)
+    pages = list(search.pages(body | {"size": 23}, mode=mode, group_total="exact"))
+    shown = [group.hit["_id"] for page in pages for group in page.groups]
+    wanted = [hit["_id"] for hit in expected]
+    if name == "kNN" and mode == "canonical":  # k of the representatives, not those of k that are
+        assert len(shown) == len(set(shown))
+        assert set(shown) >= set(wanted)
+        assert len(shown) == pages[0].total_groups.value  # type: ignore[union-attr]
+    elif "sort" in body:
+        assert shown == wanted
+    else:  # equal scores are in no order
+        assert sorted(shown) == sorted(wanted)
+    assert [len(page.groups) for page in pages[:-1]] == [23] * (len(pages) - 1)
+    assert 1 <= len(pages[-1].groups) <= 23
+    assert contexts(client) == before
+    if name != "kNN":
+        for page in pages:
+            assert page.total_documents is not None
+            assert page.total_groups is not None
+            assert (page.total_documents.value, page.total_documents.exact) == (len(found), True)
+            assert (page.total_groups.value, page.total_groups.exact) == (len(expected), True)
+
+
+def test_equal_sort_values_make_neither_gaps_nor_doubles(client: Elasticsearch, corpus: Corpus) -> None:
+    body = {"sort": [{"site": "asc"}], "size": 101}
+    pages = DedupSearch(client, corpus.index).pages(body, mode="collapse")
+    shown = [corpus.documents[group.hit["_id"]].group for page in pages for group in page.groups]
+    assert sorted(shown) == sorted({page.group for page in corpus.documents.values()})
+
+
+@pytest.mark.parametrize("sort", ["n", "n:desc", {"n": "asc"}, [{"n": {"order": "desc"}}], None])
+def test_every_form_of_a_sort_goes(client: Elasticsearch, corpus: Corpus, sort: Any) -> None:
+    if sort == "n:desc":  # of a URL, not of a body
+        with pytest.raises(SearchRefused):
+            next(DedupSearch(client, corpus.index).pages({"sort": sort}))
+        return
+    body = {"size": 700} | ({"sort": sort} if sort else {})
+    shown = [group for page in DedupSearch(client, corpus.index).pages(body) for group in page.groups]
+    assert len(shown) == sum(page.canonical for page in corpus.documents.values())
+    assert all(("sort" in group.hit) == bool(sort) for group in shown)
+    assert all(len(group.hit["sort"]) == 1 for group in shown if sort)
+
+
+def test_what_is_written_meanwhile_is_not_met(client: Elasticsearch) -> None:
+    index = fresh_name()
+    create(client, index)
+    corpus = fill(client, index, invented(60, 2))
+    try:
+        search = DedupSearch(client, index)
+        body = {"sort": [{"n": "asc"}], "size": 20}
+        pages = search.pages(body, mode="collapse")
+        first = next(pages)
+        client.index(index=index, id="late", document={"n": 30, "body": "late"}, refresh=True)
+        client.delete(index=index, id="p59", refresh=True)
+        rest = list(pages)
+        groups = [group for page in (first, *rest) for group in page.groups]
+        assert {corpus.documents[group.hit["_id"]].group for group in groups} == {
+            page.group for page in corpus.documents.values()
+        }
+    finally:
+        client.indices.delete(index=index)
+
+
+def test_facets_come_with_the_first_page(client: Elasticsearch, corpus: Corpus) -> None:
+    search = DedupSearch(client, corpus.index)
+    body = BODIES["date"] | {"aggs": {"sites": {"terms": {"field": "site", "size": 20}}}}
+    for mode in ("collapse", "canonical"):
+        first, second, *_ = search.pages(body, mode=mode)
+        assert first.facets == search.search(body, mode=mode).facets
+        assert second.facets == {}
+
+
+def test_a_walk_that_is_given_up_leaves_nothing_open(client: Elasticsearch, corpus: Corpus) -> None:
+    before = contexts(client)
+    pages = DedupSearch(client, corpus.index).pages({"size": 5}, mode="collapse")
+    next(pages)
+    assert contexts(client) > before
+    pages.close()  # type: ignore[attr-defined]
+    assert contexts(client) == before
+    with pytest.raises(SearchRefused):  # a point in time is open when the server finds the mistake
+        next(DedupSearch(client, corpus.index).pages({"query": {"unheard": {}}}))
+    assert contexts(client) == before
+
+
+def test_a_cursor_that_is_gone_says_so(client: Elasticsearch, corpus: Corpus) -> None:
+    search = DedupSearch(client, corpus.index)
+    body = {"size": 5, "query": {"match": {"body": "tea"}}}
+    cursor = search.search(body, cursor=START).cursor
+    assert cursor is not None
+    search.close(cursor)
+    search.close(cursor)
+    with pytest.raises(CursorLost, match="begin again"):
+        search.search(body, cursor=cursor)
+
+
+def test_a_cursor_is_for_its_own_search(client: Elasticsearch, corpus: Corpus) -> None:
+    search = DedupSearch(client, corpus.index)
+    body = {"size": 5, "query": {"match": {"body": "tea"}}}
+    cursor = search.search(body, cursor=START).cursor
+    assert cursor is not None
+    try:
+        for other, changes in (
+            ({"size": 5, "query": {"match": {"body": "river"}}}, {}),
+            (body, {"mode": "collapse"}),
+        ):
+            with pytest.raises(SearchRefused, match="another search"):
+                search.search(other, cursor=cursor, **changes)  # type: ignore[arg-type]
+        assert len(search.search(body | {"size": 9}, cursor=cursor).groups) == 9
+    finally:
+        search.close(cursor)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no cursor",
+        "AAAA",
+        "é",
+        base64.urlsafe_b64encode(zlib.compress(b"[1,2")).decode(),
+        base64.urlsafe_b64encode(zlib.compress(json.dumps([9, "", "", [], None, None]).encode())).decode(),
+        base64.urlsafe_b64encode(zlib.compress(json.dumps([1, "", "", 7, None, None]).encode())).decode(),
+        base64.urlsafe_b64encode(zlib.compress(b"[" * 3_000_000)).decode(),
+        base64.urlsafe_b64encode(zlib.compress(b"[" * 900_000)).decode(),
+    ],
+)
+def test_a_damaged_cursor_is_refused(client: Elasticsearch, corpus: Corpus, text: str) -> None:
+    with pytest.raises(SearchRefused, match="damaged"):
+        DedupSearch(client, corpus.index).search({}, cursor=text)
+
+
+@pytest.mark.parametrize(
+    ("body", "changes"),
+    [
+        ({"from": 3}, {}),
+        ({"size": 0}, {}),
+        ({"search_after": [1], "sort": ["n"]}, {}),
+        ({"pit": {"id": "x"}}, {}),
+        ({"collapse": {"field": "site"}}, {"mode": "off"}),
+        ({}, {"mode": "fold"}),
+        ({}, {"fold_contained": True}),
+    ],
+)
+def test_what_does_not_go_with_a_cursor_is_refused(
+    client: Elasticsearch, corpus: Corpus, body: dict[str, Any], changes: dict[str, Any]
+) -> None:
+    before = contexts(client)
+    with pytest.raises(SearchRefused):
+        DedupSearch(client, corpus.index).search(body, cursor=START, **changes)
+    assert contexts(client) == before

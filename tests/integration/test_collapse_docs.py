@@ -1,0 +1,52 @@
+"""The programs that the documents show for collapsed searches, run on a real server."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+from elasticsearch import Elasticsearch
+
+from tests.collapsing import create
+from tests.servers import fresh_name, url_of
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/how-to/collapse-search-results.md"])
+def test_the_program_prints_groups(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    (program,) = (
+        block
+        for block in re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        if "DedupSearch(" in block
+    )
+    url, index = url_of("es8"), fresh_name()
+    with Elasticsearch(url, request_timeout=30) as client:
+        create(client, index)
+        try:
+            for name in ("first", "copy", "other"):
+                mark = {"cluster_id": "other" if name == "other" else "first", "canonical": name != "copy"}
+                document_ = {
+                    "body": f"三桥 通车 {name}",
+                    "site": "a.example",
+                    "dedup": mark | {"cluster_size": 1 if name == "other" else 2},
+                }
+                client.index(index=index, id=name, document=document_)
+            client.indices.refresh(index=index)
+            here = program.replace("http://127.0.0.1:9200", url).replace('"pages"', f'"{index}"')
+            done = subprocess.run(
+                [sys.executable, "-W", "error", "-c", here], capture_output=True, text=True, check=False
+            )
+        finally:
+            client.indices.delete(index=index)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line.rpartition("and ")[2] for line in lines if line.endswith("similar")] in (
+        ["1 similar", "0 similar"],
+        ["0 similar", "1 similar"],
+    )

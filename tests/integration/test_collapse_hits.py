@@ -1,0 +1,262 @@
+"""What a collapsed search passes on and adds: contents, highlights, vectors, boosts, similar pages, expansion."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import AsyncElasticsearch, Elasticsearch
+
+from es_dedup.collapse import START, AsyncDedupSearch, DedupSearch, SearchOptions
+from es_dedup.errors import IndexUnavailable, SearchRefused
+from tests.collapsing import Corpus, create, fill, first_of_each, invented, ranked
+from tests.servers import fresh_name, url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_dedup.collapse import Changes, GroupPage
+
+QUERY: dict[str, Any] = {"query": {"match": {"body": "bridge 桥梁"}}, "sort": ["_score", {"n": "asc"}]}
+VECTOR = [0.4, 0.6, 0.5, 0.5]
+KNN = {"field": "vector", "query_vector": VECTOR, "k": 80, "num_candidates": 1500}
+VECTORS: dict[str, dict[str, Any]] = {
+    "knn": {"knn": KNN},
+    "filtered knn": {"knn": [KNN | {"filter": {"term": {"site": "site2.example"}}}]},
+    "hybrid": {"query": {"match": {"body": {"query": "ferry", "boost": 0.1}}}, "knn": KNN},
+    "knn query": {"query": {"knn": KNN}},
+    "retriever": {"retriever": {"knn": KNN}},
+}
+MODES = ["canonical", "collapse", "fold", "off"]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Elasticsearch]:
+    with Elasticsearch(url_of("es8"), request_timeout=60) as client:
+        yield client
+
+
+@pytest.fixture(scope="module", params=[0.0, 0.3], ids=["all marked", "some unmarked"])
+def corpus(client: Elasticsearch, request: pytest.FixtureRequest) -> Iterator[Corpus]:
+    index = fresh_name()
+    create(client, index)
+    yield fill(client, index, invented(1500, 11, unmarked=request.param))
+    client.indices.delete(index=index)
+
+
+def ids(page: GroupPage) -> list[str]:
+    return [group.hit["_id"] for group in page.groups]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"_source": False},
+        {"_source": ["site"]},
+        {"_source": {"excludes": ["dedup", "vector"]}},
+        {"highlight": {"fields": {"body": {}}}},
+        {"fields": ["site", "dedup.cluster_id"], "_source": False},
+        {"docvalue_fields": ["n", {"field": "dedup.cluster_size"}]},
+        {"explain": True, "version": True, "seq_no_primary_term": True},
+    ],
+    ids=str,
+)
+def test_a_hit_is_as_without_collapsing(
+    client: Elasticsearch, corpus: Corpus, mode: str, more: dict[str, Any]
+) -> None:
+    page = DedupSearch(client, corpus.index).search(QUERY | more | {"size": 30}, mode=mode)
+    assert page.groups
+    one = client.search(
+        index=corpus.index,
+        body=QUERY | more | {"size": 30, "post_filter": {"ids": {"values": ids(page)}}},
+    )
+    shown = [dict(group.hit) for group in page.groups]
+    for hit in (*shown, *one["hits"]["hits"]):
+        if "_explanation" in hit:  # its parts tell of our filter too
+            hit["_explanation"] = hit["_explanation"]["value"]
+    assert shown == one["hits"]["hits"]
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_collapse_keeps_the_nearest_neighbours(client: Elasticsearch, corpus: Corpus, name: str) -> None:
+    found = ranked(client, corpus.index, VECTORS[name])
+    best = first_of_each(found, lambda hit: corpus.documents[hit["_id"]].group)
+    page = DedupSearch(client, corpus.index).search(
+        VECTORS[name] | {"size": 1000}, mode="collapse", group_total="exact"
+    )
+    assert sorted(round(group.hit["_score"], 5) for group in page.groups) == sorted(
+        round(hit["_score"], 5) for hit in best
+    )
+    assert {corpus.documents[name_].group for name_ in ids(page)} == {
+        corpus.documents[hit["_id"]].group for hit in best
+    }
+    assert page.total_groups is not None
+    assert page.total_documents is not None
+    assert (page.total_groups.value, page.total_documents.value) == (len(best), len(found))
+
+
+@pytest.mark.parametrize("name", ["knn", "filtered knn", "retriever"])
+def test_canonical_looks_for_its_neighbours_among_representatives(
+    client: Elasticsearch, corpus: Corpus, name: str
+) -> None:
+    page = DedupSearch(client, corpus.index).search(VECTORS[name] | {"size": 1000})
+    near = [
+        (math.dist(each.source["vector"], VECTOR), each.id)
+        for each in corpus.documents.values()
+        if each.canonical and (name != "filtered knn" or each.source["site"] == "site2.example")
+    ]
+    assert len(page.groups) == min(80, len(near))
+    furthest = sorted(near)[len(page.groups) - 1][0]
+    shown = [math.dist(corpus.documents[name_].source["vector"], VECTOR) for name_ in ids(page)]
+    assert max(shown) == pytest.approx(furthest)
+    assert all(corpus.documents[name_].canonical for name_ in ids(page))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_similar_pages_are_counted(client: Elasticsearch, corpus: Corpus, mode: str) -> None:
+    body = QUERY | {"size": 40, "post_filter": {"range": {"length": {"gte": 5}}}}
+    matching: dict[str, int] = {}
+    for hit in ranked(client, corpus.index, body):
+        name = corpus.documents[hit["_id"]].group
+        matching[name] = matching.get(name, 0) + 1
+    search = DedupSearch(client, corpus.index)
+    for similar in ("stored", "all", "matching"):
+        page = search.search(body, mode=mode, similar=similar)
+        for group in page.groups:
+            book = corpus.documents[group.hit["_id"]]
+            assert group.cluster_id == (book.group if book.marked else None)
+            wanted = matching[book.group] if similar == "matching" else corpus.size(book.group)
+            assert group.similar_count == wanted - 1
+
+
+def test_stored_sizes_may_lag_and_counted_ones_do_not(client: Elasticsearch) -> None:
+    index = fresh_name()
+    create(client, index)
+    try:
+        mark = {"cluster_id": "c", "canonical": False, "cluster_size": 2}
+        for name in "abc":
+            document = {"n": 1, "body": "tea", "dedup": mark | {"canonical": name == "a"}}
+            client.index(index=index, id=name, document=document, refresh=True)
+        search = DedupSearch(client, index)
+        assert [search.search({}, similar=way).groups[0].similar_count for way in ("stored", "all")] == [1, 2]
+    finally:
+        client.indices.delete(index=index)
+
+
+def test_a_boost_multiplies_scores_by_cluster_size(client: Elasticsearch, corpus: Corpus) -> None:
+    body = {"query": {"match": {"body": "bridge"}}, "size": 500}
+    plain = {hit["_id"]: hit["_score"] for hit in ranked(client, corpus.index, body)}
+    for mode in ("canonical", "collapse", "off"):
+        page = DedupSearch(client, corpus.index).search(body, mode=mode, boost=2.0)
+        assert page.groups
+        for group in page.groups:
+            name = group.hit["_id"]
+            size = corpus.documents[name].source.get("dedup", {}).get("cluster_size", 1)
+            assert group.hit["_score"] == pytest.approx(
+                plain[name] * (1 + 2 * math.log10(1 + size)), rel=1e-5
+            )
+        scores = [group.hit["_score"] for group in page.groups]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_a_cluster_is_expanded(client: Elasticsearch, corpus: Corpus) -> None:
+    search = DedupSearch(client, corpus.index)
+    group = max((page.group for page in corpus.documents.values()), key=corpus.size)
+    members = {page.id for page in corpus.documents.values() if page.group == group}
+    found = search.expand(group, {"size": 100, "_source": ["n"]})
+    assert {hit["_id"] for hit in found.hits} == members
+    assert corpus.documents[found.hits[0]["_id"]].canonical
+    assert set(found.hits[0]["_source"]) == {"n"}
+    assert (found.total.value, found.total.exact) == (len(members), True)
+    assert [len(search.expand(group, {"from": 2, "size": 2}).hits), search.expand("none").hits] == [2, ()]
+    some = search.expand(group, {"query": {"match": {"body": "bridge"}}, "size": 100})
+    assert {hit["_id"] for hit in some.hits} == {
+        name for name in members if "bridge" in corpus.documents[name].source["body"].split()
+    }
+    longest = search.expand(group, {"sort": [{"length": "desc"}, "n"]}).hits[0]
+    assert longest["sort"][0] == max(corpus.documents[name].source["length"] for name in members)
+
+
+def test_off_shows_every_page(client: Elasticsearch, corpus: Corpus) -> None:
+    page = DedupSearch(client, corpus.index, options=SearchOptions(mode="off")).search(QUERY)
+    found = ranked(client, corpus.index, QUERY)
+    assert ids(page) == [hit["_id"] for hit in found[:10]]
+    assert page.total_groups == page.total_documents
+    assert page.total_groups is not None
+    assert page.total_groups.value == len(found)
+
+
+def test_totals_are_counted_as_far_as_the_body_says(client: Elasticsearch, corpus: Corpus) -> None:
+    search = DedupSearch(client, corpus.index)
+    for mode in MODES:
+        page = search.search({"track_total_hits": 50}, mode=mode)
+        assert page.total_documents is not None
+        assert (page.total_documents.value, page.total_documents.bound) == (50, "at least")
+        assert search.search({"track_total_hits": False}, mode=mode).total_documents is None
+        assert search.search({}, mode=mode, document_total=False).total_documents is None
+    assert search.search({}, mode="collapse", group_total="none").total_groups is None
+
+
+def test_the_async_search_gives_the_same(corpus: Corpus, client: Elasticsearch) -> None:
+    sync = DedupSearch(client, corpus.index)
+    body = QUERY | {"size": 60, "aggs": {"sites": {"terms": {"field": "site"}}}}
+    cluster = next(page.group for page in corpus.documents.values() if page.marked)
+
+    async def both() -> None:
+        async with AsyncElasticsearch(url_of("es8"), request_timeout=60) as other:
+            search = AsyncDedupSearch(other, corpus.index)
+            for mode in MODES:
+                one, two = sync.search(body, mode=mode), await search.search(body, mode=mode)
+                assert (one.groups, one.facets, one.total_groups) == (
+                    two.groups,
+                    two.facets,
+                    two.total_groups,
+                )
+            pages = [page async for page in search.pages(body, mode="collapse")]
+            assert [ids(page) for page in pages] == [ids(page) for page in sync.pages(body, mode="collapse")]
+            assert await search.expand(cluster) == sync.expand(cluster)
+            with pytest.raises(SearchRefused):
+                await search.search({"query": {"unheard": {}}}, cursor=START)
+            async for _ in search.pages({"size": 1}):
+                break
+
+    asyncio.run(both())
+
+
+@pytest.mark.parametrize(
+    ("body", "changes", "said"),
+    [
+        ({"collapse": {"field": "site"}}, {}, "mode 'off'"),
+        ({"search_after": [3], "sort": ["n"]}, {"mode": "collapse"}, "cursor"),
+        ({"from": -1}, {}, "whole number"),
+        ({"size": "9"}, {}, "whole number"),
+        ({"from": 10_000}, {"mode": "collapse"}, "cursor"),
+        ({"from": 10_000}, {}, "cursor"),
+        ({"query": {"unheard": {}}}, {}, "search body"),
+        ({"query": {"unheard": {}}}, {"mode": "collapse"}, "search body"),
+        ({}, {"mode": "best"}, "canonical, collapse, fold, off"),
+        ({}, {"window": 0}, "10000"),
+        ({}, {"boost": -1.0}, "0 or more"),
+        ({}, {"boost": float("nan")}, "0 or more"),
+    ],
+)
+def test_a_search_that_cannot_be_done_is_refused_with_advice(
+    client: Elasticsearch, corpus: Corpus, body: dict[str, Any], changes: Changes, said: str
+) -> None:
+    with pytest.raises(SearchRefused, match=said):
+        DedupSearch(client, corpus.index).search(body, **changes)
+
+
+def test_a_missing_index_is_refused_and_a_missing_server_may_come_back(client: Elasticsearch) -> None:
+    with pytest.raises(SearchRefused, match="name of the index"):
+        DedupSearch(client, fresh_name()).search()
+    with pytest.raises(SearchRefused, match="name of the index"):
+        DedupSearch(client, fresh_name()).search(cursor=START)
+    with Elasticsearch("http://127.0.0.1:9", max_retries=0) as nobody:
+        with pytest.raises(IndexUnavailable) as raised:
+            DedupSearch(nobody, "pages").search()
+        assert raised.value.retryable

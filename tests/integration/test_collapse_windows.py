@@ -1,0 +1,220 @@
+"""Folding in a window on a real server: by cluster id, by stored features, under the page that contains a page."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import Elasticsearch
+
+from es_dedup import Deduplicator, Page
+from es_dedup.collapse import DedupSearch, Sidecar
+from es_dedup.model import Outcome
+from tests.collapsing import WORDS, Corpus, create, fill, first_of_each, invented, ranked
+from tests.servers import fresh_name, remove, url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_dedup.collapse import GroupPage
+
+SORTED: dict[str, Any] = {"sort": [{"n": "asc"}]}
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Elasticsearch]:
+    with Elasticsearch(url_of("es8"), request_timeout=60) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def corpus(client: Elasticsearch) -> Iterator[Corpus]:
+    index = fresh_name()
+    create(client, index)
+    yield fill(client, index, invented(800, 13, unmarked=0.2))
+    client.indices.delete(index=index)
+
+
+@pytest.fixture
+def index(client: Elasticsearch) -> Iterator[str]:
+    name = fresh_name()
+    create(client, name)
+    yield name
+    client.indices.delete(index=name)
+
+
+def ids(page: GroupPage) -> list[str]:
+    return [group.hit["_id"] for group in page.groups]
+
+
+@pytest.mark.parametrize(("first", "size", "window"), [(0, 10, 60), (15, 10, 60), (50, 30, 5), (0, 10, 5000)])
+def test_fold_groups_the_best_hits(
+    client: Elasticsearch, corpus: Corpus, first: int, size: int, window: int
+) -> None:
+    body = {"query": {"match": {"body": "ferry 银行"}}, "sort": ["_score", {"n": "asc"}]}
+    found = ranked(client, corpus.index, body)
+    seen = found[: max(window, first + size)]
+    best = first_of_each(seen, lambda hit: corpus.documents[hit["_id"]].group)
+    page = DedupSearch(client, corpus.index).search(
+        body | {"from": first, "size": size}, mode="fold", window=window
+    )
+    assert ids(page) == [hit["_id"] for hit in best[first : first + size]]
+    assert page.total_groups is not None
+    assert (page.total_groups.value, page.total_groups.exact) == (len(best), len(seen) == len(found))
+    for group in page.groups:
+        book = corpus.documents[group.hit["_id"]].group
+        others = [hit["_id"] for hit in seen if corpus.documents[hit["_id"]].group == book][1:]
+        assert [hit["_id"] for hit in group.folded] == others
+        assert group.similar_count == corpus.size(book) - 1
+    unmarked = sum(not corpus.documents[hit["_id"]].marked for hit in seen)
+    assert page.notes == (f"{unmarked} pages have no cluster id and no sidecar was given: each is shown",)
+
+
+def article(source: random.Random, sentences: int = 14) -> list[str]:
+    return ["".join(source.choices("".join(WORDS[:10]), k=22)) + "。" for _ in range(sentences)]
+
+
+def test_pages_without_cluster_id_fold_by_stored_features(client: Elasticsearch, index: str) -> None:
+    source = random.Random(4)
+    texts: dict[str, str] = {}
+    for number in range(8):
+        sentences = article(source)
+        texts[f"{number}-whole"] = "\n".join(sentences)
+        texts[f"{number}-cut"] = "\n".join(sentences[:-2])
+    for number, (name, text) in enumerate(texts.items()):
+        client.index(index=index, id=name, document={"n": number, "body": text})
+    client.indices.refresh(index=index)
+    address = f"{url_of('es8')}/{index}-features"
+    try:
+        with Deduplicator.open(address) as dedup:
+            dedup.add_many(Page(id=f"{index}/{name}", text=text) for name, text in texts.items())
+        with Sidecar.open(address) as sidecar:
+            page = DedupSearch(client, index, sidecar=sidecar).search(SORTED, mode="fold")
+            assert ids(page) == [f"{number}-whole" for number in range(8)]
+            assert all(
+                [hit["_id"] for hit in group.folded] == [f"{number}-cut"]
+                for number, group in enumerate(page.groups)
+            )
+            assert {group.cluster_id for group in page.groups} == {
+                f"{index}/{number}-whole" for number in range(8)
+            }
+            assert [group.similar_count for group in page.groups] == [1] * 8
+            assert page.total_groups is not None
+            assert (page.total_groups.value, page.total_groups.exact, page.notes) == (8, True, ())
+    finally:
+        remove(address)
+
+
+def test_pages_that_nobody_has_clustered_are_compared(
+    client: Elasticsearch, index: str, tmp_path: Any
+) -> None:
+    source = random.Random(9)
+    first, second = article(source), article(source)
+    texts = {
+        "a": "\n".join(first),
+        "b": "\n".join(first[:-1]),
+        "c": "\n".join(second),
+        "d": "\n".join(second[1:]),
+        "e": "\n".join(article(source)),
+    }
+    marked = {"cluster_id": f"{index}/d", "canonical": True, "cluster_size": 1}
+    for number, name in enumerate(texts):
+        document: dict[str, Any] = {"n": number, "body": texts[name]}
+        client.index(
+            index=index, id=name, document=document | ({"dedup": marked} if name == "d" else {}), refresh=True
+        )
+    path = tmp_path / "features.db"
+    with Deduplicator.open(path) as dedup:
+        dedup.add_many(Page(id=f"{index}/{name}", text=text) for name, text in texts.items() if name != "e")
+        dedup._index.replace_all([], [])  # as after a writer that was stopped before it clustered
+    with Sidecar.open(path) as sidecar:
+        page = DedupSearch(client, index, sidecar=sidecar).search(SORTED, mode="fold")
+    assert ids(page) == ["a", "c", "e"]  # e is unknown to the sidecar
+    assert [[hit["_id"] for hit in group.folded] for group in page.groups] == [["b"], ["d"], []]
+    assert [group.similar_count for group in page.groups] == [1, 1, 0]
+
+
+@pytest.mark.parametrize("mode", ["canonical", "collapse", "fold"])
+def test_a_contained_page_lies_under_the_page_that_contains_it(
+    client: Elasticsearch, index: str, mode: str
+) -> None:
+    pointers: dict[str, list[str]] = {
+        "a": ["c"],  # ranks before its container
+        "b": [],
+        "c": ["d"],  # in a chain
+        "d": [],
+        "e": ["gone"],
+        "f": ["g"],  # in a circle
+        "g": ["f"],
+        "h": [],
+    }
+    for number, (name, containers) in enumerate(pointers.items()):
+        mark: dict[str, Any] = {
+            "cluster_id": f"{index}/{name}",
+            "canonical": True,
+            "relation": "contained" if containers else "unique",
+            "cluster_size": 1,
+        }
+        if containers:
+            mark["contained_in"] = [f"{index}/{other}" for other in containers]
+        client.index(index=index, id=name, document={"n": number, "body": "tea", "dedup": mark}, refresh=True)
+    search = DedupSearch(client, index)
+    page = search.search(SORTED, mode=mode, fold_contained=True)
+    assert ids(page) == ["d", "b", "e", "f", "h"]
+    assert [[inner.hit["_id"] for inner in group.contained] for group in page.groups] == [
+        ["a", "c"],
+        [],
+        [],
+        ["g"],
+        [],
+    ]
+    assert page.total_groups is not None
+    assert (page.total_groups.value, page.total_groups.exact) == (5, True)
+    assert "fields" not in page.groups[0].hit
+    second = search.search(SORTED | {"from": 2, "size": 2}, mode=mode, fold_contained=True)
+    assert ids(second) == ["e", "f"]
+    small = search.search(SORTED | {"size": 2}, mode=mode, fold_contained=True, window=4)
+    assert ids(small) == ["d", "b"]
+    assert small.total_groups is not None
+    assert (small.total_groups.value, small.total_groups.exact) == (2, False)
+    assert ids(search.search(SORTED, mode=mode)) == list("abcdefgh")
+
+
+def test_a_container_is_known_by_its_cluster(client: Elasticsearch, index: str) -> None:
+    marks: dict[str, dict[str, Any]] = {
+        "member": {
+            "cluster_id": "k",
+            "canonical": False,
+            "duplicate_of": f"{index}/whole",
+            "cluster_size": 2,
+        },
+        "part": {"cluster_id": "p", "canonical": True, "contained_in": [f"{index}/whole"], "cluster_size": 1},
+        "whole": {"cluster_id": "k", "canonical": True, "cluster_size": 2},
+    }
+    for number, (name, mark) in enumerate(marks.items()):
+        client.index(index=index, id=name, document={"n": number, "body": name, "dedup": mark}, refresh=True)
+    body = SORTED | {"query": {"terms": {"n": [0, 1]}}}  # the page that contains it does not match
+    (group,) = DedupSearch(client, index).search(body, mode="collapse", fold_contained=True).groups
+    assert group.hit["_id"] == "member"
+    assert [inner.hit["_id"] for inner in group.contained] == ["part"]
+
+
+def test_a_real_containment_is_found_and_folded(client: Elasticsearch, index: str) -> None:
+    source = random.Random(21)
+    inner = article(source, 12)
+    outer = [*inner, *article(source, 16)]
+    with Deduplicator.open(":memory:") as dedup:
+        pages = [
+            Page(id=f"{index}/{name}", text="\n".join(text)) for name, text in (("in", inner), ("out", outer))
+        ]
+        decisions = dedup.add_many(pages).decisions
+        decision = decisions[f"{index}/in"]
+    assert decision.outcome is Outcome.CONTAINED
+    for number, name in enumerate(("in", "out")):
+        mark: dict[str, Any] = {"cluster_id": f"{index}/{name}", "canonical": True, "cluster_size": 1}
+        if name == "in":
+            mark["contained_in"] = list(decision.contained_in)
+        client.index(index=index, id=name, document={"n": number, "body": name, "dedup": mark}, refresh=True)
+    (group,) = DedupSearch(client, index).search(SORTED, fold_contained=True).groups
+    assert (group.hit["_id"], [inner.hit["_id"] for inner in group.contained]) == ("out", ["in"])

@@ -1,0 +1,226 @@
+"""The pure parts of collapsing: bodies, folding, containment, cursors, reading of answers."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_dedup.collapse import Bound, SearchOptions, Total, bodies
+from es_dedup.collapse.calls import checked, not_mapped, problems_of
+from es_dedup.collapse.containment import under_containers
+from es_dedup.collapse.cursors import Cursor, digest_of, pack, unpack
+from es_dedup.collapse.facets import by_document, count_groups, read_groups
+from es_dedup.collapse.folding import fold_hits
+from es_dedup.collapse.hits import cleaned
+from es_dedup.collapse.piles import Pile
+from es_dedup.collapse.request import request_of
+from es_dedup.collapse.sidecar import Related
+from es_dedup.errors import CursorLost, IndexUnavailable, SearchRefused
+
+OPTIONS = SearchOptions()
+CONDITION = {"term": {"x": 1}}
+FAILED = {"error": {"type": "a", "reason": "b"}}
+
+
+def hit(name: str, cluster: str | None = None, **fields: Any) -> dict[str, Any]:
+    found = {f"dedup.{field}": value for field, value in fields.items()}
+    if cluster is not None:
+        found["dedup.cluster_id"] = [cluster]
+    return {"_index": "i", "_id": name, "fields": found}
+
+
+FULL: dict[str, Any] = {
+    "query": {"match": {"t": "x"}},
+    "knn": [{"field": "v", "k": 3, "filter": {"term": {"y": 2}}}, {"field": "w", "k": 3}],
+    "aggs": {"a": {"terms": {"field": "s"}, "aggs": {"b": {"range": {"field": "n", "ranges": []}}}}},
+    "post_filter": {"term": {"z": 3}},
+    "docvalue_fields": ["n"],
+    "sort": ["n"],
+    "from": 4,
+    "size": 2,
+}
+
+
+def test_the_given_body_is_never_changed() -> None:
+    kept = copy.deepcopy(FULL)
+    request = request_of("i", FULL, SearchOptions(mode="collapse", boost=1.0, fold_contained=True))
+    for made in (
+        bodies.filtered(FULL, CONDITION),
+        bodies.narrowed(FULL, CONDITION),
+        bodies.boosted(FULL, SearchOptions(boost=1.0)),
+        bodies.with_facets(FULL, count_groups(FULL["aggs"], OPTIONS)),
+        bodies.keys_only(FULL),
+        request.fetched,
+        request.paged(0, 9).body,
+    ):
+        assert made != FULL
+    assert kept == FULL
+
+
+def test_a_filter_reaches_the_query_and_each_knn() -> None:
+    made = bodies.filtered(FULL, CONDITION)
+    assert made["query"] == {"bool": {"must": [FULL["query"]], "filter": [CONDITION]}}
+    assert [each["filter"] for each in made["knn"]] == [[{"term": {"y": 2}}, CONDITION], [CONDITION]]
+    assert "query" not in bodies.filtered({"knn": {"field": "v"}}, CONDITION)
+    assert bodies.filtered({}, CONDITION)["query"]["bool"]["must"] == [{"match_all": {}}]
+
+
+@pytest.mark.parametrize("kind", ["standard", "knn"])
+@pytest.mark.parametrize("before", [{}, {"filter": {"term": {"y": 2}}}, {"filter": [{"term": {"y": 2}}]}])
+def test_a_filter_reaches_a_retriever(kind: str, before: dict[str, Any]) -> None:
+    made = bodies.filtered({"retriever": {kind: before}}, CONDITION)
+    expected = [{"term": {"y": 2}}, CONDITION] if before else [CONDITION]
+    assert made == {"retriever": {kind: {"filter": expected}}}
+
+
+def test_narrowing_leaves_neighbours_alone() -> None:
+    made = bodies.narrowed(FULL, CONDITION)
+    assert (made["knn"], made["query"]) == (FULL["knn"], FULL["query"])
+    assert made["post_filter"] == {"bool": {"filter": [FULL["post_filter"], CONDITION]}}
+    inside = {"query": {"bool": {"should": [{"knn": {"field": "v"}}]}}}
+    assert bodies.narrowed(inside, CONDITION)["query"] == inside["query"]
+
+
+names = st.sampled_from("abcdefgh")
+
+
+@given(
+    st.lists(st.tuples(names, st.one_of(st.none(), st.sampled_from("xyz"))), unique_by=lambda pair: pair[0]),
+    st.frozensets(st.tuples(names, names)),
+)
+def test_folding_keeps_every_hit_once_and_joins_only_direct_matches(
+    pages: list[tuple[str, str | None]], pairs: frozenset[tuple[str, str]]
+) -> None:
+    same = frozenset(
+        pair for left, right in pairs for pair in ((f"i/{left}", f"i/{right}"), (f"i/{right}", f"i/{left}"))
+    )
+    hits = [hit(name, cluster) for name, cluster in pages]
+    piles = fold_hits(hits, Related({}, same), OPTIONS)
+    shown = [one["_id"] for pile in piles for one in pile.hits]
+    assert sorted(shown) == sorted(name for name, _ in pages)
+    ranks = {name: rank for rank, (name, _) in enumerate(pages)}
+    assert [ranks[pile.head["_id"]] for pile in piles] == sorted(ranks[pile.head["_id"]] for pile in piles)
+    clusters = dict(pages)
+    for pile in piles:
+        head = pile.head["_id"]
+        for other in pile.hits[1:]:
+            assert ranks[other["_id"]] > ranks[head]
+            together = clusters[other["_id"]] is not None and clusters[other["_id"]] == pile.cluster_id
+            assert together or (f"i/{head}", f"i/{other['_id']}") in same
+    heads = [pile.cluster_id for pile in piles if pile.cluster_id]
+    assert len(heads) == len(set(heads))
+
+
+@given(st.dictionaries(names, st.frozensets(names, max_size=3)))
+def test_containment_keeps_every_pile_once_and_ends(pointers: dict[str, frozenset[str]]) -> None:
+    piles = [
+        Pile([hit(name, f"c-{name}", contained_in=[f"i/{other}" for other in sorted(others)])], f"c-{name}")
+        for name, others in pointers.items()
+    ]
+    roots = under_containers(piles, OPTIONS)
+    shown = [each.head["_id"] for root in roots for each in (root, *root.contained)]
+    assert sorted(shown) == sorted(pointers)
+    for root in roots:
+        for inner in root.contained:
+            seen, todo = set(), [inner.head["_id"]]
+            while todo:
+                name = todo.pop()
+                seen.add(name)
+                todo += [other for other in pointers[name] if other in pointers and other not in seen]
+            assert root.head["_id"] in seen
+    free = [name for name, others in pointers.items() if not (others & pointers.keys()) - {name}]
+    assert set(free) <= {root.head["_id"] for root in roots}
+
+
+values = st.one_of(st.none(), st.integers(), st.floats(allow_nan=False), st.text(), st.booleans())
+totals = st.one_of(st.none(), st.builds(Total, st.integers(min_value=0), st.sampled_from(Bound)))
+
+
+@given(st.builds(Cursor, st.text(), st.text(), st.lists(values).map(tuple), totals, totals))
+def test_a_cursor_survives_its_journey(cursor: Cursor) -> None:
+    assert unpack(pack(cursor)) == cursor
+
+
+@given(st.one_of(st.text(), st.binary().map(lambda data: data.decode("latin-1"))))
+def test_any_other_text_is_refused(text: str) -> None:
+    with pytest.raises(SearchRefused):
+        unpack(text)
+
+
+def test_a_digest_tells_searches_apart() -> None:
+    base = digest_of(request_of("i", FULL, OPTIONS))
+    same = request_of("i", FULL | {"from": 0, "size": 9, "aggs": {}, "_source": False}, OPTIONS)
+    assert digest_of(same) == base
+    others = [
+        request_of("j", FULL, OPTIONS),
+        request_of("i", FULL, SearchOptions(mode="collapse")),
+        request_of("i", FULL, SearchOptions(boost=1.0)),
+        request_of("i", FULL, SearchOptions(routing="r")),
+        request_of("i", FULL | {"sort": ["m"]}, OPTIONS),
+        request_of("i", FULL | {"query": {"match_all": {}}}, OPTIONS),
+    ]
+    assert len({base, *map(digest_of, others)}) == 1 + len(others)
+
+
+def test_answers_are_looked_at() -> None:
+    good = {"hits": {"hits": []}, "_shards": {"total": 2, "failed": 0}, "timed_out": False}
+    assert checked(good) is good
+    assert problems_of(good) == []
+    assert problems_of(good | {"timed_out": True}) == ["the search ran out of time"]
+    reason = {"type": "t", "reason": "r", "caused_by": {"type": "u", "reason": "s"}}
+    broken = good | {"_shards": {"total": 2, "failed": 1, "failures": [{"reason": reason}]}}
+    assert problems_of(broken) == ["1 of 2 shards did not answer (t: r; u: s)"]
+    assert not not_mapped(broken)
+    for status, kind in (
+        (400, SearchRefused),
+        (404, SearchRefused),
+        (429, IndexUnavailable),
+        (503, IndexUnavailable),
+    ):
+        with pytest.raises(kind):
+            checked(FAILED | {"status": status})
+    gone = {"error": {"root_cause": [{"type": "search_context_missing_exception"}]}, "status": 404}
+    with pytest.raises(CursorLost):
+        checked(gone)
+
+
+@pytest.mark.parametrize("error", [SearchRefused("this", "do that"), CursorLost("gone")])
+def test_errors_travel_between_processes(error: SearchRefused | CursorLost) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.args, again.retryable) == (str(error), error.args, False)
+
+
+def test_hits_are_cleaned_of_what_was_asked_by_us_only() -> None:
+    found: dict[str, Any] = hit("a", "c", cluster_size=[2]) | {"sort": [1, 2]}
+    found["fields"]["site"] = ["s"]
+    given_ = {"fields": ["site"], "sort": [{"n": "asc"}]}
+    assert cleaned(found, request_of("i", given_, OPTIONS)) == {
+        "_index": "i",
+        "_id": "a",
+        "fields": {"site": ["s"]},
+        "sort": [1],
+    }
+    asked = {"docvalue_fields": [{"field": "dedup.cluster_id"}]}
+    assert set(cleaned(found, request_of("i", asked, OPTIONS))["fields"]) == {"site", "dedup.cluster_id"}
+
+
+def test_facets_that_cannot_be_counted_by_group_stay() -> None:
+    facets: dict[str, Any] = {
+        "inside": {"nested": {"path": "p"}, "aggs": {"a": {"terms": {"field": "p.a"}}}},
+        "sum": {"sum": {"field": "n"}},
+        "sites": {
+            "terms": {"field": "s", "order": {"sum": "desc"}},
+            "aggs": {"sum": {"sum": {"field": "n"}}},
+        },
+    }
+    made = count_groups(facets, OPTIONS)
+    assert (made["inside"], made["sum"]) == (facets["inside"], facets["sum"])
+    assert made["sites"]["terms"] == facets["sites"]["terms"]
+    assert list(by_document(facets)) == ["inside", "sum", "sites>sum"]
+    answer = {"inside": {"doc_count": 4, "a": {"buckets": []}}, "sum": {"value": 3.0}}
+    assert read_groups(facets, answer) == answer
