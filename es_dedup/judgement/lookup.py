@@ -40,7 +40,8 @@ class Looked:
         asked: the pages.
         comparison: their pairs with candidates, the asked page on the left.
         capped_terms: probe terms left out because many pages carry them.
-        inconclusive: rows of asked pages whose candidate list was cut without a related page in it.
+        inconclusive: rows of asked pages whose candidate list was cut, or of which a part of the index did not answer,
+            without a related page in it.
         truncated: pages whose candidate list was cut.
     """
 
@@ -117,11 +118,12 @@ class Lookup:
         found = self.among(asked, self._names(asked, answers))
         related = set(found.comparison.left_rows[found.comparison.judgements.rule == 0].tolist())
         cut = [row for row, answer in enumerate(answers) if answer.truncated]
+        silent = [row for row, answer in enumerate(answers) if answer.problem]
         return replace(
             found,
             capped_terms=sum(answer.capped_terms for answer in answers),
             truncated=len(cut),
-            inconclusive=frozenset(cut) - related,
+            inconclusive=frozenset((*cut, *silent)) - related,
         )
 
     def among(self, asked: Pages, names: Sequence[Iterable[str]]) -> Looked:
