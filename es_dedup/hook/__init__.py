@@ -3,6 +3,7 @@
 ``dedup_bulk`` and its relatives take the place of ``elasticsearch.helpers.bulk``; ``DedupHook`` serves other writers.
 """
 
+from es_dedup.hook.aio import async_dedup_bulk, async_dedup_streaming_bulk
 from es_dedup.hook.bulk import dedup_bulk, dedup_streaming_bulk
 from es_dedup.hook.dispatch import Dispatcher, InlineDispatcher
 from es_dedup.hook.hook import DedupHook
@@ -17,6 +18,8 @@ __all__ = [
     "HookReport",
     "HostFields",
     "InlineDispatcher",
+    "async_dedup_bulk",
+    "async_dedup_streaming_bulk",
     "dedup_bulk",
     "dedup_streaming_bulk",
 ]
