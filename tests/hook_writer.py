@@ -6,12 +6,15 @@ It says ``ready``, waits for a line, sends its pages in batches of ten, and prin
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from elasticsearch import Elasticsearch
 
-from es_dedup import Page
 from es_dedup.hook import DedupHook, HookReport, HostFields, dedup_bulk
 from tests.samples import story
+
+if TYPE_CHECKING:
+    from es_dedup import Page
 
 BATCH = 10
 

@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ import pytest
 from elasticsearch import AsyncElasticsearch, Elasticsearch
 from elasticsearch.helpers import BulkIndexError
 
+from es_dedup import Deduplicator, Settings
+from es_dedup.batch.settle import STATISTICS
 from es_dedup.errors import DuplicatePage
 from es_dedup.hook import (
     DedupHook,
@@ -25,7 +28,7 @@ from es_dedup.hook import (
     dedup_streaming_bulk,
 )
 from es_dedup.index.host import DocumentKey
-from tests.samples import story
+from tests.samples import as_text, edges, pages, partition, story
 from tests.servers import empty, fresh_name, remove, url_of
 
 if TYPE_CHECKING:
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from es_dedup.model import Page
 
 ROOT = Path(__file__).parents[2]
-FIELDS = HostFields("text", url="url", published="published")
+FIELDS = HostFields("text", url="url", published="published", site="site")
 
 
 @pytest.fixture(scope="module", params=["es8", "es9"])
@@ -69,7 +72,7 @@ def hook(address: str, client: Elasticsearch, name: str) -> Iterator[DedupHook]:
 
 def action_of(page: Page, name: str, **more: Any) -> dict[str, Any]:
     """A bulk action that indexes a page."""
-    source = {"text": page.text, "title": page.title, "published": page.published}
+    source = {"text": page.text, "title": page.title, "published": page.published, "site": page.site}
     return {"_index": name, "_id": page.id, "_source": source, **more}
 
 
@@ -394,10 +397,10 @@ class TestAtOnce:
     def test_pages_that_two_processes_send_at_once_have_one_canonical(
         self, address: str, hook: DedupHook, client: Elasticsearch, name: str, copies: str
     ) -> None:
-        writers, pages = 4, 40
+        writers, sent = 4, 40
         started = [
             subprocess.Popen(
-                [sys.executable, "-m", "tests.hook_writer", address, *map(str, (n, writers, pages)), copies],
+                [sys.executable, "-m", "tests.hook_writer", address, *map(str, (n, writers, sent)), copies],
                 cwd=ROOT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -427,5 +430,39 @@ class TestAtOnce:
         ):  # a machine so slow that the lock was waited for
             hook.recheck(name)
         found = clusters(client, name)
-        assert len(found) == pages
+        assert len(found) == sent
         assert {len(group) for group in found} == ({1} if copies == "same-id" else {2})
+
+
+class TestEqual:
+    def test_the_samples_have_the_clusters_and_decisions_of_the_embedded_index(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        samples = [replace(as_text(page), id=f"{name}/{page.id}") for page in pages()]
+        with Deduplicator.open(":memory:", settings=Settings(workers=1)) as embedded:
+            embedded.scan(samples)
+            index = hook._index
+            snapshot = embedded._index.load_statistics()
+            assert snapshot is not None
+            index.save_statistics(snapshot)
+            index.set_note(STATISTICS, embedded._index.note(STATISTICS))
+            actions = [action_of(replace(page, id=page.id.partition("/")[2]), name) for page in samples]
+            report = HookReport()
+            dedup_bulk(client, actions, hook=hook, chunk_size=40, report=report)
+            found = {
+                frozenset(f"{name}/{document}" for document in group) for group in clusters(client, name)
+            }
+            assert found == partition(embedded)
+            assert len(found) < len(samples)
+            expected = set(edges(embedded))
+        names = [page.id for page in samples]
+        made = {(edge.left, edge.right, str(edge.relation), edge.score) for edge in index.edges_of(names)}
+        same = ("exact", "duplicate")
+        assert {edge for edge in made if edge[2] in same} == {edge for edge in expected if edge[2] in same}
+        # A page that was there first is not asked again: of two pages that only it would have found, it does not hear.
+        assert made <= expected
+        assert len(made) >= 0.98 * len(expected)
+        assert not report.inconclusive
+        said = {page_id: each for page_id, each in report.decisions.items() if each.duplicate_of}
+        assert len(said) >= len(samples) - len(found) - 5  # representatives that came later say so too
+        assert all(each.verdicts for each in said.values())
