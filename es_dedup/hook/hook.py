@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
+    from es_dedup.batch.featurise import Chunk
     from es_dedup.hook.dispatch import Dispatcher
     from es_dedup.hook.documents import Item
     from es_dedup.hook.settling import Settlement
@@ -146,8 +147,27 @@ class DedupHook:
 
     # What the bulk helpers are made of
 
-    def prepare(self, items: Sequence[Item], policy: WritePolicy, report: HookReport) -> Batch:
+    def featurise(self, items: Sequence[Item]) -> Chunk:
+        """Features of documents, computed ahead of ``prepare`` or in another process; only the index behind an alias is asked for."""
+        self._resolve(items)
+        whole = [item for item in items if item.operation in WRITES]
+        return self._settling.featurise([self._fields.page(item.page_id, item.body or {}) for item in whole])
+
+    def prepare(
+        self,
+        items: Sequence[Item],
+        policy: WritePolicy,
+        report: HookReport,
+        *,
+        features: Chunk | None = None,
+    ) -> Batch:
         """Decide on documents with distinct ``_id``; does not raise when the store does not answer.
+
+        Args:
+            items: in order.
+            policy: for ``index`` and ``create``.
+            report: counts are added to it.
+            features: what ``featurise`` made of the same documents; None: they are made now.
 
         Raises:
             DuplicatePage: policy ``fail``, and a document is a duplicate; nothing of the batch is kept.
@@ -161,7 +181,7 @@ class DedupHook:
                 item.mark = _waiting(item.page_id, PENDING)
         elif whole:
             try:
-                self._decide(batch, whole, policy, report)
+                self._decide(batch, policy, report, features)
             except IndexError_ as error:
                 self._unsure(whole, str(error), report)
         return batch
@@ -241,12 +261,13 @@ class DedupHook:
 
     # Inner workings
 
-    def _decide(self, batch: Batch, whole: Sequence[Item], policy: WritePolicy, report: HookReport) -> None:
-        with _timed(report, "features"):
-            pages = [self._fields.page(item.page_id, item.body or {}) for item in whole]
-            chunk = self._settling.featurise(pages)
+    def _decide(self, batch: Batch, policy: WritePolicy, report: HookReport, features: Chunk | None) -> None:
+        whole = [item for item in batch.items if item.operation in WRITES]
+        if features is None:
+            with _timed(report, "features"):
+                features = self.featurise(whole)
         with _timed(report, "settle"):
-            batch.settled = self._settling.settle(chunk, policy)
+            batch.settled = self._settling.settle(features, policy)
         if policy is WritePolicy.FAIL:
             self._refuse(whole, batch.settled)
         for item in whole:
@@ -320,17 +341,22 @@ class DedupHook:
             for decision in settled.decisions.values():
                 report.count(decision)
             report.failed.update(settled.failed)
-            marks = self._with_doubts(settled, report)
+            marks = self._with_doubts(settled, report, last=again)
             self._mark(marks, report)
             if self._settling.moved(settled.session):
                 self._mark(self._settling.marks(marks), report)
 
-    def _with_doubts(self, settled: Settlement, report: HookReport) -> dict[str, Mark]:
+    def _with_doubts(self, settled: Settlement, report: HookReport, *, last: bool) -> dict[str, Mark]:
+        """Marks of a settlement, undecided pages marked so; at the ``last`` look cut lists are all there is."""
         marks = dict(settled.marks)
         for name, decision in settled.decisions.items():
-            if decision.outcome is Outcome.INCONCLUSIVE:
-                marks[name] = _waiting(name, INCONCLUSIVE)
-                report.inconclusive[name] = "; ".join(decision.notes)
+            if decision.outcome is not Outcome.INCONCLUSIVE:
+                continue
+            if last and name not in settled.unanswered:
+                report.decided_on_part += 1
+                continue
+            marks[name] = _waiting(name, INCONCLUSIVE)
+            report.inconclusive[name] = "; ".join(decision.notes)
         return marks
 
     def _mark(self, marks: Mapping[str, Mark], report: HookReport, *, own: bool = False) -> None:

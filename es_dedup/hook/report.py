@@ -24,6 +24,7 @@ class HookReport:
         outcomes: outcome to number of documents.
         decisions: by page id, of the documents that are not unique, with their evidence; the first 10,000.
         inconclusive: page ids that were written and are to be decided on again, with the reason.
+        decided_on_part: pages whose candidates were cut again in a re-check, decided on those that were seen.
         failed: page id to reason, of pages that cannot be processed; their documents are written.
         repaired: other documents whose ``dedup`` was written anew.
         not_repaired: page id to reason, of other documents whose ``dedup`` could not be written; ``audit`` finds them.
@@ -37,6 +38,7 @@ class HookReport:
     outcomes: Counter[str] = field(default_factory=Counter)
     decisions: dict[str, Decision] = field(default_factory=dict)
     inconclusive: dict[str, str] = field(default_factory=dict)
+    decided_on_part: int = 0
     failed: dict[str, str] = field(default_factory=dict)
     repaired: int = 0
     not_repaired: dict[str, str] = field(default_factory=dict)
@@ -58,6 +60,7 @@ class HookReport:
             "outcomes": dict(self.outcomes),
             "decisions": {name: each.as_dict() for name, each in self.decisions.items()},
             "inconclusive": dict(self.inconclusive),
+            "decided_on_part": self.decided_on_part,
             "failed": dict(self.failed),
             "repaired": self.repaired,
             "not_repaired": dict(self.not_repaired),

@@ -24,7 +24,7 @@ from es_dedup.index.port import Assignment
 from es_dedup.judgement.compare import Pages
 from es_dedup.judgement.lookup import Lookup
 from es_dedup.judgement.statistics import Statistics
-from es_dedup.marks import marks_of
+from es_dedup.marks import marks_of, marks_of_groups
 from es_dedup.model import Relation, WritePolicy
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Settlement:
         left_out: pages that the policy does not keep.
         replaces: page id to the stored pages that it duplicates, for policy ``overwrite``.
         failed: page id to reason, for pages that cannot be processed.
+        unanswered: pages of which a part of the store did not answer; of other inconclusive ones candidates were cut.
         session: the session after which the marks were read.
     """
 
@@ -59,6 +60,7 @@ class Settlement:
     left_out: Collection[str] = ()
     replaces: Mapping[str, Collection[str]] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
+    unanswered: Collection[str] = ()
     session: str = ""
 
 
@@ -121,10 +123,10 @@ class Settling:
         touched = same_neighbours(before, replaced)
         if before:
             index.drop_edges(replaced)
-        looked = self._look(todo)
+        lookup = self.lookup()
+        looked = _look(todo, lookup)
         edges = list({(edge.left, edge.right): edge for edge in looked.edges()}.values())
-        index.put_edges(edges)
-        self._place({*new, *touched}, edges)
+        alone = self._place({*new, *touched}, edges, lookup) if new else []
         if new:
             self._session = secrets.token_hex(8)
             index.set_note(SESSION, self._session)
@@ -132,11 +134,16 @@ class Settling:
         decisions = self._decisions(Stored(new, replaced, cut), edges, same)
         _add_evidence(decisions, looked)
         others = {name for edge in (*edges, *before) for name in (edge.left, edge.right)}
+        marks = marks_of_groups([[each] for each in alone], edges)
+        near = {*new, *same, *touched, *others} - marks.keys()
+        if near:
+            marks.update(marks_of(index, near))
         return Settlement(
             decisions=decisions,
-            marks=marks_of(index, {*new, *same, *touched, *others}),
+            marks=marks,
             left_out=self._left_out(policy, decisions, edges),
             replaces=_replaced(policy, edges, new),
+            unanswered=[looked.asked.ids[row] for row in looked.unanswered],
             session=self._session,
         )
 
@@ -193,12 +200,12 @@ class Settling:
             self._index.refresh()
             self._session = now
 
-    def _look(self, todo: Chunk) -> Looked:
-        days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
-        return self.lookup().of(Pages(list(todo.records.ids), todo.table, days))
+    def _place(self, touched: set[str], edges: Sequence[Edge], lookup: Lookup) -> list[Assignment]:
+        """Store edges and clusters: pages without relatives stand alone, around all others clusters are repaired.
 
-    def _place(self, touched: set[str], edges: Sequence[Edge]) -> None:
-        """Assign pages without relatives by themselves; repair the clusters around all others."""
+        Returns:
+            Assignments of those that stand alone.
+        """
         index = self._index
         beside = same_neighbours(edges, touched)
         known = index.assignments({*touched, *beside})
@@ -206,11 +213,13 @@ class Settling:
         touched |= {name for name in beside if name not in known}
         linked = {name for edge in edges if edge.relation.same for name in (edge.left, edge.right)} & touched
         linked |= {name for name in touched if name in known} | index.members(touched).keys() & touched
-        alone = touched - linked
-        index.assign_many(Assignment(name, name, name, Relation.EXACT, 1.0) for name in sorted(alone))
+        alone = [Assignment(name, name, name, Relation.EXACT, 1.0) for name in sorted(touched - linked)]
+        index.put_edges(edges)
+        index.assign_many(alone)
         if linked:
             near = Near(index, linked)
-            repair_around(near.as_index(), linked, self.lookup(), self._settings)
+            repair_around(near.as_index(), linked, lookup, self._settings)
+        return alone
 
     def _decisions(self, stored: Stored, edges: Sequence[Edge], same: Sequence[str]) -> dict[str, Decision]:
         index = self._index
@@ -238,6 +247,11 @@ def _to_do(
     """Rows of pages that are new, changed, or not settled."""
     fresh = set(changed(chunk, stored)[0].records.ids)
     return [row for row, name in enumerate(chunk.records.ids) if name in fresh or name not in assigned]
+
+
+def _look(todo: Chunk, lookup: Lookup) -> Looked:
+    days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
+    return lookup.of(Pages(list(todo.records.ids), todo.table, days))
 
 
 def _take(chunk: Chunk, rows: list[int]) -> Chunk:

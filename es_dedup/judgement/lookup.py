@@ -42,6 +42,7 @@ class Looked:
         capped_terms: probe terms left out because many pages carry them.
         inconclusive: rows of asked pages whose candidate list was cut, or of which a part of the index did not answer,
             without a related page in it.
+        unanswered: rows of which a part of the index did not answer.
         truncated: pages whose candidate list was cut.
     """
 
@@ -52,6 +53,7 @@ class Looked:
     inconclusive: frozenset[int]
     settings: Settings
     statistics: Statistics
+    unanswered: frozenset[int] = frozenset()
 
     @property
     def pairs(self) -> int:
@@ -124,6 +126,7 @@ class Lookup:
             capped_terms=sum(answer.capped_terms for answer in answers),
             truncated=len(cut),
             inconclusive=frozenset((*cut, *silent)) - related,
+            unanswered=frozenset(silent) - related,
         )
 
     def among(self, asked: Pages, names: Sequence[Iterable[str]]) -> Looked:
