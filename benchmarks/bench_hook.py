@@ -131,7 +131,8 @@ def measured(
             features = hook.featurise(items)
             begun = time.perf_counter()
             prepared = hook.prepare(items, WritePolicy.MARK, said, features=features)
-            bulk(client, [each.action for each in prepared], expand_action_callback=lambda each: each)
+            operations: list[Any] = [each.action for each in prepared]
+            bulk(client, operations, expand_action_callback=lambda each: each)
             hook.finish(prepared, report=said)
         else:
             begun = time.perf_counter()

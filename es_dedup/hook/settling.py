@@ -1,7 +1,8 @@
 """A batch of pages into the sidecar: features, candidates, edges, clusters, and the marks that follow.
 
 Features are stored before the store is asked, and clusters are changed by one process at a time. Of two processes that store
-equal pages at once, the later one to ask therefore sees the other's page.
+equal pages at once, the later one to ask therefore sees the other's page. Asking, which is most of the work, needs no lock: what
+was found is held against the store again where another process has changed clusters meanwhile.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from es_dedup.batch.policy import Stored, left_out
 from es_dedup.batch.settle import STATISTICS, repair_around
 from es_dedup.clustering import same_neighbours
 from es_dedup.decisions import stored_decision
+from es_dedup.detectors.features import pack
 from es_dedup.extraction import create_extractor
 from es_dedup.hook.near import Near
 from es_dedup.index.port import Assignment
@@ -25,7 +27,7 @@ from es_dedup.judgement.compare import Pages
 from es_dedup.judgement.lookup import Lookup
 from es_dedup.judgement.statistics import Statistics
 from es_dedup.marks import marks_of, marks_of_groups
-from es_dedup.model import Relation, WritePolicy
+from es_dedup.model import Decision, Outcome, Relation, WritePolicy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -35,9 +37,10 @@ if TYPE_CHECKING:
     from es_dedup.index.host import Mark
     from es_dedup.index.port import FeatureRecord, Index
     from es_dedup.judgement.lookup import Looked
-    from es_dedup.model import Decision, Edge, Page
+    from es_dedup.model import Edge, Page
 
 SESSION: Final = "session"  # note: the last write session that changed clusters
+MEANWHILE: Final = "another process has stored another version: check again later"
 EVIDENCE: Final = 3  # judged pairs that a decision of the hook holds, strongest first
 
 
@@ -110,22 +113,32 @@ class Settling:
             failed |= index.put_batch(todo.records).failed
             todo = _take(todo, [row for row, name in enumerate(todo.records.ids) if name not in failed])
         same = [name for name in ids if name not in failed and name not in set(todo.records.ids)]
+        before = index.note(SESSION) or ""
+        lookup = self.lookup()
+        looked = _look(todo, lookup)  # most of the work, and other processes may do theirs meanwhile
         with index.writing():
             self._catch_up()
-            return replace(self._settle(todo, same, stored, policy), failed=failed)
+            other = _replaced_meanwhile(looked, index) if self._session != before else set()
+            settled = self._settle(_without(todo, other), same, stored, (looked, other), lookup, policy)
+        return replace(settled, failed=failed)
 
     def _settle(
-        self, todo: Chunk, same: list[str], stored: Mapping[str, FeatureRecord], policy: WritePolicy
+        self,
+        todo: Chunk,
+        same: list[str],
+        stored: Mapping[str, FeatureRecord],
+        found: tuple[Looked, Collection[str]],
+        lookup: Lookup,
+        policy: WritePolicy,
     ) -> Settlement:
         index, new = self._index, list(todo.records.ids)
+        looked, other = found
         replaced = {name for name in new if name in stored}
         before = index.edges_of(replaced) if replaced else []
         touched = same_neighbours(before, replaced)
         if before:
             index.drop_edges(replaced)
-        lookup = self.lookup()
-        looked = _look(todo, lookup)
-        edges = list({(edge.left, edge.right): edge for edge in looked.edges()}.values())
+        edges = [edge for edge in _distinct(looked.edges()) if not {edge.left, edge.right} & set(other)]
         alone = self._place({*new, *touched}, edges, lookup) if new else []
         if new:
             self._session = secrets.token_hex(8)
@@ -133,6 +146,8 @@ class Settling:
         cut = {looked.asked.ids[row] for row in looked.inconclusive}
         decisions = self._decisions(Stored(new, replaced, cut), edges, same)
         _add_evidence(decisions, looked)
+        for name in set(looked.asked.ids).intersection(other):
+            decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
         others = {name for edge in (*edges, *before) for name in (edge.left, edge.right)}
         marks = marks_of_groups([[each] for each in alone], edges)
         near = {*new, *same, *touched, *others} - marks.keys()
@@ -143,7 +158,7 @@ class Settling:
             marks=marks,
             left_out=self._left_out(policy, decisions, edges),
             replaces=_replaced(policy, edges, new),
-            unanswered=[looked.asked.ids[row] for row in looked.unanswered],
+            unanswered=[looked.asked.ids[row] for row in looked.unanswered] + list(other),
             session=self._session,
         )
 
@@ -252,6 +267,23 @@ def _to_do(
 def _look(todo: Chunk, lookup: Lookup) -> Looked:
     days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
     return lookup.of(Pages(list(todo.records.ids), todo.table, days))
+
+
+def _distinct(edges: Iterable[Edge]) -> list[Edge]:
+    return list({(edge.left, edge.right): edge for edge in edges}.values())
+
+
+def _replaced_meanwhile(looked: Looked, index: Index) -> set[str]:
+    """Pages of which the store now holds something else than what was compared, or nothing."""
+    compared: dict[str, bytes] = {}
+    for pages in (looked.comparison.right, looked.asked):
+        compared.update(zip(pages.ids, pack(pages.table), strict=True))
+    now = index.payloads(compared)
+    return {name for name, payload in compared.items() if name not in now or now[name][0] != payload}
+
+
+def _without(chunk: Chunk, names: Collection[str]) -> Chunk:
+    return _take(chunk, [row for row, name in enumerate(chunk.records.ids) if name not in names])
 
 
 def _take(chunk: Chunk, rows: list[int]) -> Chunk:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 import time
@@ -390,6 +391,19 @@ class TestOtherWays:
         url = f"{node.scheme}://{node.host}:{node.port}"
         asyncio.run(run())
         assert clusters(client, name) == STORIES
+
+
+def test_what_the_how_to_shows_works(hook: DedupHook, client: Elasticsearch, address: str, name: str) -> None:
+    text = (ROOT / "docs/how-to/put-the-hook-before-the-bulk-writer.md").read_text(encoding="utf-8")
+    code = text.split("```python\n")[1].split("```")[0]
+    code = code.replace("http://localhost:9200", address.rpartition("/")[0]).replace("pages", name)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == f"duplicate {name}/a 1.0"
+    shown = json.loads(text.split("```json\n")[1].split("```")[0].replace("pages", name))
+    assert marks(client, name)["b"] == shown
 
 
 class TestAtOnce:
