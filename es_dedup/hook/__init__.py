@@ -9,6 +9,7 @@ from es_dedup.hook.dispatch import Dispatcher, InlineDispatcher
 from es_dedup.hook.hook import DedupHook
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.run import BulkResult
+from es_dedup.hook.window import RedisWindow, Window, WindowUnavailable
 from es_dedup.index.host import HostFields
 
 __all__ = [
@@ -18,6 +19,9 @@ __all__ = [
     "HookReport",
     "HostFields",
     "InlineDispatcher",
+    "RedisWindow",
+    "Window",
+    "WindowUnavailable",
     "async_dedup_bulk",
     "async_dedup_streaming_bulk",
     "dedup_bulk",

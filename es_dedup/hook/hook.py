@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from es_dedup.hook.dispatch import Dispatcher
     from es_dedup.hook.documents import Item
     from es_dedup.hook.settling import Settlement
+    from es_dedup.hook.window import Window
     from es_dedup.index.host import Host, HostFields
     from es_dedup.index.port import Index
 
@@ -51,10 +52,11 @@ class DedupHook:
         settings: Settings | None = None,
         *,
         dispatcher: Dispatcher | None = None,
+        window: Window | None = None,
     ) -> None:
         """Over an index and host indices at hand; ``open`` is the usual way."""
         self._index, self._host, self._fields = index, host, fields
-        self._settling = Settling(index, settings or Settings())
+        self._settling = Settling(index, settings or Settings(), window)
         self._targets: dict[str, str] = {}
         self.dispatcher = dispatcher
 
@@ -66,6 +68,7 @@ class DedupHook:
         *,
         settings: Settings | None = None,
         dispatcher: Dispatcher | None = None,
+        window: Window | None = None,
     ) -> DedupHook:
         """Over the features at ``http://host:9200/name``, made when they are not there.
 
@@ -75,14 +78,17 @@ class DedupHook:
             fields: which fields of a document hold the page.
             settings: None stands for the defaults.
             dispatcher: documents are indexed at once and decided on by whom it tells; None: decide first.
+            window: of recent pages, shared by all writers; then the features are not refreshed before each batch. All
+                writers of an index need it, or none.
 
         Raises:
             ConfigError, MissingExtra, IndexError_: as ``Deduplicator.open``.
         """
         settings = settings or Settings()
-        index = wiring.open_index(address, settings)
+        index = wiring.open_index(address, settings, fresh_probes=window is None)
         try:
-            return cls(index, wiring.open_host(address, settings), fields, settings, dispatcher=dispatcher)
+            host = wiring.open_host(address, settings)
+            return cls(index, host, fields, settings, dispatcher=dispatcher, window=window)
         except BaseException:
             index.close()
             raise

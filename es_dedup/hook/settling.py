@@ -22,9 +22,10 @@ from es_dedup.decisions import stored_decision
 from es_dedup.detectors.features import pack
 from es_dedup.extraction import create_extractor
 from es_dedup.hook.near import Near
+from es_dedup.hook.window import Arrival, WindowUnavailable
 from es_dedup.index.port import Assignment
 from es_dedup.judgement.compare import Pages
-from es_dedup.judgement.lookup import Lookup
+from es_dedup.judgement.lookup import Lookup, probe_groups
 from es_dedup.judgement.statistics import Statistics
 from es_dedup.marks import marks_of, marks_of_groups
 from es_dedup.model import Decision, Outcome, Relation, WritePolicy
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.config import Settings
+    from es_dedup.hook.window import Window
     from es_dedup.index.host import Mark
     from es_dedup.index.port import FeatureRecord, Index
     from es_dedup.judgement.lookup import Looked
@@ -70,8 +72,9 @@ class Settlement:
 class Settling:
     """Stores and settles batches of pages in one index; for one thread at a time."""
 
-    def __init__(self, index: Index, settings: Settings) -> None:
+    def __init__(self, index: Index, settings: Settings, window: Window | None = None) -> None:
         self._index, self._settings = index, settings
+        self._window = window
         self._extractor = create_extractor(settings.extraction)
         self._known: tuple[str | None, Statistics] | None = None
         self._session = ""
@@ -115,7 +118,7 @@ class Settling:
         same = [name for name in ids if name not in failed and name not in set(todo.records.ids)]
         before = index.note(SESSION) or ""
         lookup = self.lookup()
-        looked = _look(todo, lookup)  # most of the work, and other processes may do theirs meanwhile
+        looked = self._look(todo, lookup)  # most of the work, and other processes may do theirs meanwhile
         with index.writing():
             self._catch_up()
             other = _replaced_meanwhile(looked, index) if self._session != before else set()
@@ -212,8 +215,20 @@ class Settling:
         """Make visible what other processes have written since our last session."""
         now = self._index.note(SESSION) or ""
         if now != self._session:
-            self._index.refresh()
+            self._index.refresh_clusters()
             self._session = now
+
+    def _look(self, todo: Chunk, lookup: Lookup) -> Looked:
+        days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
+        asked = Pages(list(todo.records.ids), todo.table, days)
+        if self._window is None or not asked.ids:
+            return lookup.of(asked)
+        try:
+            also = self._window.meet(_arrivals(todo, self._settings))
+        except WindowUnavailable:
+            self._index.refresh()
+            also = [[] for _ in asked.ids]
+        return lookup.of(asked, also)
 
     def _place(self, touched: set[str], edges: Sequence[Edge], lookup: Lookup) -> list[Assignment]:
         """Store edges and clusters: pages without relatives stand alone, around all others clusters are repaired.
@@ -264,9 +279,18 @@ def _to_do(
     return [row for row, name in enumerate(chunk.records.ids) if name in fresh or name not in assigned]
 
 
-def _look(todo: Chunk, lookup: Lookup) -> Looked:
-    days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
-    return lookup.of(Pages(list(todo.records.ids), todo.table, days))
+def _arrivals(chunk: Chunk, settings: Settings) -> list[Arrival]:
+    """Pages as the window knows them: by stored terms and content, asked for by probed terms and content."""
+    terms, bounds = chunk.records.terms.tolist(), chunk.records.term_offsets.tolist()
+    arrivals = []
+    for row, page_id in enumerate(chunk.records.ids):
+        digest = chunk.records.content_hashes[row]
+        same = [f"h{digest:x}"] if digest else []
+        groups = probe_groups(chunk.table, row, settings)
+        asks = {f"{term:x}" for group in groups for term in group.terms}
+        has = [f"{term:x}" for term in terms[bounds[row] : bounds[row + 1]]]
+        arrivals.append(Arrival(page_id, same + has, same + sorted(asks)))
+    return arrivals
 
 
 def _distinct(edges: Iterable[Edge]) -> list[Edge]:

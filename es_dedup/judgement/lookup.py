@@ -114,10 +114,18 @@ class Lookup:
         """Stored pages against all others."""
         return self.of(self.load(page_ids))
 
-    def of(self, asked: Pages) -> Looked:
-        """Pages, stored or not, against all stored pages with another id."""
+    def of(self, asked: Pages, also: Sequence[Sequence[str]] = ()) -> Looked:
+        """Pages, stored or not, against all stored pages with another id.
+
+        Args:
+            asked: the pages.
+            also: for each page further stored pages to compare it with; empty: none.
+        """
         answers = self._ask(asked)
-        found = self.among(asked, self._names(asked, answers))
+        names = self._names(asked, answers)
+        if also:
+            names = [list(dict.fromkeys((*some, *more))) for some, more in zip(names, also, strict=True)]
+        found = self.among(asked, names)
         related = set(found.comparison.left_rows[found.comparison.judgements.rule == 0].tolist())
         cut = [row for row, answer in enumerate(answers) if answer.truncated]
         silent = [row for row, answer in enumerate(answers) if answer.problem]
