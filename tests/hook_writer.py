@@ -1,4 +1,4 @@
-"""A process that adds pages through the hook: ``python -m tests.hook_writer ADDRESS FIRST STEP PAGES COPIES``.
+"""A process that adds pages through the hook: ``python -m tests.hook_writer ADDRESS WRITER WRITERS PAGES COPIES [REDIS]``.
 
 It says ``ready``, waits for a line, sends its pages in batches of ten, and prints how many stayed inconclusive.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from elasticsearch import Elasticsearch
 
-from es_dedup.hook import DedupHook, HookReport, HostFields, dedup_bulk
+from es_dedup.hook import DedupHook, HookReport, HostFields, RedisWindow, dedup_bulk
 from tests.samples import story
 
 if TYPE_CHECKING:
@@ -38,12 +38,16 @@ def pages_of(writer: int, writers: int, pages: int, copies: str) -> list[Page]:
     return [story(n, f"page-{n}-{writer}") for n in mine]
 
 
-def main(address: str, writer: int, writers: int, pages: int, copies: str) -> None:
+def main(address: str, writer: int, writers: int, pages: int, copies: str, redis: str = "") -> None:
     """Send one writer's share."""
     host, _, name = address.rpartition("/")
     report = HookReport()
     fields = HostFields("text", url="", published="published")
-    with Elasticsearch(host, request_timeout=60) as client, DedupHook.open(address, fields) as hook:
+    window = RedisWindow.open(redis, name) if redis else None
+    with (
+        Elasticsearch(host, request_timeout=60) as client,
+        DedupHook.open(address, fields, window=window) as hook,
+    ):
         print("ready", flush=True)
         sys.stdin.readline()
         actions = [action_of(page, name) for page in pages_of(writer, writers, pages, copies)]
@@ -52,4 +56,4 @@ def main(address: str, writer: int, writers: int, pages: int, copies: str) -> No
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), *sys.argv[5:])

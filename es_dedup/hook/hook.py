@@ -177,7 +177,10 @@ class DedupHook:
 
         Raises:
             DuplicatePage: policy ``fail``, and a document is a duplicate; nothing of the batch is kept.
+            ValueError: another policy than ``mark`` while decisions are left to a dispatcher.
         """
+        if self.dispatcher is not None and policy is not WritePolicy.MARK:
+            raise ValueError(f"policy {policy} needs a decision before the write: use mark, or no dispatcher")
         self._resolve(items)
         batch = Batch(list(items))
         whole = [item for item in items if item.operation in WRITES]

@@ -15,6 +15,7 @@ import pytest
 import w1
 
 from es_dedup import Page
+from tests.servers import url_of
 
 BENCHMARKS: Final = sorted(
     path.stem for path in (Path(__file__).parents[2] / "benchmarks").glob("bench_*.py")
@@ -25,7 +26,9 @@ SMALL: Final = {
     "bench_w1": ["--bases", "60"],
     "bench_features": ["--pages", "20", "--rounds", "1"],
     "bench_judge": ["--items", "40"],
+    "bench_hook": ["--stored", "30", "--pages", "10"],
 }
+ON_A_SERVER: Final = {"bench_hook"}
 CHARACTERS: Final = (
     "春夏秋冬东西南北山水风云日月星辰花草树木江河湖海城乡村镇道路桥梁车船人家天地年节学校工厂商店银行医院"
 )
@@ -87,6 +90,8 @@ def test_a_benchmark_prints_a_table_and_writes_its_figures(
     name: str, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ES_DEDUP_DATA", str(data))
+    if name in ON_A_SERVER:
+        monkeypatch.setenv("ES_DEDUP_ES_URL", url_of("es8"))
     out = tmp_path / "figures.json"
     assert importlib.import_module(name).main([*SMALL.get(name, []), "--json", str(out)]) == 0
     found = json.loads(out.read_text(encoding="utf-8"))

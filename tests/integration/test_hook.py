@@ -407,14 +407,23 @@ def test_what_the_how_to_shows_works(hook: DedupHook, client: Elasticsearch, add
 
 
 class TestAtOnce:
-    @pytest.mark.parametrize("copies", ["same-id", "two-ids"])
+    @pytest.mark.parametrize("copies", ["same-id", "two-ids", "two-ids-window"])
     def test_pages_that_two_processes_send_at_once_have_one_canonical(
         self, address: str, hook: DedupHook, client: Elasticsearch, name: str, copies: str
     ) -> None:
         writers, sent = 4, 40
+        redis = [url_of("redis")] if copies.endswith("window") else []
         started = [
             subprocess.Popen(
-                [sys.executable, "-m", "tests.hook_writer", address, *map(str, (n, writers, sent)), copies],
+                [
+                    sys.executable,
+                    "-m",
+                    "tests.hook_writer",
+                    address,
+                    *map(str, (n, writers, sent)),
+                    copies,
+                    *redis,
+                ],
                 cwd=ROOT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
