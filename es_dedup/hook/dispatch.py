@@ -11,12 +11,13 @@ if TYPE_CHECKING:
 
 
 class Dispatcher(Protocol):
-    """Hands pages to whoever decides on them: calls ``DedupHook.decide`` with them, now, later, or in another process."""
+    """Hands pages to whoever decides on them: ``DedupHook.decide`` does it, or a task."""
 
-    def dispatch(self, page_ids: Sequence[str]) -> None:
+    def ingest(self, page_ids: Sequence[str]) -> None:
         """Take pages whose documents have been written; they may be decided on more than once.
 
-        When it raises, the documents stay marked ``pending``, and ``DedupHook.recheck`` finds them.
+        Documents that were updated or deleted are named too. When it raises, the documents stay marked ``pending``, the
+        report names them as inconclusive, and ``DedupHook.recheck`` finds them.
         """
 
 
@@ -26,6 +27,6 @@ class InlineDispatcher:
     def __init__(self, hook: DedupHook) -> None:
         self._hook = hook
 
-    def dispatch(self, page_ids: Sequence[str]) -> None:
-        """See ``Dispatcher.dispatch``."""
+    def ingest(self, page_ids: Sequence[str]) -> None:
+        """See ``Dispatcher.ingest``."""
         self._hook.decide(page_ids)

@@ -211,7 +211,7 @@ class DedupHook:
         report = HookReport() if report is None else report
         report.written += sum(item.kept and item.page_id not in failed for item in batch.items)
         if self.dispatcher is not None:
-            self.dispatcher.dispatch([item.page_id for item in batch.items if item.page_id not in failed])
+            self._hand_over([item.page_id for item in batch.items if item.page_id not in failed], report)
             return []
         again = [item for item in batch.items if item.rests_on(failed)]
         report.left_out.update(
@@ -281,6 +281,14 @@ class DedupHook:
             self._refuse(whole, batch.settled)
         for item in whole:
             self._say(item, batch.settled, report)
+
+    def _hand_over(self, page_ids: list[str], report: HookReport) -> None:
+        if self.dispatcher is None or not page_ids:
+            return
+        try:
+            self.dispatcher.ingest(page_ids)
+        except Exception as error:  # noqa: BLE001 - whatever its queue raises: the documents are written
+            report.inconclusive.update(dict.fromkeys(page_ids, f"nobody could be told: {error}"))
 
     def _repair(self, batch: Batch, failed: set[str], report: HookReport) -> None:
         own, marks = batch.written(failed), batch.settled.marks

@@ -212,11 +212,9 @@ class Settling:
         return Lookup(self._index, self._settings, self._known[1], day_of)
 
     def _catch_up(self) -> None:
-        """Make visible what other processes have written since our last session."""
-        now = self._index.note(SESSION) or ""
-        if now != self._session:
-            self._index.refresh_clusters()
-            self._session = now
+        """Make visible what others have written since our last session."""
+        self._index.refresh_clusters()
+        self._session = self._index.note(SESSION) or ""
 
     def _look(self, todo: Chunk, lookup: Lookup) -> Looked:
         days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)

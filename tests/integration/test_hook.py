@@ -361,7 +361,7 @@ class TestOtherWays:
         told: list[str] = []
 
         class Later:
-            def dispatch(self, page_ids: Any) -> None:
+            def ingest(self, page_ids: Any) -> None:
                 told.extend(page_ids)
 
         with DedupHook.open(address, FIELDS, dispatcher=Later()) as deferred:
@@ -369,6 +369,16 @@ class TestOtherWays:
             assert {mark["relation"] for mark in marks(client, name).values()} == {"pending"}
             hook.decide(told)
             assert clusters(client, name) == STORIES
+
+            class Broken:
+                def ingest(self, page_ids: Any) -> None:
+                    raise ConnectionError(f"{len(page_ids)} untold")
+
+            deferred.dispatcher = Broken()
+            report = dedup_bulk(client, [action_of(story(1, "untold", day=8), name)], hook=deferred).report
+            assert list(report.inconclusive) == [f"{name}/untold"]
+            assert hook.recheck(name).outcomes == {"duplicate": 1}
+            assert marks(client, name)["untold"]["duplicate_of"] == f"{name}/story-1"
             deferred.dispatcher = InlineDispatcher(hook)
             delete = {"_op_type": "delete", "_index": name, "_id": "story-0"}
             dedup_bulk(client, [delete], hook=deferred)
