@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import subprocess
-import sys
 import time
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import AsyncElasticsearch, Elasticsearch
+from elasticsearch import AsyncElasticsearch
 from elasticsearch.helpers import BulkIndexError
 
-from es_dedup import Deduplicator, Settings
-from es_dedup.batch.settle import STATISTICS
 from es_dedup.errors import DuplicatePage
 from es_dedup.hook import (
     DedupHook,
     HookReport,
-    HostFields,
     InlineDispatcher,
     async_dedup_bulk,
     async_dedup_streaming_bulk,
@@ -29,85 +21,13 @@ from es_dedup.hook import (
     dedup_streaming_bulk,
 )
 from es_dedup.index.host import DocumentKey
-from tests.samples import as_text, edges, pages, partition, story
-from tests.servers import empty, fresh_name, remove, url_of
+from tests.hooked import FIELDS, STORIES, action_of, clusters, five, marks
+from tests.samples import story
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from es_dedup.model import Page
-
-ROOT = Path(__file__).parents[2]
-FIELDS = HostFields("text", url="url", published="published", site="site")
-
-
-@pytest.fixture(scope="module", params=["es8", "es9"])
-def address(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Features and a host index of one name."""
-    place = f"{url_of(request.param)}/{fresh_name()}"
-    yield place
-    host, _, name = place.rpartition("/")
-    remove(place)
-    with Elasticsearch(host, request_timeout=30) as client:
-        client.indices.delete(index=f"{name}*", ignore_unavailable=True)
-
-
-@pytest.fixture
-def client(address: str) -> Iterator[Elasticsearch]:
-    with Elasticsearch(address.rpartition("/")[0], request_timeout=60) as client:
-        yield client
-
-
-@pytest.fixture
-def name(address: str) -> str:
-    return address.rpartition("/")[2]
-
-
-@pytest.fixture
-def hook(address: str, client: Elasticsearch, name: str) -> Iterator[DedupHook]:
-    with DedupHook.open(address, FIELDS) as hook:
-        yield hook
-    empty(address)
-    client.indices.delete(index=name, ignore_unavailable=True)
-
-
-def action_of(page: Page, name: str, **more: Any) -> dict[str, Any]:
-    """A bulk action that indexes a page."""
-    source = {"text": page.text, "title": page.title, "published": page.published, "site": page.site}
-    return {"_index": name, "_id": page.id, "_source": source, **more}
-
-
-def five(name: str) -> list[dict[str, Any]]:
-    """Three stories, and two copies of the first."""
-    copies = [story(0, f"copy-{n}", day=2 + n) for n in range(2)]
-    return [action_of(page, name) for page in (*map(story, range(3)), *copies)]
-
-
-def marks(client: Elasticsearch, name: str) -> dict[str, dict[str, Any]]:
-    """The object ``dedup`` of each document, without what is empty."""
-    client.indices.refresh(index=name)
-    hits = client.search(index=name, size=1000)["hits"]["hits"]
-    return {
-        hit["_id"]: {
-            key: value for key, value in hit["_source"].get("dedup", {}).items() if value is not None
-        }
-        for hit in hits
-    }
-
-
-def clusters(client: Elasticsearch, name: str) -> set[frozenset[str]]:
-    """Documents by cluster; each cluster has one canonical document, and all its documents know its size."""
-    found = marks(client, name)
-    groups: dict[str, list[str]] = {}
-    for document, mark in found.items():
-        groups.setdefault(mark["cluster_id"], []).append(document)
-    for group in groups.values():
-        assert sum(found[document]["canonical"] for document in group) == 1, group
-        assert {found[document]["cluster_size"] for document in group} == {len(group)}, group
-    return {frozenset(group) for group in groups.values()}
-
-
-STORIES = {frozenset({"story-0", "copy-0", "copy-1"}), frozenset({"story-1"}), frozenset({"story-2"})}
+    from elasticsearch import Elasticsearch
 
 
 class TestMark:
@@ -401,101 +321,3 @@ class TestOtherWays:
         url = f"{node.scheme}://{node.host}:{node.port}"
         asyncio.run(run())
         assert clusters(client, name) == STORIES
-
-
-def test_what_the_how_to_shows_works(hook: DedupHook, client: Elasticsearch, address: str, name: str) -> None:
-    text = (ROOT / "docs/how-to/put-the-hook-before-the-bulk-writer.md").read_text(encoding="utf-8")
-    code = text.split("```python\n")[1].split("```")[0]
-    code = code.replace("http://localhost:9200", address.rpartition("/")[0]).replace("pages", name)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0] == f"duplicate {name}/a 1.0"
-    shown = json.loads(text.split("```json\n")[1].split("```")[0].replace("pages", name))
-    assert marks(client, name)["b"] == shown
-
-
-class TestAtOnce:
-    @pytest.mark.parametrize("copies", ["same-id", "two-ids", "two-ids-window"])
-    def test_pages_that_two_processes_send_at_once_have_one_canonical(
-        self, address: str, hook: DedupHook, client: Elasticsearch, name: str, copies: str
-    ) -> None:
-        writers, sent = 4, 40
-        redis = [url_of("redis")] if copies.endswith("window") else []
-        started = [
-            subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "tests.hook_writer",
-                    address,
-                    *map(str, (n, writers, sent)),
-                    copies,
-                    *redis,
-                ],
-                cwd=ROOT,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for n in range(writers)
-        ]
-        try:
-            for process in started:
-                assert process.stdout is not None
-                assert process.stdout.readline() == "ready\n"
-            said = []
-            for process in started:
-                assert process.stdin is not None
-                process.stdin.write("go\n")
-                process.stdin.flush()
-            for process in started:
-                output, _ = process.communicate(timeout=240)
-                assert process.returncode == 0
-                said.append(output.split())
-        finally:
-            for process in started:
-                process.kill()
-                process.wait()
-        if any(
-            inconclusive != "0" for inconclusive, _ in said
-        ):  # a machine so slow that the lock was waited for
-            hook.recheck(name)
-        found = clusters(client, name)
-        assert len(found) == sent
-        assert {len(group) for group in found} == ({1} if copies == "same-id" else {2})
-
-
-class TestEqual:
-    def test_the_samples_have_the_clusters_and_decisions_of_the_embedded_index(
-        self, hook: DedupHook, client: Elasticsearch, name: str
-    ) -> None:
-        samples = [replace(as_text(page), id=f"{name}/{page.id}") for page in pages()]
-        with Deduplicator.open(":memory:", settings=Settings(workers=1)) as embedded:
-            embedded.scan(samples)
-            index = hook._index
-            snapshot = embedded._index.load_statistics()
-            assert snapshot is not None
-            index.save_statistics(snapshot)
-            index.set_note(STATISTICS, embedded._index.note(STATISTICS))
-            actions = [action_of(replace(page, id=page.id.partition("/")[2]), name) for page in samples]
-            report = HookReport()
-            dedup_bulk(client, actions, hook=hook, chunk_size=40, report=report)
-            found = {
-                frozenset(f"{name}/{document}" for document in group) for group in clusters(client, name)
-            }
-            assert found == partition(embedded)
-            assert len(found) < len(samples)
-            expected = set(edges(embedded))
-        names = [page.id for page in samples]
-        made = {(edge.left, edge.right, str(edge.relation), edge.score) for edge in index.edges_of(names)}
-        same = ("exact", "duplicate")
-        assert {edge for edge in made if edge[2] in same} == {edge for edge in expected if edge[2] in same}
-        # A page that was there first is not asked again: of two pages that only it would have found, it does not hear.
-        assert made <= expected
-        assert len(made) >= 0.98 * len(expected)
-        assert not report.inconclusive
-        said = {page_id: each for page_id, each in report.decisions.items() if each.duplicate_of}
-        assert len(said) >= len(samples) - len(found) - 5  # representatives that came later say so too
-        assert all(each.verdicts for each in said.values())
