@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_dedup.config import fingerprint
@@ -21,13 +22,16 @@ if TYPE_CHECKING:
     from es_dedup.index.port import Index
 
 
-def open_index(path: str | Path, settings: Settings, *, read_only: bool = False) -> Index:
+def open_index(
+    path: str | Path, settings: Settings, *, read_only: bool = False, fresh_probes: bool = True
+) -> Index:
     """The index at an address, at a path, or in memory.
 
     Args:
         path: ``http://host:9200/name`` (or https) for one on Elasticsearch; a file for an embedded one, or ``:memory:``.
         settings: all settings.
         read_only: it must exist and is never written.
+        fresh_probes: on Elasticsearch, see ``Options``.
 
     Raises:
         ConfigError: the settings name an unknown detector, or the address is none.
@@ -39,7 +43,7 @@ def open_index(path: str | Path, settings: Settings, *, read_only: bool = False)
             parse_address(str(path)),
             fingerprint=settings_fingerprint(settings),
             segment=words_for_search,
-            options=elastic_options(settings),
+            options=replace(elastic_options(settings), fresh_probes=fresh_probes),
             read_only=read_only,
         )
     return EmbeddedIndex(

@@ -79,10 +79,11 @@ def small_pages(count: int = 40) -> tuple[Page, ...]:
     """The first pages of the labelled pairs as plain text, so that related ones are among them."""
     by_id = {page.id: page for page in pages()}
     names = dict.fromkeys(name for label in labels()[::5] for name in (label.left, label.right))
-    return tuple(_as_text(by_id[name]) for name in list(names)[:count])
+    return tuple(as_text(by_id[name]) for name in list(names)[:count])
 
 
-def _as_text(page: Page) -> Page:
+def as_text(page: Page) -> Page:
+    """A page with its main text and title read out of the HTML."""
     content = extract(page.html or "")
     assert isinstance(content, Content)
     when = content.published.isoformat() if content.published else None

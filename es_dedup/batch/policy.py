@@ -100,7 +100,7 @@ def apply_policy(
     said = not_unique(stored.decisions(names, edges, index.assignments(names)))
     drop: set[str] = set()
     if policy is WritePolicy.SKIP:
-        drop = _left_out(said, edges, index, settings)
+        drop = left_out(said, edges, index, settings)
     elif policy is WritePolicy.OVERWRITE:
         drop = same_neighbours(edges, set(stored.new)) - set(stored.new)
     if not drop:
@@ -115,7 +115,7 @@ def apply_policy(
     return not_unique(again), {name: said[name] for name in said if name in drop}
 
 
-def _left_out(
+def left_out(
     said: Mapping[str, Decision], edges: Iterable[Edge], index: Index, settings: Settings
 ) -> set[str]:
     """New pages that ``skip`` does not keep, each because of a page that stays.

@@ -257,3 +257,24 @@ class Host(Protocol):
 
     def refresh(self, target: str) -> None:
         """Make earlier writes to a target visible to searches."""
+
+    def write_index(self, target: str) -> str:
+        """The concrete index that a document written to a target goes to, ready for ``dedup``.
+
+        An index that is not there is made; a target whose index the server alone can make is given back as it is.
+        """
+
+    def delete(self, page_ids: Iterable[str]) -> None:
+        """Remove documents; those that are not there are no error.
+
+        Raises:
+            IndexUnavailable: some could not be removed.
+        """
+
+    def related(
+        self, target: str, relations: Sequence[str], fields: Sequence[str]
+    ) -> Iterator[list[HostDocument]]:
+        """Documents whose ``dedup.relation`` is one of these, as far as they were written before the call."""
+
+    def close(self) -> None:
+        """Let go of the connections; may be called twice."""

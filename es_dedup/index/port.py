@@ -222,6 +222,9 @@ class ClusterStore(Protocol):
     def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
         """Each cluster's assignments, clusters by id ascending, members by page id; resumable with an id."""
 
+    def refresh_clusters(self) -> None:
+        """See all edges and assignments that other writers have stored before the call."""
+
 
 class StatisticsStore(Protocol):
     """The latest corpus statistics as an opaque versioned snapshot."""

@@ -41,8 +41,10 @@ class Looked:
         asked: the pages.
         comparison: their pairs with candidates, the asked page on the left.
         capped_terms: probe terms left out because many pages carry them.
-        inconclusive: rows of asked pages whose candidate list was cut, or not answered, without a related page in it.
-        truncated: pages whose candidate list was cut or not answered.
+        inconclusive: rows of asked pages whose candidate list was cut, or of which a part of the index did not answer,
+            without a related page in it.
+        unanswered: rows of which a part of the index did not answer.
+        truncated: pages whose candidate list was cut.
     """
 
     asked: Pages
@@ -52,6 +54,7 @@ class Looked:
     inconclusive: frozenset[int]
     settings: Settings
     statistics: Statistics
+    unanswered: frozenset[int] = frozenset()
 
     @property
     def pairs(self) -> int:
@@ -112,17 +115,27 @@ class Lookup:
         """Stored pages against all others."""
         return self.of(self.load(page_ids))
 
-    def of(self, asked: Pages) -> Looked:
-        """Pages, stored or not, against all stored pages with another id."""
+    def of(self, asked: Pages, also: Sequence[Sequence[str]] = ()) -> Looked:
+        """Pages, stored or not, against all stored pages with another id.
+
+        Args:
+            asked: the pages.
+            also: for each page further stored pages to compare it with; empty: none.
+        """
         answers = self._ask(asked)
-        found = self.among(asked, self._names(asked, answers))
+        names = self._names(asked, answers)
+        if also:
+            names = [list(dict.fromkeys((*some, *more))) for some, more in zip(names, also, strict=True)]
+        found = self.among(asked, names)
         related = set(found.comparison.left_rows[found.comparison.judgements.rule == 0].tolist())
-        cut = [row for row, answer in enumerate(answers) if answer.truncated or answer.problem]
+        cut = [row for row, answer in enumerate(answers) if answer.truncated]
+        silent = [row for row, answer in enumerate(answers) if answer.problem]
         return replace(
             found,
             capped_terms=sum(answer.capped_terms for answer in answers),
             truncated=len(cut),
-            inconclusive=frozenset(cut) - related,
+            inconclusive=frozenset((*cut, *silent)) - related,
+            unanswered=frozenset(silent) - related,
         )
 
     def among(self, asked: Pages, names: Sequence[Iterable[str]]) -> Looked:

@@ -28,9 +28,9 @@ DOCUMENTS: Final = sorted(
 SHOWN_ONLY: Final = {"", "json", "jsonl", "sh", "text", "toml", "xml"}
 NOT_RUN: Final = {
     "CONTRIBUTING.md": {"python"},  # a test class to copy, run by pytest in tests/contract
-    "docs/how-to/collapse-search-results.md": {
-        "python"
-    },  # needs a server: tests/integration/test_collapse_docs.py
+    # run in tests/integration, on a server
+    "docs/how-to/collapse-search-results.md": {"python"},
+    "docs/how-to/put-the-hook-before-the-bulk-writer.md": {"python"},
 }
 SECONDS: Final = 240
 

@@ -311,6 +311,10 @@ class ElasticIndex:
         self._catch_up(CLUSTERS)
         return clusters.clusters(self._server, self._of[CLUSTERS], min_size=min_size, after=after)
 
+    def refresh_clusters(self) -> None:
+        """See ``ClusterStore.refresh_clusters``."""
+        self._refresh([CLUSTERS])
+
     # StatisticsStore
 
     def load_statistics(self) -> bytes | None:
@@ -362,7 +366,7 @@ class ElasticIndex:
 
     def _catch_up(self, kind: str) -> None:
         """Make our own earlier writes visible to searches."""
-        if not self._options.fresh_reads:
+        if not self._options.fresh_reads or (kind == FEATURES and not self._options.fresh_probes):
             return
         with self._guard:
             behind = kind in self._dirty

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
+from es_dedup.index.elastic import targets
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write, write_all
 from es_dedup.index.elastic.mappings import HOST, KINDS, load_mapping
 from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked
@@ -175,6 +176,30 @@ class ElasticHost:
     def refresh(self, target: str) -> None:
         """See ``Host.refresh``."""
         self._server.call(lambda client: client.indices.refresh(index=target, ignore_unavailable=True))
+
+    def write_index(self, target: str) -> str:
+        """See ``Host.write_index``."""
+        return targets.write_index(self._server, target, host_properties())
+
+    def delete(self, page_ids: Iterable[str]) -> None:
+        """See ``Host.delete``."""
+        keys = map(document_key, page_ids)
+        writes = (Write("delete", key.index, key.id, routing=key.routing) for key in keys)
+        options = self._options
+        results = write_all(
+            self._server, writes, chunk_bytes=options.chunk_bytes, seconds=options.retry_seconds, alias=False
+        )
+        if problems := [result.reason for result in results if not result.done]:
+            raise IndexUnavailable(self._server.name, problems[0])
+
+    def related(
+        self, target: str, relations: Sequence[str], fields: Sequence[str]
+    ) -> Iterator[list[HostDocument]]:
+        """See ``Host.related``."""
+        wanted = [{"terms": {f"{DEDUP}.relation": list(relations)}}]
+        for index in self.indices(target):
+            for shard in self.shards(index):
+                yield from self._by_sequence(shard, wanted, fields, -1, shard.last, 500)
 
     def _search(self, index: str, shard: int, body: Mapping[str, Any]) -> Mapping[str, Any]:
         options = {"track_total_hits": False, **body}

@@ -182,6 +182,9 @@ class EmbeddedIndex:
 
     # ClusterStore
 
+    def refresh_clusters(self) -> None:
+        """Nothing to do: every reader sees what a call has returned from."""
+
     def put_edges(self, edges: Iterable[Edge]) -> None:
         """See ``ClusterStore.put_edges``."""
         kept = list(edges)  # before the transaction: an iterator may be slow, or read this index

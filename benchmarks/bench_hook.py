@@ -1,0 +1,184 @@
+"""How many pages a second does the hook take on a live index, in batches of 100, and is each copy found?
+
+The index is filled with items of broadcast-zh. Then new items and edited copies of stored ones are written by the hook: once with
+features at hand, once with features computed in the same run. Answers are checked: what is a copy must be marked so in the
+user's index, no page may be lost, and each cluster has one canonical document. Needs a server, see ``scripts/servers``.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import sys
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Final
+
+from bench_check import edited
+from elasticsearch import Elasticsearch
+from elasticsearch.helpers import bulk, scan
+from harness import Row, cpu_seconds, data_file, expect, page_of, parser_of, quantile, report, rows_of
+
+from es_dedup import Page, Relation, Settings
+from es_dedup.batch.featurise import chunks
+from es_dedup.hook import DedupHook, HookReport, HostFields, dedup_bulk
+from es_dedup.hook.documents import item_of
+from es_dedup.index.port import Assignment
+from es_dedup.model import WritePolicy
+from es_dedup.wiring import open_host, open_index
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BATCH: Final = 100
+LEAST_CHARS: Final = 200
+LEAST_FOUND: Final = 0.9
+GOALS: Final = {"goal, features at hand": 700, "goal, features computed": 400}
+FIELDS: Final = HostFields("text", published="published", site="site")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--url", default=os.environ.get("ES_DEDUP_ES_URL"), help="the server")
+    parser.add_argument("--stored", type=int, default=20_000, help="items stored before")
+    parser.add_argument(
+        "--pages", type=int, default=2_000, help="pages written in each run, a fifth of them copies"
+    )
+    parser.add_argument("--durability", default="request", choices=("request", "async"))
+    given = parser.parse_args(arguments)
+    if not given.url:
+        raise SystemExit("Name a server by --url or ES_DEDUP_ES_URL; `scripts/servers up es8` starts one.")
+    rows = rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), given.stored + 2 * given.pages)
+    expect(len(rows) > 2 * given.pages, "too few items in the set")
+    pages = [page_of(row) for row in rows]
+    stored, rest = pages[: -2 * given.pages], pages[-2 * given.pages :]
+    name = f"bench-hook-{secrets.token_hex(4)}"
+    settings = Settings.model_validate({"elastic": {"durability": given.durability}})
+    found: list[Row] = []
+    with Elasticsearch(given.url, request_timeout=120) as client:
+        try:
+            with DedupHook.open(f"{given.url}/{name}", FIELDS, settings=settings) as hook:
+                fill(f"{given.url}/{name}", name, stored, settings, client)
+                for kind, new in (("at hand", rest[: given.pages]), ("computed", rest[given.pages :])):
+                    sent = sent_pages(kind, new, stored)
+                    found.append(measured(kind, sent, hook, client, name))
+                check_clusters(client, name)
+        finally:
+            client.indices.delete(index=name, ignore_unavailable=True)
+            client.indices.delete(index=f"{name}-dedup-*", expand_wildcards="all", ignore_unavailable=True)
+    title = f"The hook in batches of {BATCH} on a live index of {len(stored):,} pages"
+    report(title, found, given.json, {**GOALS, "translog of the features": given.durability})
+    return 0
+
+
+def action_of(page: Page, name: str) -> dict[str, Any]:
+    """A bulk action."""
+    return {
+        "_index": name,
+        "_id": page.id,
+        "text": page.text,
+        "title": page.title,
+        "published": page.published,
+        "site": page.site,
+    }
+
+
+def fill(address: str, name: str, pages: Sequence[Page], settings: Settings, client: Elasticsearch) -> None:
+    """Store pages, each in a cluster of its own: the hook's work is measured, not a full run's."""
+    renamed = (
+        Page(f"{name}/{page.id}", text=page.text, title=page.title, published=page.published, site=page.site)
+        for page in pages
+    )
+    with closing(open_index(address, settings)) as index:
+        for chunk in chunks(renamed, settings, None):
+            index.put_batch(chunk.records)
+            ids = chunk.records.ids
+            index.assign_many(Assignment(each, each, each, Relation.EXACT, 1.0) for each in ids)
+        index.refresh()
+    with closing(open_host(address, settings)) as host:
+        host.write_index(name)
+    mark = {"canonical": True, "relation": "unique", "cluster_size": 1}
+    documents = (
+        {**action_of(page, name), "dedup": {**mark, "cluster_id": f"{name}/{page.id}"}} for page in pages
+    )
+    bulk(client, documents)
+
+
+def sent_pages(kind: str, new: Sequence[Page], stored: Sequence[Page]) -> list[tuple[Page, str]]:
+    """New pages, and a fifth of edited copies of stored ones with the original's id."""
+    source = random.Random(kind)
+    long = [page for page in stored if len(page.text or "") >= LEAST_CHARS]
+    originals = source.sample(long, min(len(new) // 5, len(long)))
+    copies = [(edited(f"copy-{kind}-{page.id}", page, source), page.id) for page in originals]
+    sent = [(page, "") for page in new[: len(new) - len(copies)]] + copies
+    source.shuffle(sent)
+    return sent
+
+
+def measured(
+    kind: str, sent: Sequence[tuple[Page, str]], hook: DedupHook, client: Elasticsearch, name: str
+) -> Row:
+    """Write pages in batches, and check what their documents say."""
+    said, times = HookReport(), []
+    batches = [sent[at : at + BATCH] for at in range(0, len(sent), BATCH)]
+    cpu = cpu_seconds()
+    for batch in batches:
+        actions = [action_of(page, name) for page, _ in batch]
+        if kind == "at hand":
+            items = [item_of({"index": _head(each)}, _body(each), {}) for each in actions]
+            features = hook.featurise(items)
+            begun = time.perf_counter()
+            prepared = hook.prepare(items, WritePolicy.MARK, said, features=features)
+            operations: list[Any] = [each.action for each in prepared]
+            bulk(client, operations, expand_action_callback=lambda each: each)
+            hook.finish(prepared, report=said)
+        else:
+            begun = time.perf_counter()
+            dedup_bulk(client, actions, hook=hook, report=said, chunk_size=BATCH)
+        times.append(time.perf_counter() - begun)
+    expect(said.written == len(sent), f"{len(sent) - said.written} pages were not written")
+    expect(not said.not_repaired, "some documents could not be marked")
+    cut = len(said.inconclusive)
+    expect(cut <= 0.1 * len(sent), f"{cut} pages were left undecided")
+    expect(not hook.recheck(name).inconclusive, "a re-check decides on all that was cut")
+    client.indices.refresh(index=name)
+    copies = [page.id for page, original in sent if original]
+    marked = client.mget(index=name, ids=copies, source_includes="dedup")["docs"] if copies else []
+    hits = sum(each["_source"]["dedup"]["cluster_size"] > 1 for each in marked)
+    inside = sum(bool(each["_source"]["dedup"].get("contained_in")) for each in marked)
+    expect(hits + inside >= LEAST_FOUND * len(copies), f"only {hits} of {len(copies)} copies are marked")
+    return {
+        "features": kind,
+        "pages": len(sent),
+        "pages/s": round(len(sent) / sum(times), 1),
+        "p50 ms a batch": round(1000 * quantile(times, 0.5), 1),
+        "best batch, pages/s": round(BATCH / min(times), 1),
+        "own CPU ms a page": round(1000 * (cpu_seconds() - cpu) / len(sent), 2),
+        "copies marked": f"{hits} + {inside} inside, of {len(copies)}",
+        "re-checked": cut,
+        "settle s": round(said.seconds["settle"], 1),
+    }
+
+
+def _head(action: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in action.items() if key.startswith("_")}
+
+
+def _body(action: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in action.items() if not key.startswith("_")}
+
+
+def check_clusters(client: Elasticsearch, name: str) -> None:
+    """Each cluster of the user's index has one canonical document, and its documents know its size."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for hit in scan(client, index=name, _source=["dedup"], size=2000):
+        groups.setdefault(hit["_source"]["dedup"]["cluster_id"], []).append(hit["_source"]["dedup"])
+    for cluster, marks in groups.items():
+        expect(sum(mark["canonical"] for mark in marks) == 1, f"{cluster} has not one canonical document")
+        expect({mark["cluster_size"] for mark in marks} == {len(marks)}, f"{cluster} has a wrong size")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

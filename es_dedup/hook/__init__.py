@@ -1,0 +1,29 @@
+"""Index-time hook: documents are decided on before they are written to Elasticsearch.
+
+``dedup_bulk`` and its relatives take the place of ``elasticsearch.helpers.bulk``; ``DedupHook`` serves other writers.
+"""
+
+from es_dedup.hook.aio import async_dedup_bulk, async_dedup_streaming_bulk
+from es_dedup.hook.bulk import dedup_bulk, dedup_streaming_bulk
+from es_dedup.hook.dispatch import Dispatcher, InlineDispatcher
+from es_dedup.hook.hook import DedupHook
+from es_dedup.hook.report import HookReport
+from es_dedup.hook.run import BulkResult
+from es_dedup.hook.window import RedisWindow, Window, WindowUnavailable
+from es_dedup.index.host import HostFields
+
+__all__ = [
+    "BulkResult",
+    "DedupHook",
+    "Dispatcher",
+    "HookReport",
+    "HostFields",
+    "InlineDispatcher",
+    "RedisWindow",
+    "Window",
+    "WindowUnavailable",
+    "async_dedup_bulk",
+    "async_dedup_streaming_bulk",
+    "dedup_bulk",
+    "dedup_streaming_bulk",
+]

@@ -1,0 +1,156 @@
+"""``elasticsearch.helpers.bulk`` and ``streaming_bulk`` with the hook before the write."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.hook.run import Run, Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.hook.documents import Item
+    from es_dedup.hook.hook import DedupHook
+    from es_dedup.hook.report import HookReport
+    from es_dedup.hook.run import BulkResult
+    from es_dedup.model import WritePolicy
+
+    Action = bytes | str | Mapping[str, Any]
+
+AHEAD: Final = 1_000  # actions that a thread reads before they are wanted
+
+
+def dedup_streaming_bulk(
+    client: Elasticsearch,
+    actions: Iterable[Action],
+    chunk_size: int = 500,
+    *,
+    hook: DedupHook,
+    policy: WritePolicy | str = "mark",
+    report: HookReport | None = None,
+    **options: Any,
+) -> Iterator[tuple[bool, dict[str, Any]]]:
+    """``elasticsearch.helpers.streaming_bulk`` whose documents are decided on before they are written.
+
+    Args:
+        client: writes the documents.
+        actions: as the helper takes them, read lazily, one batch at a time. The policy is for ``index`` and ``create``;
+            documents that are updated or deleted are read again after the write, and their clusters repaired.
+        chunk_size: documents of a batch.
+        hook: decides; with a dispatcher, documents are marked ``pending`` and decided on later.
+        policy: ``mark`` (default), ``skip``, ``overwrite`` or ``fail``.
+        report: counts and decisions are added to it.
+        options: all others of the helper.
+
+    Yields:
+        What the helper yields. A result of a document also has ``dedup``, its decision with the evidence; the result of
+        one that the policy left out is ``(True, {operation: {"result": "skipped", …}})``.
+
+    Raises:
+        DuplicatePage: policy ``fail``, and a document is a duplicate; nothing of its batch is written.
+        BulkIndexError, ApiError, TransportError: as the helper, after its batch was repaired. Items with status 429 are
+            repeated ``max_retries`` times also where the helper would raise at once.
+        ValueError: an action names no index, or its body is no object.
+    """
+    from elasticsearch.helpers import expand_action  # noqa: PLC0415 - of an extra
+
+    run = Run(hook, policy, report, chunk_size, options, expand_action)
+    for items in batches(actions, run):
+        waiting = [items]
+        while waiting:
+            yield from _write(client, run, waiting.pop(), waiting)
+
+
+def dedup_bulk(
+    client: Elasticsearch,
+    actions: Iterable[Action],
+    stats_only: bool = False,  # noqa: FBT001, FBT002 - the helper's own signature
+    *,
+    hook: DedupHook,
+    policy: WritePolicy | str = "mark",
+    report: HookReport | None = None,
+    **options: Any,
+) -> BulkResult:
+    """``elasticsearch.helpers.bulk`` whose documents are decided on before they are written.
+
+    Arguments and errors as ``dedup_streaming_bulk``.
+
+    Returns:
+        ``(successes, errors)`` as the helper, with the attribute ``report``.
+    """
+    tally = Tally(report, stats_only=stats_only)
+    options["yield_ok"] = True
+    stream = dedup_streaming_bulk(client, actions, hook=hook, policy=policy, report=tally.report, **options)
+    for ok, item in stream:
+        tally.add(item, ok=ok)
+    return tally.result
+
+
+def batches(actions: Iterable[Action], run: Run) -> Iterator[list[Item]]:
+    """Actions in batches; what has waited for ``flush_after_seconds`` becomes a batch by itself."""
+    for action in actions if not run.flush_after else timed(actions, run.flush_after):
+        yield from run.add(action)
+    yield from run.flush()
+
+
+def timed(actions: Iterable[Any], seconds: float) -> Iterator[Any]:
+    """Actions as they come, read in a thread, and a mark after each time of ``seconds`` in which none came.
+
+    Raises:
+        Exception: the input's own error, after what came before it.
+    """
+    waiting: queue.Queue[tuple[str, Any]] = queue.Queue(AHEAD)
+    stop = threading.Event()
+
+    def read() -> None:
+        try:
+            for action in actions:
+                waiting.put(("action", action))
+                if stop.is_set():
+                    return
+        except Exception as error:  # noqa: BLE001 - raised where the actions are wanted
+            waiting.put(("error", error))
+        else:
+            waiting.put(("end", None))
+
+    threading.Thread(target=read, daemon=True, name="es-dedup-actions").start()
+    try:
+        while True:
+            try:
+                kind, value = waiting.get(timeout=seconds)
+            except queue.Empty:
+                yield None
+                continue
+            if kind == "end":
+                return
+            if kind == "error":
+                raise value
+            yield value
+    finally:
+        stop.set()
+        with suppress(queue.Empty):
+            waiting.get_nowait()
+
+
+def _write(
+    client: Elasticsearch, run: Run, items: list[Item], waiting: list[list[Item]]
+) -> Iterator[tuple[bool, dict[str, Any]]]:
+    from elasticsearch.helpers import streaming_bulk  # noqa: PLC0415 - of an extra
+
+    batch = run.prepare(items)
+    results: list[tuple[bool, dict[str, Any]]] = []
+    try:
+        for result in streaming_bulk(client, run.actions(batch), **run.helper_options):
+            results.append(result)  # noqa: PERF402 - those before an error are needed
+    except Exception:
+        run.lost(batch, results)
+        raise
+    again = run.finish(batch, results)
+    if again:
+        waiting.append(again)
+    yield from run.results(batch, results, again)

@@ -1,0 +1,410 @@
+"""``DedupHook``: documents on their way into the user's index, decided on before they are written."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from es_dedup import wiring
+from es_dedup.config import Settings
+from es_dedup.errors import DuplicatePage, IndexError_
+from es_dedup.hook.documents import INCONCLUSIVE, PENDING, UNCHECKED, WRITES, Batch, item_of
+from es_dedup.hook.report import HookReport
+from es_dedup.hook.settling import Settling
+from es_dedup.index.host import Mark
+from es_dedup.model import Decision, Outcome, WritePolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from es_dedup.batch.featurise import Chunk
+    from es_dedup.hook.dispatch import Dispatcher
+    from es_dedup.hook.documents import Item
+    from es_dedup.hook.settling import Settlement
+    from es_dedup.hook.window import Window
+    from es_dedup.index.host import Host, HostFields
+    from es_dedup.index.port import Index
+
+DECIDED_AT_A_TIME: Final = 100
+RECHECKED_AT_A_TIME: Final = 200
+
+
+class DedupHook:
+    """Decides on documents before they are written, and keeps the documents of their clusters right.
+
+    ``dedup_bulk`` and its relatives do all of it. Who has a writer of their own calls ``process``, writes what is to be
+    written, and then calls ``written``. One object serves one thread at a time.
+
+    Traps:
+        - Corpus statistics are not learned here but by ``sweep`` (maintenance, or ``Deduplicator.sweep``).
+        - An ingest pipeline that changes the text, the ``_id`` or the index of a document runs after the hook.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        host: Host,
+        fields: HostFields,
+        settings: Settings | None = None,
+        *,
+        dispatcher: Dispatcher | None = None,
+        window: Window | None = None,
+    ) -> None:
+        """Over an index and host indices at hand; ``open`` is the usual way."""
+        self._index, self._host, self._fields = index, host, fields
+        self._settling = Settling(index, settings or Settings(), window)
+        self._targets: dict[str, str] = {}
+        self.dispatcher = dispatcher
+
+    @classmethod
+    def open(
+        cls,
+        address: str,
+        fields: HostFields,
+        *,
+        settings: Settings | None = None,
+        dispatcher: Dispatcher | None = None,
+        window: Window | None = None,
+    ) -> DedupHook:
+        """Over the features at ``http://host:9200/name``, made when they are not there.
+
+        Args:
+            address: server, and the name that the features' indices begin with; see section ``elastic`` of the settings
+                for credentials. The documents are on the same server.
+            fields: which fields of a document hold the page.
+            settings: None stands for the defaults.
+            dispatcher: documents are indexed at once and decided on by whom it tells; None: decide first.
+            window: of recent pages, shared by all writers; then the features are not refreshed before each batch. All
+                writers of an index need it, or none.
+
+        Raises:
+            ConfigError, MissingExtra, IndexError_: as ``Deduplicator.open``.
+        """
+        settings = settings or Settings()
+        index = wiring.open_index(address, settings, fresh_probes=window is None)
+        try:
+            host = wiring.open_host(address, settings)
+            return cls(index, host, fields, settings, dispatcher=dispatcher, window=window)
+        except BaseException:
+            index.close()
+            raise
+
+    def __enter__(self) -> Self:
+        """The hook itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connections; may be called twice."""
+        self._index.close()
+        self._host.close()
+
+    def process(
+        self,
+        documents: Iterable[Mapping[str, Any]],
+        *,
+        policy: WritePolicy | str = WritePolicy.MARK,
+        index: str = "",
+        report: HookReport | None = None,
+    ) -> Batch:
+        """Decide on documents that another writer is going to write; then call ``written``.
+
+        Args:
+            documents: as bulk actions: ``_index``, ``_id`` and ``routing`` beside ``_source``, or beside the fields.
+            policy: what is done with duplicates of, and pages contained in, stored pages.
+            index: of documents that name none.
+            report: counts are added to it.
+
+        Returns:
+            The documents in order, each with its object ``dedup`` (``document``), its ``decision``, and whether it is to be
+            written (``kept``).
+
+        Raises:
+            DuplicatePage: policy ``fail``, and a document is a duplicate; nothing of the call is kept.
+            ValueError: a document names no index, or two have one place.
+        """
+        items = []
+        for document in documents:
+            head = {name: document[name] for name in ("_index", "_id", "routing") if name in document}
+            body = document.get("_source", {k: v for k, v in document.items() if k not in head})
+            items.append(item_of({"index": head}, body, {"index": index}))
+        if len({item.head["_id"] for item in items}) < len(items):
+            raise ValueError("two documents of one call have one _id: pass them in two calls")
+        return self.prepare(items, WritePolicy(policy), HookReport() if report is None else report)
+
+    def written(self, batch: Batch, failed: Collection[str] = (), report: HookReport | None = None) -> None:
+        """Say that documents were written: others in their clusters are marked, those that failed are taken back.
+
+        Args:
+            batch: what ``process`` returned.
+            failed: page ids of those that could not be written.
+            report: counts are added to it.
+        """
+        self.finish(batch, failed, report)
+
+    # What the bulk helpers are made of
+
+    def featurise(self, items: Sequence[Item]) -> Chunk:
+        """Features of documents, computed ahead of ``prepare`` or in another process; only the index behind an alias is asked for."""
+        self._resolve(items)
+        whole = [item for item in items if item.operation in WRITES]
+        return self._settling.featurise([self._fields.page(item.page_id, item.body or {}) for item in whole])
+
+    def prepare(
+        self,
+        items: Sequence[Item],
+        policy: WritePolicy,
+        report: HookReport,
+        *,
+        features: Chunk | None = None,
+    ) -> Batch:
+        """Decide on documents with distinct ``_id``; does not raise when the store does not answer.
+
+        Args:
+            items: in order.
+            policy: for ``index`` and ``create``.
+            report: counts are added to it.
+            features: what ``featurise`` made of the same documents; None: they are made now.
+
+        Raises:
+            DuplicatePage: policy ``fail``, and a document is a duplicate; nothing of the batch is kept.
+            ValueError: another policy than ``mark`` while decisions are left to a dispatcher.
+        """
+        if self.dispatcher is not None and policy is not WritePolicy.MARK:
+            raise ValueError(f"policy {policy} needs a decision before the write: use mark, or no dispatcher")
+        self._resolve(items)
+        batch = Batch(list(items))
+        whole = [item for item in items if item.operation in WRITES]
+        report.pages += len(items)
+        if self.dispatcher is not None:
+            for item in whole:
+                item.mark = _waiting(item.page_id, PENDING)
+        elif whole:
+            try:
+                self._decide(batch, policy, report, features)
+            except IndexError_ as error:
+                self._unsure(whole, str(error), report)
+        return batch
+
+    def finish(
+        self, batch: Batch, failed: Collection[str] = (), report: HookReport | None = None
+    ) -> list[Item]:
+        """After a batch was written: mark others, take back what was not written, follow updates and deletes.
+
+        Args:
+            batch: what ``prepare`` gave.
+            failed: page ids of documents that could not be written.
+            report: counts are added to it.
+
+        Returns:
+            Documents that were left out because of one that then failed: send them again.
+        """
+        report = HookReport() if report is None else report
+        report.written += sum(item.kept and item.page_id not in failed for item in batch.items)
+        if self.dispatcher is not None:
+            self._hand_over([item.page_id for item in batch.items if item.page_id not in failed], report)
+            return []
+        again = [item for item in batch.items if item.rests_on(failed)]
+        report.left_out.update(
+            (item.page_id, item.decision)
+            for item in batch.items
+            if item.decision and not item.kept and item not in again
+        )
+        with _timed(report, "repair"):
+            try:
+                self._repair(batch, set(failed), report)
+            except IndexError_ as error:
+                report.not_repaired.update(dict.fromkeys(batch.others, str(error)))
+                report.not_repaired.update(dict.fromkeys(batch.to_read(failed), str(error)))
+        for item in again:
+            item.kept, item.mark, item.decision = True, None, None
+        return again
+
+    def decide(self, page_ids: Iterable[str], *, report: HookReport | None = None) -> HookReport:
+        """Decide on documents that are there already, by what is in them now; those that are gone are forgotten.
+
+        Raises:
+            IndexError_: the store or the host index did not answer; to repeat the call is safe.
+        """
+        report = HookReport() if report is None else report
+        waiting = iter(dict.fromkeys(page_ids))
+        while some := list(islice(waiting, DECIDED_AT_A_TIME)):
+            report.pages += len(some)
+            self._reconcile(some, report)
+        return report
+
+    def recheck(self, target: str, *, report: HookReport | None = None) -> HookReport:
+        """Decide again on documents marked inconclusive or pending; what is cut once more is decided on what is known.
+
+        Args:
+            target: index, alias or pattern.
+            report: counts are added to it.
+
+        Raises:
+            IndexError_: the store or the host index did not answer; to repeat the call is safe.
+        """
+        report = HookReport() if report is None else report
+        for documents in self._host.related(target, (INCONCLUSIVE, PENDING), self._fields.names):
+            names = [each.key.page_id for each in documents]
+            report.pages += len(names)
+            self._reconcile(names, report, again=True)
+        return report
+
+    def moved(self, item: Item, index: str, report: HookReport) -> None:
+        """A document went to another index than was thought (its write alias was moved): settle it there."""
+        self._targets.pop(item.target, None)
+        before, item.key = item.page_id, replace(item.key, index=index)
+        try:
+            self._reconcile([before, item.page_id], report)
+        except IndexError_ as error:
+            report.not_repaired[item.page_id] = str(error)
+
+    # Inner workings
+
+    def _decide(self, batch: Batch, policy: WritePolicy, report: HookReport, features: Chunk | None) -> None:
+        whole = [item for item in batch.items if item.operation in WRITES]
+        if features is None:
+            with _timed(report, "features"):
+                features = self.featurise(whole)
+        with _timed(report, "settle"):
+            batch.settled = self._settling.settle(features, policy)
+        if policy is WritePolicy.FAIL:
+            self._refuse(whole, batch.settled)
+        for item in whole:
+            self._say(item, batch.settled, report)
+
+    def _hand_over(self, page_ids: list[str], report: HookReport) -> None:
+        if self.dispatcher is None or not page_ids:
+            return
+        try:
+            self.dispatcher.ingest(page_ids)
+        except Exception as error:  # noqa: BLE001 - whatever its queue raises: the documents are written
+            report.inconclusive.update(dict.fromkeys(page_ids, f"nobody could be told: {error}"))
+
+    def _repair(self, batch: Batch, failed: set[str], report: HookReport) -> None:
+        own, marks = batch.written(failed), batch.settled.marks
+        read = batch.to_read(failed)
+        if read:
+            self._reconcile(read, report)
+        stale = read or self._settling.moved(batch.settled.session)
+        if marks and stale:
+            marks = self._settling.marks(marks)
+            sure = {item.page_id for item in batch.items if item.sure}
+            self._mark({name: mark for name, mark in marks.items() if name in own & sure}, report, own=True)
+        self._mark({name: mark for name, mark in marks.items() if name not in own | set(read)}, report)
+        self._overwrite(batch.settled, own, report)
+
+    def _resolve(self, items: Iterable[Item]) -> None:
+        """Name the concrete index of each document."""
+        for item in items:
+            given = item.target
+            if given not in self._targets:
+                try:
+                    self._targets[given] = self._host.write_index(given)
+                except IndexError_:
+                    continue  # the write that follows tells more
+            target = self._targets[given]
+            if target != item.key.index:
+                item.key = replace(item.key, index=target)
+
+    def _say(self, item: Item, settled: Settlement, report: HookReport) -> None:
+        name = item.page_id
+        if name in settled.failed:
+            report.failed[name] = settled.failed[name]
+            item.mark = _waiting(name, UNCHECKED)
+            return
+        decision = settled.decisions[name]
+        item.decision = decision
+        item.kept = name not in settled.left_out
+        item.mark = settled.marks.get(name)
+        report.count(decision)
+        if decision.outcome is Outcome.INCONCLUSIVE:
+            report.inconclusive[name] = "; ".join(decision.notes)
+            item.mark = _waiting(name, INCONCLUSIVE)
+
+    def _unsure(self, items: Iterable[Item], reason: str, report: HookReport) -> None:
+        for item in items:
+            item.mark = _waiting(item.page_id, INCONCLUSIVE)
+            item.decision = Decision(item.page_id, Outcome.INCONCLUSIVE, item.page_id, notes=(reason,))
+            report.count(item.decision)
+            report.inconclusive[item.page_id] = reason
+
+    def _refuse(self, items: Sequence[Item], settled: Settlement) -> None:
+        for item in items:
+            decision = settled.decisions.get(item.page_id)
+            if decision is not None and decision.duplicate_of:
+                self._reconcile([each.page_id for each in items], HookReport())
+                raise DuplicatePage(item.page_id, decision.duplicate_of)
+
+    def _reconcile(self, page_ids: Sequence[str], report: HookReport, *, again: bool = False) -> None:
+        """Make the store say of documents what is in them now, and mark them."""
+        found = self._host.read(page_ids, self._fields.names)
+        gone = [name for name in page_ids if name not in found]
+        if gone:
+            _, marks = self._settling.remove(gone)
+            self._mark(marks, report)
+        if found:
+            pages = [self._fields.page(name, each.source) for name, each in found.items()]
+            settled = self._settling.settle(self._settling.featurise(pages), again=again)
+            for decision in settled.decisions.values():
+                report.count(decision)
+            report.failed.update(settled.failed)
+            marks = self._with_doubts(settled, report, last=again)
+            self._mark(marks, report)
+            if self._settling.moved(settled.session):
+                self._mark(self._settling.marks(marks), report)
+
+    def _with_doubts(self, settled: Settlement, report: HookReport, *, last: bool) -> dict[str, Mark]:
+        """Marks of a settlement, undecided pages marked so; at the ``last`` look cut lists are all there is."""
+        marks = dict(settled.marks)
+        for name, decision in settled.decisions.items():
+            if decision.outcome is not Outcome.INCONCLUSIVE:
+                continue
+            if last and name not in settled.unanswered:
+                report.decided_on_part += 1
+                continue
+            marks[name] = _waiting(name, INCONCLUSIVE)
+            report.inconclusive[name] = "; ".join(decision.notes)
+        return marks
+
+    def _mark(self, marks: Mapping[str, Mark], report: HookReport, *, own: bool = False) -> None:
+        if not marks:
+            return
+        done = self._host.mark(marks)
+        if not own:
+            report.repaired += done.changed
+        report.not_repaired.update(done.failed)
+
+    def _overwrite(self, settled: Settlement, own: Collection[str], report: HookReport) -> None:
+        """Remove what written documents take the place of."""
+        old = {other for name, others in settled.replaces.items() if name in own for other in others} - set(
+            own
+        )
+        if old:
+            self._host.delete(old)
+            report.removed += sorted(old)
+            _, marks = self._settling.remove(old)
+            self._mark(marks, report)
+
+
+def _waiting(page_id: str, relation: str) -> Mark:
+    """What a document says of itself before it is decided on: it stands alone."""
+    return Mark(page_id, canonical=True, relation=relation)
+
+
+@contextmanager
+def _timed(report: HookReport, stage: str) -> Iterator[None]:
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        report.seconds[stage] += time.perf_counter() - started

@@ -1,0 +1,68 @@
+"""What the hook did, counted over a whole call."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from es_dedup.model import Decision
+
+MOST_DECISIONS: Final = 10_000
+
+
+@dataclass(slots=True)
+class HookReport:
+    """What one or several calls did.
+
+    Attributes:
+        pages: documents that were looked at.
+        written: documents that the server took, updates included.
+        left_out: page ids that the policy did not write, with their decisions.
+        removed: page ids whose documents policy ``overwrite`` removed.
+        outcomes: outcome to number of documents.
+        decisions: by page id, of the documents that are not unique, with their evidence; the first 10,000.
+        inconclusive: page ids that were written and are to be decided on again, with the reason.
+        decided_on_part: pages whose candidates were cut again in a re-check, decided on those that were seen.
+        failed: page id to reason, of pages that cannot be processed; their documents are written.
+        repaired: other documents whose ``dedup`` was written anew.
+        not_repaired: page id to reason, of other documents whose ``dedup`` could not be written; ``audit`` finds them.
+        seconds: stage to wall seconds: ``features``, ``settle``, ``write``, ``repair``.
+    """
+
+    pages: int = 0
+    written: int = 0
+    left_out: dict[str, Decision] = field(default_factory=dict)
+    removed: list[str] = field(default_factory=list)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    decisions: dict[str, Decision] = field(default_factory=dict)
+    inconclusive: dict[str, str] = field(default_factory=dict)
+    decided_on_part: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    repaired: int = 0
+    not_repaired: dict[str, str] = field(default_factory=dict)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    def count(self, decision: Decision) -> None:
+        """Count a decision, and keep it when it says more than that the page is unique."""
+        self.outcomes[str(decision.outcome)] += 1
+        if decision.outcome != "unique" and len(self.decisions) < MOST_DECISIONS:
+            self.decisions[decision.page_id] = decision
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "pages": self.pages,
+            "written": self.written,
+            "left_out": {name: each.as_dict() for name, each in self.left_out.items()},
+            "removed": list(self.removed),
+            "outcomes": dict(self.outcomes),
+            "decisions": {name: each.as_dict() for name, each in self.decisions.items()},
+            "inconclusive": dict(self.inconclusive),
+            "decided_on_part": self.decided_on_part,
+            "failed": dict(self.failed),
+            "repaired": self.repaired,
+            "not_repaired": dict(self.not_repaired),
+            "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
+        }

@@ -1,0 +1,338 @@
+"""A batch of pages into the sidecar: features, candidates, edges, clusters, and the marks that follow.
+
+Features are stored before the store is asked, and clusters are changed by one process at a time. Of two processes that store
+equal pages at once, the later one to ask therefore sees the other's page. Asking, which is most of the work, needs no lock: what
+was found is held against the store again where another process has changed clusters meanwhile.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.batch.featurise import day_of, make_chunk, name_of
+from es_dedup.batch.ingest import changed, joined
+from es_dedup.batch.policy import Stored, left_out
+from es_dedup.batch.settle import STATISTICS, repair_around
+from es_dedup.clustering import same_neighbours
+from es_dedup.decisions import stored_decision
+from es_dedup.detectors.features import pack
+from es_dedup.extraction import create_extractor
+from es_dedup.hook.near import Near
+from es_dedup.hook.window import Arrival, WindowUnavailable
+from es_dedup.index.port import Assignment
+from es_dedup.judgement.compare import Pages
+from es_dedup.judgement.lookup import Lookup, probe_groups
+from es_dedup.judgement.statistics import Statistics
+from es_dedup.marks import marks_of, marks_of_groups
+from es_dedup.model import Decision, Outcome, Relation, WritePolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from es_dedup.batch.featurise import Chunk
+    from es_dedup.config import Settings
+    from es_dedup.hook.window import Window
+    from es_dedup.index.host import Mark
+    from es_dedup.index.port import FeatureRecord, Index
+    from es_dedup.judgement.lookup import Looked
+    from es_dedup.model import Edge, Page
+
+SESSION: Final = "session"  # note: the last write session that changed clusters
+MEANWHILE: Final = "another process has stored another version: check again later"
+EVIDENCE: Final = 3  # judged pairs that a decision of the hook holds, strongest first
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What became of a batch.
+
+    Attributes:
+        decisions: of every page of the batch that was settled, by page id.
+        marks: of the batch's pages and of all others in the clusters they touch.
+        left_out: pages that the policy does not keep.
+        replaces: page id to the stored pages that it duplicates, for policy ``overwrite``.
+        failed: page id to reason, for pages that cannot be processed.
+        unanswered: pages of which a part of the store did not answer; of other inconclusive ones candidates were cut.
+        session: the session after which the marks were read.
+    """
+
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    marks: Mapping[str, Mark] = field(default_factory=dict)
+    left_out: Collection[str] = ()
+    replaces: Mapping[str, Collection[str]] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+    unanswered: Collection[str] = ()
+    session: str = ""
+
+
+class Settling:
+    """Stores and settles batches of pages in one index; for one thread at a time."""
+
+    def __init__(self, index: Index, settings: Settings, window: Window | None = None) -> None:
+        self._index, self._settings = index, settings
+        self._window = window
+        self._extractor = create_extractor(settings.extraction)
+        self._known: tuple[str | None, Statistics] | None = None
+        self._session = ""
+
+    def featurise(self, pages: Sequence[Page]) -> Chunk:
+        """Features of pages; one that breaks an extractor is named in ``failed``, and the others go on."""
+        try:
+            return make_chunk(list(pages), self._settings, self._extractor, None)
+        except Exception as error:  # noqa: BLE001 - one page must not stop the others
+            if len(pages) == 1:
+                empty = make_chunk([], self._settings, self._extractor, None)
+                reason = f"it cannot be processed: {type(error).__name__}: {error}"
+                return replace(empty, failed={name_of(pages[0]): reason}, read=1)
+        half = len(pages) // 2
+        parts = [self.featurise(pages[:half]), self.featurise(pages[half:])]
+        failed = {name: why for part in parts for name, why in part.failed.items()}
+        return replace(joined(parts), failed=failed)
+
+    def settle(
+        self, chunk: Chunk, policy: WritePolicy = WritePolicy.MARK, *, again: bool = False
+    ) -> Settlement:
+        """Store the pages of a batch, and say what they are.
+
+        Args:
+            chunk: distinct pages.
+            policy: ``skip`` and ``overwrite`` fill ``left_out`` and ``replaces``; nothing is removed here.
+            again: ask the store also for pages that are stored with the same content.
+
+        Raises:
+            IndexError_: the store failed; features may be kept, and to repeat the call is safe.
+        """
+        index, ids = self._index, list(chunk.records.ids)
+        if not ids:
+            return Settlement(failed=chunk.failed, session=self._session)
+        stored, assigned = index.get_many(ids), index.assignments(ids)
+        todo = _take(chunk, _to_do(chunk, stored, {} if again else assigned))
+        failed = dict(chunk.failed)
+        if todo.records.ids:
+            failed |= index.put_batch(todo.records).failed
+            todo = _take(todo, [row for row, name in enumerate(todo.records.ids) if name not in failed])
+        same = [name for name in ids if name not in failed and name not in set(todo.records.ids)]
+        before = index.note(SESSION) or ""
+        lookup = self.lookup()
+        looked = self._look(todo, lookup)  # most of the work, and other processes may do theirs meanwhile
+        with index.writing():
+            self._catch_up()
+            other = _replaced_meanwhile(looked, index) if self._session != before else set()
+            settled = self._settle(_without(todo, other), same, stored, (looked, other), lookup, policy)
+        return replace(settled, failed=failed)
+
+    def _settle(
+        self,
+        todo: Chunk,
+        same: list[str],
+        stored: Mapping[str, FeatureRecord],
+        found: tuple[Looked, Collection[str]],
+        lookup: Lookup,
+        policy: WritePolicy,
+    ) -> Settlement:
+        index, new = self._index, list(todo.records.ids)
+        looked, other = found
+        replaced = {name for name in new if name in stored}
+        before = index.edges_of(replaced) if replaced else []
+        touched = same_neighbours(before, replaced)
+        if before:
+            index.drop_edges(replaced)
+        edges = [edge for edge in _distinct(looked.edges()) if not {edge.left, edge.right} & set(other)]
+        alone = self._place({*new, *touched}, edges, lookup) if new else []
+        if new:
+            self._session = secrets.token_hex(8)
+            index.set_note(SESSION, self._session)
+        cut = {looked.asked.ids[row] for row in looked.inconclusive}
+        decisions = self._decisions(Stored(new, replaced, cut), edges, same)
+        _add_evidence(decisions, looked)
+        for name in set(looked.asked.ids).intersection(other):
+            decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
+        others = {name for edge in (*edges, *before) for name in (edge.left, edge.right)}
+        marks = marks_of_groups([[each] for each in alone], edges)
+        near = {*new, *same, *touched, *others} - marks.keys()
+        if near:
+            marks.update(marks_of(index, near))
+        return Settlement(
+            decisions=decisions,
+            marks=marks,
+            left_out=self._left_out(policy, decisions, edges),
+            replaces=_replaced(policy, edges, new),
+            unanswered=[looked.asked.ids[row] for row in looked.unanswered] + list(other),
+            session=self._session,
+        )
+
+    def remove(self, page_ids: Collection[str]) -> tuple[int, Mapping[str, Mark]]:
+        """Remove pages and repair the clusters they were in.
+
+        Returns:
+            How many were stored, and the marks of the pages that stay.
+
+        Raises:
+            IndexError_: the store failed; to repeat the call is safe.
+        """
+        index = self._index
+        with index.writing():
+            self._catch_up()
+            before = index.edges_of(page_ids)
+            others = {name for edge in before for name in (edge.left, edge.right)} - set(page_ids)
+            touched = same_neighbours(before, set(page_ids))
+            clusters = {each.cluster_id for each in index.assignments(page_ids).values()}
+            touched |= {each.page_id for group in index.members(clusters).values() for each in group}
+            touched -= set(page_ids)
+            removed = index.delete_many(page_ids)
+            if not removed and not others | touched:
+                return 0, {}
+            if touched:
+                near = Near(index, touched)
+                repair_around(near.as_index(), touched, self.lookup(), self._settings)
+            self._session = secrets.token_hex(8)
+            index.set_note(SESSION, self._session)
+            return removed, marks_of(index, touched | others)
+
+    def marks(self, page_ids: Collection[str]) -> Mapping[str, Mark]:
+        """Marks of pages and of all others in their clusters, while no other process changes them."""
+        with self._index.writing():
+            self._catch_up()
+            return marks_of(self._index, page_ids)
+
+    def moved(self, session: str) -> bool:
+        """Whether another process has changed clusters since."""
+        return (self._index.note(SESSION) or "") != session
+
+    def lookup(self) -> Lookup:
+        """Finds and compares stored pages with the statistics at hand."""
+        version = self._index.note(STATISTICS)
+        if self._known is None or self._known[0] != version:
+            snapshot = self._index.load_statistics()
+            self._known = version, Statistics.from_bytes(snapshot) if snapshot else Statistics.empty()
+        return Lookup(self._index, self._settings, self._known[1], day_of)
+
+    def _catch_up(self) -> None:
+        """Make visible what others have written since our last session."""
+        self._index.refresh_clusters()
+        self._session = self._index.note(SESSION) or ""
+
+    def _look(self, todo: Chunk, lookup: Lookup) -> Looked:
+        days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
+        asked = Pages(list(todo.records.ids), todo.table, days)
+        if self._window is None or not asked.ids:
+            return lookup.of(asked)
+        try:
+            also = self._window.meet(_arrivals(todo, self._settings))
+        except WindowUnavailable:
+            self._index.refresh()
+            also = [[] for _ in asked.ids]
+        return lookup.of(asked, also)
+
+    def _place(self, touched: set[str], edges: Sequence[Edge], lookup: Lookup) -> list[Assignment]:
+        """Store edges and clusters: pages without relatives stand alone, around all others clusters are repaired.
+
+        Returns:
+            Assignments of those that stand alone.
+        """
+        index = self._index
+        beside = same_neighbours(edges, touched)
+        known = index.assignments({*touched, *beside})
+        # A page that another process has stored, and that it has not yet come to settle, is settled with ours.
+        touched |= {name for name in beside if name not in known}
+        linked = {name for edge in edges if edge.relation.same for name in (edge.left, edge.right)} & touched
+        linked |= {name for name in touched if name in known} | index.members(touched).keys() & touched
+        alone = [Assignment(name, name, name, Relation.EXACT, 1.0) for name in sorted(touched - linked)]
+        index.put_edges(edges)
+        index.assign_many(alone)
+        if linked:
+            near = Near(index, linked)
+            repair_around(near.as_index(), linked, lookup, self._settings)
+        return alone
+
+    def _decisions(self, stored: Stored, edges: Sequence[Edge], same: Sequence[str]) -> dict[str, Decision]:
+        index = self._index
+        assigned = index.assignments([*stored.new, *same])
+        decisions = stored.decisions(stored.new, edges, assigned)
+        if same:
+            old = index.edges_of(same)
+            for name in same:
+                own = [edge for edge in old if name in (edge.left, edge.right)]
+                decisions[name] = stored_decision(name, assigned[name], own)
+        return decisions
+
+    def _left_out(
+        self, policy: WritePolicy, decisions: Mapping[str, Decision], edges: Sequence[Edge]
+    ) -> Collection[str]:
+        if policy is not WritePolicy.SKIP:
+            return ()
+        said = {name: each for name, each in decisions.items() if each.duplicate_of or each.contained_in}
+        return left_out(said, edges, self._index, self._settings) if said else ()
+
+
+def _to_do(
+    chunk: Chunk, stored: Mapping[str, FeatureRecord], assigned: Mapping[str, Assignment]
+) -> list[int]:
+    """Rows of pages that are new, changed, or not settled."""
+    fresh = set(changed(chunk, stored)[0].records.ids)
+    return [row for row, name in enumerate(chunk.records.ids) if name in fresh or name not in assigned]
+
+
+def _arrivals(chunk: Chunk, settings: Settings) -> list[Arrival]:
+    """Pages as the window knows them: by stored terms and content, asked for by probed terms and content."""
+    terms, bounds = chunk.records.terms.tolist(), chunk.records.term_offsets.tolist()
+    arrivals = []
+    for row, page_id in enumerate(chunk.records.ids):
+        digest = chunk.records.content_hashes[row]
+        same = [f"h{digest:x}"] if digest else []
+        groups = probe_groups(chunk.table, row, settings)
+        asks = {f"{term:x}" for group in groups for term in group.terms}
+        has = [f"{term:x}" for term in terms[bounds[row] : bounds[row + 1]]]
+        arrivals.append(Arrival(page_id, same + has, same + sorted(asks)))
+    return arrivals
+
+
+def _distinct(edges: Iterable[Edge]) -> list[Edge]:
+    return list({(edge.left, edge.right): edge for edge in edges}.values())
+
+
+def _replaced_meanwhile(looked: Looked, index: Index) -> set[str]:
+    """Pages of which the store now holds something else than what was compared, or nothing."""
+    compared: dict[str, bytes] = {}
+    for pages in (looked.comparison.right, looked.asked):
+        compared.update(zip(pages.ids, pack(pages.table), strict=True))
+    now = index.payloads(compared)
+    return {name for name, payload in compared.items() if name not in now or now[name][0] != payload}
+
+
+def _without(chunk: Chunk, names: Collection[str]) -> Chunk:
+    return _take(chunk, [row for row, name in enumerate(chunk.records.ids) if name not in names])
+
+
+def _take(chunk: Chunk, rows: list[int]) -> Chunk:
+    if len(rows) == len(chunk.records.ids):
+        return chunk
+    table = chunk.table.take(np.array(rows, dtype=np.int64))
+    return replace(chunk, records=chunk.records.take(rows), table=table)
+
+
+def _add_evidence(decisions: dict[str, Decision], looked: Looked) -> None:
+    related = set(looked.comparison.left_rows[looked.comparison.judgements.rule == 0].tolist())
+    for row in related:
+        name = looked.asked.ids[row]
+        if name in decisions:
+            strongest = tuple(looked.related(row, verdicts=False)[:EVIDENCE])
+            decisions[name] = replace(decisions[name], verdicts=strongest)
+
+
+def _replaced(policy: WritePolicy, edges: Iterable[Edge], new: Sequence[str]) -> dict[str, set[str]]:
+    """For each new page the stored pages it is equal to."""
+    found: dict[str, set[str]] = {}
+    if policy is not WritePolicy.OVERWRITE:
+        return found
+    ours = set(new)
+    for edge in edges:
+        if edge.relation.same:
+            for name, other in ((edge.left, edge.right), (edge.right, edge.left)):
+                if name in ours and other not in ours:
+                    found.setdefault(name, set()).add(other)
+    return found

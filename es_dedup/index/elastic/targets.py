@@ -1,0 +1,68 @@
+"""Where a document that is written to an index, an alias or a data stream goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from es_dedup.index.elastic.server import NOT_FOUND, is_engine_error, status_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.index.elastic.server import Server
+
+
+def write_index(server: Server, target: str, properties: Mapping[str, Any]) -> str:
+    """The concrete index that documents written to ``target`` go to, with ``properties`` in its mapping.
+
+    Args:
+        server: where it is.
+        target: index, alias or data stream; an index that is not there is made, as a write would make it.
+        properties: put on the mapping; nothing changes where they are there.
+
+    Raises:
+        IndexRefused: the mapping holds something else under the same names, or the role does not allow it.
+    """
+    found = _behind(server, target)
+    if not found:
+        _make(server, target, properties)
+        found = _behind(server, target)
+    if not found:
+        return target  # the server makes it, by a template of a data stream
+    chosen = next((name for name, writes in found.items() if writes), max(found))
+    server.call(
+        lambda client: client.indices.put_mapping(index=chosen, properties=dict(properties)), writing=True
+    )
+    return chosen
+
+
+def _behind(server: Server, target: str) -> dict[str, bool]:
+    """The concrete indices behind a target, and whether each takes its writes; none when it is not there."""
+
+    def ask(client: Elasticsearch) -> dict[str, bool]:
+        try:
+            answer = client.indices.get_alias(index=target)
+        except Exception as error:
+            if is_engine_error(error) and status_of(error) == NOT_FOUND:
+                return {}
+            raise
+        return {
+            name: name == target or bool(said["aliases"].get(target, {}).get("is_write_index"))
+            for name, said in answer.items()
+        }
+
+    return server.call(ask)
+
+
+def _make(server: Server, target: str, properties: Mapping[str, Any]) -> None:
+    def ask(client: Elasticsearch) -> None:
+        try:
+            client.indices.create(index=target, mappings={"properties": dict(properties)})
+        except Exception as error:
+            # Another process was first, or a template makes it a data stream.
+            if not is_engine_error(error) or status_of(error) != 400:  # noqa: PLR2004 - HTTP
+                raise
+
+    server.call(ask, writing=True)

@@ -1,0 +1,59 @@
+"""A process that adds pages through the hook: ``python -m tests.hook_writer ADDRESS WRITER WRITERS PAGES COPIES [REDIS]``.
+
+It says ``ready``, waits for a line, sends its pages in batches of ten, and prints how many stayed inconclusive.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from elasticsearch import Elasticsearch
+
+from es_dedup.hook import DedupHook, HookReport, HostFields, RedisWindow, dedup_bulk
+from tests.samples import story
+
+if TYPE_CHECKING:
+    from es_dedup import Page
+
+BATCH = 10
+
+
+def action_of(page: Page, name: str) -> dict[str, object]:
+    """A bulk action that indexes a page."""
+    return {
+        "_index": name,
+        "_id": page.id,
+        "text": page.text,
+        "title": page.title,
+        "published": page.published,
+    }
+
+
+def pages_of(writer: int, writers: int, pages: int, copies: str) -> list[Page]:
+    """What one of several writers sends: each page is sent by two of them, under one id or under two."""
+    mine = [n for n in range(pages) if writer in (n % writers, (n + 1) % writers)]
+    if copies == "same-id":
+        return [story(n, f"page-{n}") for n in mine]
+    return [story(n, f"page-{n}-{writer}") for n in mine]
+
+
+def main(address: str, writer: int, writers: int, pages: int, copies: str, redis: str = "") -> None:
+    """Send one writer's share."""
+    host, _, name = address.rpartition("/")
+    report = HookReport()
+    fields = HostFields("text", url="", published="published")
+    window = RedisWindow.open(redis, name) if redis else None
+    with (
+        Elasticsearch(host, request_timeout=60) as client,
+        DedupHook.open(address, fields, window=window) as hook,
+    ):
+        print("ready", flush=True)
+        sys.stdin.readline()
+        actions = [action_of(page, name) for page in pages_of(writer, writers, pages, copies)]
+        dedup_bulk(client, actions, hook=hook, chunk_size=BATCH, report=report)
+    print(len(report.inconclusive), len(report.not_repaired), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), *sys.argv[5:])

@@ -1,0 +1,54 @@
+"""Documents for tests of the hook, and what the user's index then says of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.hook import HostFields
+from tests.samples import story
+
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
+
+    from es_dedup import Page
+
+FIELDS: Final = HostFields("text", url="url", published="published", site="site")
+
+
+def action_of(page: Page, name: str, **more: Any) -> dict[str, Any]:
+    """A bulk action that indexes a page."""
+    source = {"text": page.text, "title": page.title, "published": page.published, "site": page.site}
+    return {"_index": name, "_id": page.id, "_source": source, **more}
+
+
+def five(name: str) -> list[dict[str, Any]]:
+    """Three stories, and two copies of the first."""
+    copies = [story(0, f"copy-{n}", day=2 + n) for n in range(2)]
+    return [action_of(page, name) for page in (*map(story, range(3)), *copies)]
+
+
+def marks(client: Elasticsearch, name: str) -> dict[str, dict[str, Any]]:
+    """The object ``dedup`` of each document, without what is empty."""
+    client.indices.refresh(index=name)
+    hits = client.search(index=name, size=1000)["hits"]["hits"]
+    return {
+        hit["_id"]: {
+            key: value for key, value in hit["_source"].get("dedup", {}).items() if value is not None
+        }
+        for hit in hits
+    }
+
+
+def clusters(client: Elasticsearch, name: str) -> set[frozenset[str]]:
+    """Documents by cluster; each cluster has one canonical document, and all its documents know its size."""
+    found = marks(client, name)
+    groups: dict[str, list[str]] = {}
+    for document, mark in found.items():
+        groups.setdefault(mark["cluster_id"], []).append(document)
+    for group in groups.values():
+        assert sum(found[document]["canonical"] for document in group) == 1, group
+        assert {found[document]["cluster_size"] for document in group} == {len(group)}, group
+    return {frozenset(group) for group in groups.values()}
+
+
+STORIES = {frozenset({"story-0", "copy-0", "copy-1"}), frozenset({"story-1"}), frozenset({"story-2"})}

@@ -1,0 +1,45 @@
+"""A hook on a real server, for the files that test it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from elasticsearch import Elasticsearch
+
+from es_dedup.hook import DedupHook
+from tests.hooked import FIELDS
+from tests.servers import empty, fresh_name, remove, url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="module", params=["es8", "es9"])
+def address(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Features and a host index of one name."""
+    place = f"{url_of(request.param)}/{fresh_name()}"
+    yield place
+    host, _, name = place.rpartition("/")
+    remove(place)
+    with Elasticsearch(host, request_timeout=30) as client:
+        client.indices.delete(index=f"{name}*", ignore_unavailable=True)
+
+
+@pytest.fixture
+def client(address: str) -> Iterator[Elasticsearch]:
+    with Elasticsearch(address.rpartition("/")[0], request_timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+def name(address: str) -> str:
+    return address.rpartition("/")[2]
+
+
+@pytest.fixture
+def hook(address: str, client: Elasticsearch, name: str) -> Iterator[DedupHook]:
+    with DedupHook.open(address, FIELDS) as hook:
+        yield hook
+    empty(address)
+    client.indices.delete(index=name, ignore_unavailable=True)

@@ -1,0 +1,323 @@
+"""The hook on a real server: what is written, what is said of it, and what becomes of other documents."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import AsyncElasticsearch
+from elasticsearch.helpers import BulkIndexError
+
+from es_dedup.errors import DuplicatePage
+from es_dedup.hook import (
+    DedupHook,
+    HookReport,
+    InlineDispatcher,
+    async_dedup_bulk,
+    async_dedup_streaming_bulk,
+    dedup_bulk,
+    dedup_streaming_bulk,
+)
+from es_dedup.index.host import DocumentKey
+from tests.hooked import FIELDS, STORIES, action_of, clusters, five, marks
+from tests.samples import story
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from elasticsearch import Elasticsearch
+
+
+class TestMark:
+    @pytest.mark.parametrize("chunk_size", [1, 2, 500])
+    def test_copies_are_marked_within_a_batch_and_across(
+        self, hook: DedupHook, client: Elasticsearch, name: str, chunk_size: int
+    ) -> None:
+        successes, errors = result = dedup_bulk(client, five(name), hook=hook, chunk_size=chunk_size)
+        assert (successes, errors) == (5, [])
+        assert clusters(client, name) == STORIES
+        found = marks(client, name)
+        assert found["copy-1"] == {
+            "cluster_id": f"{name}/story-0",
+            "canonical": False,
+            "relation": "exact",
+            "duplicate_of": f"{name}/story-0",
+            "cluster_size": 3,
+        }
+        assert found["story-1"] == {
+            "cluster_id": f"{name}/story-1",
+            "canonical": True,
+            "relation": "unique",
+            "cluster_size": 1,
+        }
+        assert result.report.outcomes == {"unique": 3, "duplicate": 2}
+        decision = result.report.decisions[f"{name}/copy-0"]
+        assert decision.duplicate_of == f"{name}/story-0"
+        assert decision.verdicts[0].evidence["left_cover"] == 1.0
+
+    def test_an_earlier_page_that_comes_later_becomes_canonical(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        dedup_bulk(client, [action_of(story(0, "second", day=9), name)], hook=hook)
+        dedup_bulk(client, [action_of(story(0, "first", day=2), name)], hook=hook)
+        assert clusters(client, name) == {frozenset({"first", "second"})}
+        assert marks(client, name)["first"]["canonical"]
+        assert marks(client, name)["second"]["duplicate_of"] == f"{name}/first"
+
+    def test_sending_all_again_changes_nothing(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        dedup_bulk(client, five(name), hook=hook)
+        before = marks(client, name)
+        dedup_bulk(client, five(name), hook=hook)
+        assert marks(client, name) == before
+
+    def test_the_mapping_is_ours_also_in_an_index_that_the_write_makes(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        dedup_bulk(client, five(name), hook=hook)
+        mapping = client.indices.get_mapping(index=name)[name]["mappings"]["properties"]["dedup"]
+        assert mapping["properties"]["cluster_id"] == {"type": "keyword"}
+
+    def test_an_alias_routing_and_documents_without_id(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        real = f"{name}-000001"
+        client.indices.create(index=real, aliases={f"{name}-write": {"is_write_index": True}})
+        documents = [action_of(story(4, f"r{n}"), f"{name}-write", routing="a b") for n in range(2)]
+        nameless = {"text": story(4).text, "title": story(4).title}
+        dedup_bulk(client, [*documents, nameless], hook=hook, index=f"{name}-write", refresh=True)
+        hits = client.search(index=real)["hits"]["hits"]
+        keys = {DocumentKey(hit["_index"], hit["_id"], hit.get("_routing", "")).page_id for hit in hits}
+        assert len(keys) == 3
+        assert {hit["_source"]["dedup"]["cluster_size"] for hit in hits} == {3}
+        (chief,) = {hit["_source"]["dedup"].get("duplicate_of") for hit in hits} - {None}
+        assert chief in keys
+        client.indices.delete(index=real)
+
+
+class TestPolicies:
+    def test_skip_writes_no_copies(self, hook: DedupHook, client: Elasticsearch, name: str) -> None:
+        result = dedup_bulk(client, five(name), hook=hook, policy="skip")
+        assert result[0] == 5
+        assert set(marks(client, name)) == {"story-0", "story-1", "story-2"}
+        assert set(result.report.left_out) == {f"{name}/copy-0", f"{name}/copy-1"}
+        assert {mark["cluster_size"] for mark in marks(client, name).values()} == {1}
+        again = dedup_bulk(client, [action_of(story(0, "copy-9", day=9), name)], hook=hook, policy="skip")
+        assert list(again.report.left_out) == [f"{name}/copy-9"]
+
+    def test_skip_leaves_the_old_version_where_the_new_one_is_a_copy(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        dedup_bulk(client, five(name), hook=hook, policy="skip")
+        dedup_bulk(client, [action_of(story(0, "story-2", day=7), name)], hook=hook, policy="skip")
+        assert client.get(index=name, id="story-2")["_source"]["text"] == story(2).text
+        dedup_bulk(client, [action_of(story(2, "other", day=7), name)], hook=hook)
+        assert marks(client, name)["other"]["duplicate_of"] == f"{name}/story-2"
+
+    def test_overwrite_takes_the_place_of_what_is_there(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        dedup_bulk(client, five(name)[:3], hook=hook)
+        new = action_of(story(0, "new", day=5), name)
+        result = dedup_bulk(client, [new], hook=hook, policy="overwrite")
+        assert result.report.removed == [f"{name}/story-0"]
+        assert clusters(client, name) == {frozenset({"new"}), frozenset({"story-1"}), frozenset({"story-2"})}
+        assert marks(client, name)["new"]["relation"] == "unique"
+
+    def test_fail_writes_nothing_of_the_batch(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        dedup_bulk(client, five(name)[:1], hook=hook)
+        batch = [action_of(story(7), name), action_of(story(0, "copy", day=3), name)]
+        with pytest.raises(DuplicatePage):
+            dedup_bulk(client, batch, hook=hook, policy="fail")
+        assert set(marks(client, name)) == {"story-0"}
+        assert clusters(client, name) == {frozenset({"story-0"})}
+        result = dedup_bulk(client, [action_of(story(7, "later"), name)], hook=hook, policy="fail")
+        assert result.report.outcomes == {"unique": 1}  # nothing of the refused batch was kept
+
+
+class TestChanges:
+    def test_a_deleted_representative_hands_over(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        dedup_bulk(client, five(name), hook=hook)
+        dedup_bulk(client, [{"_op_type": "delete", "_index": name, "_id": "story-0"}], hook=hook)
+        assert frozenset({"copy-0", "copy-1"}) in clusters(client, name)
+        assert marks(client, name)["copy-0"]["canonical"]
+
+    def test_an_update_moves_a_page_to_another_cluster(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        dedup_bulk(client, five(name), hook=hook)
+        change = {"text": story(1).text, "title": story(1).title}
+        dedup_bulk(
+            client, [{"_op_type": "update", "_index": name, "_id": "copy-1", "doc": change}], hook=hook
+        )
+        expected = {
+            frozenset({"story-0", "copy-0"}),
+            frozenset({"story-1", "copy-1"}),
+            frozenset({"story-2"}),
+        }
+        assert clusters(client, name) == expected
+
+    def test_a_new_version_leaves_its_cluster(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        dedup_bulk(client, five(name), hook=hook)
+        dedup_bulk(client, [action_of(story(8, "story-0"), name)], hook=hook)
+        assert {frozenset({"copy-0", "copy-1"}), frozenset({"story-0"})} <= clusters(client, name)
+
+    def test_one_id_several_times_in_one_call(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        first, last = action_of(story(0, "page"), name), action_of(story(1, "page"), name)
+        delete = {"_op_type": "delete", "_index": name, "_id": "gone"}
+        actions = [first, action_of(story(0, "gone", day=3), name), delete, last, action_of(story(1), name)]
+        dedup_bulk(client, actions, hook=hook)
+        assert clusters(client, name) == {frozenset({"page", "story-1"})}
+
+
+class TestErrors:
+    def test_a_document_that_the_server_refuses_is_taken_back(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        client.indices.create(index=name, mappings={"properties": {"count": {"type": "integer"}}})
+        actions = five(name)
+        actions[0]["_source"]["count"] = "no number"
+        with pytest.raises(BulkIndexError) as raised:
+            dedup_bulk(client, actions, hook=hook)
+        assert [error["index"]["_id"] for error in raised.value.errors] == ["story-0"]
+        assert frozenset({"copy-0", "copy-1"}) in clusters(client, name)
+
+    def test_errors_are_given_back_when_that_is_asked(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        dedup_bulk(client, five(name)[:1], hook=hook)
+        again = [action_of(story(5, "story-0"), name, _op_type="create"), action_of(story(6), name)]
+        successes, errors = dedup_bulk(client, again, hook=hook, raise_on_error=False)
+        assert (successes, [error["create"]["status"] for error in errors]) == (1, [409])
+        # the features of the refused version are not kept
+        dedup_bulk(client, [action_of(story(0, "copy", day=4), name)], hook=hook)
+        assert marks(client, name)["copy"]["duplicate_of"] == f"{name}/story-0"
+        assert dedup_bulk(client, again, hook=hook, raise_on_error=False, stats_only=True)[1] == 1
+
+    def test_a_page_that_skip_left_out_for_one_that_then_failed_is_written(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        client.indices.create(index=name, mappings={"properties": {"count": {"type": "integer"}}})
+        actions = five(name)
+        actions[0]["_source"]["count"] = "no number"
+        result = dedup_bulk(client, actions, hook=hook, policy="skip", raise_on_error=False)
+        assert set(marks(client, name)) == {"copy-0", "story-1", "story-2"}
+        assert set(result.report.left_out) == {f"{name}/copy-1"}
+
+    def test_without_features_documents_are_written_and_decided_on_later(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        dedup_bulk(client, five(name)[:3], hook=hook)
+        features = f"{name}-dedup-features"
+        client.indices.close(index=features)
+        hook._index._options = type(hook._index._options)(retry_seconds=0)  # type: ignore[attr-defined]
+        try:
+            result = dedup_bulk(client, five(name)[3:], hook=hook)
+        finally:
+            client.indices.open(index=features)
+            client.cluster.health(index=features, wait_for_status="yellow")
+        assert result.report.outcomes == {"inconclusive": 2}
+        assert marks(client, name)["copy-0"]["relation"] == "inconclusive"
+        assert hook.recheck(name).outcomes == {"duplicate": 2}
+        assert clusters(client, name) == STORIES
+
+
+class TestOtherWays:
+    def test_streaming_reads_one_batch_at_a_time(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        read: list[str] = []
+
+        def actions() -> Iterator[dict[str, Any]]:
+            for action in five(name):
+                read.append(action["_id"])
+                yield action
+
+        stream = dedup_streaming_bulk(client, actions(), 2, hook=hook)
+        assert read == []
+        ok, item = next(iter(stream))
+        assert ok
+        assert item["index"]["dedup"]["outcome"] == "unique"
+        assert read == ["story-0", "story-1"]
+        assert len(list(stream)) == 4
+
+    def test_a_slow_input_is_flushed(self, hook: DedupHook, client: Elasticsearch, name: str) -> None:
+        report = HookReport()
+
+        def actions() -> Iterator[dict[str, Any]]:
+            yield five(name)[0]
+            for _ in range(600):
+                if report.written:
+                    break
+                time.sleep(0.05)
+            yield five(name)[1]
+
+        list(dedup_streaming_bulk(client, actions(), hook=hook, report=report, flush_after_seconds=0.2))
+        assert report.written == 2
+        assert set(marks(client, name)) == {"story-0", "story-1"}
+
+    def test_a_writer_of_ones_own(self, hook: DedupHook, client: Elasticsearch, name: str) -> None:
+        batch = hook.process(five(name))
+        assert [item.kept for item in batch] == [True] * 5
+        for item in list(batch)[:4]:
+            client.index(index=item.key.index, id=item.key.id, document=item.document)
+        hook.written(batch, failed=[f"{name}/copy-1"])
+        assert frozenset({"story-0", "copy-0"}) in clusters(client, name)
+
+    def test_index_now_and_decide_later(
+        self, address: str, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        told: list[str] = []
+
+        class Later:
+            def ingest(self, page_ids: Any) -> None:
+                told.extend(page_ids)
+
+        with DedupHook.open(address, FIELDS, dispatcher=Later()) as deferred:
+            dedup_bulk(client, five(name), hook=deferred)
+            assert {mark["relation"] for mark in marks(client, name).values()} == {"pending"}
+            hook.decide(told)
+            assert clusters(client, name) == STORIES
+
+            class Broken:
+                def ingest(self, page_ids: Any) -> None:
+                    raise ConnectionError(f"{len(page_ids)} untold")
+
+            deferred.dispatcher = Broken()
+            report = dedup_bulk(client, [action_of(story(1, "untold", day=8), name)], hook=deferred).report
+            assert list(report.inconclusive) == [f"{name}/untold"]
+            assert hook.recheck(name).outcomes == {"duplicate": 1}
+            assert marks(client, name)["untold"]["duplicate_of"] == f"{name}/story-1"
+            deferred.dispatcher = InlineDispatcher(hook)
+            delete = {"_op_type": "delete", "_index": name, "_id": "story-0"}
+            dedup_bulk(client, [delete], hook=deferred)
+        assert frozenset({"copy-0", "copy-1"}) in clusters(client, name)
+
+    def test_asynchronous_clients(self, hook: DedupHook, client: Elasticsearch, name: str) -> None:
+        async def actions() -> AsyncIterator[dict[str, Any]]:
+            for action in five(name)[2:]:
+                await asyncio.sleep(0)
+                yield action
+
+        async def run() -> None:
+            async with AsyncElasticsearch(url) as aclient:
+                result = await async_dedup_bulk(aclient, five(name)[:2], hook=hook)
+                assert tuple(result) == (2, [])
+                stream = async_dedup_streaming_bulk(aclient, actions(), 2, hook=hook, flush_after_seconds=5)
+                assert [ok async for ok, _ in stream] == [True] * 3
+
+        node = client.transport.node_pool.get().config
+        url = f"{node.scheme}://{node.host}:{node.port}"
+        asyncio.run(run())
+        assert clusters(client, name) == STORIES

@@ -1,0 +1,122 @@
+"""The hook beside the embedded index, in several processes at once, and as its guide shows it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_dedup import Deduplicator, Settings
+from es_dedup.batch.settle import STATISTICS
+from es_dedup.hook import DedupHook, HookReport, dedup_bulk
+from tests.hooked import action_of, clusters, marks
+from tests.samples import as_text, edges, pages, partition
+from tests.servers import url_of
+
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_what_the_how_to_shows_works(hook: DedupHook, client: Elasticsearch, address: str, name: str) -> None:
+    text = (ROOT / "docs/how-to/put-the-hook-before-the-bulk-writer.md").read_text(encoding="utf-8")
+    code = text.split("```python\n")[1].split("```")[0]
+    code = code.replace("http://localhost:9200", address.rpartition("/")[0]).replace("pages", name)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == f"duplicate {name}/a 1.0"
+    shown = json.loads(text.split("```json\n")[1].split("```")[0].replace("pages", name))
+    assert marks(client, name)["b"] == shown
+
+
+class TestAtOnce:
+    @pytest.mark.parametrize("copies", ["same-id", "two-ids", "two-ids-window"])
+    def test_pages_that_two_processes_send_at_once_have_one_canonical(
+        self, address: str, hook: DedupHook, client: Elasticsearch, name: str, copies: str
+    ) -> None:
+        writers, sent = 4, 40
+        redis = [url_of("redis")] if copies.endswith("window") else []
+        started = [
+            subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "tests.hook_writer",
+                    address,
+                    *map(str, (n, writers, sent)),
+                    copies,
+                    *redis,
+                ],
+                cwd=ROOT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for n in range(writers)
+        ]
+        try:
+            for process in started:
+                assert process.stdout is not None
+                assert process.stdout.readline() == "ready\n"
+            said = []
+            for process in started:
+                assert process.stdin is not None
+                process.stdin.write("go\n")
+                process.stdin.flush()
+            for process in started:
+                output, _ = process.communicate(timeout=240)
+                assert process.returncode == 0
+                said.append(output.split())
+        finally:
+            for process in started:
+                process.kill()
+                process.wait()
+        if any(
+            inconclusive != "0" for inconclusive, _ in said
+        ):  # a machine so slow that the lock was waited for
+            hook.recheck(name)
+        found = clusters(client, name)
+        assert len(found) == sent
+        assert {len(group) for group in found} == ({1} if copies == "same-id" else {2})
+
+
+class TestEqual:
+    def test_the_samples_have_the_clusters_and_decisions_of_the_embedded_index(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        samples = [replace(as_text(page), id=f"{name}/{page.id}") for page in pages()]
+        with Deduplicator.open(":memory:", settings=Settings(workers=1)) as embedded:
+            embedded.scan(samples)
+            index = hook._index
+            snapshot = embedded._index.load_statistics()
+            assert snapshot is not None
+            index.save_statistics(snapshot)
+            index.set_note(STATISTICS, embedded._index.note(STATISTICS))
+            actions = [action_of(replace(page, id=page.id.partition("/")[2]), name) for page in samples]
+            report = HookReport()
+            dedup_bulk(client, actions, hook=hook, chunk_size=40, report=report)
+            found = {
+                frozenset(f"{name}/{document}" for document in group) for group in clusters(client, name)
+            }
+            assert found == partition(embedded)
+            assert len(found) < len(samples)
+            expected = set(edges(embedded))
+        names = [page.id for page in samples]
+        made = {(edge.left, edge.right, str(edge.relation), edge.score) for edge in index.edges_of(names)}
+        same = ("exact", "duplicate")
+        assert {edge for edge in made if edge[2] in same} == {edge for edge in expected if edge[2] in same}
+        # A page that was there first is not asked again: of two pages that only it would have found, it does not hear.
+        assert made <= expected
+        assert len(made) >= 0.98 * len(expected)
+        assert not report.inconclusive
+        said = {page_id: each for page_id, each in report.decisions.items() if each.duplicate_of}
+        assert len(said) >= len(samples) - len(found) - 5  # representatives that came later say so too
+        assert all(each.verdicts for each in said.values())

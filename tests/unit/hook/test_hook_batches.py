@@ -1,0 +1,139 @@
+"""What the hook makes of actions before any server is asked: items, batches, features of poisonous pages."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch.helpers import BULK_FLUSH, expand_action
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_dedup import Page, Settings
+from es_dedup.hook import DedupHook, HookReport, HostFields, InlineDispatcher, dedup_bulk
+from es_dedup.hook.bulk import batches, timed
+from es_dedup.hook.documents import Batch, item_of
+from es_dedup.hook.run import BulkResult, Run, Tally
+from es_dedup.hook.settling import Settling
+from es_dedup.index.embedded import EmbeddedIndex
+from es_dedup.index.host import Mark
+from es_dedup.model import Decision, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NOBODY: Any = None
+
+
+def run(chunk_size: int = 3, **options: Any) -> Run:
+    """A call whose hook is never asked."""
+    return Run(NOBODY, "mark", None, chunk_size, options, expand_action)
+
+
+class TestItems:
+    def test_places_come_from_the_action_or_from_the_call(self) -> None:
+        named = item_of({"index": {"_index": "a", "_id": 7, "routing": "r/1"}}, {"x": 1}, {"index": "b"})
+        assert (named.page_id, named.target) == ("a?r%2F1/7", "a")
+        assert item_of({"create": {"_id": "x"}}, {}, {"index": "b", "routing": "q"}).page_id == "b?q/x"
+
+    def test_a_document_without_id_is_given_one_of_its_own(self) -> None:
+        items = [item_of({"index": {}}, b'{"x": 1}', {"index": "i"}) for _ in range(50)]
+        assert len({item.page_id for item in items}) == 50
+        assert items[0].action == ({"index": {"_id": items[0].key.id}}, {"x": 1})
+
+    @pytest.mark.parametrize(
+        ("action", "body", "problem"),
+        [
+            ({"index": {}}, {}, "index"),
+            ({"index": {"_index": "i"}}, "[1]", "object"),
+            ({"delete": {"_index": "i"}}, None, "_id"),
+            ({"index": {"_index": "i"}}, "{", "Expecting"),
+        ],
+    )
+    def test_what_is_no_document_is_refused(self, action: Any, body: Any, problem: str) -> None:
+        with pytest.raises(ValueError, match=problem):
+            item_of(action, body, {})
+
+    def test_the_mark_is_written_without_what_is_empty(self) -> None:
+        item = item_of({"index": {"_index": "i", "_id": "1"}}, {"x": 1, "dedup": "old"}, {})
+        item.mark = Mark("c", canonical=True, relation="unique")
+        dedup = {"cluster_id": "c", "canonical": True, "relation": "unique", "cluster_size": 1}
+        assert item.document == {"x": 1, "dedup": dedup}
+
+    def test_a_left_out_page_rests_on_what_it_duplicates_or_is_in(self) -> None:
+        item = item_of({"index": {"_index": "i", "_id": "1"}}, {}, {})
+        item.kept = False
+        item.decision = Decision("i/1", Outcome.DUPLICATE, "c", duplicate_of="i/2", contained_in=("i/3",))
+        assert item.rests_on(["i/2"])
+        assert item.rests_on(["i/3", "i/9"])
+        assert not item.rests_on(["i/4"])
+        batch = Batch([item])
+        assert (batch.written([]), batch.to_read([])) == (set(), ["i/1"])
+
+
+class TestBatches:
+    def test_one_id_comes_once_in_a_batch(self) -> None:
+        actions = [{"_index": "i", "_id": name} for name in "aabca"]
+        made = [[item.key.id for item in items] for items in batches(actions, run())]
+        assert made == [["a"], ["a", "b", "c"], ["a"]]
+
+    def test_a_batch_ends_at_its_bytes_and_at_the_mark_for_it(self) -> None:
+        actions: list[Any] = [{"_index": "i", "_id": str(n), "text": "x" * 400} for n in range(3)]
+        assert [len(each) for each in batches(actions, run(9, max_chunk_bytes=1000))] == [1, 1, 1]
+        marked: list[Any] = [actions[0], BULK_FLUSH, *actions[1:]]
+        assert [len(each) for each in batches(marked, run(9))] == [1, 2]
+
+    @given(st.lists(st.sampled_from("abcd"), max_size=30), st.integers(1, 5))
+    def test_nothing_is_lost_or_turned_around(self, names: list[str], size: int) -> None:
+        made = list(batches(({"_index": "i", "_id": name} for name in names), run(size)))
+        assert [item.key.id for items in made for item in items] == names
+        assert all(len({item.key.id for item in items}) == len(items) <= size for items in made)
+
+    def test_an_input_that_fails_in_a_thread_raises_after_what_came_before(self) -> None:
+        def failing() -> Iterator[int]:
+            yield 1
+            raise KeyError("gone")
+
+        came = timed(failing(), 5)
+        assert next(came) == 1
+        with pytest.raises(KeyError):
+            next(came)
+
+
+class TestResults:
+    def test_counts_are_those_of_the_helper(self) -> None:
+        for stats_only, errors in ((True, 1), (False, [{"index": {"_id": "2"}}])):
+            tally = Tally(None, stats_only=stats_only)
+            tally.add({"index": {"_id": "1"}}, ok=True)
+            tally.add({"index": {"_id": "2"}}, ok=False)
+            assert tuple(tally.result) == (1, errors)
+            assert isinstance(tally.result, BulkResult)
+
+    def test_a_report_is_json(self) -> None:
+        report = HookReport()
+        report.count(Decision("a", Outcome.DUPLICATE, "c", duplicate_of="b"))
+        report.count(Decision("b", Outcome.UNIQUE, "b"))
+        said = json.loads(json.dumps(report.as_dict()))
+        assert said["outcomes"] == {"duplicate": 1, "unique": 1}
+        assert list(said["decisions"]) == ["a"]
+
+    def test_later_decisions_know_no_policy(self) -> None:
+        with EmbeddedIndex(":memory:", fingerprint="0" * 16) as index:
+            hook = DedupHook(index, NOBODY, HostFields("text"))
+            hook.dispatcher = InlineDispatcher(hook)
+            with pytest.raises(ValueError, match="mark"):
+                dedup_bulk(NOBODY, [{"_index": "i", "text": "x"}], hook=hook, policy="skip")
+
+
+def test_a_page_that_breaks_an_extractor_does_not_stop_the_others() -> None:
+    class Brittle:
+        def extract(self, html: object, **_: object) -> object:
+            raise RecursionError(str(html)[:10])
+
+    settling = Settling(NOBODY, Settings())
+    settling._extractor = Brittle()  # type: ignore[assignment]
+    made = settling.featurise([Page("a", text="one. two."), Page("bad", html="<p>"), Page("c", text="x")])
+    assert made.records.ids == ["a", "c"]
+    assert list(made.failed) == ["bad"]
+    assert settling.featurise([Page("bad", html="<p>")]).failed.keys() == {"bad"}
