@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 from es_dedup.config import fingerprint
 from es_dedup.detectors.registry import detector_versions
-from es_dedup.index.elastic import ElasticHost, ElasticIndex, Options, Server, is_address, parse_address
+from es_dedup.index.elastic import (
+    ElasticHost,
+    ElasticIndex,
+    ElasticJobs,
+    Options,
+    Schema,
+    Server,
+    is_address,
+    parse_address,
+)
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.texts import compress_text
 from es_dedup.text.hashing import SIGNATURE_VERSION
@@ -58,8 +67,15 @@ def open_host(path: str | Path, settings: Settings) -> ElasticHost:
         ConfigError: the address is none of a server.
         MissingExtra: the client for Elasticsearch is not installed.
     """
-    options = elastic_options(settings)
-    return ElasticHost(Server(parse_address(str(path)), options), options)
+    options, address = elastic_options(settings), parse_address(str(path))
+    return ElasticHost(Server(address, options), address.name, options)
+
+
+def open_jobs(path: str | Path, settings: Settings) -> ElasticJobs:
+    """The jobs and dead letters of an index on Elasticsearch; errors as ``open_host``."""
+    options, address = elastic_options(settings), parse_address(str(path))
+    server = Server(address, options)
+    return ElasticJobs(server, address.name, Schema(server, address.name, "", options), options)
 
 
 def is_remote(path: str | Path) -> bool:

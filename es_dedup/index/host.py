@@ -225,6 +225,15 @@ class Host(Protocol):
             IndexRefused: a field ``dedup`` of another kind is there, or the role does not allow it.
         """
 
+    def prepared(self, index: str) -> bool:
+        """Whether a concrete index has the mapping of ``dedup``."""
+
+    def install(self, target: str, *, dry_run: bool = False) -> str:
+        """Let indices to come have the mapping of ``dedup``; says in plain words what was done, or would be."""
+
+    def uninstall(self, *, dry_run: bool = False) -> list[str]:
+        """Take back what ``install`` did; names of the templates that were changed or removed."""
+
     def shards(self, index: str) -> list[Shard]:
         """The shards of a concrete index, after a refresh."""
 
@@ -254,6 +263,12 @@ class Host(Protocol):
 
     def mark(self, marks: Mapping[str, Mark | None]) -> MarkReport:
         """Write marks by page id; None takes the object away. Repeating it is safe."""
+
+    def count(self, target: str, query: Mapping[str, Any] | None = None) -> int:
+        """Number of documents of a target, or of those that a query finds; 0 when there is no such index."""
+
+    def close(self) -> None:
+        """Let go of the connections; may be called twice."""
 
     def refresh(self, target: str) -> None:
         """Make earlier writes to a target visible to searches."""

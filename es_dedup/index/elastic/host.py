@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
+from es_dedup.index.elastic import templates
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write, write_all
 from es_dedup.index.elastic.mappings import HOST, KINDS, load_mapping
 from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked
@@ -37,11 +38,12 @@ class ElasticHost:
 
     Args:
         server: where the host indices are.
+        name: of the index that looks after them; its templates are named after it.
         options: sizes and times of requests.
     """
 
-    def __init__(self, server: Server, options: Options) -> None:
-        self._server, self._options = server, options
+    def __init__(self, server: Server, name: str, options: Options) -> None:
+        self._server, self._name, self._options = server, name, options
 
     def close(self) -> None:
         """Let go of the connections; may be called twice."""
@@ -68,6 +70,26 @@ class ElasticHost:
         for some in chunked(indices, INDICES_AT_A_TIME):
             ask = partial(_put_mapping, some, properties)
             self._server.call(ask, writing=True)
+
+    def prepared(self, index: str) -> bool:
+        """See ``Host.prepared``."""
+        found = self._server.call(
+            lambda client: client.indices.get_field_mapping(index=index, fields=f"{DEDUP}.*")
+        )
+        there: Mapping[str, Any] = next(iter(found.values()))["mappings"] if found else {}
+        wanted = host_properties()[DEDUP]["properties"]
+        return all(
+            there.get(f"{DEDUP}.{name}", {}).get("mapping", {}).get(name, {}).get("type") == kind["type"]
+            for name, kind in wanted.items()
+        )
+
+    def install(self, target: str, *, dry_run: bool = False) -> str:
+        """See ``Host.install``."""
+        return templates.install(self._server, self._name, target, host_properties(), dry_run=dry_run)
+
+    def uninstall(self, *, dry_run: bool = False) -> list[str]:
+        """See ``Host.uninstall``."""
+        return templates.uninstall(self._server, self._name, dry_run=dry_run)
 
     def shards(self, index: str) -> list[Shard]:
         """See ``Host.shards``."""
