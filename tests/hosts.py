@@ -51,7 +51,7 @@ def documents(made_up: int = 0, seed: int = 1) -> dict[str, dict[str, Any]]:
         }
     for number in range(made_up):
         text = article(100_000 * seed + number - (number % 3 == 2))
-        html = f"<html><head><title>Page {number}</title></head><body><p>{text}</p></body></html>"
+        html = f"<html><head><title>Page {number - (number % 3 == 2)}</title></head><body><p>{text}</p></body></html>"
         found[f"made-{number:05}"] = {"html": html, "at": f"2026-01-{number % 28 + 1:02}"}
     return found
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from es_dedup.cli import browsing, checking, evaluating, exporting, managing, scanning
+from es_dedup.cli import browsing, checking, evaluating, exporting, maintaining, managing, scanning, working
 from es_dedup.cli.group import CommandGroup, handle_signals
 from es_dedup.cli.output import Output
 from es_dedup.cli.session import DEFAULT_DB, Session
@@ -25,7 +25,7 @@ app = typer.Typer(
     epilog="--db, --config, --json and --quiet may stand anywhere on the line. Exit codes: 0 done, 1 error, 2 usage "
     "or settings, 3 done but some input was left out, 4 `check` found a known page, 130 interrupted.",
 )
-for group in (scanning, checking, browsing, exporting, managing, evaluating):
+for group in (scanning, checking, browsing, exporting, managing, evaluating, maintaining, working):
     group.register(app)
 
 

@@ -78,21 +78,21 @@ class Runner:
         job = self._job(job_id)
         if job.state is not JobState.RUNNING or number >= job.parts[-1]:
             return []
-        ((part, version),) = self._site.jobs.parts(job_id, job.plans[-1], [number])
-        if part.finished or self._taken(part):
-            return []
-        taken = replace(part, owner=secrets.token_hex(4), beat=_now(), attempts=part.attempts + 1)
-        held = self._site.jobs.change_part(taken, version)
-        if held is None:
-            return []
-        finished = self._hold(job, taken, held)
+        finished = self._take(job, number)
         if finished is None or self._job(job_id).state is not JobState.RUNNING:
             return []
         if not finished:
             return [number]
-        if all(each.finished for each in self._parts(job)):
-            return self.waiting(job_id)
-        return []
+        return self.waiting(job_id) if all(each.finished for each in self._parts(job)) else []
+
+    def _take(self, job: Job, number: int) -> bool | None:
+        """As ``_hold``; None also when another worker has the part, or nothing is left of it."""
+        ((part, version),) = self._site.jobs.parts(job.id, job.plans[-1], [number])
+        if part.finished or self._taken(part):
+            return None
+        taken = replace(part, owner=secrets.token_hex(4), beat=_now(), attempts=part.attempts + 1)
+        held = self._site.jobs.change_part(taken, version)
+        return None if held is None else self._hold(job, taken, held)
 
     def _hold(self, job: Job, part: Part, version: Version) -> bool | None:
         """Work on a part that was taken; whether it is finished, or None when another worker has taken it over."""
