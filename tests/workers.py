@@ -11,6 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from es_dedup_tasks.worker import worker_command
+
 from tests.servers import url_of
 
 if TYPE_CHECKING:
@@ -39,12 +41,17 @@ def environment(database: int = 3, **maintenance: Any) -> dict[str, str]:
 class Worker:
     """One ``es-dedup worker``."""
 
-    def __init__(self, place: str, log: Any, *options: str, **maintenance: Any) -> None:
+    def __init__(
+        self, place: str, log: Any, *options: str, faults: dict[str, str] | None = None, **maintenance: Any
+    ) -> None:
         program = str(Path(sys.executable).with_name("es-dedup"))
         command = [program, "--db", place, "worker", *options]
-        self.process = subprocess.Popen(
-            command, env=environment(**maintenance), stdout=log, stderr=log, start_new_session=True
-        )
+        given = environment(**maintenance)
+        if faults:
+            command = worker_command(place, ("ingest", "maintenance"), processes=2, beat=True)
+            command[command.index("--app") + 1] = "tests.faulty"
+            given |= {"ES_DEDUP_DB": place, "PYTHONPATH": str(Path(__file__).parents[1]), **faults}
+        self.process = subprocess.Popen(command, env=given, stdout=log, stderr=log, start_new_session=True)
 
     def kill_child(self) -> bool:
         """SIGKILL one of the processes that run tasks; whether there was one."""
@@ -73,9 +80,9 @@ class Worker:
 
 
 @contextmanager
-def worker(place: str, log: Any, *options: str, **maintenance: Any) -> Iterator[Worker]:
+def worker(place: str, log: Any, *options: str, **more: Any) -> Iterator[Worker]:
     """A worker that is gone at the end of the block."""
-    started = Worker(place, log, *options, **maintenance)
+    started = Worker(place, log, *options, **more)
     try:
         yield started
     finally:

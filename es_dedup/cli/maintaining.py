@@ -27,8 +27,9 @@ Rate = Annotated[float | None, typer.Option(min=0.1, help="Most documents a seco
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (attach, detach, backfill, sweep, audit, jobs):
+    for command in (attach, detach, backfill, reindex, sweep, audit, jobs, status):
         app.command()(command)
+    app.command("rethreshold")(sweep)
 
 
 def attach(
@@ -106,6 +107,41 @@ def backfill(
             return
         options = {"target": target, **({"rate": rate} if rate else {})}
         run_job(session, site, "backfill", options, inline=inline)
+
+
+def reindex(
+    context: typer.Context,
+    roll_back: Annotated[
+        bool, typer.Option("--roll-back", help="Put the previous generation in use again.")
+    ] = False,
+    abandon: Annotated[bool, typer.Option("--abandon", help="Remove one that was not finished.")] = False,
+) -> None:
+    """Make all features anew with the settings in force, beside those in use; verify them, put them in use, mark.
+
+    When it was interrupted, the same command goes on. The old features are kept for --roll-back.
+    """
+    from es_dedup.maintenance import reindex as room
+
+    session = session_of(context)
+    if abandon:
+        facts: dict[str, Any] = {"abandoned": room.abandon(session.db, session.settings)}
+    elif roll_back:
+        facts = {"rolled back": True, "marked": room.roll_back(session.db, session.settings)}
+    else:
+        facts = _plain(room.reindex(session.db, session.settings, tell=session.output.note))
+    session.output.emit({"command": "reindex", **facts})
+    session.output.facts(facts)
+
+
+def status(context: typer.Context) -> None:
+    """Show what is attached, how much of it is in the index and marked, and how much work waits."""
+    from es_dedup.maintenance.status import site_status
+
+    session = session_of(context)
+    with site_of(session) as site:
+        facts = site_status(site)
+    session.output.emit({"command": "status", "db": session.place, **facts})
+    session.output.facts({"index": session.place, **facts})
 
 
 def sweep(

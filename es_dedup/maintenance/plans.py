@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 PLANS: Final[Mapping[str, Sequence[Stage]]] = {
     "backfill": (Features(), CatchUp(), Settle(), MarkAll(), Rest()),
+    "refill": (Features(), CatchUp(), Settle()),
     "sweep": (Settle(), MarkAll()),
     "mark": (MarkAll(), Rest()),
 }

@@ -86,3 +86,19 @@ def job_status(site: Site, job: Job) -> JobStatus:
         dict(counts),
         job.note or next((part.error for part in parts if part.error), ""),
     )
+
+
+def site_status(site: Site) -> dict[str, Any]:
+    """What is attached, how many documents, pages, marked documents and dead letters there are, and jobs that are not over."""
+    indices = site.indices()
+    marked = {"exists": {"field": "dedup.cluster_id"}}
+    names = ",".join(indices)
+    return {
+        "attached": [each.target for each in site.attachments],
+        "indices": len(indices),
+        "documents": site.host.count(names) if indices else 0,
+        "marked": site.host.count(names, marked) if indices else 0,
+        "pages": site.index.count(),
+        "dead": site.jobs.count_dead(),
+        "jobs": [f"{job.what} {job.id} {job.state}" for job in site.jobs.jobs(unfinished=True)],
+    }
