@@ -109,11 +109,13 @@ def beside(path: str, name: str) -> tuple[str, str]:
     return path.rstrip("/") + name, full
 
 
-def open_jobs(path: str | Path, settings: Settings) -> ElasticJobs:
+def open_jobs(path: str | Path, settings: Settings, *, read_only: bool = False) -> ElasticJobs:
     """The jobs and dead letters of an index on Elasticsearch; errors as ``open_host``."""
     options, address = elastic_options(settings), parse_address(str(path))
     server = Server(address, options)
-    return ElasticJobs(server, address.name, Schema(server, address.name, "", options), options)
+    return ElasticJobs(
+        server, address.name, Schema(server, address.name, "", options), options, read_only=read_only
+    )
 
 
 def is_remote(path: str | Path) -> bool:

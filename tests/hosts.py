@@ -70,8 +70,7 @@ def host_index(
             yield client, name
         finally:
             client.indices.delete(index=f"{name}*", expand_wildcards="all", ignore_unavailable=True)
-            for made in client.cluster.get_component_template(name=f"{name}*").body["component_templates"]:
-                remove_templates(client, made["name"])
+            remove_templates(client, f"{name}-dedup-host")
 
 
 def remove_templates(client: Elasticsearch, name: str) -> None:
@@ -79,7 +78,8 @@ def remove_templates(client: Elasticsearch, name: str) -> None:
     for found in client.indices.get_index_template().body["index_templates"]:
         if name in found["index_template"].get("composed_of", ()):
             client.indices.delete_index_template(name=found["name"])
-    client.cluster.delete_component_template(name=name)
+    if client.cluster.exists_component_template(name=name):
+        client.cluster.delete_component_template(name=name)
 
 
 def put(client: Elasticsearch, index: str, given: Mapping[str, Mapping[str, Any]]) -> None:

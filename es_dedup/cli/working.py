@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -36,6 +37,9 @@ def worker(
     beat: Annotated[
         bool, typer.Option("--beat", help="Also send the periodic tasks; one worker does.")
     ] = False,
+    metrics_port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Answer Prometheus on this port.")
+    ] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
     """Work on jobs and deferred decisions of the index --db names, until it is told to stop.
@@ -52,6 +56,9 @@ def worker(
     environment = {**os.environ, "ES_DEDUP_DB": session.db}
     if session.config is not None:
         environment["ES_DEDUP_CONFIG"] = str(session.config)
+    if metrics_port is not None:
+        environment["ES_DEDUP_METRICS_PORT"] = str(metrics_port)
+        environment.setdefault("PROMETHEUS_MULTIPROC_DIR", mkdtemp(prefix="es-dedup-metrics-"))
     command = worker_command(session.db, kinds, processes=processes, beat=beat, log_level=log_level)
     os.execve(command[0], command, environment)  # noqa: S606 - our own interpreter
 

@@ -212,6 +212,14 @@ class MarkReport:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """Version of the server, and seconds by which its clock is ahead of ours, about."""
+
+    version: str
+    clock_seconds: float
+
+
 class Host(Protocol):
     """Reads and marks documents of host indices; ``target`` is an index, an alias, a data stream or a pattern."""
 
@@ -230,6 +238,12 @@ class Host(Protocol):
 
     def install(self, target: str, *, dry_run: bool = False) -> str:
         """Let indices to come have the mapping of ``dedup``; says in plain words what was done, or would be."""
+
+    def installed(self) -> bool:
+        """Whether what ``install`` made is there."""
+
+    def server(self) -> ServerFacts:
+        """Version and clock of the server."""
 
     def uninstall(self, *, dry_run: bool = False) -> list[str]:
         """Take back what ``install`` did; names of the templates that were changed or removed."""

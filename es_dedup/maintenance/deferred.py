@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from es_dedup.errors import DedupError
@@ -12,11 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.stage import Observer
 
 ERROR_CHARS = 200
 
 
-def ingest_or_bury(site: Site, name: str, page_ids: Sequence[str]) -> list[list[str]]:
+def ingest_or_bury(
+    site: Site, name: str, page_ids: Sequence[str], observe: Observer | None = None
+) -> list[list[str]]:
     """Ingest some documents; what fails too often is halved, and a single one that fails too often goes to the dead list.
 
     The attempts are counted before the work begins, so that a page that kills its worker is counted too.
@@ -25,6 +29,7 @@ def ingest_or_bury(site: Site, name: str, page_ids: Sequence[str]) -> list[list[
         site: with its attachments.
         name: under which attempts are counted: the same for each delivery of one message.
         page_ids: at most some hundred.
+        observe: told of what was done.
 
     Returns:
         Lists of ids to be tried apart, in messages of their own.
@@ -43,8 +48,9 @@ def ingest_or_bury(site: Site, name: str, page_ids: Sequence[str]) -> list[list[
             return [list(page_ids[:half]), list(page_ids[half:])]
         bury(site, page_ids, "ingest", attempts - 1, "")
         return []
+    begun = time.perf_counter()
     try:
-        ingest(site, page_ids)
+        counts = ingest(site, page_ids)
     except DedupError as error:
         if error.retryable:
             site.jobs.forget_attempts(name)  # the server's silence is not the page's fault
@@ -56,6 +62,8 @@ def ingest_or_bury(site: Site, name: str, page_ids: Sequence[str]) -> list[list[
             site.jobs.forget_attempts(name)
             return []
         raise AttemptFailed(said) from error
+    if observe is not None:
+        observe("ingest", counts, time.perf_counter() - begun)
     site.jobs.forget_attempts(name)
     return []
 

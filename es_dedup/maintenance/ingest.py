@@ -57,7 +57,8 @@ def ingest_documents(site: Site, fields: HostFields, documents: Sequence[HostDoc
     report = site.dedup.add_many(pages)
     bury_failed(site, {**impossible, **report.failed}, "ingest")
     counts = Counter(report.outcomes)
-    counts.update(unchanged=report.unchanged, dead=len(impossible) + len(report.failed))
+    counts.update(pairs=report.pairs, truncated=report.truncated, unchanged=report.unchanged)
+    counts.update(dead=len(impossible) + len(report.failed))
     after = _beside(site, [page.id for page in pages])
     counts.update(mark_pages(site, before | after))
     return counts

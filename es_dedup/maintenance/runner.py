@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_dedup.maintenance.site import Site
-    from es_dedup.maintenance.stage import Stage
+    from es_dedup.maintenance.stage import Observer, Stage
 
 TRIES: Final = 20  # of one conditional change
 ERROR_CHARS: Final = 200
@@ -29,9 +29,15 @@ WAIT_SECONDS: Final = 0.2  # for parts that others work on
 
 
 class Runner:
-    """Jobs of one site."""
+    """Jobs of one site.
 
-    def __init__(self, site: Site) -> None:
+    Args:
+        site: what they work on.
+        observe: told of each batch: name of the stage, counts, seconds.
+    """
+
+    def __init__(self, site: Site, observe: Observer | None = None) -> None:
+        self._observe = observe or (lambda _stage, _counts, _seconds: None)
         self._site, self._limits = site, site.settings.maintenance
 
     def start(self, what: str, options: Mapping[str, Any]) -> Job:
@@ -119,6 +125,7 @@ class Runner:
             # smaller batches have got past the trouble
             attempts = 0 if done >= self._limits.batch or keeper.part.attempts == 1 else keeper.part.attempts
             keeper.save(step, now - last, attempts)
+            self._observe(stage.name, step.counts, now - last)
             self._throttle(job, step.done, now - last)
             last = time.monotonic()
             if last - begun > self._limits.step_seconds or self._job(job.id).state is not JobState.RUNNING:

@@ -72,8 +72,8 @@ class Site:
 
 
 @contextmanager
-def open_site(place: str, settings: Settings) -> Iterator[Site]:
-    """An index with its host indices, closed at the end of the block; the index is made when it is not there.
+def open_site(place: str, settings: Settings, *, read_only: bool = False) -> Iterator[Site]:
+    """An index with its host indices, closed at the end of the block; made when it is not there, unless ``read_only``.
 
     Raises:
         ConfigError: the place is not an address of an index on Elasticsearch.
@@ -84,8 +84,8 @@ def open_site(place: str, settings: Settings) -> Iterator[Site]:
             (f"maintenance needs an index on Elasticsearch, http://host:9200/name, not {place}",)
         )
     kept = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
-    index = wiring.open_index(place, kept)
-    host, jobs = wiring.open_host(place, kept), wiring.open_jobs(place, kept)
+    index = wiring.open_index(place, kept, read_only=read_only)
+    host, jobs = wiring.open_host(place, kept), wiring.open_jobs(place, kept, read_only=read_only)
     try:
         yield Site(place, kept, index, host, jobs)
     finally:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from es_dedup.index.jobs import Job, Part
     from es_dedup.maintenance.site import Site
+
+    Observer: TypeAlias = Callable[[str, Mapping[str, int], float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,12 @@ class Stage(Protocol):
 
 
 def batch_of(site: Site, part: Part) -> int:
-    """Documents at a time: fewer after each failed attempt, so that one bad page is found."""
-    return max(1, site.settings.maintenance.batch >> (2 * max(0, part.attempts - 1)))
+    """Documents at a time: fewer after each failed attempt, one in the last, so that one bad page is found."""
+    limits = site.settings.maintenance
+    if limits.max_attempts == 1:
+        return 1
+    left = max(0, limits.max_attempts - max(1, part.attempts)) / (limits.max_attempts - 1)
+    return max(1, round(float(limits.batch**left)))
 
 
 def hopeless(site: Site, part: Part) -> bool:

@@ -6,13 +6,14 @@ lost stands in Elasticsearch: a flushed or restarted Redis loses messages, and `
 
 from __future__ import annotations
 
-import os
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from celery import Celery
 
-from es_dedup.config import Settings, load_settings
 from es_dedup.index.elastic import parse_address
+
+if TYPE_CHECKING:
+    from es_dedup.config import Settings
 
 PLACE_VARIABLE: Final = "ES_DEDUP_DB"
 """Address of the index a worker works for; messages never hold it, nor any credentials."""
@@ -86,8 +87,3 @@ def make_app(place: str, settings: Settings) -> Celery:
     app.conf.update(configured(place, settings))
     register(app, place, settings)
     return app
-
-
-def app_from_environment() -> Celery:
-    """The application of a worker process: the index that ``ES_DEDUP_DB`` names, settings from the usual places."""
-    return make_app(os.environ[PLACE_VARIABLE], load_settings())

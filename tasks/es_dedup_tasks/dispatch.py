@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
+
+from kombu.exceptions import OperationalError
+from redis import RedisError
 
 from es_dedup_tasks.app import make_app, queue_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from es_dedup.config import Settings
 
 IDS_AT_A_TIME: Final = 100
 KINDS: Final = ("ingest", "maintenance")
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """One class for all ways in which Redis fails."""
+    try:
+        yield
+    except RedisError as error:
+        raise OperationalError(str(error)) from error
 
 
 class CeleryDispatcher:
@@ -25,6 +38,7 @@ class CeleryDispatcher:
 
     def __init__(self, place: str, settings: Settings) -> None:
         self._place = place
+        self.errors: type[Exception] = OperationalError  # what an unreachable broker raises
         self._app = make_app(place, settings)
 
     def work(self, job: str, numbers: Iterable[int]) -> None:
@@ -39,7 +53,8 @@ class CeleryDispatcher:
 
     def depths(self) -> dict[str, int]:
         """Messages that wait, by kind of queue; those that workers hold are under ``unacked``."""
-        with self._app.connection_for_read() as connection:
+        with self._app.connection_for_read() as connection, _translated():
+            connection.ensure_connection(max_retries=1)
             redis: Any = connection.default_channel.client
             found = {kind: int(redis.llen(queue_of(self._place, kind))) for kind in KINDS}
             return found | {"unacked": int(redis.hlen("unacked"))}

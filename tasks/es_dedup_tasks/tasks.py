@@ -8,6 +8,7 @@ from es_dedup.errors import DedupError, UnknownJob
 from es_dedup.maintenance.deferred import ingest_or_bury
 from es_dedup.maintenance.resettle import start_sweep
 from es_dedup.maintenance.runner import Runner
+from es_dedup_tasks.metrics import observe, watched
 from es_dedup_tasks.sites import SiteOfProcess
 
 if TYPE_CHECKING:
@@ -29,14 +30,16 @@ def register(app: Celery, place: str, settings: Settings) -> None:
     @app.task(name="es_dedup.work", bind=True)  # type: ignore[untyped-decorator]
     def work(task: Any, job: str, number: int) -> None:
         """Work on a part of a job for a while, then send what comes next."""
-        for following in _tried(task, lambda: Runner(sites.site).work(job, number)) or ():
+        for following in _tried(task, lambda: Runner(sites.site, observe).work(job, number)) or ():
             task.apply_async((job, following))
 
     @app.task(name="es_dedup.ingest", bind=True)  # type: ignore[untyped-decorator]
     def ingest(task: Any, page_ids: Sequence[str]) -> None:
         """Decide on some documents of the host as they are now."""
         name = task.request.id  # stays when it is delivered or retried again
-        for following in _tried(task, lambda: ingest_or_bury(sites.site, name, list(page_ids))) or ():
+        for following in (
+            _tried(task, lambda: ingest_or_bury(sites.site, name, list(page_ids), observe)) or ()
+        ):
             app.send_task("es_dedup.ingest", (following,))
 
     @app.task(name="es_dedup.tend")  # type: ignore[untyped-decorator]
@@ -57,7 +60,8 @@ def register(app: Celery, place: str, settings: Settings) -> None:
 def _tried(task: Any, call: Callable[[], Result]) -> Result | None:
     """A call's result; what may be repeated is, a little later; a job that is not there any more is no work."""
     try:
-        return call()
+        with watched(task.name):
+            return call()
     except UnknownJob:
         return None
     except DedupError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +14,7 @@ from es_dedup.index.elastic.mappings import HOST, KINDS, load_mapping
 from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked
 from es_dedup.index.elastic.reading import partial as partial_answer
 from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, is_engine_error, reason_in, status_of
-from es_dedup.index.host import DEDUP, DocumentKey, HostDocument, MarkReport, Shard, document_key
+from es_dedup.index.host import DEDUP, DocumentKey, HostDocument, MarkReport, ServerFacts, Shard, document_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -86,6 +87,20 @@ class ElasticHost:
     def install(self, target: str, *, dry_run: bool = False) -> str:
         """See ``Host.install``."""
         return templates.install(self._server, self._name, target, host_properties(), dry_run=dry_run)
+
+    def installed(self) -> bool:
+        """See ``Host.installed``."""
+        name = templates.template_name(self._name)
+        return self._server.call(lambda client: bool(client.cluster.exists_component_template(name=name)))
+
+    def server(self) -> ServerFacts:
+        """See ``Host.server``."""
+        info = self._server.call(lambda client: client.info())
+        before = time.time()
+        said = self._server.call(lambda client: client.nodes.stats(metric="os"))
+        now = (before + time.time()) / 2
+        clocks = [node["timestamp"] / 1000 - now for node in said["nodes"].values()]
+        return ServerFacts(info["version"]["number"], max(clocks, key=abs, default=0.0))
 
     def uninstall(self, *, dry_run: bool = False) -> list[str]:
         """See ``Host.uninstall``."""

@@ -25,7 +25,7 @@ TRIES: Final = 10  # to count an attempt while others count it
 
 
 class ElasticJobs:
-    """See ``es_dedup.index.jobs.JobStore``. The index is made when it is not there.
+    """See ``es_dedup.index.jobs.JobStore``. The index is made when it is not there, unless ``read_only``.
 
     Args:
         server: where to.
@@ -34,10 +34,13 @@ class ElasticJobs:
         options: times of requests.
     """
 
-    def __init__(self, server: Server, name: str, schema: Schema, options: Options) -> None:
+    def __init__(
+        self, server: Server, name: str, schema: Schema, options: Options, *, read_only: bool = False
+    ) -> None:
         self._server, self._options = server, options
         self._index = alias_of(name, JOBS)
-        if not schema.mappings(JOBS):
+        self._there = bool(schema.mappings(JOBS)) or not read_only
+        if not read_only and not schema.mappings(JOBS):
             schema.make(JOBS, concrete_of(name, JOBS, 1), alias=True)
 
     def close(self) -> None:
@@ -142,6 +145,8 @@ class ElasticJobs:
 
     def count_dead(self) -> int:
         """See ``JobStore.count_dead``."""
+        if not self._there:
+            return 0
         self._refresh()
         body = {"query": _DEAD, "size": 0, "track_total_hits": True}
         return int(whole(self._server, self._index, body)["hits"]["total"]["value"])
