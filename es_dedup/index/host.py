@@ -214,7 +214,7 @@ class MarkReport:
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """Version of the server, and seconds by which its clock is ahead of ours, about."""
+    """Lowest version of the nodes, and seconds by which its clock is ahead of ours, about."""
 
     version: str
     clock_seconds: float

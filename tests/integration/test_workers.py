@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 import redis
@@ -16,6 +17,7 @@ from es_dedup.config import load_settings
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.runner import Runner
+from scripts.serversupport.running import free_ports
 from tests.hosts import attached, canonical_counts, documents, host_index, marked
 from tests.servers import restart
 from tests.workers import broker, environment, until, worker
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
     from es_dedup.maintenance.site import Site
+
+PORT: Final = free_ports(19808, 1, (0,))
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +60,7 @@ def test_workers_do_a_backfill(tmp_path: Path) -> None:
         host_index(given) as (client, name),
         attached(name) as site,
         (tmp_path / "log").open("wb") as log,
-        worker(site.place, log, "--beat", "--processes", "2"),
+        worker(site.place, log, "--beat", "--processes", "2", "--metrics-port", str(PORT)),
     ):
         assert '"backfill"' in command(site, "backfill")
         (job,) = site.jobs.jobs()
@@ -64,6 +69,13 @@ def test_workers_do_a_backfill(tmp_path: Path) -> None:
         assert found is not None
         assert found[0].state is JobState.DONE
         all_is_well(site, client, name, len(given))
+        with urllib.request.urlopen(f"http://127.0.0.1:{PORT}/metrics") as answer:
+            figures = answer.read().decode()
+        assert f'es_dedup_documents_total{{outcome="stored",stage="features"}} {len(given)}.0' in figures
+        assert 'es_dedup_up{server="redis"} 1.0' in figures
+        assert "es_dedup_dead_letters 0.0" in figures
+        assert '"faults": 0' in command(site, "doctor")
+        assert f'"marked": {len(given)}' in command(site, "status")
 
 
 def begun(site: Site, options: dict[str, object] | None = None) -> str:
@@ -146,7 +158,6 @@ def test_a_flushed_redis_loses_no_page(tmp_path: Path, empty_broker: redis.Redis
         all_is_well(site, client, name, len(given))
 
 
-@pytest.mark.slow
 def test_elasticsearch_restarted_during_a_backfill_loses_no_page(tmp_path: Path) -> None:
     given = documents(made_up=600)
     with host_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:

@@ -95,12 +95,12 @@ class ElasticHost:
 
     def server(self) -> ServerFacts:
         """See ``Host.server``."""
-        info = self._server.call(lambda client: client.info())
+        nodes = self._server.call(lambda client: client.nodes.info(metric="os"))["nodes"].values()
         before = time.time()
         said = self._server.call(lambda client: client.nodes.stats(metric="os"))
         now = (before + time.time()) / 2
         clocks = [node["timestamp"] / 1000 - now for node in said["nodes"].values()]
-        return ServerFacts(info["version"]["number"], max(clocks, key=abs, default=0.0))
+        return ServerFacts(min(node["version"] for node in nodes), max(clocks, key=abs, default=0.0))
 
     def uninstall(self, *, dry_run: bool = False) -> list[str]:
         """See ``Host.uninstall``."""
