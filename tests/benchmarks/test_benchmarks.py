@@ -15,6 +15,7 @@ import pytest
 import w1
 
 from es_dedup import Page
+from tests.servers import url_of
 
 BENCHMARKS: Final = sorted(
     path.stem for path in (Path(__file__).parents[2] / "benchmarks").glob("bench_*.py")
@@ -26,6 +27,8 @@ SMALL: Final = {
     "bench_features": ["--pages", "20", "--rounds", "1"],
     "bench_judge": ["--items", "40"],
 }
+SERVED: Final = {"bench_backfill"}
+"""Those that need an Elasticsearch."""
 CHARACTERS: Final = (
     "春夏秋冬东西南北山水风云日月星辰花草树木江河湖海城乡村镇道路桥梁车船人家天地年节学校工厂商店银行医院"
 )
@@ -87,6 +90,8 @@ def test_a_benchmark_prints_a_table_and_writes_its_figures(
     name: str, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ES_DEDUP_DATA", str(data))
+    if name in SERVED:
+        monkeypatch.setenv("ES_DEDUP_ES_URL", url_of("es8"))
     out = tmp_path / "figures.json"
     assert importlib.import_module(name).main([*SMALL.get(name, []), "--json", str(out)]) == 0
     found = json.loads(out.read_text(encoding="utf-8"))
