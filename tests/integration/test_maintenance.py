@@ -112,6 +112,15 @@ def test_a_job_is_paused_resumed_and_cancelled() -> None:
         assert runner.set_state(job.id, JobState.RUNNING).state is JobState.CANCELLED
 
 
+def test_steps_that_are_cut_short_do_nothing_twice() -> None:
+    given = documents(made_up=30)
+    with host_index(given) as (_, name), attached(name, settings(batch=64, step_seconds=0.001)) as site:
+        runner = Runner(site)
+        job = runner.run(runner.start("backfill", {"target": name}).id)
+        assert (job.counts["stored"], job.counts["unchanged"]) == (len(given), 0)
+        assert job.counts["settled"] == job.counts["marked"] == len(given)
+
+
 def test_a_mass_change_has_to_be_forced() -> None:
     given = documents()
     with host_index(given) as (client, name), attached(name) as site:
