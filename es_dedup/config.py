@@ -52,14 +52,14 @@ PREFIX: Final = "ES_DEDUP_"
 OTHER_VARIABLES: Final = frozenset(
     f"ES_DEDUP_{name}"
     for name in (
-        *("CONFIG", "DATA", "DATA_SECONDS", "FUZZ", "FUZZ_SEED", "MAVEN"),
+        *("CONFIG", "DB", "METRICS_PORT", "DATA", "DATA_SECONDS", "FUZZ", "FUZZ_SEED", "MAVEN"),
         *("SERVERS", "SERVERS_USER", "SERVERS_HEAP", "ES_URL", "ES9_URL", "REDIS_URL"),
         *("SECURED_URL", "SECURED_USER", "SECURED_PASSWORD", "SECURED_CA", "THREE_URL", "THREE_URLS"),
     )
 )
 """Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load, the others
 are those of the tests, the benchmarks and ``scripts/servers``."""
-SECRETS: Final = frozenset({"elastic.password", "elastic.api_key"})
+SECRETS: Final = frozenset({"elastic.password", "elastic.api_key", "maintenance.broker"})
 """Settings whose values are never shown."""
 MAX_FILE_BYTES: Final = 2**20
 """Bytes of a settings file; a larger file is something else."""
@@ -174,6 +174,27 @@ class ClusterConfig(Section):
     preferred_sites: tuple[str, ...] = Field((), description="sites whose pages come first, best first")
 
 
+class MaintenanceConfig(Section):
+    """Attached indices: jobs, tasks and their workers."""
+
+    broker: SecretStr = Field(
+        SecretStr("redis://127.0.0.1:6379/0"), description="Redis that carries the tasks; may hold a password"
+    )
+    batch: int = Field(256, ge=1, le=5_000, description="documents read and written at a time")
+    part_documents: int = Field(20_000, ge=100, description="documents of one part of a job, about")
+    step_seconds: float = Field(20.0, gt=0, le=600, description="one task works on a part for about so long")
+    lease_seconds: float = Field(
+        60.0, ge=1, le=3600, description="a part whose worker was silent for so long is given to another"
+    )
+    task_seconds: int = Field(1_800, ge=10, le=86_400, description="a task that takes longer is ended")
+    max_attempts: int = Field(5, ge=1, le=100, description="tries before a page goes to the dead list")
+    max_change_share: float = Field(
+        0.3, ge=0, le=1, description="share of the pages above which a change has to be forced"
+    )
+    tend_seconds: float = Field(15.0, ge=1, le=3600, description="time between looks for work left lying")
+    sweep_hours: float = Field(24.0, ge=0, description="time between sweeps that beat starts; 0: never")
+
+
 class Settings(Section):
     """All settings.
 
@@ -203,6 +224,7 @@ class Settings(Section):
     index: IndexConfig = IndexConfig()
     elastic: ElasticConfig = ElasticConfig()
     cluster: ClusterConfig = ClusterConfig()
+    maintenance: MaintenanceConfig = MaintenanceConfig()
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
 

@@ -209,3 +209,39 @@ class DuplicatePage(DedupError):
             f"page {self.page_id!r} duplicates {self.duplicate_of!r} and the write policy is 'fail': "
             f"use policy 'mark' or 'skip' to go on"
         )
+
+
+class MassChange(DedupError):
+    """A maintenance command would change more than its limit; nothing was changed."""
+
+    def __init__(self, what: str, changes: int, limit: int) -> None:
+        super().__init__(what, changes, limit)
+        self.what, self.changes, self.limit = what, changes, limit
+
+    def __str__(self) -> str:
+        return (
+            f"{self.what} would change {self.changes:,} documents, the limit is {self.limit:,}: look at a dry run, "
+            f"then use --force, or raise the setting maintenance.max_change_share"
+        )
+
+
+class UnknownJob(DedupError):
+    """No job of that id."""
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(job_id)
+        self.job_id = job_id
+
+    def __str__(self) -> str:
+        return f"there is no job {self.job_id!r}: `es-dedup jobs` lists them"
+
+
+class NotAttached(DedupError):
+    """A host index that is not attached."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(target)
+        self.target = target
+
+    def __str__(self) -> str:
+        return f"{self.target} is not attached: `es-dedup attach {self.target} --content-field …` attaches it"

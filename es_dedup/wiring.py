@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 
 from es_dedup.config import fingerprint
 from es_dedup.detectors.registry import detector_versions
-from es_dedup.index.elastic import ElasticHost, ElasticIndex, Options, Server, is_address, parse_address
+from es_dedup.errors import SettingsMismatch
+from es_dedup.index.elastic import (
+    ElasticHost,
+    ElasticIndex,
+    ElasticJobs,
+    Options,
+    Schema,
+    Server,
+    generations,
+    is_address,
+    parse_address,
+)
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.texts import compress_text
 from es_dedup.text.hashing import SIGNATURE_VERSION
@@ -62,8 +73,53 @@ def open_host(path: str | Path, settings: Settings) -> ElasticHost:
         ConfigError: the address is none of a server.
         MissingExtra: the client for Elasticsearch is not installed.
     """
+    options, address = elastic_options(settings), parse_address(str(path))
+    return ElasticHost(Server(address, options), address.name, options)
+
+
+def open_stored(path: str, settings: Settings) -> Index:
+    """An index on Elasticsearch with whatever settings it was filled with; for what does not compare features."""
+    try:
+        return open_index(path, settings)
+    except SettingsMismatch as mismatch:
+        return ElasticIndex(
+            parse_address(path), fingerprint=mismatch.found, options=elastic_options(settings)
+        )
+
+
+def swap_generation(path: str, generation: str, settings: Settings) -> None:
+    """Let an index's name stand for another generation, in one step; see ``index.elastic.generations.swap``."""
+    options, address = elastic_options(settings), parse_address(path)
+    server = Server(address, options)
+    try:
+        generations.swap(server, address.name, generation)
+    finally:
+        server.close()
+
+
+def drop_generation(path: str, generation: str, settings: Settings) -> None:
+    """Remove a generation that is not in use."""
     options = elastic_options(settings)
-    return ElasticHost(Server(parse_address(str(path)), options), options)
+    server = Server(parse_address(path), options)
+    try:
+        generations.drop(server, generation)
+    finally:
+        server.close()
+
+
+def beside(path: str, name: str) -> tuple[str, str]:
+    """The address of another index on the same server, whose name is this one's with something appended; and its name."""
+    full = parse_address(path).name + name
+    return path.rstrip("/") + name, full
+
+
+def open_jobs(path: str | Path, settings: Settings, *, read_only: bool = False) -> ElasticJobs:
+    """The jobs and dead letters of an index on Elasticsearch; errors as ``open_host``."""
+    options, address = elastic_options(settings), parse_address(str(path))
+    server = Server(address, options)
+    return ElasticJobs(
+        server, address.name, Schema(server, address.name, "", options), options, read_only=read_only
+    )
 
 
 def is_remote(path: str | Path) -> bool:

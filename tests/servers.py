@@ -10,6 +10,8 @@ import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk, scan
 
+from scripts.serversupport import nodes
+from scripts.serversupport.profiles import PROFILES
 from scripts.serversupport.running import VARIABLES, Server, load, running
 from scripts.serversupport.settings import load as load_settings
 
@@ -62,3 +64,9 @@ def remove(address: str) -> None:
     host, _, name = address.rpartition("/")
     with Elasticsearch(host, request_timeout=30) as client:
         client.indices.delete(index=f"{name}-dedup-*", expand_wildcards="all", ignore_unavailable=True)
+
+
+def restart(profile: str) -> None:
+    """Kill a server of ``scripts/servers`` without a warning and start it again with its data."""
+    settings = load_settings(os.environ)
+    nodes.restart(server_of(profile), PROFILES[profile], settings, os.environ)

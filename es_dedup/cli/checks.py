@@ -30,7 +30,9 @@ _NEEDED: Final = {
     "xxhash": "xxhash",
     "zstandard": "zstandard",
 }
-_OPTIONAL: Final = {"pyarrow": "parquet", "fastwarc": "warc"}
+_OPTIONAL: Final = {"pyarrow": "parquet", "fastwarc": "warc", "elasticsearch": "elastic", "celery": "celery"}
+MAX_CLOCK_SECONDS: Final = 5.0
+"""By which this clock and the server's may differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,15 @@ class CheckResult:
 
 def all_checks(session: Session) -> list[CheckResult]:
     """Every check, in order; none of them writes anything."""
-    return [*_python(), *_packages(), *_sqlite(), *_settings(session), *_disk(session), *_index(session)]
+    return [
+        *_python(),
+        *_packages(),
+        *_sqlite(),
+        *_settings(session),
+        *_disk(session),
+        *_index(session),
+        *_attached(session),
+    ]
 
 
 def _python() -> Iterator[CheckResult]:
@@ -65,9 +75,7 @@ def _packages() -> Iterator[CheckResult]:
         yield CheckResult(f"package {package}", state, found)
     for module, extra in _OPTIONAL.items():
         there = _importable(module)
-        found = (
-            _version(module) if there else f"not installed; pip install 'es-dedup[{extra}]' reads such files"
-        )
+        found = _version(module) if there else f"not installed; pip install 'es-dedup[{extra}]' brings it"
         yield CheckResult(f"optional package {module}", "ok" if there else "note", found)
 
 
@@ -123,6 +131,67 @@ def _index(session: Session) -> Iterator[CheckResult]:
         return
     if not session.remote:
         yield from _integrity(session)
+
+
+def _attached(session: Session) -> Iterator[CheckResult]:
+    """The server, the attached indices and the queues, where the index is on a server."""
+    if not session.remote:
+        return
+    from es_dedup.maintenance.site import open_site
+
+    try:
+        with open_site(session.db, session.settings, read_only=True) as site:
+            found = site.host.server()
+            yield CheckResult("Elasticsearch", "ok", found.version)
+            late = abs(found.clock_seconds)
+            state: Literal["ok", "note"] = "ok" if late <= MAX_CLOCK_SECONDS else "note"
+            advice = "" if state == "ok" else "; set it by NTP, or a part may be worked on twice"
+            yield CheckResult("clock", state, f"{late:.1f} s from the server's{advice}")
+            if not site.attachments:
+                yield CheckResult("attached indices", "note", "none; `es-dedup attach INDEX` attaches one")
+                return
+            indices = site.indices()
+            without = [index for index in indices if not site.host.prepared(index)]
+            yield CheckResult(
+                "mapping of dedup",
+                "fault" if without else "ok",
+                f"missing in {', '.join(without)}; `es-dedup audit --repair` puts it there"
+                if without
+                else f"in {len(indices)} indices",
+            )
+            template = site.host.installed()
+            yield CheckResult(
+                "template for indices to come",
+                "ok" if template else "fault",
+                "there" if template else "missing; attach again",
+            )
+            dead = site.jobs.count_dead()
+            yield CheckResult(
+                "dead list",
+                "note" if dead else "ok",
+                f"{dead} pages{'; see `es-dedup dead list`' if dead else ''}",
+            )
+    except DedupError as error:
+        yield CheckResult("attached indices", "fault", str(error))
+        return
+    yield from _queues(session)
+
+
+def _queues(session: Session) -> Iterator[CheckResult]:
+    from es_dedup.cli.working import dispatcher_of
+
+    try:
+        with dispatcher_of(session) as dispatcher:
+            try:
+                depths = dispatcher.depths()
+            except dispatcher.errors as error:
+                advice = "start Redis, or set maintenance.broker; jobs run without it by --inline"
+                yield CheckResult("queues", "note", f"Redis does not answer ({error}); {advice}")
+                return
+    except DedupError as error:
+        yield CheckResult("queues", "note", str(error))
+        return
+    yield CheckResult("queues", "ok", ", ".join(f"{name} {depth}" for name, depth in depths.items()))
 
 
 def _integrity(session: Session) -> Iterator[CheckResult]:

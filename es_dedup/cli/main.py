@@ -17,8 +17,10 @@ from es_dedup.cli import (
     exporting,
     extracting,
     labelling,
+    maintaining,
     managing,
     scanning,
+    working,
 )
 from es_dedup.cli.group import CommandGroup, handle_signals
 from es_dedup.cli.output import Output
@@ -45,6 +47,8 @@ for group in (
     evaluating,
     comparing,
     labelling,
+    maintaining,
+    working,
 ):
     group.register(app)
 

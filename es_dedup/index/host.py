@@ -212,6 +212,14 @@ class MarkReport:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """Lowest version of the nodes, and seconds by which its clock is ahead of ours, about."""
+
+    version: str
+    clock_seconds: float
+
+
 class Host(Protocol):
     """Reads and marks documents of host indices; ``target`` is an index, an alias, a data stream or a pattern."""
 
@@ -224,6 +232,21 @@ class Host(Protocol):
         Raises:
             IndexRefused: a field ``dedup`` of another kind is there, or the role does not allow it.
         """
+
+    def prepared(self, index: str) -> bool:
+        """Whether a concrete index has the mapping of ``dedup``."""
+
+    def install(self, target: str, *, dry_run: bool = False) -> str:
+        """Let indices to come have the mapping of ``dedup``; says in plain words what was done, or would be."""
+
+    def installed(self) -> bool:
+        """Whether what ``install`` made is there."""
+
+    def server(self) -> ServerFacts:
+        """Version and clock of the server."""
+
+    def uninstall(self, *, dry_run: bool = False) -> list[str]:
+        """Take back what ``install`` did; names of the templates that were changed or removed."""
 
     def shards(self, index: str) -> list[Shard]:
         """The shards of a concrete index, after a refresh."""
@@ -254,6 +277,9 @@ class Host(Protocol):
 
     def mark(self, marks: Mapping[str, Mark | None]) -> MarkReport:
         """Write marks by page id; None takes the object away. Repeating it is safe."""
+
+    def count(self, target: str, query: Mapping[str, Any] | None = None) -> int:
+        """Number of documents of a target, or of those that a query finds; 0 when there is no such index."""
 
     def refresh(self, target: str) -> None:
         """Make earlier writes to a target visible to searches."""

@@ -8,11 +8,12 @@ No query language crosses this port: the only question is ``Probe``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from types import TracebackType
 
     from es_dedup.index.columns import RecordBatch
     from es_dedup.model import Edge, Probe, ProbeAnswer, Relation
@@ -244,3 +245,11 @@ class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
 
     def close(self) -> None:
         """Let go of the storage; may be called twice."""
+
+    def __enter__(self) -> Self:
+        """The index itself."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""

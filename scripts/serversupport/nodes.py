@@ -7,11 +7,14 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import ssl
 import subprocess
 import time
 import urllib.error
 import urllib.request
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from scripts.serversupport import fetch, java
@@ -21,7 +24,6 @@ from scripts.serversupport.settings import REPOSITORY, Account, Settings, Troubl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 START_SECONDS: Final = 300.0  # on a busy machine; 12 on an idle one
 LOG_LINES: Final = 25
@@ -84,6 +86,32 @@ def start(
         raise
     save(server)
     return server
+
+
+def restart(server: Server, profile: Profile, settings: Settings, environ: Mapping[str, str]) -> Server:
+    """Kill all nodes of a running server without a warning, and start them again with their data.
+
+    Raises:
+        Trouble: it does not come up again.
+    """
+    account = unprivileged(settings)
+    runtime = java.find(profile.java, environ, settings, wheel=profile.wheel)
+    home = settings.cache / "unpacked" / f"elasticsearch-{profile.archive.version}"
+    folder = Path(server.folder)
+    nodes = [
+        Node(f"node-{at + 1}", folder / f"node-{at + 1}", int(url.rpartition(":")[2]))
+        for at, url in enumerate(server.urls)
+    ]
+    for process in server.processes:
+        os.kill(process.pid, signal.SIGKILL)
+    for process in server.processes:
+        process.stop()
+    for node in nodes:
+        (node.folder / "pid").unlink(missing_ok=True)
+    again = replace(server, processes=_processes(nodes, [_launch(n, home, runtime, account) for n in nodes]))
+    save(again)
+    _wait(again, len(nodes))
+    return again
 
 
 def _prepare(

@@ -37,7 +37,7 @@ SMALL: Final = {
     "bench_collapse": ["--rounds", "1", "--queries", "春", "东西"],
     "bench_hook": ["--stored", "30", "--pages", "10"],
 }
-ON_A_SERVER: Final = {"bench_collapse", "bench_hook"}
+ON_A_SERVER: Final = {"bench_backfill", "bench_collapse", "bench_hook"}
 CHARACTERS: Final = (
     "春夏秋冬东西南北山水风云日月星辰花草树木江河湖海城乡村镇道路桥梁车船人家天地年节学校工厂商店银行医院"
 )

@@ -7,7 +7,19 @@ paid feature. The mappings stand in the folder ``mappings`` of the repository; `
 from es_dedup.index.elastic.adapter import ElasticIndex
 from es_dedup.index.elastic.address import Address, is_address, parse_address
 from es_dedup.index.elastic.host import ElasticHost
+from es_dedup.index.elastic.jobs import ElasticJobs
 from es_dedup.index.elastic.options import Options
+from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import Server
 
-__all__ = ["Address", "ElasticHost", "ElasticIndex", "Options", "Server", "is_address", "parse_address"]
+__all__ = [
+    "Address",
+    "ElasticHost",
+    "ElasticIndex",
+    "ElasticJobs",
+    "Options",
+    "Schema",
+    "Server",
+    "is_address",
+    "parse_address",
+]

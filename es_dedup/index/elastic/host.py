@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
-from es_dedup.index.elastic import targets
+from es_dedup.index.elastic import targets, templates
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write, write_all
 from es_dedup.index.elastic.mappings import HOST, KINDS, load_mapping
 from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked
 from es_dedup.index.elastic.reading import partial as partial_answer
 from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, is_engine_error, reason_in, status_of
-from es_dedup.index.host import DEDUP, DocumentKey, HostDocument, MarkReport, Shard, document_key
+from es_dedup.index.host import DEDUP, DocumentKey, HostDocument, MarkReport, ServerFacts, Shard, document_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,11 +39,12 @@ class ElasticHost:
 
     Args:
         server: where the host indices are.
+        name: of the index that looks after them; its templates are named after it.
         options: sizes and times of requests.
     """
 
-    def __init__(self, server: Server, options: Options) -> None:
-        self._server, self._options = server, options
+    def __init__(self, server: Server, name: str, options: Options) -> None:
+        self._server, self._name, self._options = server, name, options
 
     def close(self) -> None:
         """Let go of the connections; may be called twice."""
@@ -69,6 +71,40 @@ class ElasticHost:
         for some in chunked(indices, INDICES_AT_A_TIME):
             ask = partial(_put_mapping, some, properties)
             self._server.call(ask, writing=True)
+
+    def prepared(self, index: str) -> bool:
+        """See ``Host.prepared``."""
+        found = self._server.call(
+            lambda client: client.indices.get_field_mapping(index=index, fields=f"{DEDUP}.*")
+        )
+        there: Mapping[str, Any] = next(iter(found.values()))["mappings"] if found else {}
+        wanted = host_properties()[DEDUP]["properties"]
+        return all(
+            there.get(f"{DEDUP}.{name}", {}).get("mapping", {}).get(name, {}).get("type") == kind["type"]
+            for name, kind in wanted.items()
+        )
+
+    def install(self, target: str, *, dry_run: bool = False) -> str:
+        """See ``Host.install``."""
+        return templates.install(self._server, self._name, target, host_properties(), dry_run=dry_run)
+
+    def installed(self) -> bool:
+        """See ``Host.installed``."""
+        name = templates.template_name(self._name)
+        return self._server.call(lambda client: bool(client.cluster.exists_component_template(name=name)))
+
+    def server(self) -> ServerFacts:
+        """See ``Host.server``."""
+        nodes = self._server.call(lambda client: client.nodes.info(metric="os"))["nodes"].values()
+        before = time.time()
+        said = self._server.call(lambda client: client.nodes.stats(metric="os"))
+        now = (before + time.time()) / 2
+        clocks = [node["timestamp"] / 1000 - now for node in said["nodes"].values()]
+        return ServerFacts(min(node["version"] for node in nodes), max(clocks, key=abs, default=0.0))
+
+    def uninstall(self, *, dry_run: bool = False) -> list[str]:
+        """See ``Host.uninstall``."""
+        return templates.uninstall(self._server, self._name, dry_run=dry_run)
 
     def shards(self, index: str) -> list[Shard]:
         """See ``Host.shards``."""

@@ -16,6 +16,8 @@ CLUSTERS: Final = "clusters"
 TEXTS: Final = "texts"
 META: Final = "meta"
 KINDS: Final = (FEATURES, CLUSTERS, TEXTS, META)
+JOBS: Final = "jobs"
+"""Jobs and dead letters; made when they are first asked for."""
 HOST: Final = "host"
 """The mapping of ``dedup`` in the user's own index, as a component template."""
 MARK: Final = "es_dedup"

@@ -1,0 +1,146 @@
+"""How fast is an attached index backfilled by worker processes of one machine?
+
+Broadcast items (zh), written to an index of their own, are brought in by as many processes as are asked for, without Celery: what is
+measured is the work. The answer is checked by an audit, and by clusters that equal those of a scan into an embedded index.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import secrets
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from elasticsearch import Elasticsearch
+from elasticsearch.helpers import bulk
+from harness import Row, data_file, expect, page_of, parser_of, report, rows_of
+
+from es_dedup import Deduplicator
+from es_dedup.config import Settings
+from es_dedup.index.host import HostFields
+from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.plans import PLANS
+from es_dedup.maintenance.runner import Runner
+from es_dedup.maintenance.site import open_site
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from es_dedup.index.jobs import Job
+    from es_dedup.maintenance.site import Site
+
+GOALS: Final = {"pages/s": 800}
+FIELDS: Final = HostFields("text", title="title", url="url", published="time", site="site")
+SHARDS: Final = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--pages", type=int, default=20_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--url", default=os.environ.get("ES_DEDUP_ES_URL", "http://127.0.0.1:9200"))
+    given = parser.parse_args(arguments)
+    found = {row["id"]: row for row in rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), given.pages)}
+    name = f"bench-{secrets.token_hex(4)}"
+    with Elasticsearch(given.url, request_timeout=60) as client:
+        try:
+            fill(client, name, found)
+            rows = measured(f"{given.url}/{name}", name, found, given.workers)
+        finally:
+            client.indices.delete(index=f"{name}*", expand_wildcards="all", ignore_unavailable=True)
+            client.cluster.delete_component_template(name=f"{name}-dedup-host")
+    title = f"backfill of {len(found):,} broadcast items by {given.workers} processes"
+    report(title, rows, given.json, {"goals": GOALS})
+    return 0
+
+
+def fill(client: Elasticsearch, name: str, found: Mapping[str, Mapping[str, Any]]) -> None:
+    """The host index, as its owner would write it."""
+    shape = {"dynamic": False, "properties": {"title": {"type": "keyword", "ignore_above": 500}}}
+    client.indices.create(index=name, settings={"number_of_shards": SHARDS}, mappings=shape)
+    actions = (
+        {"_index": name, "_id": key, "_source": {part: row.get(part) for part in FIELDS.names}}
+        for key, row in found.items()
+    )
+    bulk(client, actions, refresh=True, chunk_size=1000)
+
+
+def measured(place: str, name: str, found: Mapping[str, Any], workers: int) -> list[Row]:
+    """One line per stage, and one for all of it."""
+    settings = Settings.model_validate(
+        {"maintenance": {"part_documents": max(100, len(found) // (4 * workers))}}
+    )
+    with open_site(place, settings) as site:
+        attach(site, name, FIELDS)
+        begun, cpu = time.perf_counter(), children_seconds()
+        job = Runner(site).start("backfill", {"target": None})
+        context = multiprocessing.get_context("spawn")
+        processes = [
+            context.Process(target=help_with, args=(place, settings, job.id)) for _ in range(workers)
+        ]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join()
+        seconds, cpu = time.perf_counter() - begun, children_seconds() - cpu
+        ended = site.jobs.job(job.id)
+        assert ended is not None
+        rows = stages(site, ended[0])
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        whole = {
+            "stage": "all, start of processes included",
+            "pages": len(found),
+            "seconds": round(seconds, 1),
+        }
+        whole |= {"CPU s of the processes": round(cpu, 1), "pages a CPU s": round(len(found) / cpu)}
+        rows.append({**whole, "pages/s": round(len(found) / seconds), "peak MiB of a process": round(peak)})
+        check(site, name, found)
+    return rows
+
+
+def children_seconds() -> float:
+    """CPU seconds of the child processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def help_with(place: str, settings: Settings, job: str) -> None:
+    """What one worker process does."""
+    with open_site(place, settings) as site:
+        Runner(site).run(job)
+
+
+def stages(site: Site, job: Job) -> list[Row]:
+    """Process seconds of each stage that had something to do."""
+    rows: list[Row] = []
+    for plan, count in zip(job.plans, job.parts, strict=True):
+        parts = [part for part, _ in site.jobs.parts(job.id, plan, range(count))]
+        seconds = sum(part.seconds for part in parts)
+        stage = PLANS[job.what][int(plan.partition(".")[0])].name
+        done = sum(part.done for part in parts)
+        rows.append({"stage": stage, "pages": done, "process seconds": round(seconds, 1)})
+    return rows
+
+
+def check(site: Site, name: str, found: Mapping[str, Any]) -> None:
+    """Nothing for an audit to find, and the clusters of a plain scan."""
+    looked = audit(site)
+    expect(looked.clean and looked.documents == looked.pages == len(found), f"the audit found {looked.found}")
+    with Deduplicator.open(":memory:") as plain:
+        # the same ids: the statistics sample pages by a hash of them
+        plain.scan(replace(page_of(row), id=f"{name}/{key}") for key, row in found.items())
+        wanted = {
+            frozenset((each.representative, *(m.page_id for m in each.members))) for each in plain.clusters()
+        }
+    ours = {frozenset(member.page_id for member in group) for group in site.index.clusters()}
+    expect(ours == wanted, f"{len(ours ^ wanted):,} clusters differ from those of a scan")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,264 @@
+"""``attach``, ``backfill`` and their like: looking after host indices on Elasticsearch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from es_dedup.cli.group import ExitCode
+from es_dedup.cli.session import Session, session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from es_dedup.index.jobs import Job
+    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.status import JobStatus
+
+Target = Annotated[
+    str, typer.Argument(help="Index, alias, data stream or pattern.", metavar="INDEX", show_default=False)
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen and write nothing.")]
+Force = Annotated[bool, typer.Option("--force", help="Also when very many documents would be changed.")]
+Inline = Annotated[bool, typer.Option("--inline", help="Work in this process, without Redis and workers.")]
+Rate = Annotated[float | None, typer.Option(min=0.1, help="Most documents a second of each worker.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (attach, detach, backfill, reindex, sweep, audit, jobs, status):
+        app.command()(command)
+    app.command("rethreshold")(sweep)
+
+
+def attach(
+    context: typer.Context,
+    target: Target,
+    content_field: Annotated[str, typer.Option(help="Field with the main text, or with HTML.")],
+    html: Annotated[bool, typer.Option("--html", help="The content is HTML and is extracted.")] = False,
+    title_field: Annotated[str, typer.Option(help="Field with the title.")] = "title",
+    url_field: Annotated[str, typer.Option(help="Field with the address.")] = "url",
+    published_field: Annotated[str, typer.Option(help="Field with the time of publication.")] = "",
+    site_field: Annotated[str, typer.Option(help="Field with the site; else it is taken from the URL.")] = "",
+    dry_run: DryRun = False,
+) -> None:
+    """Look after a host index: put the mapping of `dedup` on it and on indices to come, and note how pages are read.
+
+    The documents are not touched; `backfill` does that.
+    """
+    from es_dedup.index.host import HostFields
+    from es_dedup.maintenance.attach import attach as attach_
+
+    session = session_of(context)
+    fields = HostFields(content_field, html, title_field, url_field, published_field, site_field)
+    with site_of(session) as site:
+        done = attach_(site, target, fields, dry_run=dry_run)
+    session.output.emit({"command": "attach", "dry_run": dry_run, **_plain(done)})
+    session.output.facts(
+        {
+            "would be attached" if dry_run else "attached": target,
+            "indices": done.indices,
+            "documents": done.documents,
+            "indices to come": done.template,
+        }
+    )
+
+
+def detach(
+    context: typer.Context,
+    target: Target,
+    keep_marks: Annotated[bool, typer.Option(help="Leave the object `dedup` in the documents.")] = False,
+    dry_run: DryRun = False,
+    force: Force = False,
+) -> None:
+    """Stop looking after a host index: take the object `dedup` out of its documents and its pages out of the index."""
+    from es_dedup.maintenance.detach import detach as detach_
+
+    session = session_of(context)
+    with site_of(session) as site:
+        done = detach_(site, target, keep_marks=keep_marks, dry_run=dry_run, force=force)
+    session.output.emit({"command": "detach", "dry_run": dry_run, **_plain(done)})
+    session.output.facts({"would be detached" if dry_run else "detached": target, **_plain(done)})
+
+
+def backfill(
+    context: typer.Context,
+    target: Annotated[
+        str | None, typer.Argument(help="One attached target; else all.", metavar="INDEX", show_default=False)
+    ] = None,
+    inline: Inline = False,
+    rate: Rate = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Bring all documents of attached indices into the index, cluster them and mark them.
+
+    What is stored with the same content is passed over. It is a job: `jobs` shows it, stops it and takes it up again.
+    """
+    session = session_of(context)
+    with site_of(session) as site:
+        if dry_run:
+            shards = {
+                index: sum(shard.documents for shard in site.host.shards(index))
+                for index in site.indices(target)
+            }
+            session.output.emit({"command": "backfill", "dry_run": True, "documents": shards})
+            session.output.facts({"would be read": sum(shards.values()), **shards})
+            return
+        options = {"target": target, **({"rate": rate} if rate else {})}
+        run_job(session, site, "backfill", options, inline=inline)
+
+
+def reindex(
+    context: typer.Context,
+    roll_back: Annotated[
+        bool, typer.Option("--roll-back", help="Put the previous generation in use again.")
+    ] = False,
+    abandon: Annotated[bool, typer.Option("--abandon", help="Remove one that was not finished.")] = False,
+) -> None:
+    """Make all features anew with the settings in force, beside those in use; verify them, put them in use, mark.
+
+    When it was interrupted, the same command goes on. The old features are kept for --roll-back.
+    """
+    from es_dedup.maintenance import reindex as room
+
+    session = session_of(context)
+    if abandon:
+        facts: dict[str, Any] = {"abandoned": room.abandon(session.db, session.settings)}
+    elif roll_back:
+        facts = {"rolled back": True, "marked": room.roll_back(session.db, session.settings)}
+    else:
+        facts = _plain(room.reindex(session.db, session.settings, tell=session.output.note))
+    session.output.emit({"command": "reindex", **facts})
+    session.output.facts(facts)
+
+
+def status(context: typer.Context) -> None:
+    """Show what is attached, how much of it is in the index and marked, and how much work waits."""
+    from es_dedup.maintenance.status import site_status
+
+    session = session_of(context)
+    with site_of(session) as site:
+        facts = site_status(site)
+    session.output.emit({"command": "status", "db": session.place, **facts})
+    session.output.facts({"index": session.place, **facts})
+
+
+def sweep(
+    context: typer.Context, inline: Inline = False, dry_run: DryRun = False, force: Force = False
+) -> None:
+    """Learn statistics anew, judge and cluster everything from stored features, and mark what has changed.
+
+    Heals what races have left, and applies limits of the settings that were changed (`rethreshold` is the same).
+    """
+    from es_dedup.maintenance.resettle import preview
+
+    session = session_of(context)
+    with site_of(session) as site:
+        if dry_run or not force:
+            found = preview(site, force=force or dry_run)
+            if dry_run:
+                session.output.emit({"command": "sweep", "dry_run": True, **_plain(found)})
+                session.output.facts(_plain(found))
+                return
+        run_job(session, site, "sweep", {}, inline=inline)
+
+
+def audit(
+    context: typer.Context,
+    repair: Annotated[bool, typer.Option("--repair", help="Put right what is found.")] = False,
+    force: Force = False,
+) -> None:
+    """Compare index, clusters and documents. Ends with code 1 when they do not agree and nothing was repaired."""
+    from es_dedup.maintenance.audit import KINDS
+    from es_dedup.maintenance.audit import audit as audit_
+
+    session = session_of(context)
+    with site_of(session) as site:
+        found = audit_(site, repair=repair, force=force)
+    said = found.as_dict()
+    session.output.emit({"command": "audit", **said})
+    facts = {name: said[name] for name in ("documents", "pages", "clusters", "dead")}
+    session.output.facts(facts | {KINDS[kind]: len(names) for kind, names in found.found.items() if names})
+    for kind, names in found.found.items():
+        for name in names[:5]:
+            session.output.warn(f"{kind}: {name}")
+    if repair:
+        session.output.facts({f"repaired: {name}": count for name, count in found.repaired.items()})
+    elif not found.clean:
+        session.output.warn("`es-dedup audit --repair` puts it right")
+        raise typer.Exit(ExitCode.ERROR)
+
+
+def jobs(
+    context: typer.Context,
+    job: Annotated[
+        str | None, typer.Argument(help="Id of one job.", metavar="JOB", show_default=False)
+    ] = None,
+    pause: Annotated[bool, typer.Option("--pause", help="Stop after the present batches.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on.")] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Stop for good; what is written stays.")] = False,
+    inline: Inline = False,
+) -> None:
+    """Show jobs with progress, rate and time left; pause, resume or cancel one."""
+    from es_dedup.index.jobs import JobState
+    from es_dedup.maintenance.runner import Runner
+    from es_dedup.maintenance.status import job_status
+
+    session = session_of(context)
+    wanted = {JobState.PAUSED: pause, JobState.RUNNING: resume, JobState.CANCELLED: cancel}
+    chosen = [state for state, given in wanted.items() if given]
+    if chosen and (job is None or len(chosen) > 1):
+        raise typer.BadParameter("name one JOB and one of --pause, --resume and --cancel")
+    with site_of(session) as site:
+        if job is not None and chosen:
+            found = Runner(site).set_state(job, chosen[0])
+            if chosen[0] is JobState.RUNNING:
+                _dispatch(session, site, found, inline=inline)
+        listed = [each for each in site.jobs.jobs() if job in (None, each.id)]
+        show_jobs(session, [job_status(site, each) for each in listed])
+
+
+def site_of(session: Session) -> Any:
+    """The index of ``--db`` with its host indices, as a context."""
+    from es_dedup.maintenance.site import open_site
+
+    return open_site(session.db, session.settings)
+
+
+def run_job(session: Session, site: Site, what: str, options: Mapping[str, Any], *, inline: bool) -> None:
+    """Begin a job, and work on it here or have workers do so."""
+    from es_dedup.maintenance.runner import Runner
+    from es_dedup.maintenance.status import job_status
+
+    job = Runner(site).start(what, options)
+    session.output.note(f"job {job.id}; `es-dedup --db {session.place} jobs {job.id}` shows how far it is")
+    job = _dispatch(session, site, job, inline=inline)
+    show_jobs(session, [job_status(site, job)])
+
+
+def _dispatch(session: Session, site: Site, job: Job, *, inline: bool) -> Job:
+    from es_dedup.maintenance.runner import Runner
+
+    runner = Runner(site)
+    if inline:
+        return runner.run(job.id)
+    from es_dedup.cli.working import dispatcher_of
+
+    with dispatcher_of(session) as dispatcher:
+        dispatcher.work(job.id, runner.waiting(job.id))
+    return job
+
+
+def show_jobs(session: Session, listed: list[JobStatus]) -> None:
+    """A table of jobs."""
+    for each in listed:
+        session.output.emit(each.as_dict())
+    head = ("job", "what", "state", "stage", "done", "of", "a second", "seconds left", "counts", "note")
+    session.output.table(head, (each.row() for each in listed))
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(value)

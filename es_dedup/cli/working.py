@@ -1,0 +1,142 @@
+"""``worker`` and ``dead``: processes that work on jobs, and pages that could not be worked on."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from es_dedup.cli.session import Session, session_of
+from es_dedup.errors import ConfigError, MissingExtra
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+dead_app = typer.Typer(help="Pages that could not be worked on.", no_args_is_help=True)
+Ids = Annotated[
+    list[str] | None,
+    typer.Argument(help="Page ids; all when none is given.", metavar="ID…", show_default=False),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(worker)
+    app.add_typer(dead_app, name="dead")
+
+
+def worker(
+    context: typer.Context,
+    queues: Annotated[
+        str, typer.Option(help="ingest, maintenance, or both with a comma.")
+    ] = "ingest,maintenance",
+    processes: Annotated[int, typer.Option(min=1, max=256, help="Tasks at once.")] = 1,
+    beat: Annotated[
+        bool, typer.Option("--beat", help="Also send the periodic tasks; one worker does.")
+    ] = False,
+    metrics_port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Answer Prometheus on this port.")
+    ] = None,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+) -> None:
+    """Work on jobs and deferred decisions of the index --db names, until it is told to stop.
+
+    One SIGTERM lets running tasks come to their next checkpoint.
+    """
+    session = session_of(context)
+    tasks = _tasks(session)
+    kinds = [kind.strip() for kind in queues.split(",")]
+    if unknown := [kind for kind in kinds if kind not in tasks.KINDS]:
+        raise typer.BadParameter(f"unknown queue {unknown[0]}", param_hint="--queues")
+    from es_dedup_tasks.worker import worker_command
+
+    environment = {**os.environ, "ES_DEDUP_DB": session.db}
+    if session.config is not None:
+        environment["ES_DEDUP_CONFIG"] = str(session.config)
+    if metrics_port is not None:
+        environment["ES_DEDUP_METRICS_PORT"] = str(metrics_port)
+        environment.setdefault("PROMETHEUS_MULTIPROC_DIR", mkdtemp(prefix="es-dedup-metrics-"))
+    command = worker_command(session.db, kinds, processes=processes, beat=beat, log_level=log_level)
+    os.execve(command[0], command, environment)  # noqa: S606 - our own interpreter
+
+
+@dead_app.command("list")
+def dead_list(
+    context: typer.Context, limit: Annotated[int, typer.Option(min=1, help="Most pages shown.")] = 100
+) -> None:
+    """Show pages that could not be worked on, and why."""
+    from es_dedup.cli.maintaining import site_of
+
+    session = session_of(context)
+    with site_of(session) as site:
+        letters, total = site.jobs.dead(limit), site.jobs.count_dead()
+    for letter in letters:
+        session.output.emit(letter.as_dict())
+    session.output.table(
+        ("page", "task", "attempts", "error"), ((x.page_id, x.task, x.attempts, x.error) for x in letters)
+    )
+    session.output.note(f"{total} pages on the dead list")
+
+
+@dead_app.command("replay")
+def dead_replay(
+    context: typer.Context,
+    ids: Ids = None,
+    inline: Annotated[bool, typer.Option("--inline", help="Work in this process.")] = False,
+) -> None:
+    """Try pages of the dead list again."""
+    from es_dedup.cli.maintaining import site_of
+    from es_dedup.maintenance.letters import replay
+
+    session = session_of(context)
+    with site_of(session) as site:
+        if inline:
+            replayed = replay(site, ids)
+        else:
+            with dispatcher_of(session) as dispatcher:
+                replayed = replay(site, ids, send=dispatcher.ingest)
+        left = site.jobs.count_dead()
+    session.output.emit({"command": "dead replay", "replayed": replayed, "dead": left})
+    session.output.facts({"replayed": replayed, "on the dead list": left})
+
+
+@dead_app.command("drop")
+def dead_drop(context: typer.Context, ids: Ids = None) -> None:
+    """Forget pages of the dead list; they stay unmarked until they are changed or backfilled."""
+    from es_dedup.cli.maintaining import site_of
+
+    session = session_of(context)
+    with site_of(session) as site:
+        names = ids or [letter.page_id for letter in site.jobs.dead(limit=1_000_000)]
+        dropped = site.jobs.revive(names)
+    session.output.emit({"command": "dead drop", "dropped": dropped})
+    session.output.facts({"dropped": dropped})
+
+
+@contextmanager
+def dispatcher_of(session: Session) -> Iterator[Any]:
+    """Queues of the session's index.
+
+    Raises:
+        MissingExtra: Celery is not installed.
+    """
+    dispatcher = _tasks(session).CeleryDispatcher(session.db, session.settings)
+    try:
+        yield dispatcher
+    finally:
+        dispatcher.close()
+
+
+def _tasks(session: Session) -> Any:
+    if not session.remote:
+        raise ConfigError(
+            (f"workers need an index on Elasticsearch, http://host:9200/name, not {session.db}",)
+        )
+    try:
+        from es_dedup_tasks import dispatch
+    except ImportError as error:
+        raise MissingExtra("celery", "celery", "work on other processes") from error
+    return dispatch

@@ -1,0 +1,209 @@
+"""Jobs, their parts, dead letters and counters: documents of one index that are read as they are now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import IndexError_
+from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write, write_all
+from es_dedup.index.elastic.mappings import JOBS, alias_of, concrete_of
+from es_dedup.index.elastic.reading import documents, pages_of_hits, whole
+from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND
+from es_dedup.index.elastic.tokens import key_of
+from es_dedup.index.jobs import DeadLetter, Job, JobState, Part, Version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from es_dedup.index.elastic.bulk import Result
+    from es_dedup.index.elastic.options import Options
+    from es_dedup.index.elastic.schema import Schema
+    from es_dedup.index.elastic.server import Server
+
+BY_JOB: Final = ({"job": "desc"},)
+TRIES: Final = 10  # to count an attempt while others count it
+
+
+class ElasticJobs:
+    """See ``es_dedup.index.jobs.JobStore``. The index is made when it is not there, unless ``read_only``.
+
+    Args:
+        server: where to.
+        name: of the index on the server.
+        schema: makes it.
+        options: times of requests.
+    """
+
+    def __init__(
+        self, server: Server, name: str, schema: Schema, options: Options, *, read_only: bool = False
+    ) -> None:
+        self._server, self._options = server, options
+        self._index = alias_of(name, JOBS)
+        self._there = bool(schema.mappings(JOBS)) or not read_only
+        if not read_only and not schema.mappings(JOBS):
+            schema.make(JOBS, concrete_of(name, JOBS, 1), alias=True)
+
+    def close(self) -> None:
+        """Let go of the connections; may be called twice."""
+        self._server.close()
+
+    def create(self, job: Job) -> None:
+        """See ``JobStore.create``."""
+        self._must(self._write([self._job_write(job, "create")]))
+
+    def job(self, job_id: str) -> tuple[Job, Version] | None:
+        """See ``JobStore.job``."""
+        found = next(documents(self._server, self._index, [f"job:{job_id}"]), None)
+        return None if found is None else (Job.from_dict(found["_source"]["body"]), _version(found))
+
+    def change(self, job: Job, version: Version) -> Version | None:
+        """See ``JobStore.change``."""
+        return self._change(self._job_write(job, "index", version))
+
+    def jobs(self, *, unfinished: bool = False) -> list[Job]:
+        """See ``JobStore.jobs``."""
+        self._refresh()
+        filters: list[dict[str, Any]] = [{"term": {"kind": "job"}}]
+        if unfinished:
+            filters.append({"terms": {"state": [state for state in JobState if not state.over]}})
+        query = {"bool": {"filter": filters}}
+        return [
+            Job.from_dict(hit["_source"]["body"])
+            for hits in pages_of_hits(self._server, self._index, query, BY_JOB, size=1000)
+            for hit in hits
+        ]
+
+    def create_parts(self, parts: Iterable[Part]) -> None:
+        """See ``JobStore.create_parts``."""
+        results = self._write(_part_write(part, "create") for part in parts)
+        self._must(result for result in results if result.status != CONFLICT)
+
+    def parts(self, job_id: str, plan: str, numbers: Sequence[int]) -> list[tuple[Part, Version]]:
+        """See ``JobStore.parts``."""
+        keys = [_part_key(job_id, plan, number) for number in numbers]
+        found = documents(self._server, self._index, keys)
+        return [(Part(**document["_source"]["body"]), _version(document)) for document in found]
+
+    def change_part(self, part: Part, version: Version) -> Version | None:
+        """See ``JobStore.change_part``."""
+        return self._change(_part_write(part, "index", version))
+
+    def drop(self, job_id: str) -> None:
+        """See ``JobStore.drop``."""
+        self._refresh()
+        query = {"bool": {"filter": [{"term": {"job": job_id}}]}}
+        keys: list[str] = []
+        for hits in pages_of_hits(self._server, self._index, query, [{"_seq_no": "asc"}], fields=False):
+            keys += (hit["_id"] for hit in hits)
+        self._must(self._write(Write("delete", self._index, key) for key in keys))
+
+    def attempt(self, name: str) -> int:
+        """See ``JobStore.attempt``."""
+        key = f"try:{name}"
+        for _ in range(TRIES):
+            found = next(documents(self._server, self._index, [key]), None)
+            count = 1 if found is None else found["_source"]["body"]["count"] + 1
+            body = {"kind": "attempts", "body": {"count": count}}
+            write = (
+                Write("create", self._index, key, body)
+                if found is None
+                else Write("index", self._index, key, body, condition=_version(found))
+            )
+            if self._change(write) is not None:
+                return int(count)
+        raise IndexError_(f"{self._server.name}: {name} is counted by too many at once")
+
+    def forget_attempts(self, name: str) -> None:
+        """See ``JobStore.forget_attempts``."""
+        self._must(self._write([Write("delete", self._index, f"try:{name}")]))
+
+    def bury(self, letters: Iterable[DeadLetter]) -> None:
+        """See ``JobStore.bury``."""
+        self._must(
+            self._write(
+                Write(
+                    "index",
+                    self._index,
+                    _dead_key(letter.page_id),
+                    {"kind": "dead", "job": letter.page_id, "at": letter.at, "body": letter.as_dict()},
+                )
+                for letter in letters
+            )
+        )
+
+    def dead(self, limit: int = 1000) -> list[DeadLetter]:
+        """See ``JobStore.dead``."""
+        self._refresh()
+        found: list[DeadLetter] = []
+        size = max(1, min(limit, 1000))
+        order = [{"job": "asc"}]
+        for hits in pages_of_hits(self._server, self._index, _DEAD, order, size=size):
+            found += (DeadLetter(**hit["_source"]["body"]) for hit in hits)
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    def count_dead(self) -> int:
+        """See ``JobStore.count_dead``."""
+        if not self._there:
+            return 0
+        self._refresh()
+        body = {"query": _DEAD, "size": 0, "track_total_hits": True}
+        return int(whole(self._server, self._index, body)["hits"]["total"]["value"])
+
+    def revive(self, page_ids: Iterable[str]) -> int:
+        """See ``JobStore.revive``."""
+        deletes = [Write("delete", self._index, _dead_key(page_id)) for page_id in page_ids]
+        results = self._write(deletes)
+        self._must(results)
+        return sum(result.status != NOT_FOUND for result in results)
+
+    # Inner workings
+
+    def _job_write(self, job: Job, operation: str, version: Version | None = None) -> Write:
+        body = {"kind": "job", "job": job.id, "state": job.state, "at": job.changed, "body": job.as_dict()}
+        return Write(operation, self._index, f"job:{job.id}", body, condition=version)
+
+    def _refresh(self) -> None:
+        self._server.call(lambda client: client.indices.refresh(index=self._index))
+
+    def _write(self, writes: Iterable[Write]) -> list[Result]:
+        options = self._options
+        given = [
+            Write(each.operation, self._index, each.key, each.body, OVERHEAD_BYTES * 4, each.condition)
+            for each in writes
+        ]
+        return write_all(self._server, given, chunk_bytes=options.chunk_bytes, seconds=options.retry_seconds)
+
+    def _change(self, write: Write) -> Version | None:
+        (result,) = self._write([write])
+        if result.status in (CONFLICT, NOT_FOUND):
+            return None
+        self._must([result])
+        return result.condition
+
+    def _must(self, results: Iterable[Result]) -> None:
+        problems = [result.reason for result in results if not result.done]
+        if problems:
+            raise IndexError_(f"{self._server.name}: {len(problems)} writes failed: {problems[0]}")
+
+
+_DEAD: Final = {"bool": {"filter": [{"term": {"kind": "dead"}}]}}
+
+
+def _dead_key(page_id: str) -> str:
+    return f"dead:{key_of(page_id)}"
+
+
+def _part_key(job_id: str, plan: str, number: int) -> str:
+    return f"part:{job_id}:{plan}:{number}"
+
+
+def _part_write(part: Part, operation: str, version: Version | None = None) -> Write:
+    state = "finished" if part.finished else "working" if part.owner else "waiting"
+    body = {"kind": "part", "job": part.job, "state": state, "at": part.beat, "body": part.as_dict()}
+    return Write(operation, "", _part_key(part.job, part.plan, part.number), body, condition=version)
+
+
+def _version(document: Mapping[str, Any]) -> Version:
+    return document["_seq_no"], document["_primary_term"]

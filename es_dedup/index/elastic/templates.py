@@ -1,0 +1,105 @@
+"""The mapping of ``dedup`` for host indices that do not exist yet: a component template, and where it is used.
+
+A component template takes effect through an index template. Where one of the user's fits the target, ours is added to its
+``composed_of``; where none does, one with the lowest priority is made, which any other template outdoes.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from es_dedup.index.elastic.server import Server
+
+SUFFIX: Final = "dedup-host"
+KEPT: Final = (
+    "index_patterns",
+    "composed_of",
+    "template",
+    "priority",
+    "version",
+    "_meta",
+    "data_stream",
+    "allow_auto_create",
+    "ignore_missing_component_templates",
+)
+
+
+def template_name(name: str) -> str:
+    """The name of an index's component template, and of the index template where one is made."""
+    return f"{name}-{SUFFIX}"
+
+
+def install(server: Server, name: str, target: str, properties: Mapping[str, Any], *, dry_run: bool) -> str:
+    """Let indices to come have the mapping; says what was done, or would be.
+
+    A target without a pattern that fits no index template is no case for one: its index is there already.
+    """
+    ours = template_name(name)
+    if not dry_run:
+        body = {"mappings": {"properties": dict(properties)}}
+        server.call(
+            lambda client: client.cluster.put_component_template(name=ours, template=body), writing=True
+        )
+    fitting = _fitting(server, target, ours)
+    for other, template in fitting.items():
+        parts = list(template.get("composed_of", ()))
+        if ours not in parts and not dry_run:
+            _put(server, other, {**template, "composed_of": [*parts, ours]})
+    if fitting:
+        return f"component template {ours} in index template {', '.join(sorted(fitting))}"
+    patterns = [part for part in target.split(",") if "*" in part]
+    if not patterns:
+        return f"component template {ours}, used by no index template"
+    if not dry_run:
+        _put(server, ours, {"index_patterns": patterns, "composed_of": [ours], "priority": 0})
+    return f"index template {ours} for {', '.join(patterns)}"
+
+
+def uninstall(server: Server, name: str, *, dry_run: bool = False) -> list[str]:
+    """Take the component template away, and out of all index templates; names of those that were changed or removed."""
+    ours = template_name(name)
+    found = _all(server)
+    using = {other: each for other, each in found.items() if ours in each.get("composed_of", ())}
+    if dry_run:
+        return sorted({*using, ours})
+    for other, template in using.items():
+        if other == ours:
+            server.call(lambda client: client.indices.delete_index_template(name=ours), writing=True)
+        else:
+            parts = [part for part in template["composed_of"] if part != ours]
+            _put(server, other, {**template, "composed_of": parts})
+    there = server.call(lambda client: bool(client.cluster.exists_component_template(name=ours)))
+    if there:
+        server.call(lambda client: client.cluster.delete_component_template(name=ours), writing=True)
+    return sorted({*using, ours} if there else using)
+
+
+def _fitting(server: Server, target: str, ours: str) -> dict[str, Mapping[str, Any]]:
+    """The user's index templates that make indices of a target."""
+    return {
+        name: template
+        for name, template in _all(server).items()
+        if name != ours
+        and not template.get("_meta", {}).get("managed")
+        and any(_meets(pattern, part) for pattern in template["index_patterns"] for part in target.split(","))
+    }
+
+
+def _meets(pattern: str, target: str) -> bool:
+    """Whether a template's pattern covers a target, which may be a pattern itself."""
+    return pattern != "*" and fnmatchcase(target, pattern)
+
+
+def _all(server: Server) -> dict[str, Mapping[str, Any]]:
+    found = server.call(lambda client: client.indices.get_index_template())
+    return {each["name"]: each["index_template"] for each in found["index_templates"]}
+
+
+def _put(server: Server, name: str, template: Mapping[str, Any]) -> None:
+    """Replace an index template; what the server itself added to its answer is left out."""
+    body = {key.removeprefix("_"): value for key, value in template.items() if key in KEPT}
+    server.call(lambda client: client.indices.put_index_template(name=name, **body), writing=True)

@@ -1,0 +1,197 @@
+"""Long jobs as documents: what is to be done, which parts of it are done, and what could not be done.
+
+A job goes through stages; a stage has parts that workers take independently; a part keeps a checkpoint. Every change is
+conditional on the version that was read, so of two workers on one part only one gets its checkpoint kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+Version: TypeAlias = tuple[int, int]
+"""What a conditional change is held against; opaque."""
+
+
+class JobState(StrEnum):
+    """``running`` also while it waits for workers."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    CANCELLED = "cancelled"
+    DONE = "done"
+    FAILED = "failed"
+
+    @property
+    def over(self) -> bool:
+        """Nothing more will happen."""
+        return self in (JobState.CANCELLED, JobState.DONE, JobState.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run of a maintenance command.
+
+    Attributes:
+        id: made by the caller; sorts by time of creation.
+        what: name of the plan, such as ``backfill``.
+        state: see ``JobState``.
+        stage: place in the plan of the stage that is worked on.
+        plans, parts: of each stage that has begun, under which name its parts are kept, and how many they are.
+        options: what the command was called with; never a secret.
+        created, changed, begun: milliseconds since 1970; ``begun`` of the stage.
+        counts: what was done, by name, of finished stages.
+        note: why it failed, or what a person should know.
+    """
+
+    id: str
+    what: str
+    state: JobState
+    options: Mapping[str, Any]
+    created: int
+    changed: int
+    begun: int
+    stage: int = 0
+    plans: tuple[str, ...] = ()
+    parts: tuple[int, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    note: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        return found | {
+            "state": str(self.state),
+            "plans": list(self.plans),
+            "parts": list(self.parts),
+            "counts": dict(self.counts),
+            "options": dict(self.options),
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+        """What ``as_dict`` gave."""
+        return cls(
+            **{
+                **given,
+                "state": JobState(given["state"]),
+                "plans": tuple(given["plans"]),
+                "parts": tuple(given["parts"]),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a stage.
+
+    Attributes:
+        job, plan, number: which; ``number`` from 0.
+        work: what it covers; understood by the stage.
+        total: documents it is expected to hold.
+        checkpoint: all before it is done; None at the start.
+        done: documents worked on.
+        finished: nothing is left.
+        owner: who works on it; empty when nobody does.
+        beat: milliseconds since 1970 of the owner's last sign of life.
+        attempts: how often it was taken without getting on.
+        error: what ended the last attempt; empty when its worker died.
+        seconds: of work so far, over all owners.
+        counts: what was done, by name.
+    """
+
+    job: str
+    plan: str
+    number: int
+    work: Mapping[str, Any]
+    total: int = 0
+    checkpoint: Any = None
+    done: int = 0
+    finished: bool = False
+    owner: str = ""
+    beat: int = 0
+    attempts: int = 0
+    error: str = ""
+    seconds: float = 0.0
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form; ``Part(**…)`` reads it."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        return found | {"work": dict(self.work), "counts": dict(self.counts)}
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A page that could not be worked on.
+
+    Attributes:
+        page_id: the page.
+        task: what was tried.
+        error: class of the error and its text, without the page's text.
+        attempts: how often it was tried.
+        at: milliseconds since 1970.
+    """
+
+    page_id: str
+    task: str
+    error: str
+    attempts: int
+    at: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form; ``DeadLetter(**…)`` reads it."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+class JobStore(Protocol):
+    """Jobs, parts, dead letters and counters of one index. Reads by id see every write at once."""
+
+    def create(self, job: Job) -> None:
+        """Store a new job."""
+
+    def job(self, job_id: str) -> tuple[Job, Version] | None:
+        """A job as it is now, or None."""
+
+    def change(self, job: Job, version: Version) -> Version | None:
+        """Replace a job if nobody has since ``version``; the new version, or None when somebody has."""
+
+    def jobs(self, *, unfinished: bool = False) -> list[Job]:
+        """All jobs, or those that are not over, by id descending."""
+
+    def create_parts(self, parts: Iterable[Part]) -> None:
+        """Store new parts; one that is there already is left as it is."""
+
+    def parts(self, job_id: str, plan: str, numbers: Sequence[int]) -> list[tuple[Part, Version]]:
+        """Parts as they are now."""
+
+    def change_part(self, part: Part, version: Version) -> Version | None:
+        """Replace a part if nobody has since ``version``; the new version, or None when somebody has."""
+
+    def drop(self, job_id: str) -> None:
+        """Remove a job and its parts."""
+
+    def attempt(self, name: str) -> int:
+        """Count one more attempt of something, and say how many there were."""
+
+    def forget_attempts(self, name: str) -> None:
+        """Begin counting at nothing again."""
+
+    def bury(self, letters: Iterable[DeadLetter]) -> None:
+        """Keep dead letters; a page's earlier one is replaced."""
+
+    def dead(self, limit: int = 1000) -> list[DeadLetter]:
+        """Dead letters by page id, at most so many."""
+
+    def count_dead(self) -> int:
+        """Number of dead letters."""
+
+    def revive(self, page_ids: Iterable[str]) -> int:
+        """Remove dead letters; how many there were."""
+
+    def close(self) -> None:
+        """Let go of the storage; may be called twice."""

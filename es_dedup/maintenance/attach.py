@@ -1,0 +1,53 @@
+"""Attaching host indices: the mapping of ``dedup``, a template for indices to come, and how pages are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from es_dedup.errors import ConfigError
+from es_dedup.maintenance.attachment import Attachment, save_attachments
+
+if TYPE_CHECKING:
+    from es_dedup.index.host import HostFields
+    from es_dedup.maintenance.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """What ``attach`` did or, on a dry run, would do.
+
+    Attributes:
+        target: as given.
+        indices: concrete indices that have the mapping now.
+        documents: in them.
+        template: what was done for indices to come, in plain words.
+    """
+
+    target: str
+    indices: tuple[str, ...]
+    documents: int
+    template: str
+
+
+def attach(site: Site, target: str, fields: HostFields, *, dry_run: bool = False) -> Attached:
+    """Look after an index, an alias, a data stream or a pattern; to do it again changes how pages are read.
+
+    Nothing of the documents is changed; ``backfill`` does that.
+
+    Raises:
+        ConfigError: there is no such index, and the target is no pattern.
+        IndexRefused: a field ``dedup`` of another kind is there, or the role does not allow it.
+    """
+    indices = site.host.indices(target)
+    if not indices and "*" not in target:
+        raise ConfigError(
+            (f"there is no open index {target}: make it first, or name a pattern with *",), "attach"
+        )
+    documents = sum(shard.documents for index in indices for shard in site.host.shards(index))
+    template = site.host.install(target, dry_run=dry_run)
+    if not dry_run:
+        site.host.prepare(indices)
+        others = [each for each in site.attachments if each.target != target]
+        save_attachments(site.index, [*others, Attachment(target, fields)])
+    return Attached(target, tuple(indices), documents, template)

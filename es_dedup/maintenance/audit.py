@@ -1,0 +1,198 @@
+"""Whether index, clusters and host documents agree; with ``repair`` they do afterwards."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.batch.settle import UNSETTLED
+from es_dedup.maintenance.backfill import GROUP_PAGES, together
+from es_dedup.maintenance.guard import guard
+from es_dedup.maintenance.ingest import ingest
+from es_dedup.maintenance.marking import forget
+from es_dedup.marks import marks_of, marks_of_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from es_dedup.index.host import Mark
+    from es_dedup.index.port import Assignment
+    from es_dedup.maintenance.site import Site
+
+KINDS: Final[Mapping[str, str]] = {
+    "orphans": "stored pages whose document has gone",
+    "overwritten": "documents whose object dedup is not what the index says",
+    "unknown": "documents that are not in the index",
+    "unclustered": "stored pages without a cluster",
+    "ghosts": "clustered pages that are not stored",
+    "headless": "clusters without exactly one representative among their pages",
+    "unprepared": "host indices without the mapping of dedup",
+    "unsettled": "a writer was stopped before clusters were made",
+}
+EXAMPLES: Final = 20
+BATCH: Final = 500
+
+
+@dataclass(slots=True)
+class Audit:
+    """What does not agree.
+
+    Attributes:
+        documents, pages, clusters: looked at.
+        dead: pages on the dead list; they are not counted as unknown.
+        found: ids by kind, see ``KINDS``.
+        repaired: counts of what was done.
+    """
+
+    documents: int = 0
+    pages: int = 0
+    clusters: int = 0
+    dead: int = 0
+    found: dict[str, list[str]] = field(default_factory=dict)
+    repaired: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def clean(self) -> bool:
+        """Everything agrees."""
+        return not any(self.found.values())
+
+    def add(self, kind: str, names: Iterable[str]) -> None:
+        """Note some ids."""
+        self.found.setdefault(kind, []).extend(names)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form, with a few examples of each kind."""
+        return {
+            "clean": self.clean,
+            "documents": self.documents,
+            "pages": self.pages,
+            "clusters": self.clusters,
+            "dead": self.dead,
+            "found": {
+                kind: {"count": len(names), "examples": names[:EXAMPLES]}
+                for kind, names in self.found.items()
+                if names
+            },
+            "repaired": dict(self.repaired),
+        }
+
+
+def audit(site: Site, *, repair: bool = False, force: bool = False) -> Audit:
+    """Look at every document, page and cluster.
+
+    Documents that others write at the same time may be named; a second audit does not name them.
+
+    Args:
+        site: with its attachments.
+        repair: put right what is found: pages without document are taken out, overwritten objects written again, unknown
+            documents decided on, broken clusters made anew from features.
+        force: also when very many documents would be changed.
+
+    Raises:
+        MassChange: the repair would change too many documents; nothing was changed.
+    """
+    found = Audit()
+    site.index.refresh()
+    for target in site.attachments:
+        site.host.refresh(target.target)
+    dead = {letter.page_id for letter in site.jobs.dead(limit=100_000)}
+    found.dead = len(dead)
+    if site.index.note(UNSETTLED) is not None:
+        found.add("unsettled", ["index"])
+    for groups in together(site.index.clusters(), GROUP_PAGES):
+        _look_at_clusters(site, groups, found)
+    _look_at_records(site, found)
+    for index in site.indices():
+        _look_at_documents(site, index, dead, found)
+    if repair and not found.clean:
+        _repair(site, found, force=force)
+    return found
+
+
+def _look_at_clusters(site: Site, groups: Sequence[Sequence[Assignment]], found: Audit) -> None:
+    ids = [each.page_id for group in groups for each in group]
+    stored = site.index.payloads(ids)
+    ghosts = [name for name in ids if name not in stored]
+    found.add("ghosts", ghosts)
+    found.add("headless", (group[0].cluster_id for group in groups if not _has_head(group)))
+    found.clusters += len(groups)
+    marks = marks_of_groups(groups, site.index.edges_of(ids))
+    documents = site.host.read(ids, ())
+    found.add("orphans", (name for name in stored if name not in documents))
+    found.add(
+        "overwritten",
+        (
+            name
+            for name, document in documents.items()
+            if document.dedup is not None and not agrees(document.dedup, marks[name])
+        ),
+    )
+
+
+def _has_head(group: Sequence[Assignment]) -> bool:
+    heads = {each.page_id for each in group if each.page_id == each.representative}
+    return len(heads) == 1 and all(each.representative in heads for each in group)
+
+
+def agrees(dedup: Mapping[str, Any], mark: Mark) -> bool:
+    """Whether a document's object says what a mark says; nulls and missing values are the same."""
+    wanted = mark.as_dict()
+    return all((dedup.get(name) or None) == (value or None) for name, value in wanted.items())
+
+
+def _look_at_records(site: Site, found: Audit) -> None:
+    for records in site.index.scan(batch=BATCH):
+        ids = [record.page_id for record in records]
+        assigned = site.index.assignments(ids)
+        found.add("unclustered", (name for name in ids if name not in assigned))
+        found.pages += len(ids)
+
+
+def _look_at_documents(site: Site, index: str, dead: set[str], found: Audit) -> None:
+    if not site.host.prepared(index):
+        found.add("unprepared", [index])
+    for shard in site.host.shards(index):
+        for documents in site.host.scan(shard, (), batch=BATCH):
+            ids = [document.key.page_id for document in documents]
+            assigned = site.index.assignments(ids)
+            found.documents += len(ids)
+            found.add("unknown", (name for name in ids if name not in assigned and name not in dead))
+            found.add(
+                "overwritten",
+                (
+                    each.key.page_id
+                    for each in documents
+                    if each.dedup is None and each.key.page_id in assigned
+                ),
+            )
+
+
+def _repair(site: Site, found: Audit, *, force: bool) -> None:
+    bad = found.found
+    changes = sum(len(set(names)) for names in bad.values())
+    guard("audit --repair", changes, max(found.documents, found.pages), site.settings, force=force)
+    if bad.get("unprepared"):
+        site.host.prepare(bad["unprepared"])
+    for ids in _chunked([*bad.get("orphans", ()), *bad.get("ghosts", ())]):
+        found.repaired.update(forget(site, ids))
+        site.index.delete_many(ids)
+    if any(bad.get(kind) for kind in ("headless", "unclustered", "unsettled", "ghosts")):
+        site.dedup.sweep()
+        found.repaired["swept"] += 1
+    for ids in _chunked(bad.get("unknown", ())):
+        found.repaired.update(ingest(site, ids))
+    wrong = [] if found.repaired["swept"] else bad.get("overwritten", ())
+    for ids in _chunked(wrong):
+        found.repaired.update(marked=site.host.mark(marks_of(site.index, ids)).changed)
+    if found.repaired["swept"]:
+        for groups in together(site.index.clusters(), GROUP_PAGES):
+            edges = site.index.edges_of(each.page_id for group in groups for each in group)
+            found.repaired.update(marked=site.host.mark(marks_of_groups(groups, edges)).changed)
+
+
+def _chunked(ids: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(dict.fromkeys(ids))
+    while some := list(islice(rest, BATCH)):
+        yield some

@@ -1,0 +1,202 @@
+"""Everything that is in the host indices into the index: features first, then clusters, then marks.
+
+Stages: ``features`` (by shard and range of sequence numbers, in parallel), ``catch-up`` (what was written meanwhile),
+``settle`` (statistics, pairs, clusters, from features), ``mark`` (the object ``dedup`` of each document), ``rest`` (documents that
+are not marked yet, one by one).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.batch.featurise import make_chunk
+from es_dedup.batch.ingest import changed
+from es_dedup.batch.settle import UNSETTLED, load_corpus, settle_corpus
+from es_dedup.index.host import HostFields, Shard
+from es_dedup.maintenance.ingest import ingest_documents
+from es_dedup.maintenance.letters import bury, bury_failed
+from es_dedup.maintenance.marking import mark_groups
+from es_dedup.maintenance.stage import Share, Step, batch_of, hopeless
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from es_dedup.index.host import HostDocument
+    from es_dedup.index.jobs import Job, Part
+    from es_dedup.index.port import Assignment
+    from es_dedup.maintenance.site import Site
+
+GROUP_PAGES: Final = 500  # pages of clusters whose marks are written together
+
+
+class Features:
+    """Features of all documents, up to the last one at the start."""
+
+    name = "features"
+
+    def plan(self, site: Site, job: Job) -> Sequence[Share]:
+        """One part per ``part_documents`` documents of a shard, cut by sequence numbers."""
+        shares: list[Share] = []
+        for index, fields in site.indices(job.options.get("target")).items():
+            site.host.prepare([index])
+            for shard in site.host.shards(index):
+                shares += _ranges(shard, fields, site.settings.maintenance.part_documents)
+        return shares
+
+    def work(self, site: Site, job: Job, part: Part) -> Iterator[Step]:
+        """One step per batch; the checkpoint is a sequence number."""
+        work = part.work
+        shard = Shard(work["index"], work["shard"], 0, work["to"])
+        fields = HostFields(**work["fields"])
+        above = work["above"] if part.checkpoint is None else part.checkpoint
+        batch = batch_of(site, part)
+        if hopeless(site, part):
+            first = next(site.host.scan(shard, (), above=above, to=work["to"], batch=1), None)
+            if first is not None:
+                bury(site, [first[0].key.page_id], self.name, part.attempts - 1, part.error)
+                above = first[0].seq_no
+                yield Step(above, 1, {"dead": 1})
+        for documents in site.host.scan(shard, fields.names, above=above, to=work["to"], batch=batch):
+            yield Step(documents[-1].seq_no, len(documents), store_features(site, fields, documents))
+
+
+class CatchUp(Features):
+    """Features of what was written while the stage before read."""
+
+    name = "catch-up"
+
+    def plan(self, site: Site, job: Job) -> Sequence[Share]:
+        """One part per shard, above where the first reading ended."""
+        ended: dict[tuple[str, int], int] = {}
+        if job.plans:
+            for part, _ in site.jobs.parts(job.id, job.plans[-1], range(job.parts[-1])):
+                place = (part.work["index"], part.work["shard"])
+                ended[place] = max(ended.get(place, -1), part.work["to"])
+        return [
+            Share(_work(shard, fields, ended.get((index, shard.number), -1), shard.last))
+            for index, fields in site.indices(job.options.get("target")).items()
+            for shard in site.host.shards(index)
+            if shard.last > ended.get((index, shard.number), -1)
+        ]
+
+
+class Settle:
+    """Statistics, pairs and clusters of all stored features."""
+
+    name = "settle"
+
+    def plan(self, site: Site, job: Job) -> Sequence[Share]:
+        """One part: it is one run over everything."""
+        return [Share({}, site.index.count())]
+
+    def work(self, site: Site, job: Job, part: Part) -> Iterator[Step]:
+        """One step; its checkpoint says that it was done."""
+        if part.checkpoint is not None:
+            return
+        with site.index.writing():
+            site.index.set_note(UNSETTLED, "1")
+            corpus = load_corpus(site.index)
+            settled = settle_corpus(site.index, corpus, site.settings)
+            site.index.set_note(UNSETTLED, None)
+        total = len(corpus.keys)
+        yield Step(1, total, {"settled": total, "pairs": settled.pairs, "edges": len(settled.edges)})
+
+
+class MarkAll:
+    """The object ``dedup`` of every document, cluster by cluster."""
+
+    name = "mark"
+
+    def plan(self, site: Site, job: Job) -> Sequence[Share]:
+        """One part, in order of cluster ids."""
+        return [Share({}, site.index.count())]
+
+    def work(self, site: Site, job: Job, part: Part) -> Iterator[Step]:
+        """One step per some hundred pages; the checkpoint is a cluster id."""
+        for groups in together(site.index.clusters(after=part.checkpoint), GROUP_PAGES):
+            pages = sum(map(len, groups))
+            yield Step(groups[-1][0].cluster_id, pages, mark_groups(site, groups))
+
+
+class Rest:
+    """Documents that have no mark after all that: written in between, or lost by a race."""
+
+    name = "rest"
+
+    def plan(self, site: Site, job: Job) -> Sequence[Share]:
+        """One part per concrete index."""
+        found = site.indices(job.options.get("target"))
+        return [Share({"index": index, "fields": fields.as_dict()}) for index, fields in found.items()]
+
+    def work(self, site: Site, job: Job, part: Part) -> Iterator[Step]:
+        """One step per batch; it begins from the start each time, as what is marked is not met again."""
+        fields, batch = HostFields(**part.work["fields"]), batch_of(site, part)
+        site.host.refresh(part.work["index"])
+        dead = {letter.page_id for letter in site.jobs.dead(limit=10_000)}
+        for found in site.host.unmarked(part.work["index"], fields.names, batch=batch):
+            documents = [each for each in found if each.key.page_id not in dead]
+            if documents and hopeless(site, part):
+                bury(site, [documents[0].key.page_id], self.name, part.attempts - 1, part.error)
+                documents = []
+            yield Step(None, len(documents), ingest_documents(site, fields, documents))
+
+
+def store_features(site: Site, fields: HostFields, documents: Sequence[HostDocument]) -> Mapping[str, int]:
+    """Write the features of some documents; those that are stored with the same content are passed over.
+
+    Returns:
+        Counts: ``stored``, ``unchanged``, ``dead`` (cannot be a page), and ``skipped`` (of the stored, without features).
+    """
+    impossible = {each.key.page_id: each.key.problem for each in documents if each.key.problem}
+    pages = [
+        fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible
+    ]
+    chunk = make_chunk(pages, site.settings, site.extractor, None)
+    failed = {**impossible, **chunk.failed}
+    stored = site.index.get_many(chunk.records.ids)
+    chunk, unchanged = changed(chunk, stored)
+    if chunk.records.ids:
+        report = site.index.put_batch(chunk.records)
+        failed.update(report.failed)
+        replaced = [name for name in chunk.records.ids if name in stored]
+        if replaced:
+            site.index.drop_edges(replaced)
+    bury_failed(site, failed, "features")
+    counts = Counter(stored=len(chunk.records.ids), unchanged=unchanged, dead=len(failed))
+    counts["skipped"] = sum(map(bool, chunk.records.skipped))
+    return counts
+
+
+def _ranges(shard: Shard, fields: HostFields, documents: int) -> Iterator[Share]:
+    if shard.last < 0:
+        return
+    count = max(1, -(-shard.documents // documents))
+    width = -(-(shard.last + 1) // count)
+    for start in range(0, shard.last + 1, width):
+        to = min(start + width - 1, shard.last)
+        yield Share(_work(shard, fields, start - 1, to), -(-shard.documents // count))
+
+
+def _work(shard: Shard, fields: HostFields, above: int, to: int) -> dict[str, object]:
+    return {
+        "index": shard.index,
+        "shard": shard.number,
+        "above": above,
+        "to": to,
+        "fields": fields.as_dict(),
+    }
+
+
+def together(groups: Iterator[list[Assignment]], pages: int) -> Iterator[list[list[Assignment]]]:
+    """Clusters in lists of at least so many pages."""
+    waiting: list[list[Assignment]] = []
+    size = 0
+    for group in groups:
+        waiting.append(group)
+        size += len(group)
+        if size >= pages:
+            yield waiting
+            waiting, size = [], 0
+    if waiting:
+        yield waiting

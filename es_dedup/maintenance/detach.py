@@ -1,0 +1,71 @@
+"""Letting go of a host index: its marks, its pages, its templates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.index.host import document_key
+from es_dedup.maintenance.attachment import save_attachments
+from es_dedup.maintenance.guard import guard
+from es_dedup.maintenance.marking import forget
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_dedup.maintenance.site import Site
+
+BATCH: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Detached:
+    """What ``detach`` did or, on a dry run, would do: documents unmarked, pages taken out, templates taken back."""
+
+    unmarked: int
+    removed: int
+    templates: tuple[str, ...]
+
+
+def detach(
+    site: Site, target: str, *, keep_marks: bool = False, dry_run: bool = False, force: bool = False
+) -> Detached:
+    """Stop looking after a target. It may be repeated when it was interrupted.
+
+    The mapping of ``dedup`` stays on existing indices: Elasticsearch cannot take a field away.
+
+    Args:
+        site: with its attachments.
+        target: as attached.
+        keep_marks: leave the object ``dedup`` in the documents.
+        dry_run: change nothing.
+        force: also when more documents are changed than the guard allows.
+
+    Raises:
+        NotAttached: there is no such attachment.
+        MassChange: too many documents would be changed; nothing was.
+    """
+    indices = site.indices(target)
+    others = [each for each in site.attachments if each.target != target]
+    kept = {name for each in others for name in site.host.indices(each.target)}
+    going = [name for name in indices if name not in kept]
+    pages = [page for some in _pages(site, set(going)) for page in some]
+    marked = 0 if keep_marks else len(pages)
+    templates = site.host.uninstall(dry_run=True) if not others else []
+    if not dry_run:
+        guard("detach", marked, site.index.count(), site.settings, force=force)
+        for start in range(0, len(pages), BATCH):
+            some = pages[start : start + BATCH]
+            if not keep_marks:
+                site.host.mark(dict.fromkeys(some))
+            forget(site, some)
+        if not others:
+            site.host.uninstall()
+        save_attachments(site.index, others)
+    return Detached(marked, len(pages), tuple(templates))
+
+
+def _pages(site: Site, indices: set[str]) -> Iterator[list[str]]:
+    """Stored pages of some host indices."""
+    for records in site.index.scan(batch=BATCH):
+        yield [each.page_id for each in records if document_key(each.page_id).index in indices]

@@ -1,0 +1,95 @@
+"""Single documents of the host into the index: read, compared with all that is stored, marked with all they touch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from es_dedup.index.host import document_key
+from es_dedup.maintenance.attachment import fits
+from es_dedup.maintenance.letters import bury_failed
+from es_dedup.maintenance.marking import forget, mark_pages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from es_dedup.index.host import HostDocument, HostFields
+    from es_dedup.maintenance.site import Site
+
+
+def ingest(site: Site, page_ids: Iterable[str]) -> Mapping[str, int]:
+    """Look at documents as they are now: new and changed ones are decided on, those that have gone are taken out.
+
+    Repeating it, and calling it in another order than the documents were written in, leads to the same result: only the host's
+    present state counts.
+
+    Args:
+        site: with its attachments.
+        page_ids: see ``DocumentKey.page_id``; at most some hundred.
+
+    Returns:
+        Counts by outcome, and ``gone``, ``marked``, ``dead``, ``foreign`` (of no attached index).
+    """
+    wanted = list(dict.fromkeys(page_ids))
+    of = _fields_of(site, wanted)
+    counts: Counter[str] = Counter(foreign=len(wanted) - len(of))
+    by_fields: dict[HostFields, list[str]] = {}
+    for page_id, fields in of.items():
+        by_fields.setdefault(fields, []).append(page_id)
+    for fields, names in by_fields.items():
+        found = site.host.read(names, fields.names)
+        counts.update(ingest_documents(site, fields, list(found.values())))
+        gone = [name for name in site.index.get_many(names) if name not in found]
+        if gone:
+            counts.update(forget(site, gone))
+    return +counts
+
+
+def ingest_documents(site: Site, fields: HostFields, documents: Sequence[HostDocument]) -> Mapping[str, int]:
+    """Decide on documents at hand, and mark them and who is in a cluster with them."""
+    if not documents:
+        return {}
+    impossible = {each.key.page_id: each.key.problem for each in documents if each.key.problem}
+    pages = [
+        fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible
+    ]
+    before = _beside(site, [page.id for page in pages])
+    report = site.dedup.add_many(pages)
+    bury_failed(site, {**impossible, **report.failed}, "ingest")
+    counts = Counter(report.outcomes)
+    counts.update(pairs=report.pairs, truncated=report.truncated, unchanged=report.unchanged)
+    counts.update(dead=len(impossible) + len(report.failed))
+    after = _beside(site, [page.id for page in pages])
+    counts.update(mark_pages(site, before | after))
+    return counts
+
+
+def _beside(site: Site, page_ids: Sequence[str]) -> set[str]:
+    """The pages, who is in a cluster with them, and who has an edge to them."""
+    clusters = {each.cluster_id for each in site.index.assignments(page_ids).values()}
+    members = {each.page_id for group in site.index.members(clusters).values() for each in group}
+    edges = site.index.edges_of(page_ids)
+    return {*page_ids, *members, *(edge.left for edge in edges), *(edge.right for edge in edges)}
+
+
+def _fields_of(site: Site, page_ids: Iterable[str]) -> dict[str, HostFields]:
+    """How each page's document is read; pages of no attached index are absent."""
+    attachments = site.attachments
+    known: dict[str, HostFields | None] = {}
+    found: dict[str, HostFields] = {}
+    behind: dict[str, HostFields] | None = None
+    for page_id in page_ids:
+        try:
+            index = document_key(page_id).index
+        except ValueError:
+            continue
+        if index not in known:
+            named = next((each.fields for each in attachments if fits(each, index)), None)
+            if named is None:
+                behind = site.indices() if behind is None else behind  # an alias does not tell by its name
+                named = behind.get(index)
+            known[index] = named
+        fields = known[index]
+        if fields is not None:
+            found[page_id] = fields
+    return found

@@ -1,0 +1,19 @@
+"""What each kind of job does, stage by stage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.maintenance.backfill import CatchUp, Features, MarkAll, Rest, Settle
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from es_dedup.maintenance.stage import Stage
+
+PLANS: Final[Mapping[str, Sequence[Stage]]] = {
+    "backfill": (Features(), CatchUp(), Settle(), MarkAll(), Rest()),
+    "refill": (Features(), CatchUp(), Settle()),
+    "sweep": (Settle(), MarkAll()),
+    "mark": (MarkAll(), Rest()),
+}

@@ -1,0 +1,238 @@
+"""Works on jobs: takes a part, keeps its checkpoint, hands it on; goes to the next stage when all parts are done.
+
+Any number of processes may do this at once. What decides is always a conditional write to the job's documents, never a message
+that was or was not delivered.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import DedupError, UnknownJob
+from es_dedup.index.jobs import Job, JobState, Part, Version
+from es_dedup.maintenance.keeper import Keeper, PartLost
+from es_dedup.maintenance.plans import PLANS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.stage import Observer, Stage
+
+TRIES: Final = 20  # of one conditional change
+ERROR_CHARS: Final = 200
+WAIT_SECONDS: Final = 0.2  # for parts that others work on
+
+
+class Runner:
+    """Jobs of one site.
+
+    Args:
+        site: what they work on.
+        observe: told of each batch: name of the stage, counts, seconds.
+    """
+
+    def __init__(self, site: Site, observe: Observer | None = None) -> None:
+        self._observe = observe or (lambda _stage, _counts, _seconds: None)
+        self._site, self._limits = site, site.settings.maintenance
+
+    def start(self, what: str, options: Mapping[str, Any]) -> Job:
+        """Make a job and plan its first stage.
+
+        Raises:
+            NotAttached, IndexError_: it cannot be planned.
+        """
+        now = _now()
+        job = Job(
+            f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now / 1000))}-{secrets.token_hex(3)}",
+            what,
+            JobState.RUNNING,
+            dict(options),
+            now,
+            now,
+            now,
+        )
+        job = self._planned(replace(job, stage=-1))
+        self._site.jobs.create(job)
+        return job
+
+    def waiting(self, job_id: str) -> list[int]:
+        """Numbers of the parts that nobody works on; also goes to the next stage where a worker died before it could."""
+        job = self._job(job_id)
+        if job.state is not JobState.RUNNING:
+            return []
+        parts = self._parts(job)
+        if all(part.finished for part in parts):
+            job = self._advance(job_id)
+            parts = self._parts(job) if job.state is JobState.RUNNING else []
+        return [part.number for part in parts if not part.finished and not self._taken(part)]
+
+    def work(self, job_id: str, number: int) -> list[int]:
+        """Work on a part of the present stage for ``step_seconds``.
+
+        Returns:
+            Numbers of the parts to be worked on next: this one again, or all of the next stage if this was the last one.
+
+        Raises:
+            UnknownJob: there is none.
+            DedupError: it could not go on; the part keeps its checkpoint and may be taken again.
+        """
+        job = self._job(job_id)
+        if job.state is not JobState.RUNNING or number >= job.parts[-1]:
+            return []
+        finished = self._take(job, number)
+        if finished is None or self._job(job_id).state is not JobState.RUNNING:
+            return []
+        if not finished:
+            return [number]
+        return self.waiting(job_id) if all(each.finished for each in self._parts(job)) else []
+
+    def _take(self, job: Job, number: int) -> bool | None:
+        """As ``_hold``; None also when another worker has the part, or nothing is left of it."""
+        ((part, version),) = self._site.jobs.parts(job.id, job.plans[-1], [number])
+        if part.finished or self._taken(part):
+            return None
+        taken = replace(part, owner=secrets.token_hex(4), beat=_now(), attempts=part.attempts + 1)
+        held = self._site.jobs.change_part(taken, version)
+        return None if held is None else self._hold(job, taken, held)
+
+    def _hold(self, job: Job, part: Part, version: Version) -> bool | None:
+        """Work on a part that was taken; whether it is finished, or None when another worker has taken it over."""
+        with Keeper(self._site.jobs, part, version, self._limits.lease_seconds / 4) as keeper:
+            try:
+                return self._go_on(job, keeper)
+            except PartLost:
+                return None
+            except Exception as error:
+                # the server's silence is not the page's fault
+                innocent = isinstance(error, DedupError) and error.retryable
+                attempts = keeper.part.attempts - innocent
+                keeper.let_go(attempts=attempts, error=f"{type(error).__name__}: {error}"[:ERROR_CHARS])
+                raise
+
+    def _go_on(self, job: Job, keeper: Keeper) -> bool:
+        """Whether the part is finished; else the time is over, or the job was stopped."""
+        stage = PLANS[job.what][job.stage]
+        begun = last = time.monotonic()
+        done = 0
+        for step in stage.work(self._site, job, keeper.part):
+            now = time.monotonic()
+            done += step.done
+            # smaller batches have got past the trouble
+            attempts = 0 if done >= self._limits.batch or keeper.part.attempts == 1 else keeper.part.attempts
+            keeper.save(step, now - last, attempts)
+            self._observe(stage.name, step.counts, now - last)
+            self._throttle(job, step.done, now - last)
+            last = time.monotonic()
+            if last - begun > self._limits.step_seconds or self._job(job.id).state is not JobState.RUNNING:
+                keeper.let_go(attempts=0)
+                return False
+        keeper.finish(time.monotonic() - last)
+        return True
+
+    def _throttle(self, job: Job, done: int, took: float) -> None:
+        rate = job.options.get("rate")
+        if rate:
+            time.sleep(max(0.0, done / rate - took))
+
+    def run(self, job_id: str) -> Job:
+        """Work on a job in this process until it is over or paused; other workers may take parts of it meanwhile."""
+        while (job := self._job(job_id)).state is JobState.RUNNING:
+            numbers = self.waiting(job_id)
+            for number in numbers:
+                self.work(job_id, number)
+            if not numbers:
+                time.sleep(WAIT_SECONDS)
+        return job
+
+    def left_lying(self) -> list[tuple[str, int]]:
+        """Parts of all running jobs that nobody works on: what a lost message or a dead worker has left."""
+        return [
+            (job.id, number)
+            for job in self._site.jobs.jobs(unfinished=True)
+            for number in self.waiting(job.id)
+        ]
+
+    def set_state(self, job_id: str, state: JobState, note: str = "") -> Job:
+        """Pause, resume or cancel; a job that is over stays as it is.
+
+        Raises:
+            UnknownJob: there is none.
+        """
+
+        def changed(job: Job) -> Job | None:
+            return None if job.state.over else replace(job, state=state, note=note)
+
+        return self._change(job_id, changed)
+
+    def _advance(self, job_id: str) -> Job:
+        """To the next stage with something to do, or to the end; one of several callers gets there."""
+
+        def changed(job: Job) -> Job | None:
+            parts = self._parts(job)
+            if job.state is not JobState.RUNNING or not all(part.finished for part in parts):
+                return None
+            counts = Counter(job.counts)
+            for part in parts:
+                counts.update(part.counts)
+            return self._planned(replace(job, counts=dict(counts)))
+
+        return self._change(job_id, changed)
+
+    def _planned(self, job: Job) -> Job:
+        stages: Sequence[Stage] = PLANS[job.what]
+        now = _now()
+        for number in range(job.stage + 1, len(stages)):
+            shares = stages[number].plan(self._site, job)
+            if not shares:
+                continue
+            plan = f"{number}.{secrets.token_hex(3)}"
+            self._site.jobs.create_parts(
+                Part(job.id, plan, at, dict(share.work), share.total) for at, share in enumerate(shares)
+            )
+            return replace(
+                job,
+                stage=number,
+                plans=(*job.plans, plan),
+                parts=(*job.parts, len(shares)),
+                begun=now,
+                changed=now,
+            )
+        return replace(job, state=JobState.DONE, changed=now)
+
+    def _change(self, job_id: str, changed: Any) -> Job:
+        for _ in range(TRIES):
+            found = self._site.jobs.job(job_id)
+            if found is None:
+                raise UnknownJob(job_id)
+            job, version = found
+            wanted = changed(job)
+            if wanted is None:
+                return job
+            wanted = replace(wanted, changed=_now())
+            if self._site.jobs.change(wanted, version) is not None:
+                return wanted  # type: ignore[no-any-return]
+        raise DedupError(f"job {job_id} is being changed by too many at once; try again")
+
+    def _job(self, job_id: str) -> Job:
+        found = self._site.jobs.job(job_id)
+        if found is None:
+            raise UnknownJob(job_id)
+        return found[0]
+
+    def _parts(self, job: Job) -> list[Part]:
+        if not job.plans:
+            return []
+        return [part for part, _ in self._site.jobs.parts(job.id, job.plans[-1], range(job.parts[-1]))]
+
+    def _taken(self, part: Part) -> bool:
+        """Somebody works on it, by the clocks of both; a wrong clock costs double work, nothing else."""
+        return bool(part.owner) and _now() - part.beat < self._limits.lease_seconds * 1000
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

@@ -1,0 +1,67 @@
+"""What a job is made of: stages, each cut into parts that can be worked on by themselves and taken up again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from es_dedup.index.jobs import Job, Part
+    from es_dedup.maintenance.site import Site
+
+    Observer: TypeAlias = Callable[[str, Mapping[str, int], float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one part covers, and about how many documents that are."""
+
+    work: Mapping[str, Any]
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A piece of a part that is done and safe: a repetition goes on after ``checkpoint``.
+
+    Attributes:
+        checkpoint: JSON-ready.
+        done: documents of this piece.
+        counts: what became of them, by name.
+    """
+
+    checkpoint: Any
+    done: int
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+class Stage(Protocol):
+    """One stage of a plan.
+
+    ``work`` yields after each piece that is written; it may be stopped at any yield, and begun again from the part's
+    checkpoint by another process. To repeat a piece changes nothing.
+    """
+
+    name: str
+
+    def plan(self, site: Site, job: Job) -> Sequence[Share]:
+        """The parts; none when there is nothing to do."""
+
+    def work(self, site: Site, job: Job, part: Part) -> Iterator[Step]:
+        """Work on a part from its checkpoint on."""
+
+
+def batch_of(site: Site, part: Part) -> int:
+    """Documents at a time: fewer after each failed attempt, one in the last, so that one bad page is found."""
+    limits = site.settings.maintenance
+    if limits.max_attempts == 1:
+        return 1
+    left = max(0, limits.max_attempts - max(1, part.attempts)) / (limits.max_attempts - 1)
+    return max(1, round(float(limits.batch**left)))
+
+
+def hopeless(site: Site, part: Part) -> bool:
+    """Whether the next document has been tried often enough, alone at last."""
+    return part.attempts > site.settings.maintenance.max_attempts

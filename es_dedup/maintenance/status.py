@@ -1,0 +1,104 @@
+"""How far jobs are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from es_dedup.index.jobs import JobState
+from es_dedup.maintenance.plans import PLANS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from es_dedup.index.jobs import Job
+    from es_dedup.maintenance.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class JobStatus:
+    """One job for a person.
+
+    Attributes:
+        id, what, state, note: as in ``Job``.
+        stage: name of the stage that is worked on, with its place among all.
+        done, total: documents of this stage; the total is an estimate.
+        rate: documents a second of all workers together, over the time they have worked on this stage; 0 when unknown.
+        seconds_left: of this stage at that rate; None when unknown.
+        workers: parts that are being worked on.
+        counts: what was done so far, by name.
+    """
+
+    id: str
+    what: str
+    state: str
+    stage: str
+    done: int
+    total: int
+    rate: float
+    seconds_left: float | None
+    workers: int
+    counts: Mapping[str, int]
+    note: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return asdict(self)
+
+    def row(self) -> tuple[object, ...]:
+        """Cells of a table."""
+        left = "" if self.seconds_left is None else f"{self.seconds_left:,.0f}"
+        counts = ", ".join(f"{name} {count:,}" for name, count in self.counts.items() if count)
+        return (
+            *(self.id, self.what, self.state, self.stage, f"{self.done:,}", f"{self.total:,}"),
+            *(f"{self.rate:,.0f}", left, counts, self.note),
+        )
+
+
+def job_status(site: Site, job: Job) -> JobStatus:
+    """How far a job is."""
+    stages = PLANS[job.what]
+    parts = (
+        [each for each, _ in site.jobs.parts(job.id, job.plans[-1], range(job.parts[-1]))]
+        if job.plans
+        else []
+    )
+    done, total = sum(part.done for part in parts), sum(max(part.total, part.done) for part in parts)
+    seconds = sum(part.seconds for part in parts)
+    workers = sum(bool(part.owner) for part in parts)
+    rate = done / seconds * max(1, workers) if seconds else 0.0
+    counts = Counter(job.counts)
+    if not job.state.over or job.state is JobState.CANCELLED:
+        for part in parts:
+            counts.update(part.counts)
+    running = job.state is JobState.RUNNING
+    return JobStatus(
+        job.id,
+        job.what,
+        str(job.state),
+        "" if job.state is JobState.DONE else f"{stages[job.stage].name} ({job.stage + 1} of {len(stages)})",
+        done,
+        total,
+        round(rate, 1),
+        round((total - done) / rate, 1) if running and rate else None,
+        workers,
+        dict(counts),
+        job.note or next((part.error for part in parts if part.error), ""),
+    )
+
+
+def site_status(site: Site) -> dict[str, Any]:
+    """What is attached, how many documents, pages, marked documents and dead letters there are, and jobs that are not over."""
+    indices = site.indices()
+    marked = {"exists": {"field": "dedup.cluster_id"}}
+    names = ",".join(indices)
+    return {
+        "attached": [each.target for each in site.attachments],
+        "indices": len(indices),
+        "documents": site.host.count(names) if indices else 0,
+        "marked": site.host.count(names, marked) if indices else 0,
+        "pages": site.index.count(),
+        "dead": site.jobs.count_dead(),
+        "jobs": [f"{job.what} {job.id} {job.state}" for job in site.jobs.jobs(unfinished=True)],
+    }

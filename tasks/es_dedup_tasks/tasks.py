@@ -1,0 +1,71 @@
+"""The tasks: each takes ids, runs one use case, and may run twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from es_dedup.errors import DedupError, UnknownJob
+from es_dedup.maintenance.deferred import ingest_or_bury
+from es_dedup.maintenance.resettle import start_sweep
+from es_dedup.maintenance.runner import Runner
+from es_dedup_tasks.metrics import observe, watched
+from es_dedup_tasks.sites import SiteOfProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from celery import Celery
+
+    from es_dedup.config import Settings
+
+    Result = TypeVar("Result")
+
+LONGEST_PAUSE: Final = 60.0  # seconds between tries while the server is silent
+
+
+def register(app: Celery, place: str, settings: Settings) -> None:
+    """Make the tasks known to an application."""
+    sites = SiteOfProcess(place, settings)
+
+    @app.task(name="es_dedup.work", bind=True)  # type: ignore[untyped-decorator]
+    def work(task: Any, job: str, number: int) -> None:
+        """Work on a part of a job for a while, then send what comes next."""
+        for following in _tried(task, lambda: Runner(sites.site, observe).work(job, number)) or ():
+            task.apply_async((job, following))
+
+    @app.task(name="es_dedup.ingest", bind=True)  # type: ignore[untyped-decorator]
+    def ingest(task: Any, page_ids: Sequence[str]) -> None:
+        """Decide on some documents of the host as they are now."""
+        name = task.request.id  # stays when it is delivered or retried again
+        for following in (
+            _tried(task, lambda: ingest_or_bury(sites.site, name, list(page_ids), observe)) or ()
+        ):
+            app.send_task("es_dedup.ingest", (following,))
+
+    @app.task(name="es_dedup.tend")  # type: ignore[untyped-decorator]
+    def tend() -> None:
+        """Send the parts that nobody works on."""
+        for job, number in Runner(sites.site).left_lying():
+            work.apply_async((job, number), expires=settings.maintenance.tend_seconds * 4)
+
+    @app.task(name="es_dedup.sweep")  # type: ignore[untyped-decorator]
+    def sweep() -> None:
+        """Begin a sweep, unless one is under way."""
+        found = start_sweep(sites.site)
+        if found is not None and found.parts:
+            for number in range(found.parts[-1]):
+                work.apply_async((found.id, number))
+
+
+def _tried(task: Any, call: Callable[[], Result]) -> Result | None:
+    """A call's result; what may be repeated is, a little later; a job that is not there any more is no work."""
+    try:
+        with watched(task.name):
+            return call()
+    except UnknownJob:
+        return None
+    except DedupError as error:
+        if not error.retryable:
+            raise
+        pause = min(LONGEST_PAUSE, 2.0**task.request.retries)
+        raise task.retry(exc=error, countdown=pause, max_retries=None) from error

@@ -1,0 +1,56 @@
+"""Celery's application with faults that a test asks for by environment variables; for worker processes of tests only."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from celery.signals import task_postrun
+from es_dedup_tasks import main
+
+from es_dedup.maintenance import backfill, ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+app = main.app
+KILLS = os.environ.get("FAULTY_KILLS", "")  # a folder: each file in it is one death
+POISON = os.environ.get("FAULTY_POISON", "")  # a word: the page that has it kills who reads it
+
+
+@task_postrun.connect  # type: ignore[untyped-decorator]
+def die_before_acknowledging(task: Any = None, **_: Any) -> None:
+    """All that the task writes is written; the message is not acknowledged yet."""
+    if not KILLS or getattr(task, "name", "") not in ("es_dedup.work", "es_dedup.ingest"):
+        return
+    for file in Path(KILLS).iterdir():
+        try:
+            file.unlink()
+        except FileNotFoundError:
+            continue
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _deadly(documents: Sequence[Any]) -> None:
+    if POISON and any(POISON in str(document.source) for document in documents):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+_store, _decide = backfill.store_features, ingest.ingest_documents
+
+
+def _store_features(site: Any, fields: Any, documents: Sequence[Any]) -> Any:
+    _deadly(documents)
+    return _store(site, fields, documents)
+
+
+def _ingest_documents(site: Any, fields: Any, documents: Sequence[Any]) -> Any:
+    _deadly(documents)
+    return _decide(site, fields, documents)
+
+
+backfill.store_features = _store_features
+setattr(backfill, "ingest_documents", _ingest_documents)  # noqa: B010 - a name that it only imports
+ingest.ingest_documents = _ingest_documents

@@ -1,0 +1,147 @@
+"""Attach, backfill, audit and their like on a real server, worked on in this process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_dedup.config import CcdetConfig
+from es_dedup.errors import MassChange, SettingsMismatch
+from es_dedup.index.jobs import JobState
+from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.detach import detach
+from es_dedup.maintenance.reindex import reindex, roll_back
+from es_dedup.maintenance.runner import Runner
+from es_dedup.maintenance.site import open_site
+from es_dedup.maintenance.status import job_status
+from es_dedup.pipeline import Deduplicator
+from tests.hosts import attached, canonical_counts, documents, host_index, marked, put, settings
+
+if TYPE_CHECKING:
+    from es_dedup.maintenance.site import Site
+
+
+def test_a_backfill_marks_every_document_as_the_embedded_index_would() -> None:
+    given = documents(made_up=300)
+    with host_index(given) as (client, name), attached(name) as site:
+        job = Runner(site).start("backfill", {"target": name})
+        job = Runner(site).run(job.id)
+        assert job.state is JobState.DONE
+        assert job.counts["stored"] == len(given)
+        assert marked(client, name) == len(given)
+        assert set(canonical_counts(client, name).values()) == {1}
+        assert audit(site).as_dict()["found"] == {}
+        with Deduplicator.open(":memory:", settings=settings()) as plain:
+            fields = next(iter(site.indices().values()))
+            plain.scan(fields.page(f"{name}/{key}", source) for key, source in given.items())
+            expected = {
+                each.id: sorted(m.page_id for m in each.members) for each in plain.clusters(min_size=2)
+            }
+        with_us = {
+            each.id: sorted(m.page_id for m in each.members) for each in site.dedup.clusters(min_size=2)
+        }
+        assert with_us == expected
+        assert len(expected) > 100
+
+
+def filled(site: Site) -> None:
+    """A backfill in this process."""
+    runner = Runner(site)
+    assert runner.run(runner.start("backfill", {"target": None}).id).state is JobState.DONE
+
+
+def test_a_reindex_with_new_settings_keeps_what_was_written_meanwhile_and_can_be_taken_back() -> None:
+    given = documents(made_up=30)
+    old, new = settings(), settings().model_copy(update={"ccdet": CcdetConfig(window=8)})
+    with host_index(given) as (client, name):
+        with attached(name, old) as site:
+            place = site.place
+            filled(site)
+        put(client, name, {"later": given["made-00000"]})
+        client.delete(index=name, id="made-00003")
+        with pytest.raises(SettingsMismatch), open_site(place, new):
+            pass
+        done = reindex(place, new)
+        assert done.pages == done.documents == len(given)
+        assert done.sampled > 0
+        with open_site(place, new) as site:
+            assert audit(site).as_dict()["found"] == {}
+            assert marked(client, name) == len(given)
+        put(client, name, {"latest": given["made-00001"]})
+        roll_back(place, old)
+        with open_site(place, old) as site:
+            assert audit(site).as_dict()["found"] == {}
+            assert marked(client, name) == len(given) + 1
+
+
+def test_an_audit_finds_and_repairs_what_others_have_spoilt() -> None:
+    given = documents(made_up=60)
+    with host_index(given) as (client, name), attached(name) as site:
+        filled(site)
+        put(client, name, {"made-00001": given["made-00001"]})  # its writer wipes our object
+        client.delete(index=name, id="made-00002")
+        client.update(index=name, id="made-00004", doc={"dedup": {"cluster_id": "nonsense"}})
+        put(client, name, {"new": given["made-00007"]})
+        found = audit(site).found
+        assert set(found["overwritten"]) >= {f"{name}/made-00001", f"{name}/made-00004"}
+        assert found["orphans"] == [f"{name}/made-00002"]
+        assert found["unknown"] == [f"{name}/new"]
+        audit(site, repair=True)
+        assert audit(site).as_dict()["found"] == {}
+        assert set(canonical_counts(client, name).values()) == {1}
+
+
+def test_a_job_is_paused_resumed_and_cancelled() -> None:
+    given = documents(made_up=60)
+    with host_index(given) as (_, name), attached(name, settings(batch=8, step_seconds=0.01)) as site:
+        runner = Runner(site)
+        job = runner.start("backfill", {"target": name})
+        runner.work(job.id, 0)
+        runner.set_state(job.id, JobState.PAUSED)
+        stored = site.index.count()
+        assert 0 < stored < len(given)
+        assert runner.work(job.id, 0) == []
+        assert runner.waiting(job.id) == []
+        assert site.index.count() == stored
+        status = job_status(site, runner.set_state(job.id, JobState.RUNNING))
+        assert (status.state, status.done) == ("running", stored)
+        assert status.rate > 0
+        assert status.seconds_left is not None
+        runner.set_state(job.id, JobState.CANCELLED)
+        assert runner.set_state(job.id, JobState.RUNNING).state is JobState.CANCELLED
+
+
+def test_steps_that_are_cut_short_do_nothing_twice() -> None:
+    given = documents(made_up=30)
+    with host_index(given) as (_, name), attached(name, settings(batch=64, step_seconds=0.001)) as site:
+        runner = Runner(site)
+        job = runner.run(runner.start("backfill", {"target": name}).id)
+        assert (job.counts["stored"], job.counts["unchanged"]) == (len(given), 0)
+        assert job.counts["settled"] == job.counts["marked"] == len(given)
+
+
+def test_a_mass_change_has_to_be_forced() -> None:
+    given = documents()
+    with host_index(given) as (client, name), attached(name) as site:
+        filled(site)
+        with pytest.raises(MassChange):
+            detach(site, name)
+        assert marked(client, name) == len(given)
+        done = detach(site, name, force=True)
+        assert done.unmarked == len(given)
+        assert marked(client, name) == 0
+        assert site.index.count() == 0
+        assert site.attachments == []
+
+
+def test_time_based_indices_to_come_have_the_mapping() -> None:
+    with host_index({}) as (client, name):
+        client.indices.create(index=f"{name}-2026.01")
+        with attached(name, target=f"{name}-*") as site:
+            assert list(site.indices()) == [f"{name}-2026.01"]
+            put(client, f"{name}-2026.02", {"a": {"html": "<p>one</p>"}})
+            assert site.host.prepared(f"{name}-2026.02")
+            assert list(site.indices()) == [f"{name}-2026.01", f"{name}-2026.02"]
+            detach(site, f"{name}-*")
+            assert not site.host.uninstall(dry_run=True)[1:]

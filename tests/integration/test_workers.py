@@ -1,0 +1,202 @@
+"""Real Celery workers on a real Redis and Elasticsearch, and what may befall them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+import redis
+from es_dedup_tasks.dispatch import CeleryDispatcher
+
+from es_dedup.config import load_settings
+from es_dedup.index.jobs import JobState
+from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.runner import Runner
+from scripts.serversupport.running import free_ports
+from tests.hosts import attached, canonical_counts, documents, host_index, marked
+from tests.servers import restart
+from tests.workers import broker, environment, until, worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.maintenance.site import Site
+
+PORT: Final = free_ports(19808, 1, (0,))
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def empty_broker() -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(broker()) as client:
+        client.flushdb()
+        yield client
+        client.flushdb()
+
+
+def over(site: Site, job_id: str) -> bool:
+    found = site.jobs.job(job_id)
+    assert found is not None
+    return found[0].state.over
+
+
+def all_is_well(site: Site, client: Elasticsearch, name: str, count: int) -> None:
+    """No page lost, one canonical document per cluster, nothing for an audit to find."""
+    assert marked(client, name) == count
+    assert set(canonical_counts(client, name).values()) == {1}
+    assert audit(site).as_dict()["found"] == {}
+
+
+def test_workers_do_a_backfill(tmp_path: Path) -> None:
+    given = documents(made_up=300)
+    with (
+        host_index(given) as (client, name),
+        attached(name) as site,
+        (tmp_path / "log").open("wb") as log,
+        worker(site.place, log, "--beat", "--processes", "2", "--metrics-port", str(PORT)),
+    ):
+        assert '"backfill"' in command(site, "backfill")
+        (job,) = site.jobs.jobs()
+        until(lambda: over(site, job.id))
+        found = site.jobs.job(job.id)
+        assert found is not None
+        assert found[0].state is JobState.DONE
+        all_is_well(site, client, name, len(given))
+        with urllib.request.urlopen(f"http://127.0.0.1:{PORT}/metrics") as answer:
+            figures = answer.read().decode()
+        assert f'es_dedup_documents_total{{outcome="stored",stage="features"}} {len(given)}.0' in figures
+        assert 'es_dedup_up{server="redis"} 1.0' in figures
+        assert "es_dedup_dead_letters 0.0" in figures
+        assert '"faults": 0' in command(site, "doctor")
+        assert f'"marked": {len(given)}' in command(site, "status")
+
+
+def begun(site: Site, options: dict[str, object] | None = None) -> str:
+    """A backfill whose parts have been sent."""
+    job = Runner(site).start("backfill", {"target": None, **(options or {})})
+    with sending(site) as dispatcher:
+        dispatcher.work(job.id, Runner(site).waiting(job.id))
+    return job.id
+
+
+@contextmanager
+def sending(site: Site) -> Iterator[CeleryDispatcher]:
+    dispatcher = CeleryDispatcher(site.place, load_settings(environ=environment()))
+    try:
+        yield dispatcher
+    finally:
+        dispatcher.close()
+
+
+def test_workers_that_are_killed_before_they_acknowledge_lose_nothing(tmp_path: Path) -> None:
+    given = documents(made_up=300)
+    deaths = tmp_path / "deaths"
+    deaths.mkdir()
+    for number in range(4):
+        (deaths / str(number)).touch()
+    with (
+        host_index(given) as (client, name),
+        attached(name) as site,
+        (tmp_path / "log").open("wb") as log,
+        worker(site.place, log, faults={"FAULTY_KILLS": str(deaths)}),
+    ):
+        job = begun(site)
+        until(lambda: over(site, job), 120)
+        assert not list(deaths.iterdir())
+        all_is_well(site, client, name, len(given))
+
+
+def test_a_worker_killed_in_the_middle_is_replaced_by_the_next_one(tmp_path: Path) -> None:
+    given = documents(made_up=300)
+    with host_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
+        job = begun(site)
+        with worker(site.place, log, "--beat", "--processes", "2", batch=8) as first:
+            until(lambda: 0 < site.index.count() < len(given))
+            first.kill()
+        assert site.index.count() < len(given)
+        with worker(site.place, log, "--beat", "--processes", "2"):
+            until(lambda: over(site, job))
+        all_is_well(site, client, name, len(given))
+
+
+def test_each_task_delivered_twice_changes_nothing_twice(tmp_path: Path) -> None:
+    given = documents(made_up=60)
+    with (
+        host_index(given) as (client, name),
+        attached(name) as site,
+        (tmp_path / "log").open("wb") as log,
+        worker(site.place, log, "--processes", "2"),
+        sending(site) as dispatcher,
+    ):
+        ids = [f"{name}/{key}" for key in given]
+        for _ in range(2):
+            dispatcher.ingest(ids)
+        until(lambda: marked(client, name) == len(given) and not any(dispatcher.depths().values()))
+        all_is_well(site, client, name, len(given))
+        job = begun(site)
+        with sending(site) as again:
+            again.work(job, Runner(site).waiting(job) * 2)
+        until(lambda: over(site, job) and not any(dispatcher.depths().values()))
+        all_is_well(site, client, name, len(given))
+
+
+def test_a_flushed_redis_loses_no_page(tmp_path: Path, empty_broker: redis.Redis) -> None:
+    given = documents(made_up=300)
+    with host_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
+        job = begun(site)
+        with worker(site.place, log, "--beat", "--processes", "2", batch=8):
+            until(lambda: 0 < site.index.count() < len(given))
+            empty_broker.flushdb()
+            until(lambda: over(site, job))
+        all_is_well(site, client, name, len(given))
+
+
+def test_elasticsearch_restarted_during_a_backfill_loses_no_page(tmp_path: Path) -> None:
+    given = documents(made_up=600)
+    with host_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
+        job = begun(site)
+        with worker(site.place, log, "--beat", "--processes", "2", batch=8):
+            until(lambda: 0 < site.index.count() < len(given) // 2)
+            restart("es8")
+            until(lambda: over(site, job), 150)
+        all_is_well(site, client, name, len(given))
+
+
+def test_a_page_that_kills_its_worker_goes_to_the_dead_list_and_comes_back(tmp_path: Path) -> None:
+    given = documents(made_up=60)
+    given["poison"] = {"html": "<p>arsenic " + "and a text of its own. " * 30 + "</p>"}
+    with host_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
+        job = begun(site)
+        with worker(site.place, log, faults={"FAULTY_POISON": "arsenic"}, max_attempts=3, lease_seconds=2):
+            until(lambda: over(site, job), 150)
+        (letter,) = site.jobs.dead()
+        assert letter.page_id == f"{name}/poison"
+        assert letter.attempts == 3
+        assert marked(client, name) == len(given) - 1
+        assert audit(site).as_dict()["found"] == {}
+        with worker(site.place, log, "--beat"):
+            done = command(site, "dead", "replay")
+            assert '"replayed": 1' in done
+            until(lambda: marked(client, name) == len(given))
+        assert site.jobs.count_dead() == 0
+        all_is_well(site, client, name, len(given))
+
+
+def command(site: Site, *words: str) -> str:
+    """What ``es-dedup --json`` says."""
+    program = Path(sys.executable).with_name("es-dedup")
+    done = subprocess.run(
+        [program, "--json", "--db", site.place, *words],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout

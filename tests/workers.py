@@ -1,0 +1,97 @@
+"""Real worker processes for tests."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from es_dedup_tasks.worker import worker_command
+
+from tests.servers import url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+def broker(database: int = 3) -> str:
+    """A database of the test server that no other user has."""
+    return f"{url_of('redis').rpartition('/')[0]}/{database}"
+
+
+def environment(database: int = 3, **maintenance: Any) -> dict[str, str]:
+    """Settings of a worker, as for ``tests.hosts.settings``."""
+    values: dict[str, Any] = {
+        "batch": 32,
+        "part_documents": 150,
+        "lease_seconds": 3,
+        "tend_seconds": 1,
+        "step_seconds": 2,
+    }
+    values |= {"broker": broker(database), "sweep_hours": 0, **maintenance}
+    named = {f"ES_DEDUP_MAINTENANCE__{name.upper()}": str(value) for name, value in values.items()}
+    return {**os.environ, **named, "ES_DEDUP_INDEX__LOCK_SECONDS": "60"}
+
+
+class Worker:
+    """One ``es-dedup worker``."""
+
+    def __init__(
+        self, place: str, log: Any, *options: str, faults: dict[str, str] | None = None, **maintenance: Any
+    ) -> None:
+        program = str(Path(sys.executable).with_name("es-dedup"))
+        command = [program, "--db", place, "worker", *options]
+        given = environment(**maintenance)
+        if faults:
+            command = worker_command(place, ("ingest", "maintenance"), processes=2, beat=True)
+            command[command.index("--app") + 1] = "tests.faulty"
+            given |= {"ES_DEDUP_DB": place, "PYTHONPATH": str(Path(__file__).parents[1]), **faults}
+        self.process = subprocess.Popen(command, env=given, stdout=log, stderr=log, start_new_session=True)
+
+    def kill_child(self) -> bool:
+        """SIGKILL one of the processes that run tasks; whether there was one."""
+        pid = self.process.pid
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            with suppress(ProcessLookupError):
+                os.kill(int(child), signal.SIGKILL)
+                return True
+        return False
+
+    def kill(self) -> None:
+        """SIGKILL all of it at once."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(20)
+
+    def stop(self) -> None:
+        """Ask it to end, and see that it does."""
+        self.process.terminate()
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+        self.kill()
+
+
+@contextmanager
+def worker(place: str, log: Any, *options: str, **more: Any) -> Iterator[Worker]:
+    """A worker that is gone at the end of the block."""
+    started = Worker(place, log, *options, **more)
+    try:
+        yield started
+    finally:
+        started.kill()
+
+
+def until(happened: Callable[[], bool], seconds: float = 60) -> None:
+    """Wait for something; fail when it does not happen in time."""
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.1)
