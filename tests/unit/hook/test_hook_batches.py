@@ -81,7 +81,8 @@ class TestBatches:
     def test_a_batch_ends_at_its_bytes_and_at_the_mark_for_it(self) -> None:
         actions: list[Any] = [{"_index": "i", "_id": str(n), "text": "x" * 400} for n in range(3)]
         assert [len(each) for each in batches(actions, run(9, max_chunk_bytes=1000))] == [1, 1, 1]
-        assert [len(each) for each in batches([actions[0], BULK_FLUSH, *actions[1:]], run(9))] == [1, 2]
+        parted: list[Any] = [actions[0], BULK_FLUSH, *actions[1:]]
+        assert [len(each) for each in batches(parted, run(9))] == [1, 2]
 
     @given(st.lists(st.sampled_from("abcd"), max_size=30), st.integers(1, 5))
     def test_nothing_is_lost_or_turned_around(self, names: list[str], size: int) -> None:
