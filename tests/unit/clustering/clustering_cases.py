@@ -115,6 +115,9 @@ class Store:
                 found.setdefault(self.stored[name].cluster_id, []).append(self.stored[name])
         return found
 
+    def refresh_clusters(self) -> None:
+        """Nothing to do: there is one writer."""
+
     def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
         groups = self.members({each.cluster_id for each in self.stored.values()})
         return (
