@@ -104,9 +104,6 @@ class Store:
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
         return {name: self.stored[name] for name in page_ids if name in self.stored}
 
-    def refresh_clusters(self) -> None:
-        """All is seen at once here."""
-
     def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
         wanted = set(cluster_ids)
         found: dict[str, list[Assignment]] = {}
