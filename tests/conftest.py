@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ from es_dedup import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 # A runner started in the background ignores interrupts, and so would the commands that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -25,3 +27,17 @@ def both_paths(request: pytest.FixtureRequest) -> Iterator[bool]:
         pytest.importorskip("numba")
     yield request.param
     compiled._State.chosen = before
+
+
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A file runs whole in one process; those on real servers all in the same, because some of them stop a server."""
+    for item in items:
+        group = "servers" if _on_servers(item.path) else item.path.as_posix()
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+@cache
+def _on_servers(path: Path) -> bool:
+    source = path.read_text(encoding="utf-8")
+    return any(name in source for name in ("tests.servers", "tests.hosts", "tests.workers", "address: str"))

@@ -142,11 +142,10 @@ class Ccdet:
         self._config = config
         self._noise = np.zeros(0, dtype=np.uint64) if noise is None else np.sort(noise)
 
-    @classmethod
-    def learned(cls, config: CcdetConfig, contents: Sequence[Content]) -> Ccdet:
-        """The detector with the noise that its pruning finds in these pages."""
-        table = period_table(normalise_many([content.text for content in contents]), config.window)
-        return cls(config, learn_noise(table, [content.site for content in contents], config))
+    def learned(self, contents: Sequence[Content]) -> Ccdet:
+        """A detector of the same settings with the noise that its pruning finds in these pages."""
+        table = period_table(normalise_many([content.text for content in contents]), self._config.window)
+        return Ccdet(self._config, learn_noise(table, [content.site for content in contents], self._config))
 
     def table(self, batch: TextBatch) -> PeriodTable:
         """Signatures of normalised texts."""

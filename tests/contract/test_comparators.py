@@ -86,51 +86,51 @@ class Learned(Worded):
 
 
 class TestShingling(Comparator):
-    name, tag = "shingling", 32
+    name, tag = "shingling", 48
 
 
 class TestShinglingContainment(Comparator):
-    name, tag = "shingling_containment", 33
+    name, tag = "shingling_containment", 49
 
 
 class TestSupershingles(Comparator):
-    name, tag = "supershingles", 34
+    name, tag = "supershingles", 50
 
 
 class TestMinhash(Comparator):
-    name, tag = "minhash", 35
+    name, tag = "minhash", 51
 
 
 class TestSpotsigs(Worded):
-    name, tag = "spotsigs", 36
+    name, tag = "spotsigs", 52
 
 
 class TestSpotsigsLearned(Learned):
-    name, tag = "spotsigs", 36
+    name, tag = "spotsigs", 52
 
 
 class TestImatch(Worded):
-    name, tag = "imatch", 37
+    name, tag = "imatch", 53
 
 
 class TestImatchLearned(Learned):
-    name, tag = "imatch", 37
+    name, tag = "imatch", 53
 
 
 class TestImatchRandom(Worded):
-    name, tag = "imatch_random", 38
+    name, tag = "imatch_random", 54
 
 
 class TestImatchSpots(Worded):
-    name, tag = "imatch_s", 39
+    name, tag = "imatch_s", 55
 
 
 class TestImatchSpotsLearned(Learned):
-    name, tag = "imatch_s", 39
+    name, tag = "imatch_s", 55
 
 
 class TestImatchPeriods(Comparator):
-    name, tag = "imatch_p", 40
+    name, tag = "imatch_p", 56
 
     @pytest.fixture
     def contents(self) -> list[Content]:
@@ -138,11 +138,11 @@ class TestImatchPeriods(Comparator):
 
 
 class TestLshSpots(Worded):
-    name, tag = "lsh_s", 41
+    name, tag = "lsh_s", 57
 
 
 class TestLshPeriods(Comparator):
-    name, tag = "lsh_p", 42
+    name, tag = "lsh_p", 58
 
     @pytest.fixture
     def contents(self) -> list[Content]:
@@ -150,16 +150,16 @@ class TestLshPeriods(Comparator):
 
 
 class TestCodetLike(Worded):
-    name, tag = "codet_like", 43
+    name, tag = "codet_like", 59
 
 
 class TestCodetLikeLearned(Learned):
-    name, tag = "codet_like", 43
+    name, tag = "codet_like", 59
 
 
 class TestFeatureSentence(Worded):
-    name, tag = "feature_sentence", 44
+    name, tag = "feature_sentence", 60
 
 
 class TestPunctuation(Comparator):
-    name, tag = "punctuation", 45
+    name, tag = "punctuation", 61

@@ -247,7 +247,7 @@ def test_a_detector_learns_the_noise_of_its_pages() -> None:
     shell = "版权所有不得转载。"
     contents = [Content(text + shell, site="a.com") for text in (*ZH[:2], ZH[1] + ZH[0])]
     config = CcdetConfig(min_features=1, min_common=1)
-    plain, learned = Ccdet(config), Ccdet.learned(config, contents)
+    plain, learned = Ccdet(config), Ccdet(config).learned(contents)
     one, other = plain.featurise_many(contents[:2])
     assert isinstance(one, PeriodFeatures)
     assert isinstance(other, PeriodFeatures)
