@@ -22,7 +22,7 @@ class Table(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
-MOST_BUCKET_BITS: Final = 20  # 8 MB of starts
+MOST_BUCKET_BITS: Final = 18  # 2 MB of starts
 FILTER_BITS: Final = 22
 FILTER_FROM: Final = 100_000  # values: making the bitmap costs as much as searching these
 T = TypeVar("T", bound=Table)
@@ -116,7 +116,8 @@ def find(
         from es_dedup.text.compiled.ragged import found_in  # noqa: PLC0415 - see es_dedup.compiled
 
         buckets = buckets or Buckets.of(known, bits)
-        return found_in(known, values, buckets.starts, buckets.shift)
+        filter_shift = bits - FILTER_BITS if len(values) >= FILTER_FROM else -1
+        return found_in(known, values, buckets.starts, buckets.shift, filter_shift)
     at = np.arange(len(values)) if len(values) < FILTER_FROM else _likely(known, values, bits)
     place = np.searchsorted(known, values[at])
     place[place == len(known)] = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 import zlib
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from tests.collapsing import Corpus, create, fill, first_of_each, invented, rank
 from tests.servers import fresh_name, url_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 BODIES: dict[str, dict[str, Any]] = {
     "score": {"query": {"match": {"body": "bridge"}}, "sort": ["_score", {"n": "asc"}]},
@@ -42,6 +43,16 @@ def corpus(client: Elasticsearch) -> Iterator[Corpus]:
             page.source["late"] = number % 7
     yield fill(client, index, pages)
     client.indices.delete(index=index)
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+    """Whether something holds soon: the server lets go of a context after it has answered."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def contexts(client: Elasticsearch) -> int:
@@ -76,7 +87,7 @@ def test_all_pages_together_are_all_groups(
         assert sorted(shown) == sorted(wanted)
     assert [len(page.groups) for page in pages[:-1]] == [23] * (len(pages) - 1)
     assert 1 <= len(pages[-1].groups) <= 23
-    assert contexts(client) == before
+    assert eventually(lambda: contexts(client) <= before)
     if name != "kNN":
         for page in pages:
             assert page.total_documents is not None
@@ -140,10 +151,10 @@ def test_a_walk_that_is_given_up_leaves_nothing_open(client: Elasticsearch, corp
     next(pages)
     assert contexts(client) > before
     pages.close()  # type: ignore[attr-defined]
-    assert contexts(client) == before
+    assert eventually(lambda: contexts(client) <= before)
     with pytest.raises(SearchRefused):  # a point in time is open when the server finds the mistake
         next(DedupSearch(client, corpus.index).pages({"query": {"unheard": {}}}))
-    assert contexts(client) == before
+    assert eventually(lambda: contexts(client) <= before)
 
 
 def test_a_cursor_that_is_gone_says_so(client: Elasticsearch, corpus: Corpus) -> None:
@@ -211,4 +222,4 @@ def test_what_does_not_go_with_a_cursor_is_refused(
     before = contexts(client)
     with pytest.raises(SearchRefused):
         DedupSearch(client, corpus.index).search(body, cursor=START, **changes)
-    assert contexts(client) == before
+    assert eventually(lambda: contexts(client) <= before)

@@ -11,10 +11,13 @@ from es_dedup.compiled import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+FILTER_BITS = 22
+_ONE, _SIX, _LOW = np.uint64(1), np.uint64(6), np.uint64(63)
+
 
 @kernel
 def found_in(
-    known: NDArray[Any], values: NDArray[Any], starts: NDArray[np.int64], shift: int
+    known: NDArray[Any], values: NDArray[Any], starts: NDArray[np.int64], shift: int, filter_shift: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """See ``find``.
 
@@ -22,16 +25,32 @@ def found_in(
         known, values: of one unsigned type.
         starts: where the known values of each bucket begin; a value's bucket is ``value >> shift``.
         shift: bits below those that name the bucket.
+        filter_shift: bits below those that name a bit of the filter, which spares most look-ups where most values are
+            unknown and fits into a near cache; negative: no filter.
     """
+    filtered = filter_shift >= 0
+    seen = np.zeros(1 << (FILTER_BITS - 6) if filtered else 1, dtype=np.uint64)
+    if filtered:
+        for value in known:
+            bit = np.uint64(value) >> np.uint64(filter_shift)
+            seen[bit >> _SIX] |= _ONE << (bit & _LOW)
     at, place = np.empty(len(values), dtype=np.int64), np.empty(len(values), dtype=np.int64)
     count = 0
     for element in range(len(values)):
         value = values[element]
+        if filtered:
+            bit = np.uint64(value) >> np.uint64(filter_shift)
+            if not (seen[bit >> _SIX] >> (bit & _LOW)) & _ONE:
+                continue
         bucket = np.int64(np.uint64(value) >> np.uint64(shift))
-        for candidate in range(starts[bucket], starts[bucket + 1]):
-            if known[candidate] >= value:
-                if known[candidate] == value:
-                    at[count], place[count] = element, candidate
-                    count += 1
-                break
+        low, high = starts[bucket], starts[bucket + 1]
+        while low < high:  # a step or two, unless the values share their highest bits
+            middle = (low + high) // 2
+            if known[middle] < value:
+                low = middle + 1
+            else:
+                high = middle
+        if low < starts[bucket + 1] and known[low] == value:
+            at[count], place[count] = element, low
+            count += 1
     return at[:count].copy(), place[:count].copy()
