@@ -63,9 +63,9 @@ def other_detectors(settings: Settings) -> dict[str, Detector[Any]]:
 
 def featurise_others(texts: Sequence[str], titles: Sequence[str], settings: Settings) -> Others:
     """Features of pages given as main texts and titles."""
-    detectors = other_detectors(settings)
-    if not detectors:
+    if DEFAULTS.issuperset(settings.detectors):
         return NO_OTHERS
+    detectors = other_detectors(settings)
     contents = [Content(text=text, title=title) for text, title in zip(texts, titles, strict=True)]
     columns: dict[str, tuple[bytes | None, ...]] = {}
     for name, detector in detectors.items():
@@ -110,6 +110,8 @@ def stored_by_others(
     others: Others, settings: Settings
 ) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
     """Per method, the terms its pages are stored under and the row of each."""
+    if not others.columns:
+        return
     for name, detector in other_detectors(settings).items():
         terms: list[int] = []
         rows: list[int] = []
@@ -124,6 +126,8 @@ def stored_by_others(
 def asked_by_others(others: Others, row: int, settings: Settings) -> list[TermGroup]:
     """What the methods ask an index for one page."""
     groups: list[TermGroup] = []
+    if not others.columns:
+        return groups
     for name, detector in other_detectors(settings).items():
         packed = others.columns[name][row]
         probe = None if packed is None else detector.probe(detector.unpack(packed))
@@ -135,6 +139,8 @@ def verdicts_of_others(
     left: Others, left_row: int, right: Others, right_row: int, settings: Settings
 ) -> Iterator[tuple[str, Verdict]]:
     """What each method says of a pair; methods that skipped a page are silent."""
+    if not left.columns or not right.columns:
+        return
     for name, detector in other_detectors(settings).items():
         ours, theirs = left.columns[name][left_row], right.columns[name][right_row]
         if ours is not None and theirs is not None:
