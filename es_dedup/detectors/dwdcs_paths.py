@@ -211,7 +211,7 @@ def _pairs(reach: NDArray[np.uint64], row: NDArray[np.int64], first: NDArray[np.
 def _compiled() -> Callable[..., Any] | None:
     """The search as machine code where numba is installed; None elsewhere."""
     try:
-        from es_dedup.detectors.dwdcs_compiled import removal_sums as compiled  # noqa: PLC0415 - an extra
+        from es_dedup.detectors.compiled.networks import removal_sums as compiled  # noqa: PLC0415 - an extra
     except ImportError:
         return None
     return compiled

@@ -45,7 +45,7 @@ SYNONYMS: Final = of_groups(
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both kernels of the path lengths; the compiled one where numba is installed."""
     if request.param == "compiled":
-        compiled = pytest.importorskip("es_dedup.detectors.dwdcs_compiled", exc_type=ImportError)
+        compiled = pytest.importorskip("es_dedup.detectors.compiled.networks", exc_type=ImportError)
         chosen: Callable[..., Any] | None = compiled.removal_sums
     else:
         chosen = None

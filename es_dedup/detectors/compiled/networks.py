@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numba import njit
+
+from es_dedup.compiled import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +21,7 @@ _FOUR: Final = np.uint64(4)
 _TOP: Final = np.uint64(56)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(value: Any) -> Any:
     """Bits of a 64-bit word (Hacker's Delight, 5-1)."""
     value = value - ((value >> _ONE) & _M1)
@@ -29,7 +30,7 @@ def _count(value: Any) -> Any:
     return np.int64((value * _H01) >> _TOP)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _search(
     starts: NDArray[np.int64], neighbours: NDArray[np.int64], low: int, high: int, gone: int
 ) -> tuple[int, int, int]:
@@ -73,7 +74,7 @@ def _search(
     return total, pairs, levels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def removal_sums(
     offsets: NDArray[np.int64],
     starts: NDArray[np.int64],
