@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scripts.serversupport import fetch, nodes, redis
@@ -163,4 +164,5 @@ def _run(asked: argparse.Namespace, settings: Settings) -> int:
         return subprocess.run(asked.words, env=environ, check=False).returncode
     finally:
         for server in started:
-            stop(server)
+            # the command may have restarted it: what is written down now is what runs now
+            stop(load(Path(server.folder)) or server)

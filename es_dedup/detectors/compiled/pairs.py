@@ -104,6 +104,23 @@ def _below(values: NDArray[np.uint32], first: int, last: int, bound: np.uint32) 
 
 
 @kernel
+def _hits(
+    left: NDArray[np.uint32],
+    left_offsets: NDArray[np.int64],
+    one: int,
+    right: NDArray[np.uint32],
+    right_offsets: NDArray[np.int64],
+    two: int,
+    bound: np.uint32,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """For the parts of two rows that are at most ``bound``, which elements of each occur in the other."""
+    first, begin = left_offsets[one], right_offsets[two]
+    last = _below(left, first, left_offsets[one + 1], bound)
+    end = _below(right, begin, right_offsets[two + 1], bound)
+    return _marked(left, first, last, right, begin, end)
+
+
+@kernel
 def _grams(
     masks: NDArray[np.uint32], weights: NDArray[np.float64], first: int, hit: NDArray[np.bool_]
 ) -> tuple[float, float, float, np.uint32, np.uint32]:
@@ -218,11 +235,9 @@ def _pair_of_grams(
 ) -> Masks:
     """Write what the grams of a pair have in common into its rows of covers and shared counts."""
     covers, shared, _ = rows
-    bound = min(left.gram_threshold[one], right.gram_threshold[two])
     a, b = left.gram_offsets[one], right.gram_offsets[two]
-    a_end = _below(left.grams, a, left.gram_offsets[one + 1], bound)
-    b_end = _below(right.grams, b, right.gram_offsets[two + 1], bound)
-    hit, hit_there = _marked(left.grams, a, a_end, right.grams, b, b_end)
+    bound = min(left.gram_threshold[one], right.gram_threshold[two])
+    hit, hit_there = _hits(left.grams, left.gram_offsets, one, right.grams, right.gram_offsets, two, bound)
     shared[0] = hit.sum()
     covers[0, 0], covers[0, 2], covers[0, 3], both, apart = _grams(left.gram_masks, left_weights, a, hit)
     cover, raw, share, both_there, apart_there = _grams(right.gram_masks, right_weights, b, hit_there)
@@ -242,11 +257,11 @@ def _pair_of_clauses(
 ) -> Masks:
     """The same of the clauses, after the grams."""
     covers, shared, sums = rows
-    bound = min(left.clause_threshold[one], right.clause_threshold[two])
     a, b = left.clause_offsets[one], right.clause_offsets[two]
-    a_end = _below(left.clauses, a, left.clause_offsets[one + 1], bound)
-    b_end = _below(right.clauses, b, right.clause_offsets[two + 1], bound)
-    hit, hit_there = _marked(left.clauses, a, a_end, right.clauses, b, b_end)
+    bound = min(left.clause_threshold[one], right.clause_threshold[two])
+    hit, hit_there = _hits(
+        left.clauses, left.clause_offsets, one, right.clauses, right.clause_offsets, two, bound
+    )
     for place in range(len(hit)):
         if not hit[place]:
             continue
@@ -273,12 +288,11 @@ def _pair_of_clauses(
 def _pair_of_numbers(left: Columns, one: int, right: Columns, two: int, counts: NDArray[np.int64]) -> None:
     """Write how many numbers each page of a pair has, and how many of them the other lacks."""
     bound = min(left.number_threshold[one], right.number_threshold[two])
-    a, b = left.number_offsets[one], right.number_offsets[two]
-    a_end = _below(left.numbers, a, left.number_offsets[one + 1], bound)
-    b_end = _below(right.numbers, b, right.number_offsets[two + 1], bound)
-    hit, hit_there = _marked(left.numbers, a, a_end, right.numbers, b, b_end)
-    counts[0, 5], counts[0, 6] = a_end - a, a_end - a - hit.sum()
-    counts[1, 5], counts[1, 6] = b_end - b, b_end - b - hit_there.sum()
+    hit, hit_there = _hits(
+        left.numbers, left.number_offsets, one, right.numbers, right.number_offsets, two, bound
+    )
+    counts[0, 5], counts[0, 6] = len(hit), len(hit) - hit.sum()
+    counts[1, 5], counts[1, 6] = len(hit_there), len(hit_there) - hit_there.sum()
 
 
 @kernel

@@ -270,3 +270,28 @@ class TestCommandLine:
         code = "import os, sys; sys.exit(os.environ['ES_DEDUP_ES_URL'] != 'http://search.example:9200')"
         assert cli.main(["run", "elastic", "--", sys.executable, "-c", code]) == 0
         assert not (tmp_path / "archives").exists()
+
+    def test_a_server_that_the_command_restarted_is_stopped_too(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ES_DEDUP_SERVERS", str(tmp_path))
+        monkeypatch.delenv("ES_DEDUP_REDIS_URL", raising=False)
+        waiting = [sys.executable, "-c", "input()"]
+        with (
+            subprocess.Popen(waiting, stdin=subprocess.PIPE) as first,
+            subprocess.Popen(waiting, stdin=subprocess.PIPE) as second,
+        ):
+            server = running.Server(
+                "redis", "7", ["redis://x"], [running.Process.of(first.pid)], str(tmp_path)
+            )
+            running.save(server)
+            monkeypatch.setattr(cli, "ensure", lambda _profile, _settings: (server, True))
+            restart = (
+                "import sys; from pathlib import Path; from dataclasses import replace; "
+                f"sys.path.insert(0, {str(ROOT)!r}); from scripts.serversupport import running as r; "
+                f"old = r.load(Path({str(tmp_path)!r})); "
+                f"r.save(replace(old, processes=[r.Process.of({second.pid})]))"
+            )
+            assert cli.main(["run", "redis", "--", sys.executable, "-c", restart]) == 0
+            assert second.wait(timeout=10) != 0
+            first.kill()
