@@ -18,7 +18,7 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt
 DEMO_DB := demo.db
 REPORT := report.html
 PYTEST_ARGS ?=
-PYTEST = $(BIN)/python -m pytest --numprocesses=auto --dist=loadgroup
+PYTEST = $(BIN)/python -m pytest --numprocesses=auto --no-loadscope-reorder
 SERVERS := $(BIN)/python scripts/servers
 BENCH ?= features w1 candidates judge
 

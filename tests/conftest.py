@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import signal
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from es_dedup import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+    from xdist.remote import Producer
+
+ROOT: Final = Path(__file__).parents[1]
 
 # A runner started in the background ignores interrupts, and so would the commands that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -29,12 +34,18 @@ def both_paths(request: pytest.FixtureRequest) -> Iterator[bool]:
     compiled._State.chosen = before
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+class ByServers(LoadScopeScheduling):  # type: ignore[misc]  # shipped without types
     """A file runs whole in one process; those on real servers all in the same, because some of them stop a server."""
-    for item in items:
-        group = "servers" if _on_servers(item.path) else item.path.as_posix()
-        item.add_marker(pytest.mark.xdist_group(group))
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return "servers" if _on_servers(ROOT / file) else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByServers:
+    """How tests are shared out among processes (``--numprocesses``)."""
+    return ByServers(config, log)
 
 
 @cache
