@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
+from es_dedup.batch.ahead import WORTH_PAGES, JudgedAhead
 from es_dedup.batch.featurise import CHUNK_PAGES, Chunk
 from es_dedup.batch.policy import Stored, apply_policy, outcomes_of
 from es_dedup.batch.settle import (
@@ -96,6 +97,7 @@ class Ingest:
         self._replaced: set[str] = set()
         self._neighbours: set[str] = set()
         self._kept: list[tuple[list[PageKey], FeatureTable]] = []
+        self._ahead: JudgedAhead | None = None
 
     def write(self, made: Iterable[Chunk], reading: Reading | None = None) -> None:
         """Features into the index, many chunks at a time: postings are written sorted by term.
@@ -123,7 +125,7 @@ class Ingest:
         except BaseException:
             self._flush(waiting)  # an interrupted run keeps what it has made
             raise
-        self._flush(waiting)
+        self._flush(waiting, last=reading is None or reading.error is None)
         self._seconds["features"] = time.perf_counter() - started - self._seconds["write"]
         if reading is not None and reading.error is not None:
             raise reading.error
@@ -154,7 +156,7 @@ class Ingest:
             notes=notes_of(self._unread_times),
         )
 
-    def _flush(self, waiting: list[Chunk]) -> None:
+    def _flush(self, waiting: list[Chunk], *, last: bool = False) -> None:
         if not waiting:
             return
         begun = time.perf_counter()
@@ -167,8 +169,29 @@ class Ingest:
             chunk, unchanged = changed(chunk, stored)
             self._unchanged += unchanged
         if chunk.records.ids:
-            self._store(chunk, stored)
+            if not self._before and not stored:
+                self._kept.append((keys_of(chunk.records), chunk.table))
+                if last:
+                    self._judge_ahead(len(self._new) + len(chunk.records.ids))
+            try:
+                self._store(chunk, stored)
+            except BaseException:
+                self._forget()
+                raise
         self._seconds["write"] += time.perf_counter() - begun
+
+    def _judge_ahead(self, total: int) -> None:
+        """Begin to judge while the last pages are written, when all pages are new and at hand."""
+        if total >= WORTH_PAGES and sum(len(keys) for keys, _ in self._kept) == total:
+            keys, tables = [part[0] for part in self._kept], [part[1] for part in self._kept]
+            self._ahead = JudgedAhead(keys, tables, self._settings)
+
+    def _forget(self) -> None:
+        """What is at hand is not what is stored: the index is read instead."""
+        self._kept.clear()
+        if self._ahead is not None:
+            self._ahead.drop()
+            self._ahead = None
 
     def _store(self, chunk: Chunk, stored: Mapping[str, FeatureRecord]) -> None:
         if not self._new:
@@ -176,6 +199,7 @@ class Ingest:
         done = self._index.put_batch(chunk.records)
         self._failed.update(done.failed)
         if done.failed:
+            self._forget()
             rows = [row for row, name in enumerate(chunk.records.ids) if name not in done.failed]
             chunk = _take(chunk, rows)
         replaced = {name for name in chunk.records.ids if name in stored}
@@ -190,9 +214,7 @@ class Ingest:
             elif name in replaced:
                 self._skipped.pop(name, None)
         if replaced:
-            self._kept.clear()  # a page came twice: what is stored is read again instead
-        elif not self._before:
-            self._kept.append((keys_of(chunk.records), chunk.table))
+            self._forget()  # a page came twice
 
     def _settle(self, *, whole: bool) -> Settled | None:
         """Edges and clusters; None when nothing is new and nothing was left unsettled."""
@@ -205,20 +227,27 @@ class Ingest:
         return settle_new(self._index, list(self._new), self._neighbours, lookup, self._settings, self._tell)
 
     def _settle_whole(self, total: int) -> Settled:
-        kept = sum(len(keys) for keys, _ in self._kept)
-        if self._before == 0 and kept == total:
+        found = None
+        if self._ahead is not None:
+            self._kept.clear()
+            corpus, found = self._ahead.result(self._tell)
+        elif self._before == 0 and sum(len(keys) for keys, _ in self._kept) == total:
             keys = [key for keys, _ in self._kept for key in keys]
             corpus = corpus_of(keys, FeatureTable.concatenate([table for _, table in self._kept]))
             self._kept.clear()
         else:
             corpus = load_corpus(self._index)
-        return settle_corpus(self._index, corpus, self._settings, self._tell, fresh=self._before == 0)
+        return settle_corpus(
+            self._index, corpus, self._settings, self._tell, fresh=self._before == 0, found=found
+        )
 
     def _apply(
         self, policy: WritePolicy, settled: Settled
     ) -> tuple[dict[str, Decision], dict[str, Decision]]:
         stored = Stored(self._new.keys(), self._replaced, settled.inconclusive)
-        return apply_policy(policy, stored, settled.edges, self._index, self._lookup(), self._settings)
+        return apply_policy(
+            policy, stored, settled.edges, self._index, self._lookup(), self._settings, settled.assigned
+        )
 
 
 def repeated(ids: Iterable[str], before: Collection[str] = ()) -> list[str]:

@@ -89,15 +89,25 @@ def apply_policy(
     index: Index,
     lookup: Lookup,
     settings: Settings,
+    assigned: Mapping[str, Assignment] | None = None,
 ) -> tuple[Decisions, Decisions]:
     """Remove what the policy does not keep.
+
+    Args:
+        policy: which.
+        stored: the pages of the call.
+        edges: all that touch them.
+        index: holds them.
+        lookup: finds and compares stored pages.
+        settings: canonical order.
+        assigned: assignments of all pages with edges, where they are at hand.
 
     Returns:
         Decisions on the new pages that are not unique, and on those that were left out.
     """
     names = {name for edge in edges for name in (edge.left, edge.right) if name in stored.new}
     names.update(stored.inconclusive)
-    said = not_unique(stored.decisions(names, edges, index.assignments(names)))
+    said = not_unique(stored.decisions(names, edges, assigned or index.assignments(names)))
     drop: set[str] = set()
     if policy is WritePolicy.SKIP:
         drop = left_out(said, edges, index, settings)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -34,7 +34,7 @@ from es_dedup.model import Progress
 from es_dedup.text.hashing import hash64
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.config import Settings
     from es_dedup.detectors.coverage_pairs import Weights
@@ -68,6 +68,7 @@ class Settled:
         pairs: pairs compared.
         capped_terms, truncated: as in ``AddReport``.
         inconclusive: new pages whose candidate list was cut without a related page in it.
+        assigned: all assignments by page id, where the run made them all.
     """
 
     statistics: Statistics
@@ -76,6 +77,7 @@ class Settled:
     capped_terms: int = 0
     truncated: int = 0
     inconclusive: frozenset[str] = frozenset()
+    assigned: Mapping[str, Assignment] | None = None
 
 
 @contextmanager
@@ -115,7 +117,13 @@ def corpus_of(keys: list[PageKey], table: FeatureTable) -> Corpus:
 
 
 def settle_corpus(
-    index: Index, corpus: Corpus, settings: Settings, listener: Listener | None = None, *, fresh: bool = False
+    index: Index,
+    corpus: Corpus,
+    settings: Settings,
+    listener: Listener | None = None,
+    *,
+    fresh: bool = False,
+    found: Settled | None = None,
 ) -> Settled:
     """Learn statistics, find and judge all pairs, cluster everything, and store the result.
 
@@ -125,19 +133,21 @@ def settle_corpus(
         settings: detectors and canonical order.
         listener: told of progress.
         fresh: no page was clustered before; else cluster ids are kept where they can be.
+        found: what ``judge_corpus`` has found in this corpus already.
     """
     tell, total = listener or _silent, len(corpus.keys)
-    found = judge_corpus(corpus, settings, tell)
+    if found is None:
+        found = judge_corpus(corpus, settings, tell)
     tell(Progress("cluster", 0, total))
     if fresh:
-        assignments: Iterable[Assignment] = cluster_all(corpus.keys, found.edges, settings.cluster).values()
+        assigned = cluster_all(corpus.keys, found.edges, settings.cluster)
     else:
-        assignments = _recluster(index, corpus, found.edges, settings)
+        assigned = _recluster(index, corpus, found.edges, settings)
     index.save_statistics(found.statistics.to_bytes())
     index.set_note(STATISTICS, found.statistics.version)
-    index.replace_all(found.edges, assignments)
+    index.replace_all(found.edges, assigned.values())
     tell(Progress("cluster", total, total))
-    return found
+    return replace(found, assigned=assigned)
 
 
 def judge_corpus(
@@ -272,11 +282,11 @@ def _verify_all(
 
 def _recluster(
     index: Index, corpus: Corpus, edges: Sequence[Edge], settings: Settings
-) -> Iterable[Assignment]:
-    """All assignments, the changed and the unchanged."""
+) -> dict[str, Assignment]:
+    """All assignments by page id, the changed and the unchanged."""
     current = index.assignments(corpus.pages.ids)
     change = repair(Neighbourhood(tuple(corpus.keys), tuple(edges), current), settings.cluster)
-    return {**current, **{assignment.page_id: assignment for assignment in change.assignments}}.values()
+    return {**current, **{assignment.page_id: assignment for assignment in change.assignments}}
 
 
 def _silent(_: Progress) -> None:

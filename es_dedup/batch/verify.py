@@ -1,4 +1,4 @@
-"""Verification of many candidate pairs: a cheap pass over all, the full measures for what is left."""
+"""Verification of many candidate pairs; in numpy a cheap pass over all comes first, and the full measures for what is left."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.compiled import worthwhile
 from es_dedup.detectors.coverage_pairs import best_cover, measure
 from es_dedup.judgement.compare import judge_rows
 from es_dedup.judgement.judge import NEEDED_COVER, RELATIONS
@@ -71,9 +72,10 @@ def verify(pages: Pages, left: NDArray[np.int64], right: NDArray[np.int64], weig
         weights: what the table's grams and clauses count.
     """
     cover = pages.table.coverage
-    # the judge never accepts less than this, so nothing is lost here
-    likely = best_cover(cover, left, cover, right, weights, weights) >= min(NEEDED_COVER)
-    left, right = left[likely], right[likely]
+    if not worthwhile(len(left)):  # the kernel measures all in less time than numpy takes for this alone
+        # the judge never accepts less than this, so nothing is lost here
+        likely = best_cover(cover, left, cover, right, weights, weights) >= min(NEEDED_COVER)
+        left, right = left[likely], right[likely]
     judged = judge_rows(measure(cover, left, cover, right, weights, weights), pages, left, pages, right)
     related = judged.rule == 0
     return Verified(left[related], right[related], judged.relation[related], judged.score[related])

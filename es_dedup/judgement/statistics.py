@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from es_dedup.compiled import worthwhile
 from es_dedup.detectors.ccdet import learn_noise
 from es_dedup.detectors.coverage_pairs import Weights
 from es_dedup.text.ragged import Buckets, find, owners_of
@@ -167,6 +168,9 @@ def learn(
         (cover.grams, cover.gram_offsets, cover.gram_masks),
         (cover.clauses, cover.clause_offsets, cover.clause_masks),
     ):
+        if worthwhile(len(values)):
+            learned.append(_weighed_by_kernel(values, offsets, masks, keys, titles, table.fingerprints, days))
+            continue
         carried = _carriers(values, offsets, masks, keys)
         learned.append((carried.values, _weigh(carried, titles, table.fingerprints, days)))
     return Statistics(*learned[0], *learned[1], learn_noise(table.periods, sites, config), pages)
@@ -190,6 +194,41 @@ def _title_signatures(cover: CoverageTable) -> NDArray[np.uint64]:
     return signatures
 
 
+def _places(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Place of each page by its key."""
+    place = np.empty(len(keys), dtype=np.int64)
+    place[np.argsort(keys, kind="stable")] = np.arange(len(keys))
+    return place
+
+
+def _weighed_by_kernel(
+    values: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    masks: NDArray[np.uint32],
+    keys: NDArray[np.uint64],
+    titles: NDArray[np.uint64],
+    fingerprints: NDArray[np.uint64],
+    days: NDArray[np.int64],
+) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+    from es_dedup.judgement.compiled import statistics as kernels  # noqa: PLC0415 - see es_dedup.compiled
+
+    ordered = kernels.keyed(values)
+    ordered.sort()
+    sizes = np.bitwise_count(titles).sum(axis=1).astype(np.int64)
+    pages = kernels.Carriers(_places(keys), titles, sizes, fingerprints, days)
+    rules = kernels.Rules(
+        MIN_CARRIERS,
+        CARRIERS,
+        (TITLE_UNLIKE, TITLE_ALIKE),
+        (LINK_LOW, LINK_HIGH),
+        (float(ALIKE_BITS), float(UNLIKE_BITS)),
+        LONG_SPAN_DAYS,
+        LEAST_WEIGHT,
+    )
+    owners = np.repeat(np.arange(len(keys), dtype=np.int32), np.diff(offsets))
+    return kernels.weighed(ordered, owners, masks, pages, rules)
+
+
 def _carriers(
     values: NDArray[np.uint32],
     offsets: NDArray[np.int64],
@@ -206,10 +245,8 @@ def _carriers(
     recurring = counts >= MIN_CARRIERS
     known, counts = ordered[starts[recurring]], counts[recurring]
     element, feature = find(known, values, HASH_BITS)
-    owner = np.searchsorted(offsets, element, side="right") - 1
-    place = np.empty(len(keys), dtype=np.int64)
-    place[np.argsort(keys, kind="stable")] = np.arange(len(keys))
-    order = np.argsort(feature * len(keys) + place[owner])  # by feature, then by page key
+    owner = owners_of(offsets)[element]
+    order = np.argsort(feature * len(keys) + _places(keys)[owner])  # by feature, then by page key
     element, owner, feature = element[order], owner[order], feature[order]
     first = np.cumsum(counts) - counts
     size = np.minimum(counts, CARRIERS)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 IDS_PER_QUERY: Final = 500
+MIN_IDS_FOR_SCAN: Final = 1_000
+ROWS_SCANNED_PER_ID: Final = 3  # looking up an id takes three times as long as reading a row in passing
 _IDS_OF_DOCS: Final = """
     SELECT d.key, p.page_id FROM json_each(?) AS d CROSS JOIN pages AS p ON p.doc = d.value"""
 
@@ -47,8 +49,11 @@ def docs_by_id(
     Args:
         state: ``STORED`` leaves out ids that are only named by edges and clusters.
     """
-    select = f"SELECT page_id, doc FROM pages WHERE state >= {state} AND page_id IN"
-    return dict(rows_by_id(connection, select, page_ids))
+    wanted = dict.fromkeys(page_ids)
+    select = f"SELECT page_id, doc FROM pages WHERE state >= {state}"
+    if len(wanted) >= MIN_IDS_FOR_SCAN and next_doc(connection) <= ROWS_SCANNED_PER_ID * len(wanted):
+        return {page_id: doc for page_id, doc in connection.execute(select) if page_id in wanted}
+    return dict(rows_by_id(connection, f"{select} AND page_id IN", wanted))
 
 
 def ids_by_doc(connection: sqlite3.Connection, docs: Sequence[int]) -> list[str]:

@@ -18,6 +18,7 @@ from tests.texts import article
 
 Pairs = set[tuple[int, int]]
 SETTINGS: Final = Settings(workers=1)
+pytestmark = pytest.mark.usefixtures("both_paths")
 
 
 def corpus(seed: int, pages: int = 60) -> FeatureTable:

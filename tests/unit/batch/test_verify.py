@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+pytestmark = pytest.mark.usefixtures("both_paths")
+
 
 @pytest.fixture(scope="module")
 def scanned() -> Iterator[Deduplicator]:
