@@ -11,6 +11,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import chain, islice
+from pickle import PicklingError
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.compiled import warm_up
@@ -81,23 +82,35 @@ def chunks(pages: Iterable[Page], settings: Settings, codec: TextCodec | None) -
     groups = _groups(iter(pages))
     first = list(islice(groups, _pool_groups()))
     workers = settings.workers or os.cpu_count() or 1
+    extractor = create_extractor(settings.extraction)
     if workers < 2 or sum(map(len, first)) < POOL_FROM_PAGES:  # noqa: PLR2004 - one worker is this process
-        extractor = create_extractor(settings.extraction)
         for group in chain(first, groups):
             yield make_chunk(group, settings, extractor, codec)
         return
     if warm_up():  # before the processes are forked, so that each is born with the kernels loaded
-        make_chunk(first[0][:1], settings, create_extractor(settings.extraction), codec)
+        make_chunk(first[0][:1], settings, extractor, codec)
     with ProcessPoolExecutor(
         workers, mp_context=_context(), initializer=_prepare, initargs=(settings, codec, os.getpid())
     ) as pool:
-        waiting: deque[Future[Chunk]] = deque()
+        waiting: deque[tuple[list[Page], Future[Chunk]]] = deque()
+
+        def next_chunk() -> Chunk:
+            group, made = waiting.popleft()
+            try:
+                return made.result()
+            except (
+                PicklingError,
+                TypeError,
+                AttributeError,
+            ):  # a page holds what cannot be sent to a process
+                return make_chunk(group, settings, extractor, codec)
+
         for group in chain(first, groups):
-            waiting.append(pool.submit(_work, group))
+            waiting.append((group, pool.submit(_work, group)))
             if len(waiting) >= AHEAD * workers:
-                yield waiting.popleft().result()
+                yield next_chunk()
         while waiting:
-            yield waiting.popleft().result()
+            yield next_chunk()
 
 
 def make_chunk(pages: list[Page], settings: Settings, extractor: Extractor, codec: TextCodec | None) -> Chunk:

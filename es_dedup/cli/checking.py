@@ -135,8 +135,11 @@ def _page_or_id(dedup: Deduplicator, name: str) -> str | Page:
             raise
     else:
         return name
-    for item in read_pages([name]):
-        if isinstance(item, InputFailure):
-            raise InputError(item.source, item.line, item.problem)
-        return item
-    raise InputError(name, None, "holds no page")
+    items = list(islice(read_pages([name]), 2))
+    if not items:
+        raise InputError(name, None, "holds no page")
+    if isinstance(items[0], InputFailure):
+        raise InputError(items[0].source, items[0].line, items[0].problem)
+    if len(items) > 1:
+        raise InputError(name, None, "holds several pages: scan it, then name two of them by their ids")
+    return items[0]

@@ -184,7 +184,7 @@ class Lookup:
 def probe_groups(table: FeatureTable, row: int, settings: Settings) -> list[TermGroup]:
     """What each enabled detector asks for one page."""
     groups: list[TermGroup] = []
-    one = table.take(np.array([row]))
+    one = table if len(table) == 1 else table.take(np.array([row]))
     if coverage.Coverage.name in settings.detectors:
         for tag, chosen, least in (
             (coverage.GRAM_TAG, coverage.probed_grams(one.coverage), coverage.MIN_SHARED_GRAMS),

@@ -7,6 +7,7 @@ ends the file silently after the first chunked body.
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -28,6 +29,11 @@ SUCCESS: Final = 2
 """First digit of the status of an answer that holds the page."""
 _SCAN_BYTES: Final = 2**20
 _GZIP_MARK: Final = b"\x1f\x8b\x08"
+_VERSION: Final = b"WARC/1."
+_HEAD_END: Final = b"\r\n\r\n"
+_LENGTH: Final = re.compile(rb"^content-length:\s*(\d{1,18})", re.IGNORECASE | re.MULTILINE)
+_CUT_RECORD: Final = "the record is cut short"
+_CUT: Final = "the file is cut short after byte {:,}; what came before was read"
 _CHUNK_HEAD: Final = re.compile(rb"([0-9a-fA-F]+)[^\r\n]*\r?\n")
 
 
@@ -43,15 +49,18 @@ def read_warc(path: Path, options: ReadOptions) -> Items:
     Raises:
         MissingExtra: without the package fastwarc.
     """
-    source, number = str(path), 0
+    source, number, item = str(path), 0, None
     try:
         with path.open("rb") as stream:
             for record in _records(stream):
                 number += 1
                 if isinstance(record, str):
-                    yield InputFailure(source, number, record)
-                elif (page := _page(record, source, number, options)) is not None:
-                    yield page
+                    if not (isinstance(item, InputFailure) and item.problem.endswith(_CUT_RECORD)):
+                        yield InputFailure(source, number, record)
+                    continue
+                item = _page(record, source, number, options)
+                if item is not None:
+                    yield item
     except OSError as error:
         yield InputFailure(source, number or None, plain_problem(error))
 
@@ -88,21 +97,39 @@ def _problem_at_end(stream: IO[bytes], last: int) -> str | None:
     stream.seek(max(last, 0))
     unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16)
     if last < 0:
-        return "no WARC records in this file" if stream.read(1) else None
+        start = stream.read(len(_VERSION))
+        if start == _VERSION:
+            return _CUT.format(0)
+        return "no WARC records in this file" if start else None
     if stream.read(2) != _GZIP_MARK[:2]:
-        return None
+        return _problem_at_plain_end(stream, last)
     stream.seek(last)
     while not unpacked.eof and (piece := stream.read(_SCAN_BYTES)):
         unpacked.decompress(piece)
     if not unpacked.eof or unpacked.unused_data or stream.read(1):
-        return f"the file is cut short after byte {last:,}; what came before was read"
+        return _CUT.format(last)
     return None
+
+
+def _problem_at_plain_end(stream: IO[bytes], last: int) -> str | None:
+    """The last record's own length tells; a further one whose head is cut is passed over in silence."""
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(last)
+    head, complete, _ = stream.read(_SCAN_BYTES).partition(_HEAD_END)
+    if not complete:
+        return _CUT.format(last)
+    length = _LENGTH.search(head)
+    end = last + len(head) + len(_HEAD_END) + (int(length[1]) if length else 0)
+    stream.seek(min(end, size))
+    if stream.read(_SCAN_BYTES).lstrip(b"\r\n"):
+        return _CUT.format(end)
+    return _CUT.format(last) if end > size else None
 
 
 def _next_record(stream: IO[bytes], after: int) -> int:
     """Offset of the next start of a record, packed or plain; 0 when there is none."""
     stream.seek(0)
-    mark = _GZIP_MARK if stream.read(2) == _GZIP_MARK[:2] else b"WARC/1."
+    mark = _GZIP_MARK if stream.read(2) == _GZIP_MARK[:2] else _VERSION
     stream.seek(after)
     position, tail = after, b""
     while piece := stream.read(_SCAN_BYTES):
@@ -122,7 +149,7 @@ def _page(entry: tuple[Any, bytes], source: str, number: int, options: ReadOptio
         return None
     url = record.headers.get("WARC-Target-URI", "").strip("<>")
     if len(body) < record.content_length:
-        return InputFailure(source, number, f"{url}: the record is cut short")
+        return InputFailure(source, number, f"{url}: {_CUT_RECORD}")
     page_id = record.record_id if options.warc_id == "record" else url
     if problem := problem_of_id(page_id):
         return InputFailure(source, number, problem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
 import numpy as np
@@ -25,6 +26,7 @@ class Table(Protocol):
 MOST_BUCKET_BITS: Final = 18  # 2 MB of starts
 FILTER_BITS: Final = 22
 FILTER_FROM: Final = 100_000  # values: making the bitmap costs as much as searching these
+_NO_BITMAP: Final = np.zeros(0, dtype=np.uint64)
 T = TypeVar("T", bound=Table)
 
 
@@ -74,16 +76,20 @@ def gather(
     return np.repeat(offsets[rows] - first, lengths) + np.arange(int(lengths.sum())), owner
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Buckets:
     """Ascending, distinct values, cut into ranges by their highest bits.
 
     Attributes:
+        known: the values.
+        bits: their width.
         starts: where each range begins, and where the last one ends.
         shift: bits below those that name the range.
     """
 
-    starts: NDArray[np.int64]
+    known: NDArray[Any]
+    bits: int
+    starts: NDArray[np.int32]
     shift: int
 
     @classmethod
@@ -92,7 +98,14 @@ class Buckets:
         used = min(max(len(known).bit_length(), 1), MOST_BUCKET_BITS, bits)
         shift = bits - used
         starts = np.searchsorted(known >> known.dtype.type(shift), np.arange((1 << used) + 1))
-        return cls(starts, shift)
+        return cls(known, bits, starts.astype(np.int32), shift)
+
+    @cached_property
+    def seen(self) -> NDArray[np.uint64]:
+        """A bit per value of the highest ``FILTER_BITS`` bits: it spares most look-ups where most values are unknown."""
+        from es_dedup.text.compiled.ragged import bitmap_of  # noqa: PLC0415 - see es_dedup.compiled
+
+        return bitmap_of(self.known, self.bits - FILTER_BITS)
 
 
 def find(
@@ -115,9 +128,10 @@ def find(
     if worthwhile(len(values)):
         from es_dedup.text.compiled.ragged import found_in  # noqa: PLC0415 - see es_dedup.compiled
 
-        buckets = buckets or Buckets.of(known, bits)
-        filter_shift = bits - FILTER_BITS if len(values) >= FILTER_FROM else -1
-        return found_in(known, values, buckets.starts, buckets.shift, filter_shift)
+        filtered = buckets is not None or len(values) >= FILTER_FROM
+        ranges = buckets or Buckets.of(known, bits)
+        seen = ranges.seen if filtered else _NO_BITMAP
+        return found_in(known, values, ranges.starts, ranges.shift, seen, bits - FILTER_BITS)
     at = np.arange(len(values)) if len(values) < FILTER_FROM else _likely(known, values, bits)
     place = np.searchsorted(known, values[at])
     place[place == len(known)] = 0

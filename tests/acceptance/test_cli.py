@@ -116,6 +116,13 @@ def test_one_command_finds_the_duplicates_and_writes_the_report(folder: Path) ->
     assert "lifeboats" in report
 
 
+def test_a_file_of_several_pages_is_no_page_to_explain(folder: Path) -> None:
+    rows = [{"id": name, "text": "一段不长的正文。" * 9} for name in ("a", "b")]
+    (folder / "two.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    done = run("explain", "two.jsonl", "pages/zh/a.html", folder=folder, code=1)
+    assert "holds several pages" in done.stderr
+
+
 def test_the_commands_work_together(folder: Path) -> None:
     run("scan", "pages", folder=folder)
     assert "unchanged" in run("scan", "pages", folder=folder).stdout

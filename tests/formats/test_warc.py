@@ -141,3 +141,20 @@ def test_a_cut_plain_archive_is_noticed(tmp_path: Path) -> None:
 def test_an_empty_file_is_an_empty_archive(tmp_path: Path) -> None:
     (tmp_path / "a.warc").write_bytes(b"")
     assert read(tmp_path / "a.warc") == ([], [])
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_wherever_a_file_is_cut_it_is_said(tmp_path: Path, packed: bool) -> None:
+    records = [record(f"http://a/{n}", b"<p>" + b"some words " * 20) for n in range(3)]
+    parts = [gzip.compress(entry) if packed else entry for entry in records]
+    ends = [sum(map(len, parts[:count])) for count in range(len(parts) + 1)]
+    path = tmp_path / ("a.warc.gz" if packed else "a.warc")
+    for size in range(1, ends[-1] + 1, 3):
+        path.write_bytes(b"".join(parts)[:size])
+        whole = sum(end <= size for end in ends[1:])
+        done = size in ends or (
+            not packed and size + 4 >= ends[whole + 1]
+        )  # only the empty lines after it lack
+        pages, failures = read(path)
+        assert bool(failures) is not done, size
+        assert whole <= len(pages) <= whole + 1

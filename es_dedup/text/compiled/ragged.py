@@ -16,8 +16,23 @@ _ONE, _SIX, _LOW = np.uint64(1), np.uint64(6), np.uint64(63)
 
 
 @kernel
+def bitmap_of(known: NDArray[Any], shift: int) -> NDArray[np.uint64]:
+    """A bit for each ``value >> shift`` that occurs, 64 to a word; it fits into a near cache."""
+    seen = np.zeros(1 << (FILTER_BITS - 6), dtype=np.uint64)
+    for value in known:
+        bit = np.uint64(value) >> np.uint64(shift)
+        seen[bit >> _SIX] |= _ONE << (bit & _LOW)
+    return seen
+
+
+@kernel
 def found_in(
-    known: NDArray[Any], values: NDArray[Any], starts: NDArray[np.int64], shift: int, filter_shift: int
+    known: NDArray[Any],
+    values: NDArray[Any],
+    starts: NDArray[np.int32],
+    shift: int,
+    seen: NDArray[np.uint64],
+    filter_shift: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """See ``find``.
 
@@ -25,15 +40,10 @@ def found_in(
         known, values: of one unsigned type.
         starts: where the known values of each bucket begin; a value's bucket is ``value >> shift``.
         shift: bits below those that name the bucket.
-        filter_shift: bits below those that name a bit of the filter, which spares most look-ups where most values are
-            unknown and fits into a near cache; negative: no filter.
+        seen: ``bitmap_of`` the known values; empty: none.
+        filter_shift: what it was made with.
     """
-    filtered = filter_shift >= 0
-    seen = np.zeros(1 << (FILTER_BITS - 6) if filtered else 1, dtype=np.uint64)
-    if filtered:
-        for value in known:
-            bit = np.uint64(value) >> np.uint64(filter_shift)
-            seen[bit >> _SIX] |= _ONE << (bit & _LOW)
+    filtered = len(seen) > 0
     at, place = np.empty(len(values), dtype=np.int64), np.empty(len(values), dtype=np.int64)
     count = 0
     for element in range(len(values)):

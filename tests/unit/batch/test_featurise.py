@@ -81,6 +81,13 @@ class TestWorkers:
         assert len(taken) <= POOL_FROM_PAGES + CHUNK_PAGES
         made.close()  # type: ignore[attr-defined]  # a generator
 
+    def test_a_page_that_cannot_be_sent_to_a_process_is_named(self, many: list[Page]) -> None:
+        odd = Page(id="odd", text=(letter for letter in "ab"))  # type: ignore[arg-type]
+        made = list(chunks([*many, odd], Settings(workers=2), None))
+        failed = {name: problem for chunk in made for name, problem in chunk.failed.items()}
+        assert failed["odd"] == "text must be a string, not generator"
+        assert sum(len(chunk.records.ids) for chunk in made) + len(failed) == len(many) + 1
+
     def test_a_large_page_fills_a_chunk(self) -> None:
         large = [Page(str(n), text="一" * 1_200_000) for n in range(2)]
         assert [chunk.read for chunk in chunks(large, ALONE, None)] == [1, 1]
