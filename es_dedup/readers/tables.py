@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from es_dedup.errors import MissingExtra
 from es_dedup.readers.port import InputFailure
@@ -37,12 +37,18 @@ def read_csv(path: Path, options: ReadOptions) -> Items:
             # Undecodable bytes become surrogates, so that one bad row does not end the file.
             text = io.TextIOWrapper(stream, encoding, errors="surrogateescape", newline="")
             header_line = text.readline(options.max_record_bytes)
+            if len(header_line) == options.max_record_bytes and not header_line.endswith("\n"):
+                yield InputFailure(
+                    source, 1, f"the header is longer than {options.max_record_bytes:,} characters"
+                )
+                return
             delimiter = "\t" if suffix_of(path) == ".tsv" else _delimiter(header_line)
             header = next(csv.reader([header_line], delimiter=delimiter), [])
             if not any(header):
                 yield InputFailure(source, 1, "no header line with field names")
                 return
-            yield from _rows(csv.reader(text, delimiter=delimiter), header, source, options)
+            lines = _Lines(text, options.max_record_bytes)
+            yield from _rows(csv.reader(lines, delimiter=delimiter), header, source, options)
     except READ_ERRORS as error:
         yield InputFailure(source, None, plain_problem(error))
 
@@ -73,6 +79,30 @@ def read_parquet(path: Path, options: ReadOptions) -> Items:
             else str(error).splitlines()[0]
         )
         yield InputFailure(source, row + 1 if row else None, f"not readable as Parquet: {problem}")
+
+
+class _Lines:
+    """Lines of a table; one that is too long is an error of its own, never held, and reading goes on after it."""
+
+    def __init__(self, text: io.TextIOBase, most: int) -> None:
+        self._text, self._most = text, most
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        line = self._text.readline(self._most + 1)
+        if not line:
+            raise StopIteration
+        if len(line) > self._most and not line.endswith("\n"):
+            _skip_line(self._text)
+            raise csv.Error(f"longer than {self._most:,} characters")
+        return line
+
+
+def _skip_line(text: io.TextIOBase) -> None:
+    while (rest := text.readline(2**20)) and not rest.endswith("\n"):
+        pass
 
 
 def _delimiter(header: str) -> str:

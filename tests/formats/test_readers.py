@@ -333,3 +333,32 @@ def test_paths_that_give_nothing_are_failures(tmp_path: Path, name: str, words: 
         (tmp_path / name).write_bytes(b"x")
     _, (failure,) = read(tmp_path / name)
     assert words in failure.problem
+
+
+def test_a_table_without_line_ends_is_never_held(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"id,text\n" + b"x" * 50_000 + b"\nb,some words\n" + b"y" * 50_000)
+    held: list[int] = []
+
+    class Measured(io.TextIOWrapper):
+        def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
+            line = super().readline(-1 if size is None else size)
+            held.append(len(line))
+            return line
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("es_dedup.readers.tables.io.TextIOWrapper", Measured)
+        items = list(read_pages([path], ReadOptions(max_record_bytes=2000)))
+    assert [getattr(item, "id", None) for item in items] == [None, "b", None]
+    assert [item.problem for item in items if isinstance(item, InputFailure)] == [
+        "not a valid row: longer than 2,000 characters"
+    ] * 2
+    assert max(held) < 2**20
+
+
+def test_a_header_without_an_end_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"id,text," * 5_000)
+    (item,) = read_pages([path], ReadOptions(max_record_bytes=2000))
+    assert isinstance(item, InputFailure)
+    assert "the header is longer" in item.problem
