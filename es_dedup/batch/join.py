@@ -2,7 +2,8 @@
 
 The plan is the one an index executes page by page (``Probe``): shared terms are counted per pair and detector, and a
 pair is a candidate when its count can belong to a related pair. A term that very many pages carry joins each of them
-only with its first carriers in canonical order: representatives come from there, and the join stays linear.
+only with its first carriers in canonical order: representatives come from there, and the join stays linear. Of pages with
+equal text only the first few answer.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 CARRIERS: Final = 64  # of a term that are joined
+COPIES: Final = (
+    8  # pages of one text that others are joined with: enough to hold together when some are removed
+)
 GRAM_SHARE: Final = 0.25  # of the comparable terms; related pages share 0.4 or more of their grams
 CLAUSE_SHARE: Final = (
     0.5  # clauses are fewer and more often form: what shares less of them is found by its grams
@@ -57,6 +61,14 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
+class _Rows:
+    """What joins need to know of each row: its place in canonical order, and whether it answers."""
+
+    ranks: Rows
+    answering: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
 class _Hits:
     """Counted pairs of one detector: ``asker`` probed, ``stored`` was found, ``shared`` terms in common."""
 
@@ -78,6 +90,7 @@ def candidate_pairs(
     """
     keys: list[NDArray[np.uint64]] = []
     capped = 0
+    rows = _Rows(ranks, _answering(table.hashes, ranks))
     enabled = settings.detectors
     if coverage.Coverage.name in enabled:
         cover = table.coverage
@@ -93,16 +106,16 @@ def candidate_pairs(
             sides = [asked(cover), stored(cover)]
             if weight is not None:
                 sides = [side.only(weight >= TEMPLATE_WEIGHT) for side in sides]
-            found, count = _sampled_pairs(sides[0], sides[1], share, ranks)
+            found, count = _sampled_pairs(sides[0], sides[1], share, rows)
             keys.append(found)
             capped += count
     if "ccdet" in enabled:
-        found, count = _period_pairs(table, settings, ranks)
+        found, count = _period_pairs(table, settings, rows)
         keys.append(found)
         capped += count
     if "simhash" in enabled:
-        keys.append(_fingerprint_pairs(table, settings, ranks))
-    for found, count in _others_pairs(table, settings, ranks):
+        keys.append(_fingerprint_pairs(table, settings, rows))
+    for found, count in _others_pairs(table, settings, rows):
         keys.append(found)
         capped += count
     keys.append(_equal_pairs(table, ranks))
@@ -113,7 +126,7 @@ def candidate_pairs(
 
 
 def _sampled_pairs(
-    asked: Sampled, stored: Sampled, share: float, ranks: Rows
+    asked: Sampled, stored: Sampled, share: float, rows: _Rows
 ) -> tuple[NDArray[np.uint64], int]:
     """Pairs in which the asker holds that share of the other's stored terms that it can know of.
 
@@ -122,7 +135,7 @@ def _sampled_pairs(
     owner = owners_of(stored.offsets)
     ordered = (owner.astype(np.uint64) << np.uint64(32)) | stored.values
     keys = []
-    join = _TermJoin(stored.values, owner, ranks, 32, least=1)  # others ask for more terms than they store
+    join = _TermJoin(stored.values, owner, rows, 32, least=1)  # others ask for more terms than they store
     third = _nth(stored, LEAST_SHARED)
     for hits in join.run(asked.values, asked.offsets):
         # one shared term is enough where the asker can know of two at most
@@ -155,10 +168,10 @@ def _below(ordered: NDArray[np.uint64], offsets: Rows, rows: Rows, bound: NDArra
     )
 
 
-def _period_pairs(table: FeatureTable, settings: Settings, ranks: Rows) -> tuple[NDArray[np.uint64], int]:
+def _period_pairs(table: FeatureTable, settings: Settings, rows: _Rows) -> tuple[NDArray[np.uint64], int]:
     periods, config = table.periods, settings.ccdet
     size = np.diff(periods.offsets)
-    join = _TermJoin(periods.signatures, owners_of(periods.offsets), ranks, HASH_BITS_IN_TERM)
+    join = _TermJoin(periods.signatures, owners_of(periods.offsets), rows, HASH_BITS_IN_TERM)
     keys = []
     for hits in join.run(periods.signatures, periods.offsets):
         fewer = np.minimum(size[hits.asker], size[hits.stored])
@@ -167,7 +180,7 @@ def _period_pairs(table: FeatureTable, settings: Settings, ranks: Rows) -> tuple
     return _merged(keys), join.capped
 
 
-def _fingerprint_pairs(table: FeatureTable, settings: Settings, ranks: Rows) -> NDArray[np.uint64]:
+def _fingerprint_pairs(table: FeatureTable, settings: Settings, rows: _Rows) -> NDArray[np.uint64]:
     """Pairs with an equal band (or a band one bit apart, beyond three bits) and few differing bits."""
     having = np.flatnonzero(table.has_words)
     values = table.fingerprints[having]
@@ -180,7 +193,7 @@ def _fingerprint_pairs(table: FeatureTable, settings: Settings, ranks: Rows) -> 
     asked = np.concatenate(near, axis=1)
     offsets = np.zeros(len(table) + 1, dtype=np.int64)
     offsets[having + 1] = asked.shape[1]
-    join = _TermJoin(bands.ravel(), np.repeat(having, simhash.BANDS), ranks, TERM_BITS)
+    join = _TermJoin(bands.ravel(), np.repeat(having, simhash.BANDS), rows, TERM_BITS)
     keys = []
     for hits in join.run(asked.ravel(), np.cumsum(offsets)):
         bits = np.bitwise_count(table.fingerprints[hits.asker] ^ table.fingerprints[hits.stored])
@@ -190,11 +203,12 @@ def _fingerprint_pairs(table: FeatureTable, settings: Settings, ranks: Rows) -> 
 
 
 def _others_pairs(
-    table: FeatureTable, settings: Settings, ranks: Rows
+    table: FeatureTable, settings: Settings, rows: _Rows
 ) -> Iterator[tuple[NDArray[np.uint64], int]]:
     """Pairs that methods beyond the default ones ask for: each group of their probes as one join."""
     joins = [
-        _TermJoin(terms, rows, ranks, TERM_BITS) for terms, rows in stored_by_others(table.others, settings)
+        _TermJoin(terms, owners, rows, TERM_BITS)
+        for terms, owners in stored_by_others(table.others, settings)
     ]
     if not joins:
         return
@@ -214,6 +228,16 @@ def _others_pairs(
             yield _merged(keys), join.capped - before
 
 
+def _answering(hashes: NDArray[np.uint64], ranks: Rows) -> NDArray[np.bool_]:
+    """The first ``COPIES`` rows of each text: a notice that ten thousand pages repeat is compared with few of them."""
+    order = np.lexsort((ranks, hashes))
+    ordered = hashes[order]
+    first = np.searchsorted(ordered, ordered)
+    answering = np.ones(len(hashes), dtype=np.bool_)
+    answering[order[(np.arange(len(order)) - first >= COPIES) & (ordered != 0)]] = False
+    return answering
+
+
 def _equal_pairs(table: FeatureTable, ranks: Rows) -> NDArray[np.uint64]:
     """Each page with the first page of equal text."""
     order = np.lexsort((ranks, table.hashes))
@@ -229,8 +253,11 @@ def _equal_pairs(table: FeatureTable, ranks: Rows) -> NDArray[np.uint64]:
 class _TermJoin:
     """Stored terms in order, ready to be asked; the first ``CARRIERS`` rows of each term answer."""
 
-    def __init__(self, values: NDArray[Any], owners: Rows, ranks: Rows, bits: int, *, least: int = 2) -> None:
-        values, owners = _in_order(values, owners, ranks, bits)
+    def __init__(self, values: NDArray[Any], owners: Rows, rows: _Rows, bits: int, *, least: int = 2) -> None:
+        if not rows.answering.all():
+            kept = rows.answering[owners]
+            values, owners = values[kept], owners[kept]
+        values, owners = _in_order(values, owners, rows.ranks, bits)
         starts = (
             np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1]))) if len(values) else owners
         )
@@ -238,7 +265,7 @@ class _TermJoin:
         useful = counts >= least  # where pages ask for what they store, a term of one page joins nothing
         self._values = values[starts[useful]] if len(values) else values
         self._starts, self._counts = starts[useful], counts[useful]
-        self._owners, self._bits, self._rows = owners, bits, len(ranks)
+        self._owners, self._bits, self._rows = owners, bits, len(rows.ranks)
         self.capped = 0
 
     def run(self, asked: NDArray[Any], offsets: Rows) -> Iterator[_Hits]:

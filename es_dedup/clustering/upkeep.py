@@ -57,13 +57,16 @@ def settle(
     return repair(near, config)
 
 
-def component(seeds: Iterable[str], edges_of: EdgesOf, limit: int) -> tuple[set[str], list[Edge], bool]:
+def component(
+    seeds: Iterable[str], edges_of: EdgesOf, limit: int, large: Collection[str] = ()
+) -> tuple[set[str], list[Edge], bool]:
     """Pages that exact and duplicate edges connect with the seeds, and these edges.
 
     Args:
         seeds: page ids.
         edges_of: as ``ClusterStore.edges_of``; asked once per step away from the seeds.
         limit: the search stops when more pages than this are found.
+        large: pages known to be in larger components; the search stops at the first of them.
 
     Returns:
         Pages (seeds included), edges, and whether the component is complete; if not, both are only a part.
@@ -71,7 +74,7 @@ def component(seeds: Iterable[str], edges_of: EdgesOf, limit: int) -> tuple[set[
     pages = set(seeds)
     front = sorted(pages)
     edges: dict[tuple[str, str], Edge] = {}
-    while front and len(pages) <= limit:
+    while front and len(pages) <= limit and pages.isdisjoint(large):
         fresh = [edge for edge in edges_of(front) if edge.relation.same]
         edges.update(((edge.left, edge.right), edge) for edge in fresh)
         front = sorted(same_neighbours(fresh, set(front)) - pages)
@@ -79,21 +82,23 @@ def component(seeds: Iterable[str], edges_of: EdgesOf, limit: int) -> tuple[set[
     return pages, list(edges.values()), not front and len(pages) <= limit
 
 
-def _components(seeds: Iterable[str], edges_of: EdgesOf, limit: int) -> tuple[set[str], list[Edge], set[str]]:
+def _components(
+    seeds: Collection[str], edges_of: EdgesOf, limit: int
+) -> tuple[set[str], list[Edge], set[str]]:
     """Pages and edges of the seeds' components within the limit, and the seeds that are in larger ones."""
     pages: set[str] = set()
     edges: list[Edge] = []
-    large: set[str] = set()
+    beyond: set[str] = set()
     for seed in sorted(seeds):
-        if seed in pages:
+        if seed in pages or seed in beyond:
             continue
-        found, between, complete = component([seed], edges_of, limit)
+        found, between, complete = component([seed], edges_of, limit, beyond)
         if complete:
             pages |= found
             edges += between
         else:
-            large.add(seed)
-    return pages, edges, large
+            beyond |= found
+    return pages, edges, beyond.intersection(seeds)
 
 
 def _place_one(store: ClusterStore, keys_of: KeysOf, page_id: str, config: ClusterConfig) -> Change | None:

@@ -32,11 +32,12 @@ def language_of(text: str) -> str:
     if _clearly_chinese(text[:_GLANCE_CHARS]):
         return "zh"
     text = text[:_SAMPLE_CHARS]
-    ideographs = len(_IDEOGRAPHS.findall(text))
+    plain = text.isascii()
+    ideographs = 0 if plain else len(_IDEOGRAPHS.findall(text))
     words = _LATIN_WORDS.findall(text.lower())
     if max(ideographs, len(words)) < MIN_LETTERS:
         return "und"
-    if len(_KANA_HANGUL.findall(text)) > 0.1 * (ideographs + len(words)):
+    if not plain and len(_KANA_HANGUL.findall(text)) > 0.1 * (ideographs + len(words)):
         return "und"
     if ideographs >= len(words):
         return "zh"

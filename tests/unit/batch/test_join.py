@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import pytest
 
-from es_dedup.batch.join import CARRIERS, CLAUSE_SHARE, FEW_TERMS, GRAM_SHARE, candidate_pairs
+from es_dedup.batch.join import CARRIERS, CLAUSE_SHARE, COPIES, FEW_TERMS, GRAM_SHARE, candidate_pairs
 from es_dedup.config import Settings
 from es_dedup.detectors import coverage, simhash
 from es_dedup.detectors.features import FeatureTable, featurise
@@ -130,10 +131,29 @@ def test_hardly_any_pages(count: int) -> None:
     assert joined(table, list(range(count)), *SETTINGS.detectors)[0] == ({(0, 1)} if count == 2 else set())
 
 
+def alike(count: int) -> FeatureTable:
+    """Pages of the same terms that do not count as equal texts."""
+    table = featurise([article(1, sentences=2)] * count, [""] * count, SETTINGS)
+    return replace(table, hashes=np.arange(1, count + 1, dtype=np.uint64))
+
+
 class TestCap:
+    def test_of_equal_texts_the_first_in_canonical_order_answer(self) -> None:
+        count = COPIES + 20
+        table = featurise([article(1, sentences=2)] * count, [""] * count, SETTINGS)
+        ranks = list(range(count))
+        random.Random(5).shuffle(ranks)
+        first = {row for row in range(count) if ranks[row] < COPIES}
+        assert joined(table, ranks, *SETTINGS.detectors)[0] == {
+            (left, right)
+            for left in range(count)
+            for right in range(left + 1, count)
+            if left in first or right in first
+        }
+
     def test_a_common_term_joins_with_its_first_carriers_in_canonical_order(self) -> None:
         count = CARRIERS + 20
-        table = featurise([article(1, sentences=2)] * count, [""] * count, SETTINGS)
+        table = alike(count)
         ranks = list(range(count))
         random.Random(5).shuffle(ranks)
         pairs, capped = joined(table, ranks, "coverage")
@@ -152,11 +172,9 @@ class TestCap:
         assert 0 < capped == count * len(stored) <= asked
 
     def test_as_many_as_the_cap_are_not_capped(self) -> None:
-        table = featurise([article(1, sentences=2)] * CARRIERS, [""] * CARRIERS, SETTINGS)
-        pairs, capped = joined(table, list(range(CARRIERS)), "coverage")
+        pairs, capped = joined(alike(CARRIERS), list(range(CARRIERS)), "coverage")
         assert (len(pairs), capped) == (CARRIERS * (CARRIERS - 1) // 2, 0)
 
     def test_pairs_grow_linearly(self) -> None:
-        table = featurise([article(1, sentences=2)] * 2_000, [""] * 2_000, SETTINGS)
-        pairs, _ = joined(table, list(range(2_000)), *SETTINGS.detectors)
+        pairs, _ = joined(alike(2_000), list(range(2_000)), *SETTINGS.detectors)
         assert len(pairs) <= 2_000 * CARRIERS

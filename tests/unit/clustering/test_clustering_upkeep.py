@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import pytest
 from clustering_cases import EARLIEST, Store, partition, random_edges, random_pages
@@ -10,6 +11,9 @@ from clustering_cases import EARLIEST, Store, partition, random_edges, random_pa
 from es_dedup.clustering import Neighbourhood, PageKey, component, place, repair
 from es_dedup.config import ClusterConfig
 from es_dedup.model import Edge, Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 CONFIGS = (
     EARLIEST,
@@ -194,3 +198,24 @@ def test_a_component_is_read_to_its_bound() -> None:
     assert {(e.left, e.right) for e in edges} == {("a", "b"), ("b", "c"), ("c", "d")}
     assert component(["a"], store.edges_of, 2)[2] is False
     assert component(["e"], store.edges_of, 2)[2] is True
+
+
+def test_a_large_component_is_read_once_however_many_of_its_pages_are_touched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = [f"p{n:03d}" for n in range(300)]
+    pages = [PageKey(name) for name in names]
+    edges = [same(names[0], name) for name in names[1:]]
+    asked: list[int] = []
+    read = Store.edges_of
+
+    def edges_of(self: Store, page_ids: Iterable[str]) -> list[Edge]:
+        wanted = list(page_ids)
+        asked.append(len(wanted))
+        return read(self, wanted)
+
+    monkeypatch.setattr(Store, "edges_of", edges_of)
+    store = Store(limit=50)
+    store.put_all(pages, edges)
+    assert len({each.cluster_id for each in store.stored.values()}) == 1
+    assert sum(asked) <= 4 * len(names)
