@@ -115,7 +115,8 @@ def _flags_of_word(word: str) -> int:
     return flags
 
 
-def named_hint(tag: str, names: str, *, talk: bool) -> int:
+@lru_cache(maxsize=32_768)
+def named_hint(tag: str, names: str, talk: bool) -> int:  # noqa: FBT001 - a cache takes twice as long for names of arguments
     """What tag, class and id say of an element: -1 furniture, 1 main text, 0 nothing or both.
 
     Args:

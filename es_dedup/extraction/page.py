@@ -87,12 +87,15 @@ class HtmlExtractor:
         explain: bool,
     ) -> Content | Skipped:
         charset: str | None = None
+        may_hold_nulls = isinstance(html, str) or b"\x00" in html  # bytes are searched far faster than wide text
         if isinstance(html, bytes):
             decoded = decode(html, http_charset)
             html, charset = decoded.text, decoded.charset
             notes.extend(decoded.notes)
         if not _TAG.search(html):
             html = f"<body><pre>{html.replace('<', '&lt;')}</pre>"
+        if may_hold_nulls:
+            html = html.replace("\x00", "")
         document = self._parsed(html, notes, deadline)
         if document is None:
             return Skipped("empty", "no markup and no text")
@@ -125,8 +128,6 @@ class HtmlExtractor:
     def _parsed(self, html: str, notes: list[str], deadline: Deadline) -> Document | None:
         """The page as blocks, by the short way if it is an ordinary page; None when there is nothing in it."""
         limits = self._config
-        if "\x00" in html:
-            html = html.replace("\x00", "")
         if (trimmed := trim(html)) is not None:
             root = parse(trimmed.markup)
             if root is None:

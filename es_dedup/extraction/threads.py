@@ -31,20 +31,13 @@ _SOFTWARE: Final = re.compile(
 _BODY: Final = re.compile(r"forum|viewtopic|viewthread|\bbbs|bbpress", re.IGNORECASE)
 _TYPES: Final = frozenset({"qapage", "discussionforumposting", "question", "answer", "socialmediaposting"})
 _ARTICLE_TYPES: Final = frozenset({"newsarticle", "article", "blogposting", "reportagenewsarticle"})
-_CUES: Final = re.compile(
-    r"^(?:回复|回覆|回答|引用|举报|楼主|沙发|板凳|地板|只看(?:该作者|楼主)|\d{1,4}\s?[#楼樓]|#\d{1,4}|发表于.{0,30}|倒序浏览|"
-    r"reply|quote|report|like|share|up ?vote|joined:?.{0,20}|posts:?.{0,12}|messages:?.{0,12}|\d+ (?:answers?|replies|solutions?|posts?|points?))$",
-    re.IGNORECASE,
-)
 _BAR: Final = re.compile(r"只看(?:该作者|楼主|樓主)|倒序(?:浏览|看帖)|發表於.{0,30}只看")
 _BAR_CHARS: Final = 80
-_PROFILE: Final = re.compile(
-    r"^(?:forum )?posts:? ?[\d,.]{1,9}$|^(?:joined|registered|member since|thread starter|topic starter)\b.{0,25}$|^(?:帖子|主题|积分|注册时间|在线时间|威望)[:：]?\s?[\d-]{1,10}$",
-    re.IGNORECASE,
+_PROFILES: Final = re.compile(
+    r"^(?:forum )?posts:? ?[\d,.]{1,9}$|^(?:joined|registered|member since|thread starter|topic starter)\b.{0,25}$|^(?:帖子|主题|积分|注册时间|在线时间|威望)[:：]? ?[\d-]{1,10}$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _MANY_PROFILES: Final = 3
-_CUE_CHARS: Final = 40
-_MANY_CUES: Final = 4
 _ENOUGH: Final = 2
 _STOPPED: Final = 0.3
 _MEAN_UNITS: Final = 12.0
@@ -75,24 +68,25 @@ def is_thread(document: Document) -> bool:
     score += 2 * any(_BODY.search(node.names) for node in document.nodes[:2])
     score += 2 * bool(types & _TYPES)
     score -= 2 * bool(types & _ARTICLE_TYPES)
-    short = [block.text for block in document.blocks if block.chars <= _CUE_CHARS]
-    score += sum(1 for text in short if _CUES.match(text)) >= _MANY_CUES
-    score += 2 * (sum(1 for text in short if _PROFILE.match(text)) >= _MANY_PROFILES)
-    score += 2 * any(block.chars <= _BAR_CHARS and _BAR.search(block.text) for block in document.blocks)
+    if score >= _ENOUGH:
+        return True
+    lines = [block.text for block in document.blocks if block.chars <= _BAR_CHARS]
+    score += 2 * (len(_PROFILES.findall("\n".join(lines))) >= _MANY_PROFILES)
+    score += 2 * any(_BAR.search(line) for line in lines if "只看" in line or "倒序" in line)
     return score >= _ENOUGH
 
 
 def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
     """True when readers say far more below a chosen text than the text itself: the page is a discussion."""
-    said = talk_nodes(view)
-    chosen = set(places)
-    talk = own = 0.0
+    own = sum(view.prose[place] for place in places if view.prose[place] > 0)
+    if own > _SHORT_OWN:
+        return False
+    said, chosen, talk = talk_nodes(view), set(places), 0.0
     for place, prose in enumerate(view.prose):
-        if prose > 0 and place in chosen:
-            own += prose
-        elif prose > 0 and view.blocks[place].node >= 0 and said[view.blocks[place].node]:
+        node = view.blocks[place].node
+        if prose > 0 and node >= 0 and said[node] and place not in chosen:
             talk += prose
-    return own <= _SHORT_OWN and talk >= max(_MUCH_TALK, _TALK_SHARE * own)
+    return talk >= max(_MUCH_TALK, _TALK_SHARE * own)
 
 
 def thread_choice(view: View) -> Choice | None:

@@ -73,7 +73,7 @@ class View:
     def judge(self, *, talk: bool) -> None:
         """Read the hints again: with or without replies as furniture."""
         self.hints = [
-            -1 if node.role in _HIDDEN_ROLES else named_hint(node.tag, node.names, talk=talk)
+            -1 if node.role and node.role in _HIDDEN_ROLES else named_hint(node.tag, node.names, talk)
             for node in self.nodes
         ]
         for node in self.nodes:
