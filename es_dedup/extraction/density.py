@@ -237,12 +237,13 @@ class _Article:
             if block.node >= 0:
                 sums[block.node] += weight
         best, value = -1, 0.0
-        for node in reversed(self.nodes):
-            total = sums[node.index]
+        parents = self.view.parents
+        for index in range(len(parents) - 1, -1, -1):
+            total = sums[index]
             if total > value:
-                best, value = node.index, total
-            if node.parent >= 0:
-                sums[node.parent] += max(total, _MOST_AGAINST)
+                best, value = index, total
+            if total and index:
+                sums[parents[index]] += total if total > _MOST_AGAINST else _MOST_AGAINST
         return best, value
 
     def _tidy(self, places: list[int]) -> list[int]:

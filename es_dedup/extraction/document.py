@@ -96,6 +96,7 @@ class Document:
         url: where the page was found, if known.
         scripts: attributes and content of each script, where the scan kept them.
         depth: of the deepest element that was met.
+        markup: what was parsed: a glance at it can spare a walk over the tree.
     """
 
     root: etree._Element
@@ -104,6 +105,7 @@ class Document:
     url: str | None = None
     scripts: list[tuple[str, str]] = field(default_factory=list)
     depth: int = 0
+    markup: str = ""
     _metas: dict[str, str] | None = None
     _title: str | None = None
     _structured: Structured | None = None

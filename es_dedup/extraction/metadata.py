@@ -90,7 +90,7 @@ def read_metadata(document: Document, url: str | None) -> Metadata:
         published=_published(document, metas, canonical or url),
         author=_author(document, metas),
         site_name=_site_name(document, metas),
-        next_page=_next_page(document.root, url),
+        next_page=_next_page(document, url),
     )
 
 
@@ -115,8 +115,10 @@ def _canonical(root: etree._Element, metas: dict[str, str], url: str | None) -> 
     return None
 
 
-def _next_page(root: etree._Element, url: str | None) -> str | None:
-    for link in root.iter("link", "a"):
+def _next_page(document: Document, url: str | None) -> str | None:
+    if not any(word in document.markup for word in ("next", "Next", "NEXT")):
+        return None
+    for link in document.root.iter("link", "a"):
         if "next" in (link.get("rel") or "").lower().split():
             return _absolute((link.get("href") or "").strip(), url)
     return None
@@ -219,6 +221,8 @@ def _declared_dates(document: Document, metas: dict[str, str]) -> Iterator[str]:
 
 
 def _dated(document: Document) -> list[Any]:
+    if "datePublished" not in document.markup:
+        return []
     found: Any = _DATED(document.root)
     return list(found)
 

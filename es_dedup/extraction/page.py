@@ -134,7 +134,7 @@ class HtmlExtractor:
                 return None
             document = build(root, deadline)
             if document.depth < limits.max_depth and len(document.nodes) < limits.max_nodes:
-                document.scripts = trimmed.scripts
+                document.scripts, document.markup = trimmed.scripts, trimmed.markup
                 return document
         guarded = guard(html, max_depth=limits.max_depth, max_nodes=limits.max_nodes, deadline=deadline)
         notes.extend(guarded.notes)
@@ -143,5 +143,5 @@ class HtmlExtractor:
             return None
         deadline.check()
         document = build(root, deadline)
-        document.scripts = guarded.scripts
+        document.scripts, document.markup = guarded.scripts, guarded.markup
         return document

@@ -59,6 +59,7 @@ class View:
     def __init__(self, document: Document, *, talk: bool = False) -> None:
         self.document = document
         self.nodes, self.blocks = document.nodes, document.blocks
+        self.parents = [node.parent for node in self.nodes]
         self.units = [_units(block) for block in self.blocks]
         self.kind = Kinds(self.nodes)
         self.kinds = self.kind.of_blocks(self.blocks)
@@ -146,10 +147,12 @@ class View:
 
     def _ends(self) -> list[int]:
         """One past the last node of each node's subtree."""
-        ends = [node.index + 1 for node in self.nodes]
-        for node in reversed(self.nodes):
-            if node.parent >= 0 and ends[node.parent] < ends[node.index]:
-                ends[node.parent] = ends[node.index]
+        parents = self.parents
+        ends = list(range(1, len(parents) + 1))
+        for index in range(len(parents) - 1, 0, -1):
+            parent = parents[index]
+            if parent >= 0 and ends[parent] < ends[index]:
+                ends[parent] = ends[index]
         return ends
 
     def _forgive(self) -> None:
@@ -161,15 +164,17 @@ class View:
                 total += prose
                 if block.node >= 0:
                     mass[block.node] += prose
-        for node in reversed(self.nodes):
-            if node.parent >= 0:
-                mass[node.parent] += mass[node.index]
+        parents = self.parents
+        for index in range(len(parents) - 1, 0, -1):
+            if units := mass[index]:
+                mass[parents[index]] += units
         negative: list[bool] = []
-        for node in self.nodes:
-            above = node.parent >= 0 and negative[node.parent]
-            forgiven = _FORM_SHARE if node.tag == "form" else _FORGIVEN_SHARE
-            own = self.hints[node.index] < 0 and mass[node.index] < forgiven * total
-            negative.append(above or own)
+        for index, (parent, hint) in enumerate(zip(parents, self.hints, strict=True)):
+            above = parent >= 0 and negative[parent]
+            if not above and hint < 0:
+                forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
+                above = mass[index] < forgiven * total
+            negative.append(above)
         self.mass, self.total, self.negative = mass, total, negative
 
 
