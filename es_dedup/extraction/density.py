@@ -202,7 +202,18 @@ class _Article:
                 for place in view.inside(node)
                 if view.kinds[place] in main and (self.weight[place] > 0 or self._is_sentence(place))
             )
+        if len(found) > len(places):
+            found.update(self._headings(found))
         return self._within_body(sorted(found), main)
+
+    def _headings(self, places: set[int]) -> list[int]:
+        """Headings that stand beside the paragraphs, in the same elements."""
+        around = {self.view.around(place) for place in places if self.weight[place] > 0}
+        return [
+            place
+            for place, block in enumerate(self.blocks)
+            if block.node >= 0 and self.nodes[block.node].tag in _HEADINGS and self.view.around(place) in around
+        ]
 
     def _is_sentence(self, place: int) -> bool:
         return bool(STOPS.search(self.blocks[place].text)) and self._joins(place)

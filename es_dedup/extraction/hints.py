@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-NEGATIVE_TAGS: Final = frozenset({"nav", "aside", "footer", "menu", "dialog", "address", "form", "fieldset"})
+NEGATIVE_TAGS: Final = frozenset({"nav", "aside", "footer", "menu", "dialog", "address", "form", "fieldset", "figcaption"})
 POSITIVE_TAGS: Final = frozenset({"article", "main"})
 
 # Parts of class and id names, lower case; searched as they stand.
