@@ -15,6 +15,7 @@ from es_dedup.extraction.fallback import data_text, description_text
 from es_dedup.extraction.hints import is_tail_heading
 from es_dedup.extraction.pagekind import kind_of
 from es_dedup.extraction.plain import plain_text
+from es_dedup.extraction.teasers import teasers
 from es_dedup.extraction.threads import is_mostly_talk, is_thread, thread_choice
 from es_dedup.extraction.view import PARTS, STOPS, View
 from es_dedup.model import PageKind
@@ -105,6 +106,8 @@ class _Article:
         self.weight = [self._weigh(place) for place in range(len(self.blocks))]
         self._favour_main()
         self._favour_title()
+        for place in teasers(view):
+            self.weight[place] = min(0.0, self.weight[place])
         self._end_at_next_article()
 
     def _favour_title(self) -> None:

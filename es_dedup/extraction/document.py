@@ -77,6 +77,7 @@ class Block:
         chars: length without white space.
         link_chars: how many of them stand in links, 0..chars.
         links: number of links that begin in it.
+        led: it begins with a link.
     """
 
     node: int
@@ -85,6 +86,7 @@ class Block:
     link_chars: int
     hidden: bool
     links: int = 0
+    led: bool = False
 
 
 @dataclass(slots=True)
@@ -302,7 +304,8 @@ class _Walk:
             if current < 0:
                 current = self._current()
             hidden = current >= 0 and self.document.nodes[current].hidden
-            self.document.blocks.append(Block(current, text, chars, link_chars, hidden, self.links))
+            led = bool(linked) and linked[0] is parts[0]
+            self.document.blocks.append(Block(current, text, chars, link_chars, hidden, self.links, led))
         parts.clear()
         linked.clear()
         self.links = 0
