@@ -77,9 +77,13 @@ def is_thread(document: Document) -> bool:
 
 
 def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
-    """True when readers say far more below a chosen text than the text itself: the page is a discussion."""
+    """True when readers say far more below a chosen text than the text itself: the page is a discussion.
+
+    Not where the page declares itself an article.
+    """
+    types = view.document.structured.types
     own = sum(view.prose[place] for place in places if view.prose[place] > 0)
-    if own > _SHORT_OWN:
+    if own > _SHORT_OWN or (types & _ARTICLE_TYPES and not types & _TYPES):
         return False
     said, chosen, talk = talk_nodes(view), set(places), 0.0
     for place, prose in enumerate(view.prose):
