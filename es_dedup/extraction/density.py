@@ -16,7 +16,7 @@ from es_dedup.extraction.hints import is_tail_heading
 from es_dedup.extraction.pagekind import kind_of
 from es_dedup.extraction.plain import plain_text
 from es_dedup.extraction.teasers import teasers
-from es_dedup.extraction.threads import is_mostly_talk, is_thread, thread_choice
+from es_dedup.extraction.threads import is_mostly_talk, is_thread, is_thread_by_form, thread_choice
 from es_dedup.extraction.view import PARTS, STOPS, View
 from es_dedup.model import PageKind
 
@@ -62,6 +62,8 @@ def density_choice(document: Document, config: ExtractionConfig) -> Choice:
     """
     thread = is_thread(document)
     view = View(document, talk=thread)
+    if not thread:
+        thread = is_thread_by_form(view)
     if thread and (choice := thread_choice(view)) is not None:
         return _or_data(document, choice)
     article = _Article(view)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.choice import Choice
+from es_dedup.extraction.dated import DATE, DATE_CHARS, MIN_POSTS, dates, has_dated_posts
 from es_dedup.extraction.hints import is_talk
 from es_dedup.extraction.metadata import site_of
 from es_dedup.extraction.view import LINKED
@@ -52,11 +53,6 @@ _LINES: Final = frozenset({"pre", "li", "td", "p", "blockquote"})
 _LABEL_UNITS: Final = 6.0  # on average
 _SEVERAL: Final = 3
 _DISTINCT: Final = 0.5
-_DATE_CHARS: Final = 40
-_DATE: Final = re.compile(
-    r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}|\d{1,2}:\d\d|\b\d{1,3} ?(?:years?|months?|weeks?|days?|hours?|minutes?) ago|"
-    r"\d{1,3}\s?(?:年|个月|周|天|小时|分钟)前|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? \d{1,2},? (?:19|20)\d\d",
-)
 
 
 def is_thread(document: Document) -> bool:
@@ -74,6 +70,24 @@ def is_thread(document: Document) -> bool:
     score += 2 * (len(_PROFILES.findall("\n".join(lines))) >= _MANY_PROFILES)
     score += 2 * any(_BAR.search(line) for line in lines if "只看" in line or "倒序" in line)
     return score >= _ENOUGH
+
+
+def is_thread_by_form(view: View) -> bool:
+    """True when the page is a thread by its dated posts; not where it declares itself an article.
+
+    Replies are no furniture in the view from then on, if the answer is yes.
+    """
+    types = view.document.structured.types
+    if types & _ARTICLE_TYPES and not types & _TYPES:
+        return False
+    dated = dates(view)
+    if len(dated) < MIN_POSTS:
+        return False
+    view.judge(talk=True)
+    if has_dated_posts(view, dated):
+        return True
+    view.judge(talk=False)
+    return False
 
 
 def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
@@ -251,6 +265,6 @@ def _is_said(view: View, place: int) -> bool:
     block = view.blocks[place]
     if view.is_negative(place) or block.text in view.repeated:
         return False
-    if block.chars <= _DATE_CHARS and _DATE.search(block.text):
+    if block.chars <= DATE_CHARS and DATE.search(block.text):
         return False
     return not view.is_furniture(place)
