@@ -277,8 +277,30 @@ class _Article:
         return [
             place
             for index, place in enumerate(span)
-            if place in fine or self._joins(place) or self._is_between(span, index, fine)
+            if place in fine
+            or self._joins(place)
+            or self._is_between(span, index, fine)
+            or self._is_numbered(place, span)
+            or self._is_quotation(place)
         ]
+
+    def _is_quotation(self, place: int) -> bool:
+        """Between paragraphs a quotation belongs to them, whatever the box around it is called."""
+        index = self.blocks[place].node
+        while index >= 0 and self.nodes[index].tag in PARTS:
+            if self.nodes[index].tag == "blockquote":
+                return not self.nodes[index].hidden
+            index = self.nodes[index].parent
+        return False
+
+    def _is_numbered(self, place: int, span: list[int]) -> bool:
+        """An item of a numbered list beside the paragraphs, linked or not: lists of other pages are not numbered there."""
+        index = self.blocks[place].node
+        while index >= 0 and self.nodes[index].tag in PARTS:
+            if self.nodes[index].tag == "ol":
+                return not self.view.is_negative(place) and self.view.around(place) == self.view.around(span[0])
+            index = self.nodes[index].parent
+        return False
 
     def _is_between(self, span: list[int], index: int, fine: set[int]) -> bool:
         """A single linked line between two paragraphs of one element belongs to them; lists of links do not."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from es_dedup.extraction.view import View
 
 _HEADLINE_UNITS: Final = 5.0
-_MOST_UNITS: Final = 160.0  # of prose in one item: what is longer is a text of its own
+_MOST_UNITS: Final = 300.0  # of prose in one item: what is longer is a text of its own
 _ITEMS: Final = 4
 _SHARE: Final = 0.75  # of the elements of a kind with prose in them
 _LEFT: Final = 100.0  # units of prose that must stand outside all items: else the items are the page

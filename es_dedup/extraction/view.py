@@ -80,6 +80,13 @@ class View:
         for node in self.nodes:
             if node.hidden and not (node.parent >= 0 and self.nodes[node.parent].hidden):
                 self.hints[node.index] = -1
+        for index, count in Counter(
+            block.node if self.nodes[block.node].tag == "figcaption" else self.parents[block.node]
+            for block, prose in zip(self.blocks, self.prose, strict=True)
+            if prose > 0 and block.node >= 0
+        ).items():
+            if count <= 1 and index >= 0 and self.nodes[index].tag == "figcaption":
+                self.hints[index] = -1  # with several paragraphs it is a text
         self._forgive()
 
     def linked(self, place: int) -> bool:
