@@ -15,6 +15,7 @@ from es_dedup.extraction.fallback import data_text, description_text
 from es_dedup.extraction.hints import is_tail_heading
 from es_dedup.extraction.pagekind import kind_of
 from es_dedup.extraction.plain import plain_text
+from es_dedup.extraction.slides import named_slide
 from es_dedup.extraction.teasers import teasers
 from es_dedup.extraction.threads import is_mostly_talk, is_thread, is_thread_by_form, thread_choice
 from es_dedup.extraction.view import PARTS, STOPS, View
@@ -108,9 +109,17 @@ class _Article:
         self.weight = [self._weigh(place) for place in range(len(self.blocks))]
         self._favour_main()
         self._favour_title()
-        for place in teasers(view):
+        for place in self._of_other_pages():
             self.weight[place] = min(0.0, self.weight[place])
         self._end_at_next_article()
+
+    def _of_other_pages(self) -> list[int]:
+        """Places of what belongs to other pages: other slides than the one that the address names, teasers."""
+        slide = named_slide(self.view)
+        if slide < 0:
+            return teasers(self.view)
+        first, end = slide, self.view.ends[slide]
+        return [place for place, block in enumerate(self.blocks) if not first <= block.node < end]
 
     def _favour_title(self) -> None:
         """On a page with little text, lines that speak of the title are nearer to it than others."""
