@@ -226,7 +226,9 @@ class _Article:
         return [
             place
             for place, block in enumerate(self.blocks)
-            if block.node >= 0 and self.nodes[block.node].tag in _HEADINGS and self.view.around(place) in around
+            if block.node >= 0
+            and self.nodes[block.node].tag in _HEADINGS
+            and self.view.around(place) in around
         ]
 
     def _is_sentence(self, place: int) -> bool:
@@ -268,7 +270,7 @@ class _Article:
             if total > value:
                 best, value = index, total
             if total and index:
-                sums[parents[index]] += total if total > _MOST_AGAINST else _MOST_AGAINST
+                sums[parents[index]] += max(total, _MOST_AGAINST)
         return best, value
 
     def _tidy(self, places: list[int]) -> list[int]:
@@ -307,7 +309,9 @@ class _Article:
         index = self.blocks[place].node
         while index >= 0 and self.nodes[index].tag in PARTS:
             if self.nodes[index].tag == "ol":
-                return not self.view.is_negative(place) and self.view.around(place) == self.view.around(span[0])
+                return not self.view.is_negative(place) and self.view.around(place) == self.view.around(
+                    span[0]
+                )
             index = self.nodes[index].parent
         return False
 

@@ -244,7 +244,7 @@ class _Walk:
             opened_roles.append(role)
             if role >= _LEFT_OUT:
                 continue
-            if len(opened) > deepest:
+            if len(opened) > deepest:  # noqa: PLR1730 - a call of max() for each element
                 deepest = len(opened)
             if role == _BLOCK:
                 if parts:

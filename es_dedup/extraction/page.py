@@ -87,7 +87,9 @@ class HtmlExtractor:
         explain: bool,
     ) -> Content | Skipped:
         charset: str | None = None
-        may_hold_nulls = isinstance(html, str) or b"\x00" in html  # bytes are searched far faster than wide text
+        may_hold_nulls = (
+            isinstance(html, str) or b"\x00" in html
+        )  # bytes are searched far faster than wide text
         if isinstance(html, bytes):
             decoded = decode(html, http_charset)
             html, charset = decoded.text, decoded.charset

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from es_dedup.extraction.view import View
 
 _COUNTER: Final = re.compile(r"(\d{1,3}) ?(?:/|of|／) ?(\d{1,3})")
-_ADDRESS: Final = re.compile(r"(?:slides?|photos?|images?|pics?|gallery)[/=_-](\d{1,3})/?(?=$|[?#&])", re.IGNORECASE)
+_ADDRESS: Final = re.compile(
+    r"(?:slides?|photos?|images?|pics?|gallery)[/=_-](\d{1,3})/?(?=$|[?#&])", re.IGNORECASE
+)
 _SLIDES: Final = 3
 
 

@@ -41,7 +41,10 @@ def teasers(view: View) -> list[int]:
                 inside.update(range(index, view.ends[index]))
     places = [place for place, block in enumerate(view.blocks) if block.node in inside]
     gone = sum(view.prose[place] for place in places if view.prose[place] > 0 and not view.is_negative(place))
-    left = sum(prose for place, prose in enumerate(view.prose) if prose > 0 and not view.is_negative(place)) - gone
+    left = (
+        sum(prose for place, prose in enumerate(view.prose) if prose > 0 and not view.is_negative(place))
+        - gone
+    )
     return places if left >= _LEFT else []
 
 

@@ -80,14 +80,20 @@ class View:
         for node in self.nodes:
             if node.hidden and not (node.parent >= 0 and self.nodes[node.parent].hidden):
                 self.hints[node.index] = -1
-        for index, count in Counter(
-            block.node if self.nodes[block.node].tag == "figcaption" else self.parents[block.node]
-            for block, prose in zip(self.blocks, self.prose, strict=True)
-            if prose > 0 and block.node >= 0
-        ).items():
-            if count <= 1 and index >= 0 and self.nodes[index].tag == "figcaption":
-                self.hints[index] = -1  # with several paragraphs it is a text
+        for index in self._captions():
+            self.hints[index] = -1
         self._forgive()
+
+    def _captions(self) -> list[int]:
+        """Captions of figures; one with several paragraphs of prose is a text."""
+        captions = {node.index: 0 for node in self.nodes if node.tag == "figcaption"}
+        if captions:
+            for block, prose in zip(self.blocks, self.prose, strict=True):
+                if prose > 0 and block.node >= 0:
+                    inside = block.node if block.node in captions else self.parents[block.node]
+                    if inside in captions:
+                        captions[inside] += 1
+        return [index for index, paragraphs in captions.items() if paragraphs <= 1]
 
     def linked(self, place: int) -> bool:
         """At least half of the block is link text."""
