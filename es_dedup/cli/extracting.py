@@ -80,6 +80,7 @@ def _show(output: Output, content: Content, *, blocks: bool) -> None:
             {
                 "rule": why.rule,
                 "chosen": chosen,
+                "doubt": why.doubt,
                 "kept": f"{why.kept} of {why.kept + why.dropped} blocks, {why.dropped_chars:,} characters dropped",
             }
         )

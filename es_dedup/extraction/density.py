@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _LITTLE_CHARS: Final = 300  # of main text; then the page's data are looked at
 _MORE_DATA: Final = 2.0  # times as long as the blocks' text
+_LITTLE_SHARE: Final = 0.3  # of the prose; who keeps less may have kept the wrong part
+_NO_PROSE: Final = "nothing in the page reads like prose"
 _TAIL_SHARE: Final = 0.6  # of the prose must stand before the heading of a list of related pages
 _HEAD_CHARS: Final = 120
 _DATELINE_CHARS: Final = 70
@@ -63,8 +65,14 @@ def density_choice(document: Document, config: ExtractionConfig) -> Choice:
     """
     thread = is_thread(document)
     view = View(document, talk=thread)
-    if not thread:
-        thread = is_thread_by_form(view)
+    choice = _choice(view, config, thread=thread or is_thread_by_form(view))
+    if not choice.doubt and choice.places and _share(view, choice) < _LITTLE_SHARE:
+        choice.doubt = "most of what reads like prose is left out"
+    return choice
+
+
+def _choice(view: View, config: ExtractionConfig, *, thread: bool) -> Choice:
+    document = view.document
     if thread and (choice := thread_choice(view)) is not None:
         return _or_data(document, choice)
     article = _Article(view)
@@ -74,6 +82,7 @@ def density_choice(document: Document, config: ExtractionConfig) -> Choice:
         talk = thread_choice(view)
         if talk is not None:
             talk.places = sorted({*choice.places, *talk.places})
+            talk.doubt = "what readers say is far longer than the text above it"
             return talk
     if not choice.places and any(view.prose[place] > 0 for place in range(len(view.blocks))):
         choice = article.without_hints()
@@ -88,9 +97,23 @@ def density_choice(document: Document, config: ExtractionConfig) -> Choice:
     text = plain_text(document, config)
     description = description_text(document)
     if len(text) < len(description):
-        return Choice((), rule="the page's description", text=description)
+        return Choice((), rule="the page's description", text=description, doubt=_NO_PROSE)
     places = [place for place, block in enumerate(document.blocks) if not block.hidden]
-    return Choice(places, kind_of(view, choice), rule="the whole page: nothing reads like prose", text=text)
+    rule = "the whole page: nothing reads like prose"
+    return Choice(places, kind_of(view, choice), rule=rule, text=text, doubt=_NO_PROSE)
+
+
+def _share(view: View, choice: Choice) -> float:
+    """Share of what reads like prose and is shown that was chosen."""
+    chosen = set(choice.places)
+    kept = left = 0.0
+    for place, prose in enumerate(view.prose):
+        if prose > 0:
+            if place in chosen:
+                kept += prose
+            elif not view.blocks[place].hidden:
+                left += prose
+    return kept / (kept + left) if kept else 0.0
 
 
 def _or_data(document: Document, choice: Choice) -> Choice:

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
     from es_dedup.extraction.document import Document
 
+_ERROR_CHARS = 2_000
+_ERROR_TITLE = re.compile(
+    r"(?:(?:http |error |status )?(?:40[0134]|410|429|50[0234]|52\d)\b.{0,3}(?:bad request|unauthorized|forbidden|not found|gone|too many requests|"
+    r"internal server error|bad gateway|service (?:temporarily )?unavailable|gateway time-?out|error|$)|(?:bad gateway|service unavailable|gateway time-?out|"
+    r"access denied|internal server error|just a moment|attention required!.{0,20})[.!…]{0,3}$)",
+    re.IGNORECASE,
+)
 _TAG = re.compile(r"</?[a-zA-Z]|<!")
 
 
@@ -107,6 +114,8 @@ class HtmlExtractor:
         text = choice.main_text(document)
         deadline.check()
         about = read_metadata(document, url)
+        if len(text) <= _ERROR_CHARS and _ERROR_TITLE.match(about.title):
+            return Skipped("empty", f"the error page of a server: {about.title}")
         if not text:
             what = "only notices in the page" if choice.kind is PageKind.EMPTY else "no text in the page"
             return Skipped("empty", f"{what}{': ' + about.title if about.title else ''}")

@@ -21,8 +21,8 @@ def teaser(number: int, *, headline: str = "<a href=/{n}>Story {n} has a long he
     return f"<div class=item><h3>{headline.format(n=number)}</h3><p>{text}</p></div>"
 
 
-def lines(markup: str, **options: str) -> list[str]:
-    return extract(f"<html><body>{markup}</body></html>", **options).text.split("\n")
+def lines(markup: str, *, url: str | None = None) -> list[str]:
+    return extract(f"<html><body>{markup}</body></html>", url=url).text.split("\n")
 
 
 def test_teasers_in_the_column_of_the_article_are_dropped() -> None:
