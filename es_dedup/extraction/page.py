@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _ERROR_CHARS = 2_000
 _ERROR_TITLE = re.compile(
-    r"(?:(?:http |error |status )?(?:40[0134]|410|429|50[0234]|52\d)\b.{0,3}(?:bad request|unauthorized|forbidden|not found|gone|too many requests|"
-    r"internal server error|bad gateway|service (?:temporarily )?unavailable|gateway time-?out|error|$)|(?:bad gateway|service unavailable|gateway time-?out|"
-    r"access denied|internal server error|just a moment|attention required!.{0,20})[.!…]{0,3}$)",
+    r"(?:(?:http |error |status )?[45]\d\d\b.{0,3}(?:bad request|unauthorized|forbidden|gone|too many requests|not found|internal server error|"
+    r"bad gateway|service (?:temporarily )?unavailable|gateway time-?out)|bad gateway|service unavailable|gateway time-?out|internal server error|"
+    r"access denied|just a moment)[.!…]{0,3}(?:$| [|-])",
     re.IGNORECASE,
 )
 _TAG = re.compile(r"</?[a-zA-Z]|<!")
