@@ -19,6 +19,7 @@ DATE: Final = re.compile(
     r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}|\d{1,2}:\d\d|\b\d{1,3} ?(?:years?|months?|weeks?|days?|hours?|minutes?) ago|"
     r"\d{1,3}\s?(?:年|个月|周|天|小时|分钟)前|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? \d{1,2},? (?:19|20)\d\d",
 )
+_DIGIT: Final = re.compile(r"\d")
 _HEADLINE_UNITS: Final = 5.0
 MIN_POSTS: Final = 3
 _OF_ALL: Final = 0.85  # of the page's prose stands in dated posts
@@ -30,7 +31,10 @@ def dates(view: View) -> set[int]:
     return {
         place
         for place, block in enumerate(view.blocks)
-        if block.chars <= DATE_CHARS and not block.hidden and DATE.search(block.text)
+        if block.chars <= DATE_CHARS
+        and not block.hidden
+        and _DIGIT.search(block.text)
+        and DATE.search(block.text)
     }
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 
 from lxml import etree
 
-from es_dedup.extraction.dates import labelled_moment, parse_moment, url_moment
+from es_dedup.extraction.dates import LABELS, labelled_moment, parse_moment, url_moment
 from es_dedup.extraction.document import clean, inner_text
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ _BYLINE_BLOCKS: Final = 150
 _BYLINE: Final = re.compile(
     r"(?:作者|撰文|文[/／])\s?[:：]?\s?([\u4e00-\u9fff·]{2,8})(?![\u4e00-\u9fff])|^[Bb]y\s+([A-Z][\w.'-]+(?:\s[A-Z][\w.'-]+){1,3})$"
 )
+_NEXT: Final = re.compile(r"[Rr]el\s*=[^>]{0,60}?[Nn](?i:ext)")
 _DATED: Final = etree.XPath('//*[@itemprop="datePublished"]')
 
 
@@ -116,7 +117,7 @@ def _canonical(root: etree._Element, metas: dict[str, str], url: str | None) -> 
 
 
 def _next_page(document: Document, url: str | None) -> str | None:
-    if not any(word in document.markup for word in ("next", "Next", "NEXT")):
+    if "REL" not in document.markup and not _NEXT.search(document.markup):
         return None
     for link in document.root.iter("link", "a"):
         if "next" in (link.get("rel") or "").lower().split():
@@ -193,9 +194,11 @@ def _published(document: Document, metas: dict[str, str], url: str | None) -> da
         if moment := parse_moment(text):
             return moment
     lines = [block.text for block in document.blocks if block.chars <= MAX_DATE_LINE_CHARS]
-    for line in lines:
-        if moment := labelled_moment(line):
-            return moment
+    whole = "\n".join(lines)
+    if any(label in whole for label in LABELS):
+        for line in lines:
+            if moment := labelled_moment(line):
+                return moment
     return (url_moment(url) if url else None) or _date_line(lines)
 
 
