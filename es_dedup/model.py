@@ -125,6 +125,7 @@ class Why:
         score: sum of weights of the chosen element, in units (ideographs, or three Latin letters).
         kept, dropped: number of blocks.
         dropped_chars: characters in the dropped blocks, without white space.
+        doubt: what makes it likely that the text is not the main text, or not all of it; mostly empty.
         blocks: a note for each block in page order; only when an explanation was asked for.
     """
 
@@ -134,6 +135,7 @@ class Why:
     kept: int = 0
     dropped: int = 0
     dropped_chars: int = 0
+    doubt: str = ""
     blocks: tuple[BlockNote, ...] = ()
 
 

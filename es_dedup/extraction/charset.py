@@ -160,13 +160,17 @@ def _wide_without_mark(data: bytes) -> str | None:
 def _seven_bit(data: bytes, declared: tuple[str | None, ...]) -> str | None:
     """ISO-2022 and HZ use ASCII bytes only, so they would pass as valid UTF-8."""
     names = [name for name in declared if name and name.startswith(("iso2022", "hz"))]
-    if (not names and b"\x1b$" not in data[:65536]) or not data.isascii():
+    if (not names and not _has_escape(data[:65536])) or not data.isascii():
         return None
     if b"\x1b$)C" in data:
         return "iso2022_kr"
     if b"\x1b$" in data:
         return "iso2022_jp_2"
     return "hz" if "hz" in names and b"~{" in data else None
+
+
+def _has_escape(head: bytes) -> bool:
+    return b"\x1b" in head and b"\x1b$" in head  # one byte is found far faster than two
 
 
 def _best(data: bytes, http: str | None, meta: str | None) -> Decoded:

@@ -27,6 +27,7 @@ class Choice:
         node: index of the chosen element, -1 for none.
         score: its sum of weights.
         text: the text, where it does not come from the blocks.
+        doubt: what makes it likely that this is not the main text, or not all of it.
         reason: says of a place that was not chosen why, in one phrase.
     """
 
@@ -36,6 +37,7 @@ class Choice:
     node: int = -1
     score: float = 0.0
     text: str = ""
+    doubt: str = ""
     reason: Callable[[int], str] | None = None
 
     def main_text(self, document: Document) -> str:
@@ -77,5 +79,6 @@ def why_of(document: Document, choice: Choice, *, explain: bool) -> Why:
         kept=len(chosen),
         dropped=len(document.blocks) - len(chosen),
         dropped_chars=sum(block.chars for block in document.blocks) - kept_chars,
+        doubt=choice.doubt,
         blocks=notes,
     )

@@ -16,6 +16,9 @@ _TIME: Final = (
 _DAY: Final = r"((?:19|20)\d{2})\s?[-/.年]\s?(\d{1,2})\s?[-/.月]\s?(\d{1,2})(?!\d)\s?日?"
 _MOMENT: Final = re.compile(_DAY + _TIME)
 _COMPACT: Final = re.compile(r"^\s*((?:19|20)\d{2})(\d{2})(\d{2})(?:T?(\d{2}):?(\d{2}):?(\d{2})?)?")
+LABELS: Final = ("时间", "日期", "時間", "于")
+"""In every line in which ``labelled_moment`` finds one stands one of these."""
+
 _LABELLED: Final = re.compile(
     r"(?:时间|日期|時間|(?:发布|发表|发稿|更新|刊发|刊登|上传|發佈|發布)于)\s{0,3}[:：]?\s{0,3}(?=(?:19|20)\d{2})"
     + _DAY

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from lxml import etree
@@ -27,7 +28,7 @@ _LEFT_OUT_TAGS: Final = frozenset(
     "head title script style noscript template iframe object embed applet svg math canvas select option button input "
     "textarea datalist audio video map rp rt frameset noframes link meta".split()
 )
-_BLOCK, _INLINE, _LINK, _BREAK, _LEFT_OUT = range(5)
+_BLOCK, _INLINE, _LINK, _BREAK, _LEFT_OUT, _INSIDE = range(6)  # the last: inside of what is left out
 _ROLES: Final = {
     **dict.fromkeys(_INLINE_TAGS, _INLINE),
     **dict.fromkeys(_LEFT_OUT_TAGS, _LEFT_OUT),
@@ -76,6 +77,7 @@ class Block:
         chars: length without white space.
         link_chars: how many of them stand in links, 0..chars.
         links: number of links that begin in it.
+        led: it begins with a link.
     """
 
     node: int
@@ -84,6 +86,7 @@ class Block:
     link_chars: int
     hidden: bool
     links: int = 0
+    led: bool = False
 
 
 @dataclass(slots=True)
@@ -95,6 +98,7 @@ class Document:
         url: where the page was found, if known.
         scripts: attributes and content of each script, where the scan kept them.
         depth: of the deepest element that was met.
+        markup: what was parsed: a glance at it can spare a walk over the tree.
     """
 
     root: etree._Element
@@ -103,6 +107,7 @@ class Document:
     url: str | None = None
     scripts: list[tuple[str, str]] = field(default_factory=list)
     depth: int = 0
+    markup: str = ""
     _metas: dict[str, str] | None = None
     _title: str | None = None
     _structured: Structured | None = None
@@ -199,50 +204,67 @@ class _Walk:
 
     def run(self) -> Document:  # noqa: C901, PLR0912, PLR0915 - one loop over all elements; a call for each costs a third more
         document, parts, linked = self.document, self.parts, self.linked
-        stack, indices, flush = self.stack, self.indices, self._flush
-        in_link = in_pre = depth = deepest = 0
-        walker = etree.iterwalk(document.root, events=("start", "end"))
-        for count, (event, element) in enumerate(walker):
+        stack, indices, flush, roles = self.stack, self.indices, self._flush, _ROLES
+        opened: list[etree._Element] = []
+        opened_roles: list[int] = []
+        in_link = in_pre = deepest = 0
+        elements = chain(document.root.iter(), (None,))  # None closes all that is open
+        for count, element in enumerate(elements):
             if not count & 4095:
                 self.deadline.check()
-            tag = element.tag
-            role = _ROLES.get(tag, _BLOCK)
-            if event == "start":
-                depth += 1
-                if depth > deepest:  # noqa: PLR1730 - a call of max() for each element
-                    deepest = depth
-                if role == _LEFT_OUT:
-                    walker.skip_subtree()
-                    continue
-                if role == _BLOCK:
-                    if parts:
-                        flush()
-                    stack.append(element)
-                    indices.append(-1)
-                    in_pre += tag == "pre"
-                elif role == _LINK:
-                    in_link += 1
-                    self.links += 1
-                elif role == _BREAK and parts:
-                    flush()
-                text = element.text
-            else:
-                depth -= 1
+            above = element.getparent() if element is not None else None
+            while opened and opened[-1] is not above:
+                closed, role = opened.pop(), opened_roles.pop()
                 if role == _BLOCK:
                     if parts:
                         flush()
                     stack.pop()
                     indices.pop()
-                    in_pre -= tag == "pre"
+                    if in_pre and closed.tag == "pre":
+                        in_pre -= 1
                 elif role == _LINK:
                     in_link -= 1
-                text = element.tail
+                elif role == _INSIDE:
+                    continue
+                text = closed.tail
+                if text and (parts or not text.isspace()):
+                    if in_pre:
+                        self._lines(text, linked=in_link > 0)
+                        continue
+                    parts.append(text)
+                    if in_link:
+                        linked.append(text)
+            if element is None:
+                break
+            tag: Any = element.tag
+            role = roles.get(tag, _BLOCK)
+            if opened and opened_roles[-1] >= _LEFT_OUT:
+                role = _INSIDE
+            opened.append(element)
+            opened_roles.append(role)
+            if role >= _LEFT_OUT:
+                continue
+            if len(opened) > deepest:  # noqa: PLR1730 - a call of max() for each element
+                deepest = len(opened)
+            if role == _BLOCK:
+                if parts:
+                    flush()
+                stack.append(element)
+                indices.append(-1)
+                if tag == "pre":
+                    in_pre += 1
+            elif role == _LINK:
+                in_link += 1
+                self.links += 1
+            elif role == _BREAK and parts:
+                flush()
+            text = element.text
             if text and (parts or not text.isspace()):
                 if in_pre:
                     self._lines(text, linked=in_link > 0)
                     continue
                 parts.append(text)
-                if in_link > 0:
+                if in_link:
                     linked.append(text)
         flush()
         document.depth = deepest
@@ -259,32 +281,40 @@ class _Walk:
 
     def _current(self) -> int:
         """The innermost open block element; nodes are made when the first text stands in them."""
-        indices = self.indices
-        if not indices:
-            return -1
+        indices, nodes = self.indices, self.document.nodes
         level = len(indices)
         while level and indices[level - 1] < 0:
             level -= 1
-        nodes = self.document.nodes
+        above = indices[level - 1] if level else -1
         for new in range(level, len(indices)):
-            nodes.append(_node(self.stack[new], indices[new - 1] if new else -1, nodes))
-            indices[new] = len(nodes) - 1
-        return indices[-1]
+            nodes.append(_node(self.stack[new], above, nodes))
+            above = indices[new] = len(nodes) - 1
+        return above
 
     def _flush(self) -> None:
-        parts = self.parts
+        parts, linked = self.parts, self.linked
         if not parts:
             return
-        text = clean("".join(parts) if len(parts) > 1 else parts[0])
-        if text:
-            linked = len("".join("".join(self.linked).split())) if self.linked else 0
+        if text := clean("".join(parts) if len(parts) > 1 else parts[0]):
             chars = len(text) - text.count(" ")
-            current = self._current()
+            link_chars = 0
+            if linked:
+                link_chars = chars if len(linked) == len(parts) else min(chars, _length(linked))
+            current = self.indices[-1] if self.indices else -1
+            if current < 0:
+                current = self._current()
             hidden = current >= 0 and self.document.nodes[current].hidden
-            self.document.blocks.append(Block(current, text, chars, min(linked, chars), hidden, self.links))
+            led = bool(linked) and linked[0] is parts[0]
+            self.document.blocks.append(Block(current, text, chars, link_chars, hidden, self.links, led))
         parts.clear()
-        self.linked.clear()
+        linked.clear()
         self.links = 0
+
+
+def _length(parts: list[str]) -> int:
+    """Of all characters but white space."""
+    text = "".join(parts)
+    return len(text) if text.isalnum() else sum(map(len, text.split()))
 
 
 def _node(element: etree._Element, parent: int, nodes: list[Node]) -> Node:

@@ -44,11 +44,12 @@ _FURNITURE: Final = re.compile(
     r"扫(?:一扫|码|描)|长按|微信(?:扫|公众号|号\s?[:：])|关注(?:我们|微信|公众号)|分享(?:到|至|给)?|收藏|打印|字(?:号|体)\s?[:：]|点击(?:进入|下载|查看|关注)|"
     r"(?:您|你)?(?:现在|当前|所在)的?(?:所在|当前)?的?位置|you are here|powered by\b|个人签名|您需要登录|高级模式|.{1,30}\s[»›→]\s.{1,30}\s[»›→]\s|网友评论|我要评论|发表评论|最新评论|标签\s?[:：]|关键[词字]\s?[:：]|本文(?:网址|链接|地址|转自|转载|系|仅代表)|举报(?:邮箱|电话)|(?:联系|投稿|新闻)(?:邮箱|热线|电话)|转载请|打开(?:APP|微信)|下载(?:APP|客户端)|"
     r"related (?:articles?|stories|posts|topics|content|news|links)|read (?:more|next|also)\b|see also|more (?:from|on|stories|news)\b|most (?:read|popular)|"
-    r"recommended|advertisement|sponsored|sign up|by signing up|get (?:our|the|more)\b.{0,40}(?:newsletter|inbox)|join our|subscribe|newsletter|share (?:this|on|via)|follow (?:us|@)|copyright|©|all rights reserved|"
+    r"recommended|advert(?:isement)?s?\b.{0,12}$|sponsored|sign up|by signing up|get (?:our|the|more)\b.{0,40}(?:newsletter|inbox)|join our|subscribe|newsletter|share (?:this|on|via)|follow (?:us|@)|copyright|©|all rights reserved|"
     r"(?:this|our) (?:site|website) uses cookies|we use cookies|comments?\s*(?:\(\d+\))?$|leave a (?:comment|reply)|photo(?:graph)?s? (?:by|credit)|image (?:source|credit)|getty images|filed under|tags?\s?:|"
     r"please (?:enable|log ?in|sign)|your email|click here|terms of (?:use|service)|privacy policy)",
     re.IGNORECASE,
 )
+_CREDIT: Final = re.compile(r"\((?:image|photo|picture|pic)s?(?: credit)?s?\s?:[^()]{0,60}\)$", re.IGNORECASE)
 _LEGAL_ENGLISH: Final = (
     "copyright", "all rights reserved", "reproduc", "permission", "good faith", "general interest", "no responsibility", "liab",
     "editorial code", "complaint",
@@ -115,7 +116,8 @@ def _flags_of_word(word: str) -> int:
     return flags
 
 
-def named_hint(tag: str, names: str, *, talk: bool) -> int:
+@lru_cache(maxsize=32_768)
+def named_hint(tag: str, names: str, talk: bool) -> int:  # noqa: FBT001 - a cache takes twice as long for names of arguments
     """What tag, class and id say of an element: -1 furniture, 1 main text, 0 nothing or both.
 
     Args:
@@ -143,7 +145,7 @@ def is_furniture(text: str) -> bool:
 
     Lines of up to ``_LEGAL_CHARS`` characters that speak of rights, liability or risk in two ways count too.
     """
-    if _FURNITURE.match(text[:_HEAD_CHARS]):
+    if _FURNITURE.match(text[:_HEAD_CHARS]) or (text.endswith(")") and _CREDIT.search(text[-_HEAD_CHARS:])):
         return True
     if len(text) <= _LEGAL_CHARS:
         lower = text.lower()

@@ -1,6 +1,6 @@
 """What blocks of one kind have in common: text elements with the same place in the page's pattern.
 
-A block's kind is the tag and first class word of the elements around it. Paragraphs of one article are of one kind, and so
+A block's kind is the tag and first class word of the three elements around it. Paragraphs of one article are of one kind, and so
 are the bodies of all posts of a thread, however short one of them is: the average over a kind says more than one block.
 """
 
@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
     from es_dedup.extraction.document import Block, Node
 
-LEVELS: Final = 3
-"""Elements around a block that make up its kind."""
-
+_NUMBER_BITS: Final = 32
 _DIGITS: Final = {ord(digit): None for digit in "0123456789"}
 
 
@@ -28,29 +26,32 @@ def _mark(tag: str, names: str) -> str:
 
 
 class Kinds:
-    """Kinds of elements and blocks as small numbers.
+    """Kinds of elements and blocks as numbers that are equal for equal kinds.
 
     Args:
         nodes: block elements in page order.
     """
 
     def __init__(self, nodes: Sequence[Node]) -> None:
-        self._nodes = nodes
-        self._marks = [_mark(node.tag, node.names) if node.names else node.tag for node in nodes]
-        self._numbers: dict[tuple[str, ...], int] = {}
-        self._known: dict[int, int] = {-1: -1}
+        marks = [_mark(node.tag, node.names) if node.names else node.tag for node in nodes]
+        numbers: dict[str, int] = {}
+        own = [numbers.setdefault(mark, len(numbers) + 1) for mark in marks]
+        pairs: list[int] = []  # with the element around it
+        kinds: list[int] = []  # with the two elements around it
+        for node, number in zip(nodes, own, strict=True):
+            parent = node.parent
+            if parent < 0:
+                pairs.append(number)
+                kinds.append(number)
+            else:
+                pairs.append(number | own[parent] << _NUMBER_BITS)
+                kinds.append(number | pairs[parent] << _NUMBER_BITS)
+        kinds.append(-1)
+        self._marks, self._kinds = marks, kinds
 
     def of_node(self, index: int) -> int:
         """Number of an element's kind; -1 for none."""
-        number = self._known.get(index)
-        if number is None:
-            path: list[str] = []
-            above = index
-            while above >= 0 and len(path) < LEVELS:
-                path.append(self._marks[above])
-                above = self._nodes[above].parent
-            number = self._known[index] = self._numbers.setdefault(tuple(path), len(self._numbers))
-        return number
+        return self._kinds[index]
 
     def is_named(self, index: int) -> bool:
         """The element has a class or an id."""
@@ -58,8 +59,5 @@ class Kinds:
 
     def of_blocks(self, blocks: Sequence[Block]) -> list[int]:
         """Number of the kind of each block: that of the element it stands in."""
-        known = self._known
-        return [
-            found if (found := known.get(block.node)) is not None else self.of_node(block.node)
-            for block in blocks
-        ]
+        kinds = self._kinds  # the last stands for no element
+        return [kinds[block.node] for block in blocks]

@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 
 from lxml import etree
 
-from es_dedup.extraction.dates import labelled_moment, parse_moment, url_moment
+from es_dedup.extraction.dates import LABELS, labelled_moment, parse_moment, url_moment
 from es_dedup.extraction.document import clean, inner_text
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ _BYLINE_BLOCKS: Final = 150
 _BYLINE: Final = re.compile(
     r"(?:作者|撰文|文[/／])\s?[:：]?\s?([\u4e00-\u9fff·]{2,8})(?![\u4e00-\u9fff])|^[Bb]y\s+([A-Z][\w.'-]+(?:\s[A-Z][\w.'-]+){1,3})$"
 )
+_NEXT: Final = re.compile(r"[Rr]el\s*=[^>]{0,60}?[Nn](?i:ext)")
 _DATED: Final = etree.XPath('//*[@itemprop="datePublished"]')
 
 
@@ -90,7 +91,7 @@ def read_metadata(document: Document, url: str | None) -> Metadata:
         published=_published(document, metas, canonical or url),
         author=_author(document, metas),
         site_name=_site_name(document, metas),
-        next_page=_next_page(document.root, url),
+        next_page=_next_page(document, url),
     )
 
 
@@ -115,8 +116,10 @@ def _canonical(root: etree._Element, metas: dict[str, str], url: str | None) -> 
     return None
 
 
-def _next_page(root: etree._Element, url: str | None) -> str | None:
-    for link in root.iter("link", "a"):
+def _next_page(document: Document, url: str | None) -> str | None:
+    if "REL" not in document.markup and not _NEXT.search(document.markup):
+        return None
+    for link in document.root.iter("link", "a"):
         if "next" in (link.get("rel") or "").lower().split():
             return _absolute((link.get("href") or "").strip(), url)
     return None
@@ -191,9 +194,11 @@ def _published(document: Document, metas: dict[str, str], url: str | None) -> da
         if moment := parse_moment(text):
             return moment
     lines = [block.text for block in document.blocks if block.chars <= MAX_DATE_LINE_CHARS]
-    for line in lines:
-        if moment := labelled_moment(line):
-            return moment
+    whole = "\n".join(lines)
+    if any(label in whole for label in LABELS):
+        for line in lines:
+            if moment := labelled_moment(line):
+                return moment
     return (url_moment(url) if url else None) or _date_line(lines)
 
 
@@ -219,6 +224,8 @@ def _declared_dates(document: Document, metas: dict[str, str]) -> Iterator[str]:
 
 
 def _dated(document: Document) -> list[Any]:
+    if "datePublished" not in document.markup:
+        return []
     found: Any = _DATED(document.root)
     return list(found)
 

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
     from es_dedup.extraction.document import Document
 
+_ERROR_CHARS = 2_000
+_ERROR_TITLE = re.compile(
+    r"(?:(?:http |error |status )?[45]\d\d\b.{0,3}(?:bad request|unauthorized|forbidden|gone|too many requests|not found|internal server error|"
+    r"bad gateway|service (?:temporarily )?unavailable|gateway time-?out)|bad gateway|service unavailable|gateway time-?out|internal server error|"
+    r"access denied|just a moment)[.!…]{0,3}(?:$| [|-])",
+    re.IGNORECASE,
+)
 _TAG = re.compile(r"</?[a-zA-Z]|<!")
 
 
@@ -87,12 +94,17 @@ class HtmlExtractor:
         explain: bool,
     ) -> Content | Skipped:
         charset: str | None = None
+        may_hold_nulls = (
+            isinstance(html, str) or b"\x00" in html
+        )  # bytes are searched far faster than wide text
         if isinstance(html, bytes):
             decoded = decode(html, http_charset)
             html, charset = decoded.text, decoded.charset
             notes.extend(decoded.notes)
         if not _TAG.search(html):
             html = f"<body><pre>{html.replace('<', '&lt;')}</pre>"
+        if may_hold_nulls:
+            html = html.replace("\x00", "")
         document = self._parsed(html, notes, deadline)
         if document is None:
             return Skipped("empty", "no markup and no text")
@@ -102,6 +114,8 @@ class HtmlExtractor:
         text = choice.main_text(document)
         deadline.check()
         about = read_metadata(document, url)
+        if len(text) <= _ERROR_CHARS and _ERROR_TITLE.match(about.title):
+            return Skipped("empty", f"the error page of a server: {about.title}")
         if not text:
             what = "only notices in the page" if choice.kind is PageKind.EMPTY else "no text in the page"
             return Skipped("empty", f"{what}{': ' + about.title if about.title else ''}")
@@ -125,15 +139,13 @@ class HtmlExtractor:
     def _parsed(self, html: str, notes: list[str], deadline: Deadline) -> Document | None:
         """The page as blocks, by the short way if it is an ordinary page; None when there is nothing in it."""
         limits = self._config
-        if "\x00" in html:
-            html = html.replace("\x00", "")
         if (trimmed := trim(html)) is not None:
             root = parse(trimmed.markup)
             if root is None:
                 return None
             document = build(root, deadline)
             if document.depth < limits.max_depth and len(document.nodes) < limits.max_nodes:
-                document.scripts = trimmed.scripts
+                document.scripts, document.markup = trimmed.scripts, trimmed.markup
                 return document
         guarded = guard(html, max_depth=limits.max_depth, max_nodes=limits.max_nodes, deadline=deadline)
         notes.extend(guarded.notes)
@@ -142,5 +154,5 @@ class HtmlExtractor:
             return None
         deadline.check()
         document = build(root, deadline)
-        document.scripts = guarded.scripts
+        document.scripts, document.markup = guarded.scripts, guarded.markup
         return document

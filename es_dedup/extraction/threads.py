@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.choice import Choice
+from es_dedup.extraction.dated import DATE, DATE_CHARS, MIN_POSTS, dates, has_dated_posts
 from es_dedup.extraction.hints import is_talk
 from es_dedup.extraction.metadata import site_of
 from es_dedup.extraction.view import LINKED
@@ -31,20 +32,13 @@ _SOFTWARE: Final = re.compile(
 _BODY: Final = re.compile(r"forum|viewtopic|viewthread|\bbbs|bbpress", re.IGNORECASE)
 _TYPES: Final = frozenset({"qapage", "discussionforumposting", "question", "answer", "socialmediaposting"})
 _ARTICLE_TYPES: Final = frozenset({"newsarticle", "article", "blogposting", "reportagenewsarticle"})
-_CUES: Final = re.compile(
-    r"^(?:回复|回覆|回答|引用|举报|楼主|沙发|板凳|地板|只看(?:该作者|楼主)|\d{1,4}\s?[#楼樓]|#\d{1,4}|发表于.{0,30}|倒序浏览|"
-    r"reply|quote|report|like|share|up ?vote|joined:?.{0,20}|posts:?.{0,12}|messages:?.{0,12}|\d+ (?:answers?|replies|solutions?|posts?|points?))$",
-    re.IGNORECASE,
-)
 _BAR: Final = re.compile(r"只看(?:该作者|楼主|樓主)|倒序(?:浏览|看帖)|發表於.{0,30}只看")
 _BAR_CHARS: Final = 80
-_PROFILE: Final = re.compile(
-    r"^(?:forum )?posts:? ?[\d,.]{1,9}$|^(?:joined|registered|member since|thread starter|topic starter)\b.{0,25}$|^(?:帖子|主题|积分|注册时间|在线时间|威望)[:：]?\s?[\d-]{1,10}$",
-    re.IGNORECASE,
+_PROFILES: Final = re.compile(
+    r"^(?:forum )?posts:? ?[\d,.]{1,9}$|^(?:joined|registered|member since|thread starter|topic starter)\b.{0,25}$|^(?:帖子|主题|积分|注册时间|在线时间|威望)[:：]? ?[\d-]{1,10}$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _MANY_PROFILES: Final = 3
-_CUE_CHARS: Final = 40
-_MANY_CUES: Final = 4
 _ENOUGH: Final = 2
 _STOPPED: Final = 0.3
 _MEAN_UNITS: Final = 12.0
@@ -59,11 +53,6 @@ _LINES: Final = frozenset({"pre", "li", "td", "p", "blockquote"})
 _LABEL_UNITS: Final = 6.0  # on average
 _SEVERAL: Final = 3
 _DISTINCT: Final = 0.5
-_DATE_CHARS: Final = 40
-_DATE: Final = re.compile(
-    r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}|\d{1,2}:\d\d|\b\d{1,3} ?(?:years?|months?|weeks?|days?|hours?|minutes?) ago|"
-    r"\d{1,3}\s?(?:年|个月|周|天|小时|分钟)前|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? \d{1,2},? (?:19|20)\d\d",
-)
 
 
 def is_thread(document: Document) -> bool:
@@ -75,24 +64,47 @@ def is_thread(document: Document) -> bool:
     score += 2 * any(_BODY.search(node.names) for node in document.nodes[:2])
     score += 2 * bool(types & _TYPES)
     score -= 2 * bool(types & _ARTICLE_TYPES)
-    short = [block.text for block in document.blocks if block.chars <= _CUE_CHARS]
-    score += sum(1 for text in short if _CUES.match(text)) >= _MANY_CUES
-    score += 2 * (sum(1 for text in short if _PROFILE.match(text)) >= _MANY_PROFILES)
-    score += 2 * any(block.chars <= _BAR_CHARS and _BAR.search(block.text) for block in document.blocks)
+    if score >= _ENOUGH:
+        return True
+    lines = [block.text for block in document.blocks if block.chars <= _BAR_CHARS]
+    score += 2 * (len(_PROFILES.findall("\n".join(lines))) >= _MANY_PROFILES)
+    score += 2 * any(_BAR.search(line) for line in lines if "只看" in line or "倒序" in line)
     return score >= _ENOUGH
 
 
+def is_thread_by_form(view: View) -> bool:
+    """True when the page is a thread by its dated posts; not where it declares itself an article.
+
+    Replies are no furniture in the view from then on, if the answer is yes.
+    """
+    types = view.document.structured.types
+    if types & _ARTICLE_TYPES and not types & _TYPES:
+        return False
+    dated = dates(view)
+    if len(dated) < MIN_POSTS:
+        return False
+    view.judge(talk=True)
+    if has_dated_posts(view, dated):
+        return True
+    view.judge(talk=False)
+    return False
+
+
 def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
-    """True when readers say far more below a chosen text than the text itself: the page is a discussion."""
-    said = talk_nodes(view)
-    chosen = set(places)
-    talk = own = 0.0
+    """True when readers say far more below a chosen text than the text itself: the page is a discussion.
+
+    Not where the page declares itself an article.
+    """
+    types = view.document.structured.types
+    own = sum(view.prose[place] for place in places if view.prose[place] > 0)
+    if own > _SHORT_OWN or (types & _ARTICLE_TYPES and not types & _TYPES):
+        return False
+    said, chosen, talk = talk_nodes(view), set(places), 0.0
     for place, prose in enumerate(view.prose):
-        if prose > 0 and place in chosen:
-            own += prose
-        elif prose > 0 and view.blocks[place].node >= 0 and said[view.blocks[place].node]:
+        node = view.blocks[place].node
+        if prose > 0 and node >= 0 and said[node] and place not in chosen:
             talk += prose
-    return own <= _SHORT_OWN and talk >= max(_MUCH_TALK, _TALK_SHARE * own)
+    return talk >= max(_MUCH_TALK, _TALK_SHARE * own)
 
 
 def thread_choice(view: View) -> Choice | None:
@@ -253,6 +265,6 @@ def _is_said(view: View, place: int) -> bool:
     block = view.blocks[place]
     if view.is_negative(place) or block.text in view.repeated:
         return False
-    if block.chars <= _DATE_CHARS and _DATE.search(block.text):
+    if block.chars <= DATE_CHARS and DATE.search(block.text):
         return False
     return not view.is_furniture(place)

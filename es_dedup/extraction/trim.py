@@ -20,7 +20,7 @@ FEW_EQUALS: Final = 5_000
 MAX_ATTRIBUTES: Final = 150
 """Of one tag."""
 
-_RAW: Final = re.compile(r"<(?:(?i:(script|style|svg|noscript|select)(?=[\s/>]))|!--)")
+_RAW: Final = re.compile(r"<(?=[sSnN!])(?:(?i:(script|style|svg|noscript|select)(?=[\s/>]))|!--)")
 _END: Final = {
     name: re.compile(f"</{name}(?=[\\s/>])", re.IGNORECASE)
     for name in ("script", "style", "svg", "noscript", "select")

@@ -59,6 +59,7 @@ class View:
     def __init__(self, document: Document, *, talk: bool = False) -> None:
         self.document = document
         self.nodes, self.blocks = document.nodes, document.blocks
+        self.parents = [node.parent for node in self.nodes]
         self.units = [_units(block) for block in self.blocks]
         self.kind = Kinds(self.nodes)
         self.kinds = self.kind.of_blocks(self.blocks)
@@ -73,13 +74,26 @@ class View:
     def judge(self, *, talk: bool) -> None:
         """Read the hints again: with or without replies as furniture."""
         self.hints = [
-            -1 if node.role in _HIDDEN_ROLES else named_hint(node.tag, node.names, talk=talk)
+            -1 if node.role and node.role in _HIDDEN_ROLES else named_hint(node.tag, node.names, talk)
             for node in self.nodes
         ]
         for node in self.nodes:
             if node.hidden and not (node.parent >= 0 and self.nodes[node.parent].hidden):
                 self.hints[node.index] = -1
+        for index in self._captions():
+            self.hints[index] = -1
         self._forgive()
+
+    def _captions(self) -> list[int]:
+        """Captions of figures; one with several paragraphs of prose is a text."""
+        captions = {node.index: 0 for node in self.nodes if node.tag == "figcaption"}
+        if captions:
+            for block, prose in zip(self.blocks, self.prose, strict=True):
+                if prose > 0 and block.node >= 0:
+                    inside = block.node if block.node in captions else self.parents[block.node]
+                    if inside in captions:
+                        captions[inside] += 1
+        return [index for index, paragraphs in captions.items() if paragraphs <= 1]
 
     def linked(self, place: int) -> bool:
         """At least half of the block is link text."""
@@ -146,10 +160,12 @@ class View:
 
     def _ends(self) -> list[int]:
         """One past the last node of each node's subtree."""
-        ends = [node.index + 1 for node in self.nodes]
-        for node in reversed(self.nodes):
-            if node.parent >= 0 and ends[node.parent] < ends[node.index]:
-                ends[node.parent] = ends[node.index]
+        parents = self.parents
+        ends = list(range(1, len(parents) + 1))
+        for index in range(len(parents) - 1, 0, -1):
+            parent = parents[index]
+            if parent >= 0 and ends[parent] < ends[index]:
+                ends[parent] = ends[index]
         return ends
 
     def _forgive(self) -> None:
@@ -161,15 +177,17 @@ class View:
                 total += prose
                 if block.node >= 0:
                     mass[block.node] += prose
-        for node in reversed(self.nodes):
-            if node.parent >= 0:
-                mass[node.parent] += mass[node.index]
+        parents = self.parents
+        for index in range(len(parents) - 1, 0, -1):
+            if units := mass[index]:
+                mass[parents[index]] += units
         negative: list[bool] = []
-        for node in self.nodes:
-            above = node.parent >= 0 and negative[node.parent]
-            forgiven = _FORM_SHARE if node.tag == "form" else _FORGIVEN_SHARE
-            own = self.hints[node.index] < 0 and mass[node.index] < forgiven * total
-            negative.append(above or own)
+        for index, (parent, hint) in enumerate(zip(parents, self.hints, strict=True)):
+            above = parent >= 0 and negative[parent]
+            if not above and hint < 0:
+                forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
+                above = mass[index] < forgiven * total
+            negative.append(above)
         self.mass, self.total, self.negative = mass, total, negative
 
 

@@ -107,3 +107,24 @@ def test_a_method_of_ones_own_can_be_registered_once(monkeypatch: pytest.MonkeyP
 def test_the_default_method_is_registered() -> None:
     assert DEFAULT_EXTRACTOR in extractor_names()
     assert create_extractor().name == DEFAULT_EXTRACTOR
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["502 Bad Gateway", "HTTP 404 Not Found", "503 Service Temporarily Unavailable", "Just a moment..."],
+)
+def test_the_error_page_of_a_server_is_skipped(title: str) -> None:
+    page = f"<title>{title}</title><body><p>The requested URL could not be retrieved, so try again later, please.</p>"
+    found = create_extractor().extract(page.encode())
+    assert found == Skipped("empty", f"the error page of a server: {title}")
+
+
+@pytest.mark.parametrize(
+    "title", ["404", "502 people came to the fair", "Access to the river", "403 Forbidden Street, a novel"]
+)
+def test_a_page_with_such_words_in_its_title_is_read(title: str) -> None:
+    page = (
+        f"<title>{title}</title><body><p>The fair of the year was held on Sunday, and many people came, some say.</p>"
+        * 3
+    )
+    assert isinstance(create_extractor().extract(page.encode()), Content)

@@ -1,0 +1,207 @@
+"""The main text of an article: the element whose blocks weigh most, and what belongs to it around it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.extraction.choice import Choice
+from es_dedup.extraction.edges import HEADINGS, Edges
+from es_dedup.extraction.slides import named_slide
+from es_dedup.extraction.teasers import teasers
+from es_dedup.extraction.view import PARTS, STOPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from es_dedup.extraction.view import View
+
+_MAIN_UNITS: Final = 20.0  # of prose that a main element must hold to be believed
+_BESIDE_MAIN: Final = 0.4  # weight of prose outside it
+_MAIN_KIND: Final = 0.3  # of the chosen prose that is of one kind
+_OUTSIDE_BODY: Final = 0.35  # of the prose; more of it outside the main kinds' elements is no furniture
+_LEAD: Final = 0.18  # the same before them: leads are longer than bylines
+_LEVELS_UP: Final = 2  # elements around the chosen one in which more of that kind is looked for
+_LITTLE_TEXT: Final = 100.0  # units
+_TITLE_WEIGHT: Final = 60.0  # of a line that is all of words of the title
+_ARTICLE_UNITS: Final = 40.0  # of prose before a further main heading that begins another article
+_MOST_AGAINST: Final = -60.0  # what one subtree may weigh against the one around it
+
+
+class Article:
+    """The blocks of an article in a page.
+
+    Args:
+        view: of the page; hints may be read again.
+    """
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.nodes, self.blocks = view.nodes, view.blocks
+        self.title = view.document.title
+        self.edges = Edges(view)
+        self.weight = [self._weigh(place) for place in range(len(self.blocks))]
+        self._favour_main()
+        self._favour_title()
+        for place in self._of_other_pages():
+            self.weight[place] = min(0.0, self.weight[place])
+        self._end_at_next_article()
+
+    def _of_other_pages(self) -> list[int]:
+        """Places of what belongs to other pages: other slides than the one that the address names, teasers."""
+        slide = named_slide(self.view)
+        if slide < 0:
+            return teasers(self.view)
+        first, end = slide, self.view.ends[slide]
+        return [place for place, block in enumerate(self.blocks) if not first <= block.node < end]
+
+    def _favour_title(self) -> None:
+        """On a page with little text, lines that speak of the title are nearer to it than others."""
+        if sum(max(0.0, weight) for weight in self.weight) > _LITTLE_TEXT or not self.title:
+            return
+        pairs = {self.title[i : i + 2] for i in range(len(self.title) - 1)}
+        for place, block in enumerate(self.blocks):
+            node = block.node
+            if (
+                self.weight[place] <= 0
+                or block.link_chars
+                or (node >= 0 and self.nodes[node].tag in HEADINGS)
+            ):
+                continue
+            text = block.text[:300]
+            shared = sum(1 for i in range(len(text) - 1) if text[i : i + 2] in pairs)
+            self.weight[place] += _TITLE_WEIGHT * shared / len(text)
+
+    def _end_at_next_article(self) -> None:
+        """Pages may go on with whole other articles: nothing counts from a main heading of another part on."""
+        titled, before, reached = False, 0.0, -1
+        for place, block in enumerate(self.blocks):
+            node = block.node
+            if node >= 0 and self.nodes[node].tag == "h1" and not self.view.linked(place):
+                if not titled:
+                    titled = block.text in self.title
+                elif before >= _ARTICLE_UNITS and self.nodes[node].parent > reached:
+                    for later in range(place, len(self.weight)):
+                        self.weight[later] = min(0.0, self.weight[later])
+                    return
+            elif titled and self.weight[place] > 0:
+                before += self.weight[place]
+                reached = max(reached, node)
+
+    def _favour_main(self) -> None:
+        """Where one element says that it is the main part and holds prose, text beside it counts less."""
+        main = [node.index for node in self.nodes if node.tag == "main" or node.role == "main"]
+        if len(main) != 1 or self.view.mass[main[0]] < _MAIN_UNITS:
+            return
+        first, end = main[0], self.view.ends[main[0]]
+        for place, block in enumerate(self.blocks):
+            if not first <= block.node < end and self.weight[place] > 0:
+                self.weight[place] *= _BESIDE_MAIN
+
+    def choice(self) -> Choice:
+        """The densest part of the page, tidied."""
+        best, score = self.best()
+        places = self.edges.tidy(self._widened(best), self.weight) if best >= 0 else []
+        return Choice(
+            places, rule="the densest part of the page", node=best, score=score, reason=self._reason(best)
+        )
+
+    def without_hints(self) -> Choice:
+        """The same without regard to names: a page whose prose stands in furniture throughout."""
+        self.view.negative = [node.hidden for node in self.nodes]
+        self.weight = [self._weigh(place) for place in range(len(self.blocks))]
+        return self.choice()
+
+    def _reason(self, best: int) -> Callable[[int], str]:
+        view = self.view
+
+        def reason(place: int) -> str:
+            if self.blocks[place].hidden:
+                return "hidden"
+            if view.is_negative(place):
+                return "in furniture, by its names"
+            if view.linked(place):
+                return "links"
+            if self.view.is_furniture(place):
+                return "reads like furniture"
+            if best < 0 or not best <= self.blocks[place].node < view.ends[best]:
+                return "outside the chosen part"
+            return "at the edge of the text" if self.edges.is_head(place) else "no prose"
+
+        return reason
+
+    def _widened(self, best: int) -> list[int]:
+        """The chosen part, with blocks of its main kind that stand in the elements around it."""
+        view = self.view
+        places = view.inside(best)
+        mass: dict[int, float] = {}
+        for place in places:
+            if self.weight[place] > 0:
+                mass[view.kinds[place]] = mass.get(view.kinds[place], 0.0) + self.weight[place]
+        total = sum(mass.values())
+        main = {kind for kind, units in mass.items() if units >= _MAIN_KIND * total}
+        found, node = set(places), best
+        for _ in range(_LEVELS_UP):
+            inner, node = node, self.nodes[node].parent
+            if node < 0 or (self.nodes[node].tag in ("body", "html") and self.nodes[inner].tag not in PARTS):
+                break
+            found.update(
+                place
+                for place in view.inside(node)
+                if view.kinds[place] in main and (self.weight[place] > 0 or self._is_sentence(place))
+            )
+        if len(found) > len(places):
+            found.update(self._headings(found))
+        return self._within_body(sorted(found), main)
+
+    def _headings(self, places: set[int]) -> list[int]:
+        """Headings that stand beside the paragraphs, in the same elements."""
+        around = {self.view.around(place) for place in places if self.weight[place] > 0}
+        return [
+            place
+            for place, block in enumerate(self.blocks)
+            if block.node >= 0
+            and self.nodes[block.node].tag in HEADINGS
+            and self.view.around(place) in around
+        ]
+
+    def _is_sentence(self, place: int) -> bool:
+        return bool(STOPS.search(self.blocks[place].text)) and self.edges.joins(place)
+
+    def _within_body(self, places: list[int], main: set[int]) -> list[int]:
+        """Without what stands before the first and behind the last block of the main kinds, outside their elements."""
+        body = [place for place in places if self.view.kinds[place] in main and self.weight[place] > 0]
+        if not body:
+            return places
+        around = {self.view.around(place) for place in body}
+        inside = [place for place in places if self.view.around(place) in around]
+        first, last = inside[0], inside[-1]
+        before = sum(self.weight[place] for place in places if place < first and self.weight[place] > 0)
+        behind = sum(self.weight[place] for place in places if place > last and self.weight[place] > 0)
+        total = sum(self.weight[place] for place in places if self.weight[place] > 0)
+        first = first if before <= _LEAD * total else places[0]
+        last = last if behind <= _OUTSIDE_BODY * total else places[-1]
+        return [place for place in places if first <= place <= last]
+
+    def _weigh(self, place: int) -> float:
+        prose = self.view.prose[place]
+        if self.view.is_negative(place):
+            return -10.0 if prose <= 0 else -0.3 * prose
+        if prose > 0 and self.view.is_furniture(place):
+            return -5.0
+        return prose
+
+    def best(self) -> tuple[int, float]:
+        """The node with the largest sum, the innermost of equals, and the sum; -1 when no sum is positive."""
+        sums = [0.0] * len(self.nodes)
+        for block, weight in zip(self.blocks, self.weight, strict=True):
+            if block.node >= 0:
+                sums[block.node] += weight
+        best, value = -1, 0.0
+        parents = self.view.parents
+        for index in range(len(parents) - 1, -1, -1):
+            total = sums[index]
+            if total > value:
+                best, value = index, total
+            if total and index:
+                sums[parents[index]] += max(total, _MOST_AGAINST)
+        return best, value

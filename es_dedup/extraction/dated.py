@@ -1,0 +1,74 @@
+"""Pages that are threads by their form alone: a date, what somebody said, the next date, what the next one said.
+
+Software that nobody has heard of writes no name that tells it. In an article dates stand at its head and in lists of other
+pages, where a linked headline comes with each.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from es_dedup.extraction.view import View
+
+DATE_CHARS: Final = 40
+"""Longer lines speak of a date."""
+
+DATE: Final = re.compile(
+    r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}|\d{1,2}:\d\d|\b\d{1,3} ?(?:years?|months?|weeks?|days?|hours?|minutes?) ago|"
+    r"\d{1,3}\s?(?:年|个月|周|天|小时|分钟)前|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? \d{1,2},? (?:19|20)\d\d",
+)
+_DIGIT: Final = re.compile(r"\d")
+_HEADLINE_UNITS: Final = 5.0
+MIN_POSTS: Final = 3
+_OF_ALL: Final = 0.85  # of the page's prose stands in dated posts
+_LARGEST: Final = 0.65  # of it stands in one of them: an article with some words below is no thread
+
+
+def dates(view: View) -> set[int]:
+    """Places of visible lines that are little else than a date or an age."""
+    return {
+        place
+        for place, block in enumerate(view.blocks)
+        if block.chars <= DATE_CHARS
+        and not block.hidden
+        and _DIGIT.search(block.text)
+        and DATE.search(block.text)
+    }
+
+
+def has_dated_posts(view: View, dated: set[int]) -> bool:
+    """True when at least three dated posts hold nearly all prose of the page, and none of them most of it.
+
+    Args:
+        view: in which replies are no furniture.
+        dated: places of dates.
+    """
+    posts = _posts(view, dated)
+    if len(posts) < MIN_POSTS:
+        return False
+    total = sum(prose for place, prose in enumerate(view.prose) if prose > 0 and not view.is_negative(place))
+    said = sum(posts)
+    return said >= _OF_ALL * total and max(posts) <= _LARGEST * said
+
+
+def _posts(view: View, dates_at: set[int]) -> list[float]:
+    """Units of prose behind each date, up to the next date or headline that leads to another page."""
+    posts: list[float] = []
+    units, dated = 0.0, False
+    for place, block in enumerate(view.blocks):
+        if block.hidden:
+            continue
+        is_date = place in dates_at
+        if is_date or (view.linked(place) and view.units[place] >= _HEADLINE_UNITS):
+            if dated and units > 0:
+                posts.append(units)
+                dated = False
+            if is_date:
+                units, dated = 0.0, True
+            elif units <= 0:
+                dated = False
+        elif view.prose[place] > 0 and not view.is_negative(place):
+            units += view.prose[place]
+    return [*posts, units] if dated and units > 0 else posts

@@ -1,0 +1,133 @@
+"""What belongs to a text between its paragraphs and at its ends: short lines, quotations, lists; heading and byline do not."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.extraction.hints import is_tail_heading
+from es_dedup.extraction.view import PARTS, STOPS
+
+if TYPE_CHECKING:
+    from es_dedup.extraction.view import View
+
+HEADINGS: Final = frozenset({"h1", "h2", "h3"})
+_TAIL_SHARE: Final = 0.6  # of the prose must stand before the heading of a list of related pages
+_HEAD_CHARS: Final = 120
+_DATELINE_CHARS: Final = 70
+_DAY: Final = re.compile(
+    r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}\s?[-/.月]\s?\d{1,2}|"
+    r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? \d{1,2},? (?:19|20)\d\d|\b\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?,? (?:19|20)\d\d"
+)
+
+
+class Edges:
+    """Tidies the blocks of a chosen element.
+
+    Args:
+        view: of the page.
+    """
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.nodes, self.blocks = view.nodes, view.blocks
+
+    def tidy(self, places: list[int], weight: list[float]) -> list[int]:
+        """Cut heading and byline at the head, related pages at the tail, furniture in between."""
+        good = [place for place in places if weight[place] > 0]
+        last = self._tail(places, good, weight)
+        good = [place for place in good if place < last]
+        while len(good) > 1 and self.is_head(good[0]):
+            good.pop(0)
+        if not good:
+            return []
+        fine = set(good)
+        end = self._extended(good[-1], [place for place in places if good[-1] < place < last])
+        span = [place for place in places if good[0] <= place <= end]
+        return [
+            place
+            for index, place in enumerate(span)
+            if place in fine
+            or self.joins(place)
+            or self._is_between(span, index, fine)
+            or self._is_numbered(place, span)
+            or self._is_quotation(place)
+        ]
+
+    def _is_quotation(self, place: int) -> bool:
+        """Between paragraphs a quotation belongs to them, whatever the box around it is called."""
+        index = self.blocks[place].node
+        while index >= 0 and self.nodes[index].tag in PARTS:
+            if self.nodes[index].tag == "blockquote":
+                return not self.nodes[index].hidden
+            index = self.nodes[index].parent
+        return False
+
+    def _is_numbered(self, place: int, span: list[int]) -> bool:
+        """An item of a numbered list beside the paragraphs, linked or not: lists of other pages are not numbered there."""
+        index = self.blocks[place].node
+        while index >= 0 and self.nodes[index].tag in PARTS:
+            if self.nodes[index].tag == "ol":
+                return not self.view.is_negative(place) and self.view.around(place) == self.view.around(
+                    span[0]
+                )
+            index = self.nodes[index].parent
+        return False
+
+    def _is_between(self, span: list[int], index: int, fine: set[int]) -> bool:
+        """A single linked line between two paragraphs of one element belongs to them; lists of links do not."""
+        if not 0 < index < len(span) - 1 or self.view.is_negative(span[index]):
+            return False
+        before, place, behind = span[index - 1 : index + 2]
+        around = self.view.around(place)
+        return (
+            before in fine
+            and behind in fine
+            and around == self.view.around(before) == self.view.around(behind)
+            and not self.view.is_furniture(place)
+            and self.blocks[place].text not in self.view.repeated
+        )
+
+    def _extended(self, end: int, following: list[int]) -> int:
+        """The end of the text with the short sentences that follow its last paragraph as its equals."""
+        for place in following:
+            if not (self._equals(end, place) and self.joins(place) and STOPS.search(self.blocks[place].text)):
+                break
+            end = place
+        return end
+
+    def _equals(self, left: int, right: int) -> bool:
+        """Both stand in the same element, or in elements of one kind with one parent."""
+        if self.blocks[left].node == self.blocks[right].node:
+            return True
+        first, second = self.nodes[self.blocks[left].node], self.nodes[self.blocks[right].node]
+        return first.parent == second.parent and first.tag == second.tag
+
+    def _tail(self, places: list[int], good: list[int], weight: list[float]) -> int:
+        """Where the heading of a list of related pages or comments stands after most of the prose, or past the end."""
+        total, before, fine = sum(weight[place] for place in good), 0.0, set(good)
+        for place in places:
+            if place in fine:
+                before += weight[place]
+            if before > _TAIL_SHARE * total and is_tail_heading(self.blocks[place].text):
+                return place
+        return places[-1] + 1 if places else 0
+
+    def is_head(self, place: int) -> bool:
+        """The page's own title, or a line with little else than a date."""
+        block = self.blocks[place]
+        if block.node >= 0 and self.nodes[block.node].tag == "h1":
+            return True
+        if block.chars > _HEAD_CHARS:
+            return False
+        return block.text in self.view.document.title or bool(
+            _DAY.search(block.text) and block.chars < _DATELINE_CHARS
+        )
+
+    def joins(self, place: int) -> bool:
+        """A short line between paragraphs: kept unless it is linked, hinted, a caption or opens like furniture."""
+        if self.nodes[self.blocks[place].node].tag == "figcaption":
+            return False
+        if self.view.linked(place) or self.view.is_furniture(place):
+            return False
+        return not self.view.is_negative(place)

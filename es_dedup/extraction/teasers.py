@@ -1,0 +1,58 @@
+"""Teasers of other pages: repeated items, each with a linked headline and a few lines of prose.
+
+Portals and blogs print them beside and below an article, with the first sentences of each: prose that is not of this page.
+Class names say nothing; that every item of the kind has a headline that leads away says it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.extraction.view import PARTS
+
+if TYPE_CHECKING:
+    from es_dedup.extraction.view import View
+
+_HEADLINE_UNITS: Final = 5.0
+_MOST_UNITS: Final = 300.0  # of prose in one item: what is longer is a text of its own
+_ITEMS: Final = 4
+_SHARE: Final = 0.75  # of the elements of a kind with prose in them
+_LEFT: Final = 100.0  # units of prose that must stand outside all items: else the items are the page
+
+
+def teasers(view: View) -> list[int]:
+    """Places of the blocks inside such items; empty where little else is on the page."""
+    headlines = _headlines(view)
+    if sum(headlines) < _ITEMS:
+        return []
+    parents, mass = view.parents, view.mass
+    for index in range(len(parents) - 1, 0, -1):
+        headlines[parents[index]] += headlines[index]
+    known: dict[int, list[int]] = {}
+    for node in view.nodes:
+        index = node.index
+        if mass[index] > 0 and not view.negative[index] and (node.tag not in PARTS or node.tag == "li"):
+            known.setdefault(view.kind.of_node(index), []).append(index)
+    inside: set[int] = set()
+    for members in known.values():
+        items = [index for index in members if headlines[index] and mass[index] <= _MOST_UNITS]
+        if len(items) >= max(_ITEMS, _SHARE * len(members)):
+            for index in items:
+                inside.update(range(index, view.ends[index]))
+    places = [place for place, block in enumerate(view.blocks) if block.node in inside]
+    gone = sum(view.prose[place] for place in places if view.prose[place] > 0 and not view.is_negative(place))
+    left = (
+        sum(prose for place, prose in enumerate(view.prose) if prose > 0 and not view.is_negative(place))
+        - gone
+    )
+    return places if left >= _LEFT else []
+
+
+def _headlines(view: View) -> list[int]:
+    """For each element: how many lines directly in it are, or begin with, a link of the length of a headline."""
+    counts = [0] * len(view.nodes)
+    for place, block in enumerate(view.blocks):
+        if block.node >= 0 and block.link_chars and (block.led or view.linked(place)):
+            linked = view.units[place] * block.link_chars / block.chars
+            counts[block.node] += linked >= _HEADLINE_UNITS
+    return counts
