@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from es_dedup.hook.documents import Item
     from es_dedup.hook.settling import Settlement
     from es_dedup.hook.window import Window
+    from es_dedup.index.claims import Claims
     from es_dedup.index.host import Host, HostFields
     from es_dedup.index.port import Index
 
@@ -53,10 +54,11 @@ class DedupHook:
         *,
         dispatcher: Dispatcher | None = None,
         window: Window | None = None,
+        claims: Claims | None = None,
     ) -> None:
         """Over an index and host indices at hand; ``open`` is the usual way."""
-        self._index, self._host, self._fields = index, host, fields
-        self._settling = Settling(index, settings or Settings(), window)
+        self._index, self._host, self._fields, self._claims = index, host, fields, claims
+        self._settling = Settling(index, settings or Settings(), window, claims)
         self._targets: dict[str, str] = {}
         self.dispatcher = dispatcher
 
@@ -87,8 +89,8 @@ class DedupHook:
         settings = settings or Settings()
         index = wiring.open_index(address, settings, fresh_probes=window is None)
         try:
-            host = wiring.open_host(address, settings)
-            return cls(index, host, fields, settings, dispatcher=dispatcher, window=window)
+            host, claims = wiring.open_host(address, settings), wiring.open_claims(address, settings)
+            return cls(index, host, fields, settings, dispatcher=dispatcher, window=window, claims=claims)
         except BaseException:
             index.close()
             raise
@@ -107,6 +109,8 @@ class DedupHook:
         """Let go of the connections; may be called twice."""
         self._index.close()
         self._host.close()
+        if self._claims is not None:
+            self._claims.close()
 
     def process(
         self,

@@ -21,6 +21,7 @@ from es_dedup.clustering import same_neighbours
 from es_dedup.decisions import stored_decision
 from es_dedup.detectors.features import pack
 from es_dedup.extraction import create_extractor
+from es_dedup.hook.claiming import first_with
 from es_dedup.hook.near import Near
 from es_dedup.hook.window import Arrival, WindowUnavailable
 from es_dedup.index.port import Assignment
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from es_dedup.batch.featurise import Chunk
     from es_dedup.config import Settings
     from es_dedup.hook.window import Window
+    from es_dedup.index.claims import Claims
     from es_dedup.index.host import Mark
     from es_dedup.index.port import FeatureRecord, Index
     from es_dedup.judgement.lookup import Looked
@@ -72,9 +74,11 @@ class Settlement:
 class Settling:
     """Stores and settles batches of pages in one index; for one thread at a time."""
 
-    def __init__(self, index: Index, settings: Settings, window: Window | None = None) -> None:
+    def __init__(
+        self, index: Index, settings: Settings, window: Window | None = None, claims: Claims | None = None
+    ) -> None:
         self._index, self._settings = index, settings
-        self._window = window
+        self._window, self._claims = window, claims
         self._extractor = create_extractor(settings.extraction)
         self._known: tuple[str | None, Statistics] | None = None
         self._session = ""
@@ -219,13 +223,18 @@ class Settling:
     def _look(self, todo: Chunk, lookup: Lookup) -> Looked:
         days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
         asked = Pages(list(todo.records.ids), todo.table, days)
-        if self._window is None or not asked.ids:
+        if not asked.ids:
             return lookup.of(asked)
-        try:
-            also = self._window.meet(_arrivals(todo, self._settings))
-        except WindowUnavailable:
-            self._index.refresh()
-            also = [[] for _ in asked.ids]
+        also = (
+            [[] for _ in asked.ids] if self._claims is None else first_with(self._index, self._claims, todo)
+        )
+        if self._window is not None:
+            try:
+                recent = self._window.meet(_arrivals(todo, self._settings))
+            except WindowUnavailable:
+                self._index.refresh()
+            else:
+                also = [[*first, *names] for first, names in zip(also, recent, strict=True)]
         return lookup.of(asked, also)
 
     def _place(self, touched: set[str], edges: Sequence[Edge], lookup: Lookup) -> list[Assignment]:
