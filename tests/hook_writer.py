@@ -38,7 +38,7 @@ def pages_of(writer: int, writers: int, pages: int, copies: str) -> list[Page]:
     return [story(n, f"page-{n}-{writer}") for n in mine]
 
 
-def main(  # noqa: PLR0913 - what the command line says
+def main(
     address: str, writer: int, writers: int, pages: int, copies: str, batch: str = BATCH, redis: str = ""
 ) -> None:
     """Send one writer's share."""
