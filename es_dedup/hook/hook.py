@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from es_dedup import wiring
 from es_dedup.config import Settings
-from es_dedup.errors import DuplicatePage, IndexError_
+from es_dedup.errors import DuplicatePage, IndexError_, SchemaMismatch, SettingsMismatch
 from es_dedup.hook.documents import INCONCLUSIVE, PENDING, UNCHECKED, WRITES, Batch, item_of
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.settling import Settling
@@ -226,6 +226,9 @@ class DedupHook:
         with _timed(report, "repair"):
             try:
                 self._repair(batch, set(failed), report)
+            except (SettingsMismatch, SchemaMismatch) as error:
+                self._put_off(batch.written(failed), str(error), report)
+                report.not_repaired.update(dict.fromkeys(batch.to_read(failed), str(error)))
             except IndexError_ as error:
                 report.not_repaired.update(dict.fromkeys(batch.others, str(error)))
                 report.not_repaired.update(dict.fromkeys(batch.to_read(failed), str(error)))
@@ -257,7 +260,7 @@ class DedupHook:
             IndexError_: the store or the host index did not answer; to repeat the call is safe.
         """
         report = HookReport() if report is None else report
-        for documents in self._host.related(target, (INCONCLUSIVE, PENDING), self._fields.names):
+        for documents in self._host.waiting(target, self._fields.names):
             names = [each.key.page_id for each in documents]
             report.pages += len(names)
             self._reconcile(names, report, again=True)
@@ -349,6 +352,12 @@ class DedupHook:
                 self._reconcile([each.page_id for each in items], HookReport())
                 raise DuplicatePage(item.page_id, decision.duplicate_of)
 
+    def _put_off(self, page_ids: Iterable[str], reason: str, report: HookReport) -> None:
+        """Documents that were decided on with settings that are no longer in force wait for another decision."""
+        marks = {name: _waiting(name, INCONCLUSIVE) for name in page_ids}
+        report.inconclusive.update(dict.fromkeys(marks, reason))
+        self._mark(marks, report, own=True)
+
     def _reconcile(self, page_ids: Sequence[str], report: HookReport, *, again: bool = False) -> None:
         """Make the store say of documents what is in them now, and mark them."""
         found = self._host.read(page_ids, self._fields.names)
@@ -371,10 +380,11 @@ class DedupHook:
         """Marks of a settlement, undecided pages marked so; at the ``last`` look cut lists are all there is."""
         marks = dict(settled.marks)
         for name, decision in settled.decisions.items():
-            if decision.outcome is not Outcome.INCONCLUSIVE:
-                continue
-            if last and name not in settled.unanswered:
-                report.decided_on_part += 1
+            undecided = decision.outcome is Outcome.INCONCLUSIVE
+            if not undecided or (last and name not in settled.unanswered):
+                report.decided_on_part += undecided
+                if name in marks:
+                    marks[name] = replace(marks[name], waiting=False)
                 continue
             marks[name] = _waiting(name, INCONCLUSIVE)
             report.inconclusive[name] = "; ".join(decision.notes)
@@ -402,7 +412,7 @@ class DedupHook:
 
 def _waiting(page_id: str, relation: str) -> Mark:
     """What a document says of itself before it is decided on: it stands alone."""
-    return Mark(page_id, canonical=True, relation=relation)
+    return Mark(page_id, canonical=True, relation=relation, waiting=relation != UNCHECKED)
 
 
 @contextmanager

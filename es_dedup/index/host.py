@@ -144,6 +144,7 @@ class Mark:
         duplicate_of: page id of the representative; empty for the representative itself.
         contained_in: pages that contain this one, by id.
         cluster_size: pages in the cluster, at least 1.
+        waiting: whether the document, as it is now, waits for a decision; None leaves as it is what the document says.
     """
 
     cluster_id: str
@@ -152,10 +153,12 @@ class Mark:
     duplicate_of: str = ""
     contained_in: tuple[str, ...] = ()
     cluster_size: int = 1
+    waiting: bool | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As it stands in a document; empty values are null, so that a partial update takes old ones away."""
-        return {
+        state = {} if self.waiting is None else {"waiting": self.waiting or None}
+        return state | {
             "cluster_id": self.cluster_id,
             "canonical": self.canonical,
             "relation": self.relation,
@@ -273,7 +276,7 @@ class Host(Protocol):
     def unmarked(
         self, index: str, fields: Sequence[str], *, batch: int = 500
     ) -> Iterator[list[HostDocument]]:
-        """Documents of a concrete index without ``dedup.cluster_id``."""
+        """Documents of a concrete index without ``dedup.cluster_id``, and those that wait for a decision."""
 
     def mark(self, marks: Mapping[str, Mark | None]) -> MarkReport:
         """Write marks by page id; None takes the object away. Repeating it is safe."""
@@ -297,10 +300,11 @@ class Host(Protocol):
             IndexUnavailable: some could not be removed.
         """
 
-    def related(
-        self, target: str, relations: Sequence[str], fields: Sequence[str]
-    ) -> Iterator[list[HostDocument]]:
-        """Documents whose ``dedup.relation`` is one of these, as far as they were written before the call."""
+    def waiting(self, target: str, fields: Sequence[str]) -> Iterator[list[HostDocument]]:
+        """Documents that wait for a decision (``dedup.waiting``), as far as they were written before the call."""
+
+    def count_waiting(self, target: str) -> int:
+        """How many these are, as a search sees it; 0 when there is no such index."""
 
     def close(self) -> None:
         """Let go of the connections; may be called twice."""

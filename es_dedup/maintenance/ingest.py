@@ -60,7 +60,7 @@ def ingest_documents(site: Site, fields: HostFields, documents: Sequence[HostDoc
     counts.update(pairs=report.pairs, truncated=report.truncated, unchanged=report.unchanged)
     counts.update(dead=len(impossible) + len(report.failed))
     after = _beside(site, [page.id for page in pages])
-    counts.update(mark_pages(site, before | after))
+    counts.update(mark_pages(site, before | after, [page.id for page in pages]))
     return counts
 
 

@@ -1,7 +1,7 @@
 """Documents that wait for a decision: the hook has indexed them, and what was to decide on them has not, or could not.
 
-Their object ``dedup`` says so (``relation`` ``pending`` or ``inconclusive``). It is written with the document, so it outlives
-every message: what a flushed or restarted Redis has lost is found here.
+Their object ``dedup`` says so (``waiting``). It is written with the document, so it outlives every message, and marks of its old
+cluster do not take it away: what a flushed or restarted Redis has lost is found here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.hook.documents import INCONCLUSIVE, PENDING
 from es_dedup.index.host import HostFields
 from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.letters import bury
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from es_dedup.index.jobs import Job, Part
     from es_dedup.maintenance.site import Site
 
-UNDECIDED: Final = (PENDING, INCONCLUSIVE)
 DEAD_READ: Final = 100_000
 CLAIMS_KEPT: Final = 3_600_000  # milliseconds; searches see a page after a second, and clocks may differ
 
@@ -36,11 +34,10 @@ class Waiting:
     def plan(self, site: Site, job: Job) -> Sequence[Share]:
         """One part per concrete index where something waits."""
         site.claims.forget(int(time.time() * 1000) - CLAIMS_KEPT)
-        query = {"terms": {"dedup.relation": list(UNDECIDED)}}
         shares = []
         for index, fields in site.indices(job.options.get("target")).items():
             site.host.refresh(index)
-            if count := site.host.count(index, query):
+            if count := site.host.count_waiting(index):
                 shares.append(Share({"index": index, "fields": fields.as_dict()}, count))
         return shares
 
@@ -61,7 +58,7 @@ class Waiting:
 def undecided(site: Site, index: str, fields: Sequence[str]) -> Iterator[list[HostDocument]]:
     """Documents of a concrete index that wait for a decision, without those on the dead list."""
     dead = {letter.page_id for letter in site.jobs.dead(limit=DEAD_READ)}
-    for documents in site.host.related(index, UNDECIDED, fields):
+    for documents in site.host.waiting(index, fields):
         if found := [each for each in documents if each.key.page_id not in dead]:
             yield found
 

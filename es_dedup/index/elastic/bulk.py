@@ -61,13 +61,14 @@ class Write:
 class Result:
     """What became of one write: HTTP status, the reason when it failed, the document's new version marks.
 
-    ``noop``: an update that changed nothing.
+    ``noop``: an update that changed nothing. ``index``: the real one behind an alias.
     """
 
     status: int
     reason: str = ""
     condition: tuple[int, int] | None = None
     noop: bool = False
+    index: str = ""
 
     @property
     def done(self) -> bool:
@@ -166,4 +167,4 @@ def _result(item: dict[str, Any]) -> Result:
     (said,) = item.values()
     reason = reason_in(said.get("error"))
     marks = (said["_seq_no"], said["_primary_term"]) if "_seq_no" in said else None
-    return Result(int(said["status"]), reason, marks, said.get("result") == "noop")
+    return Result(int(said["status"]), reason, marks, said.get("result") == "noop", said.get("_index", ""))

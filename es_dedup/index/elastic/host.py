@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # unmapped: an index that has never had a document
 BY_SEQUENCE: Final = ({"_seq_no": {"order": "asc", "unmapped_type": "long"}},)
 CLUSTER_ID: Final = f"{DEDUP}.cluster_id"
+WAITING: Final = {"term": {f"{DEDUP}.waiting": True}}
 INDICES_AT_A_TIME: Final = 50  # of one mapping request: their names stand in its address
 RETRIES: Final = 5  # of one partial update that meets another writer
 _OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
@@ -158,7 +159,8 @@ class ElasticHost:
         self, index: str, fields: Sequence[str], *, batch: int = 500
     ) -> Iterator[list[HostDocument]]:
         """See ``Host.unmarked``."""
-        without = {"bool": {"must_not": {"exists": {"field": CLUSTER_ID}}}}
+        unseen = {"bool": {"must_not": {"exists": {"field": CLUSTER_ID}}}}
+        without = {"bool": {"should": [unseen, WAITING]}}
         for shard in self.shards(index):
             yield from self._by_sequence(shard, [without], fields, -1, None, batch)
 
@@ -228,14 +230,15 @@ class ElasticHost:
         if problems := [result.reason for result in results if not result.done]:
             raise IndexUnavailable(self._server.name, problems[0])
 
-    def related(
-        self, target: str, relations: Sequence[str], fields: Sequence[str]
-    ) -> Iterator[list[HostDocument]]:
-        """See ``Host.related``."""
-        wanted = [{"terms": {f"{DEDUP}.relation": list(relations)}}]
+    def waiting(self, target: str, fields: Sequence[str]) -> Iterator[list[HostDocument]]:
+        """See ``Host.waiting``."""
         for index in self.indices(target):
             for shard in self.shards(index):
-                yield from self._by_sequence(shard, wanted, fields, -1, shard.last, 500)
+                yield from self._by_sequence(shard, [WAITING], fields, -1, shard.last, 500)
+
+    def count_waiting(self, target: str) -> int:
+        """See ``Host.count_waiting``."""
+        return self.count(target, WAITING)
 
     def _search(self, index: str, shard: int, body: Mapping[str, Any]) -> Mapping[str, Any]:
         options = {"track_total_hits": False, **body}
