@@ -373,6 +373,10 @@ class DedupHook:
             report.failed.update(settled.failed)
             marks = self._with_doubts(settled, report, last=again)
             self._mark(marks, report)
+            undecided = {name for name, mark in marks.items() if mark.waiting}
+            self._host.decided(
+                (each for name, each in found.items() if name not in undecided), self._fields.names
+            )
             if self._settling.moved(settled.session):
                 self._mark(self._settling.marks(marks), report)
 
@@ -380,11 +384,10 @@ class DedupHook:
         """Marks of a settlement, undecided pages marked so; at the ``last`` look cut lists are all there is."""
         marks = dict(settled.marks)
         for name, decision in settled.decisions.items():
-            undecided = decision.outcome is Outcome.INCONCLUSIVE
-            if not undecided or (last and name not in settled.unanswered):
-                report.decided_on_part += undecided
-                if name in marks:
-                    marks[name] = replace(marks[name], waiting=False)
+            if decision.outcome is not Outcome.INCONCLUSIVE:
+                continue
+            if last and name not in settled.unanswered:
+                report.decided_on_part += 1
                 continue
             marks[name] = _waiting(name, INCONCLUSIVE)
             report.inconclusive[name] = "; ".join(decision.notes)

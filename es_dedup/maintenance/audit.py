@@ -161,11 +161,7 @@ def _look_at_documents(site: Site, index: str, dead: set[str], found: Audit) -> 
             found.documents += len(ids)
             found.add(
                 "undecided",
-                (
-                    each.key.page_id
-                    for each in documents
-                    if each.dedup and each.dedup.get("waiting") and each.key.page_id not in dead
-                ),
+                (each.key.page_id for each in documents if each.waits and each.key.page_id not in dead),
             )
             found.add("unknown", (name for name in ids if name not in assigned and name not in dead))
             found.add(

@@ -53,6 +53,7 @@ def ingest_documents(site: Site, fields: HostFields, documents: Sequence[HostDoc
     pages = [
         fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible
     ]
+    site.index.refresh_clusters()  # others may have changed them a moment ago
     before = _beside(site, [page.id for page in pages])
     report = site.dedup.add_many(pages)
     bury_failed(site, {**impossible, **report.failed}, "ingest")
@@ -60,7 +61,8 @@ def ingest_documents(site: Site, fields: HostFields, documents: Sequence[HostDoc
     counts.update(pairs=report.pairs, truncated=report.truncated, unchanged=report.unchanged)
     counts.update(dead=len(impossible) + len(report.failed))
     after = _beside(site, [page.id for page in pages])
-    counts.update(mark_pages(site, before | after, [page.id for page in pages]))
+    counts.update(mark_pages(site, before | after))
+    site.host.decided(documents, fields.names)
     return counts
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_dedup.maintenance.letters import bury_failed
@@ -27,11 +26,9 @@ def mark_groups(site: Site, groups: Sequence[Sequence[Assignment]]) -> Mapping[s
     return _write(site, marks_of_groups(groups, edges))
 
 
-def mark_pages(site: Site, page_ids: Iterable[str], decided: Iterable[str] = ()) -> Mapping[str, int]:
-    """The same for the clusters that some pages are in; those that were ``decided`` on do not wait any more."""
-    marks = marks_of(site.index, page_ids)
-    marks.update({name: replace(marks[name], waiting=False) for name in decided if name in marks})
-    return _write(site, marks)
+def mark_pages(site: Site, page_ids: Iterable[str]) -> Mapping[str, int]:
+    """The same for the clusters that some pages are in."""
+    return _write(site, marks_of(site.index, page_ids))
 
 
 def forget(site: Site, page_ids: Sequence[str]) -> Mapping[str, int]:
