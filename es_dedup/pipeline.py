@@ -23,6 +23,7 @@ from es_dedup.batch.settle import (
     repair_around,
     settle_corpus,
     unsettled,
+    write_session,
 )
 from es_dedup.config import Settings
 from es_dedup.decisions import decide, stored_decision
@@ -195,7 +196,7 @@ class Deduplicator:
     def remove(self, page_ids: Iterable[str] | str) -> RemoveReport:
         """Remove pages and repair their clusters; unknown ids are reported, not raised."""
         ids = [page_ids] if isinstance(page_ids, str) else list(dict.fromkeys(page_ids))
-        with self._index.writing():
+        with write_session(self._index):
             known = self._index.get_many(ids)
             unknown = tuple(name for name in ids if name not in known)
             if not known:
@@ -210,7 +211,7 @@ class Deduplicator:
 
     def sweep(self, progress: Callable[[Progress], None] | None = None) -> None:
         """Learn statistics and judge and cluster everything stored anew, from features."""
-        with self._index.writing():
+        with write_session(self._index):
             self._index.set_note(UNSETTLED, "1")
             settle_corpus(self._index, load_corpus(self._index), self._settings, progress)
             self._known = None
@@ -254,7 +255,7 @@ class Deduplicator:
                         raise DuplicatePage(page_id, decision.duplicate_of)
             if dry_run:
                 return report
-        with self._index.writing():
+        with write_session(self._index):
             ingest = Ingest(self._index, self._settings, self._lookup, progress)
             ingest.write(made, reading)
             try:

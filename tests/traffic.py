@@ -124,6 +124,6 @@ def all_is_well(site: Site, client: Elasticsearch, name: str, expected: dict[str
     for source in found.values():
         source.pop("dedup", None)
     assert found == expected
+    assert audit(site).as_dict()["found"] == {}
     assert marked(client, name) == len(expected)
     assert set(canonical_counts(client, name).values()) == {1}
-    assert audit(site).as_dict()["found"] == {}

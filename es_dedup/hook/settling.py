@@ -16,7 +16,7 @@ import numpy as np
 from es_dedup.batch.featurise import day_of, make_chunk, name_of
 from es_dedup.batch.ingest import changed, joined
 from es_dedup.batch.policy import Stored, left_out
-from es_dedup.batch.settle import STATISTICS, repair_around
+from es_dedup.batch.settle import SESSION, STATISTICS, repair_around
 from es_dedup.clustering import same_neighbours
 from es_dedup.decisions import stored_decision
 from es_dedup.detectors.features import pack
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from es_dedup.judgement.lookup import Looked
     from es_dedup.model import Edge, Page
 
-SESSION: Final = "session"  # note: the last write session that changed clusters
 MEANWHILE: Final = "another process has stored another version: check again later"
 EVIDENCE: Final = 3  # judged pairs that a decision of the hook holds, strongest first
 
@@ -165,7 +164,11 @@ class Settling:
             marks=marks,
             left_out=self._left_out(policy, decisions, edges),
             replaces=_replaced(policy, edges, new),
-            unanswered=[looked.asked.ids[row] for row in looked.unanswered] + list(other),
+            unanswered=[
+                *(looked.asked.ids[row] for row in looked.unanswered),
+                *other,
+                *(name for name in same if MEANWHILE in decisions[name].notes),
+            ],
             session=self._session,
         )
 
@@ -265,6 +268,9 @@ class Settling:
         if same:
             old = index.edges_of(same)
             for name in same:
+                if name not in assigned:  # taken out between the first look and the session
+                    decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
+                    continue
                 own = [edge for edge in old if name in (edge.left, edge.right)]
                 decisions[name] = stored_decision(name, assigned[name], own)
         return decisions
