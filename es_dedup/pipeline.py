@@ -197,7 +197,8 @@ class Deduplicator:
         """Remove pages and repair their clusters; unknown ids are reported, not raised."""
         ids = [page_ids] if isinstance(page_ids, str) else list(dict.fromkeys(page_ids))
         with write_session(self._index):
-            known = self._index.get_many(ids)
+            # a page that is in a cluster and nowhere else is taken out of it too
+            known = self._index.get_many(ids).keys() | self._index.assignments(ids).keys()
             unknown = tuple(name for name in ids if name not in known)
             if not known:
                 return RemoveReport(0, unknown)
@@ -206,7 +207,7 @@ class Deduplicator:
             touched |= {each.page_id for group in self._index.members(clusters).values() for each in group}
             with unsettled(self._index):
                 removed = self._index.delete_many(known)
-                repaired = repair_around(self._index, touched - known.keys(), self._lookup(), self._settings)
+                repaired = repair_around(self._index, touched - known, self._lookup(), self._settings)
             return RemoveReport(removed, unknown, repaired)
 
     def sweep(self, progress: Callable[[Progress], None] | None = None) -> None:

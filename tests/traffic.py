@@ -123,7 +123,16 @@ def all_is_well(site: Site, client: Elasticsearch, name: str, expected: dict[str
     found = {hit["_id"]: hit["_source"] for hit in scan(client, index=name)}
     for source in found.values():
         source.pop("dedup", None)
+    lost, kept = expected.keys() - found.keys(), found.keys() - expected.keys()
+    assert not lost, lost
+    assert not kept, kept
     assert found == expected
-    assert audit(site).as_dict()["found"] == {}
+    disagreeing = audit(site).as_dict()["found"]
+    groups = {each[0].cluster_id: each for each in site.index.clusters()}
+    assert disagreeing == {}, (
+        disagreeing,
+        [groups.get(x) for x in disagreeing.get("headless", {}).get("examples", ())],
+    )
     assert marked(client, name) == len(expected)
-    assert set(canonical_counts(client, name).values()) == {1}
+    heads = canonical_counts(client, name)
+    assert set(heads.values()) == {1}, {cluster for cluster, count in heads.items() if count != 1}

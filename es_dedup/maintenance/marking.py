@@ -48,9 +48,6 @@ def forget(site: Site, page_ids: Sequence[str]) -> Mapping[str, int]:
         edge.right for edge in site.index.edges_of(page_ids)
     }
     removed = site.dedup.remove(page_ids).removed
-    if ghosts := site.index.assignments(page_ids):  # in a cluster, and nowhere else
-        with write_session(site.index):
-            site.index.delete_many(ghosts)
     counts = Counter(mark_pages(site, (beside | inside) - set(page_ids)))
     counts["gone"] += removed
     return counts
