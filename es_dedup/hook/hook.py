@@ -284,6 +284,8 @@ class DedupHook:
                 features = self.featurise(whole)
         with _timed(report, "settle"):
             batch.settled = self._settling.settle(features, policy)
+        report.pairs_compared += batch.settled.pairs
+        report.truncated += batch.settled.truncated
         if policy is WritePolicy.FAIL:
             self._refuse(whole, batch.settled)
         for item in whole:
@@ -368,6 +370,8 @@ class DedupHook:
         if found:
             pages = [self._fields.page(name, each.source) for name, each in found.items()]
             settled = self._settling.settle(self._settling.featurise(pages), again=again)
+            report.pairs_compared += settled.pairs
+            report.truncated += settled.truncated
             for decision in settled.decisions.values():
                 report.count(decision)
             report.failed.update(settled.failed)

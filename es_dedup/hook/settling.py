@@ -59,6 +59,7 @@ class Settlement:
         failed: page id to reason, for pages that cannot be processed.
         unanswered: pages of which a part of the store did not answer; of other inconclusive ones candidates were cut.
         session: the session after which the marks were read.
+        pairs, truncated: pairs compared, and pages whose list of candidates was cut.
     """
 
     decisions: Mapping[str, Decision] = field(default_factory=dict)
@@ -68,6 +69,8 @@ class Settlement:
     failed: Mapping[str, str] = field(default_factory=dict)
     unanswered: Collection[str] = ()
     session: str = ""
+    pairs: int = 0
+    truncated: int = 0
 
 
 class Settling:
@@ -170,6 +173,8 @@ class Settling:
                 *(name for name in same if MEANWHILE in decisions[name].notes),
             ],
             session=self._session,
+            pairs=looked.pairs,
+            truncated=looked.truncated,
         )
 
     def remove(self, page_ids: Collection[str]) -> tuple[int, Mapping[str, Mark]]:

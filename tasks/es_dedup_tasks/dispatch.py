@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from kombu.exceptions import OperationalError
 
-from es_dedup_tasks.app import make_app
-from es_dedup_tasks.queues import KINDS, depths, send_pages
+from es_dedup_tasks.app import make_app, queue_of
+from es_dedup_tasks.queues import KINDS, depths, send_pages, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,6 +42,13 @@ class CeleryDispatcher:
     def depths(self) -> dict[str, int]:
         """See ``queues.depths``."""
         return depths(self._app, self._place)
+
+    def workers(self) -> int:
+        """How many workers of this index answer within a second."""
+        mine = {queue_of(self._place, kind) for kind in KINDS}
+        with translated():
+            found = self._app.control.inspect(timeout=1.0).active_queues() or {}
+        return sum(any(queue["name"] in mine for queue in queues) for queues in found.values())
 
     def close(self) -> None:
         """Let go of the connections."""

@@ -15,6 +15,7 @@ from es_dedup.index.elastic.server import (
     pauses,
     reason_in,
     status_of,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -126,6 +127,8 @@ def _write_chunk(server: Server, chunk: list[Write], seconds: float, *, alias: b
             if any(cause in result.reason for cause in GONE):
                 raise IndexInterrupted(server.name, result.reason)
             results[at] = result
+            if result.reason:
+                tell("item", result.status)
             if result.status in BUSY:
                 again.append(at)
         if not again:
