@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,9 +28,11 @@ from tests.workers import broker, environment, until, worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from es_dedup.maintenance.site import Site
+
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -148,3 +151,25 @@ def test_without_a_broker_documents_are_indexed_and_found_by_a_sweep(
     swept(site)
     assert relations(client, name) == {"unique"}
     assert audit(site).as_dict()["found"] == {}
+
+
+@pytest.mark.slow
+def test_what_the_how_to_shows_works(
+    site: Site, client: Elasticsearch, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (ROOT / "docs/how-to/put-the-hook-before-the-bulk-writer.md").read_text(encoding="utf-8")
+    code = text.split("```python\n")[2].split("```")[0].replace("http://localhost:9200/pages", site.place)
+    monkeypatch.setenv("ES_DEDUP_MAINTENANCE__BROKER", broker())
+    given = {
+        "client": client,
+        "fields": FIELDS,
+        "actions": five(name),
+        "dedup_bulk": dedup_bulk,
+        "DedupHook": DedupHook,
+    }
+    exec(code, given)  # noqa: S102 - our own document
+    given["dispatcher"].close()  # type: ignore[attr-defined]
+    assert relations(client, name) == {"pending"}
+    with (tmp_path / "log").open("wb") as log, worker(site.place, log, "--beat"):
+        until(lambda: "pending" not in relations(client, name))
+    assert clusters(client, name) == STORIES
