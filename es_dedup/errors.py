@@ -79,8 +79,8 @@ class SettingsMismatch(IndexError_):
     def __str__(self) -> str:
         return (
             f"{self.index} was filled with settings {self.found}, the current ones are {self.expected}: "
-            f"open it with the settings it was filled with, or scan the pages again into a new file "
-            f"(`es-dedup config show` prints both)"
+            f"open it with the settings it was filled with, scan the pages again into a new file, or, with attached "
+            f"indices, `es-dedup reindex` (`es-dedup config show` prints both)"
         )
 
 

@@ -23,6 +23,7 @@ from es_dedup.batch.settle import (
     repair_around,
     settle_corpus,
     unsettled,
+    write_session,
 )
 from es_dedup.config import Settings
 from es_dedup.decisions import decide, stored_decision
@@ -195,8 +196,9 @@ class Deduplicator:
     def remove(self, page_ids: Iterable[str] | str) -> RemoveReport:
         """Remove pages and repair their clusters; unknown ids are reported, not raised."""
         ids = [page_ids] if isinstance(page_ids, str) else list(dict.fromkeys(page_ids))
-        with self._index.writing():
-            known = self._index.get_many(ids)
+        with write_session(self._index):
+            # a page that is in a cluster and nowhere else is taken out of it too
+            known = self._index.get_many(ids).keys() | self._index.assignments(ids).keys()
             unknown = tuple(name for name in ids if name not in known)
             if not known:
                 return RemoveReport(0, unknown)
@@ -205,12 +207,12 @@ class Deduplicator:
             touched |= {each.page_id for group in self._index.members(clusters).values() for each in group}
             with unsettled(self._index):
                 removed = self._index.delete_many(known)
-                repaired = repair_around(self._index, touched - known.keys(), self._lookup(), self._settings)
+                repaired = repair_around(self._index, touched - known, self._lookup(), self._settings)
             return RemoveReport(removed, unknown, repaired)
 
     def sweep(self, progress: Callable[[Progress], None] | None = None) -> None:
         """Learn statistics and judge and cluster everything stored anew, from features."""
-        with self._index.writing():
+        with write_session(self._index):
             self._index.set_note(UNSETTLED, "1")
             settle_corpus(self._index, load_corpus(self._index), self._settings, progress)
             self._known = None
@@ -254,7 +256,7 @@ class Deduplicator:
                         raise DuplicatePage(page_id, decision.duplicate_of)
             if dry_run:
                 return report
-        with self._index.writing():
+        with write_session(self._index):
             ingest = Ingest(self._index, self._settings, self._lookup, progress)
             ingest.write(made, reading)
             try:

@@ -49,4 +49,7 @@ class MaintenanceConfig(Section):
         0.3, ge=0, le=1, description="share of the pages above which a change has to be forced"
     )
     tend_seconds: float = Field(15.0, ge=1, le=3600, description="time between looks for work left lying")
+    recheck_seconds: float = Field(
+        300.0, ge=0, description="time between looks for documents that still wait for a decision; 0: never"
+    )
     sweep_hours: float = Field(24.0, ge=0, description="time between sweeps that beat starts; 0: never")

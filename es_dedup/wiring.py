@@ -9,6 +9,7 @@ from es_dedup.config import fingerprint
 from es_dedup.detectors.registry import detector_versions
 from es_dedup.errors import SettingsMismatch
 from es_dedup.index.elastic import (
+    ElasticClaims,
     ElasticHost,
     ElasticIndex,
     ElasticJobs,
@@ -75,6 +76,12 @@ def open_host(path: str | Path, settings: Settings) -> ElasticHost:
     """
     options, address = elastic_options(settings), parse_address(str(path))
     return ElasticHost(Server(address, options), address.name, options)
+
+
+def open_claims(path: str | Path, settings: Settings) -> ElasticClaims:
+    """The claims of an index on Elasticsearch that is there; errors as ``open_host``."""
+    options, address = elastic_options(settings), parse_address(str(path))
+    return ElasticClaims(Server(address, options), address.name, options)
 
 
 def open_stored(path: str, settings: Settings) -> Index:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ from es_dedup.maintenance import backfill, ingest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+if CLOCK := float(os.environ.get("FAULTY_CLOCK", "0")):  # seconds by which this machine's clock is wrong
+    _right = time.time
+    time.time = lambda: _right() + CLOCK
 app = main.app
 KILLS = os.environ.get("FAULTY_KILLS", "")  # a folder: each file in it is one death
 POISON = os.environ.get("FAULTY_POISON", "")  # a word: the page that has it kills who reads it

@@ -1,6 +1,6 @@
-"""A process that adds pages through the hook: ``python -m tests.hook_writer ADDRESS WRITER WRITERS PAGES COPIES [REDIS]``.
+"""A process that adds pages through the hook: ``python -m tests.hook_writer ADDRESS WRITER WRITERS PAGES COPIES [BATCH [REDIS]]``.
 
-It says ``ready``, waits for a line, sends its pages in batches of ten, and prints how many stayed inconclusive.
+It says ``ready``, waits for a line, sends its pages in batches, and prints how many stayed inconclusive.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.samples import story
 if TYPE_CHECKING:
     from es_dedup import Page
 
-BATCH = 10
+BATCH = "10"
 
 
 def action_of(page: Page, name: str) -> dict[str, object]:
@@ -38,7 +38,9 @@ def pages_of(writer: int, writers: int, pages: int, copies: str) -> list[Page]:
     return [story(n, f"page-{n}-{writer}") for n in mine]
 
 
-def main(address: str, writer: int, writers: int, pages: int, copies: str, redis: str = "") -> None:
+def main(
+    address: str, writer: int, writers: int, pages: int, copies: str, batch: str = BATCH, redis: str = ""
+) -> None:
     """Send one writer's share."""
     host, _, name = address.rpartition("/")
     report = HookReport()
@@ -51,7 +53,7 @@ def main(address: str, writer: int, writers: int, pages: int, copies: str, redis
         print("ready", flush=True)
         sys.stdin.readline()
         actions = [action_of(page, name) for page in pages_of(writer, writers, pages, copies)]
-        dedup_bulk(client, actions, hook=hook, chunk_size=BATCH, report=report)
+        dedup_bulk(client, actions, hook=hook, chunk_size=int(batch), report=report)
     print(len(report.inconclusive), len(report.not_repaired), flush=True)
 
 

@@ -30,7 +30,7 @@ def five(name: str) -> list[dict[str, Any]]:
 def marks(client: Elasticsearch, name: str) -> dict[str, dict[str, Any]]:
     """The object ``dedup`` of each document, without what is empty."""
     client.indices.refresh(index=name)
-    hits = client.search(index=name, size=1000)["hits"]["hits"]
+    hits = client.search(index=name, size=10_000)["hits"]["hits"]
     return {
         hit["_id"]: {
             key: value for key, value in hit["_source"].get("dedup", {}).items() if value is not None

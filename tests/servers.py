@@ -12,7 +12,7 @@ from elasticsearch.helpers import bulk, scan
 
 from scripts.serversupport import nodes
 from scripts.serversupport.profiles import PROFILES
-from scripts.serversupport.running import VARIABLES, Server, load, running
+from scripts.serversupport.running import VARIABLES, Server, load, running, written
 from scripts.serversupport.settings import load as load_settings
 
 ADVICE: Final = "start it with `scripts/servers up {}`, or run the tests with `make test`"
@@ -68,5 +68,18 @@ def remove(address: str) -> None:
 
 def restart(profile: str) -> None:
     """Kill a server of ``scripts/servers`` without a warning and start it again with its data."""
+    kill(profile)
+    revive(profile)
+
+
+def kill(profile: str, *at: int) -> None:
+    """Kill nodes of a server without a warning: those of these places, or all."""
+    nodes.kill(server_of(profile), at)
+
+
+def revive(profile: str) -> None:
+    """Start again what was killed, with its data."""
     settings = load_settings(os.environ)
-    nodes.restart(server_of(profile), PROFILES[profile], settings, os.environ)
+    server = written(settings.run / profile)
+    assert server is not None
+    nodes.revive(server, PROFILES[profile], settings, os.environ)

@@ -7,6 +7,7 @@ per page stays constant as the corpus grows.
 
 from __future__ import annotations
 
+import secrets
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 UNSETTLED: Final = "unsettled"  # note: pages were stored or removed whose clusters are not made yet
 STATISTICS: Final = "statistics"  # note: version of the stored statistics
+SESSION: Final = "session"  # note: the last write session that changed pages or clusters
 LOOKUP_PAGES: Final = 64  # pages probed and compared at a time in a partial run
 
 
@@ -78,6 +80,21 @@ class Settled:
     truncated: int = 0
     inconclusive: frozenset[str] = frozenset()
     assigned: Mapping[str, Assignment] | None = None
+
+
+@contextmanager
+def write_session(index: Index) -> Iterator[None]:
+    """Change pages and clusters while no other session does; sees what the sessions before have changed.
+
+    A note tells whoever has looked at the index without a session, as the hook does, that it has changed since.
+
+    Raises:
+        IndexLocked: another session did not finish in time.
+    """
+    with index.writing():
+        index.set_note(SESSION, secrets.token_hex(8))
+        index.refresh_clusters()
+        yield
 
 
 @contextmanager

@@ -165,6 +165,12 @@ def _attached(session: Session) -> Iterator[CheckResult]:
                 "ok" if template else "fault",
                 "there" if template else "missing; attach again",
             )
+            waiting = sum(site.host.count_waiting(index) for index in indices)
+            yield CheckResult(
+                "documents that wait for a decision",
+                "note" if waiting else "ok",
+                f"{waiting}{'; workers look for them, or run `es-dedup sweep --inline`' if waiting else ''}",
+            )
             dead = site.jobs.count_dead()
             yield CheckResult(
                 "dead list",
@@ -183,7 +189,7 @@ def _queues(session: Session) -> Iterator[CheckResult]:
     try:
         with dispatcher_of(session) as dispatcher:
             try:
-                depths = dispatcher.depths()
+                depths, workers = dispatcher.depths(), dispatcher.workers()
             except dispatcher.errors as error:
                 advice = "start Redis, or set maintenance.broker; jobs run without it by --inline"
                 yield CheckResult("queues", "note", f"Redis does not answer ({error}); {advice}")
@@ -192,6 +198,11 @@ def _queues(session: Session) -> Iterator[CheckResult]:
         yield CheckResult("queues", "note", str(error))
         return
     yield CheckResult("queues", "ok", ", ".join(f"{name} {depth}" for name, depth in depths.items()))
+    if workers:
+        yield CheckResult("workers", "ok", f"{workers} answer")
+    else:
+        late = "; messages wait for one" if any(depths.values()) else ""
+        yield CheckResult("workers", "note", f"none answers{late}: start `es-dedup worker --beat`")
 
 
 def _integrity(session: Session) -> Iterator[CheckResult]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from es_dedup import wiring
 from es_dedup.config import Settings
-from es_dedup.errors import DuplicatePage, IndexError_
+from es_dedup.errors import DuplicatePage, IndexError_, SchemaMismatch, SettingsMismatch
 from es_dedup.hook.documents import INCONCLUSIVE, PENDING, UNCHECKED, WRITES, Batch, item_of
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.settling import Settling
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from es_dedup.hook.documents import Item
     from es_dedup.hook.settling import Settlement
     from es_dedup.hook.window import Window
+    from es_dedup.index.claims import Claims
     from es_dedup.index.host import Host, HostFields
     from es_dedup.index.port import Index
 
@@ -53,10 +54,11 @@ class DedupHook:
         *,
         dispatcher: Dispatcher | None = None,
         window: Window | None = None,
+        claims: Claims | None = None,
     ) -> None:
         """Over an index and host indices at hand; ``open`` is the usual way."""
-        self._index, self._host, self._fields = index, host, fields
-        self._settling = Settling(index, settings or Settings(), window)
+        self._index, self._host, self._fields, self._claims = index, host, fields, claims
+        self._settling = Settling(index, settings or Settings(), window, claims)
         self._targets: dict[str, str] = {}
         self.dispatcher = dispatcher
 
@@ -87,8 +89,8 @@ class DedupHook:
         settings = settings or Settings()
         index = wiring.open_index(address, settings, fresh_probes=window is None)
         try:
-            host = wiring.open_host(address, settings)
-            return cls(index, host, fields, settings, dispatcher=dispatcher, window=window)
+            host, claims = wiring.open_host(address, settings), wiring.open_claims(address, settings)
+            return cls(index, host, fields, settings, dispatcher=dispatcher, window=window, claims=claims)
         except BaseException:
             index.close()
             raise
@@ -107,6 +109,8 @@ class DedupHook:
         """Let go of the connections; may be called twice."""
         self._index.close()
         self._host.close()
+        if self._claims is not None:
+            self._claims.close()
 
     def process(
         self,
@@ -222,6 +226,9 @@ class DedupHook:
         with _timed(report, "repair"):
             try:
                 self._repair(batch, set(failed), report)
+            except (SettingsMismatch, SchemaMismatch) as error:
+                self._put_off(batch.written(failed), str(error), report)
+                report.not_repaired.update(dict.fromkeys(batch.to_read(failed), str(error)))
             except IndexError_ as error:
                 report.not_repaired.update(dict.fromkeys(batch.others, str(error)))
                 report.not_repaired.update(dict.fromkeys(batch.to_read(failed), str(error)))
@@ -253,7 +260,7 @@ class DedupHook:
             IndexError_: the store or the host index did not answer; to repeat the call is safe.
         """
         report = HookReport() if report is None else report
-        for documents in self._host.related(target, (INCONCLUSIVE, PENDING), self._fields.names):
+        for documents in self._host.waiting(target, self._fields.names):
             names = [each.key.page_id for each in documents]
             report.pages += len(names)
             self._reconcile(names, report, again=True)
@@ -277,6 +284,8 @@ class DedupHook:
                 features = self.featurise(whole)
         with _timed(report, "settle"):
             batch.settled = self._settling.settle(features, policy)
+        report.pairs_compared += batch.settled.pairs
+        report.truncated += batch.settled.truncated
         if policy is WritePolicy.FAIL:
             self._refuse(whole, batch.settled)
         for item in whole:
@@ -345,6 +354,12 @@ class DedupHook:
                 self._reconcile([each.page_id for each in items], HookReport())
                 raise DuplicatePage(item.page_id, decision.duplicate_of)
 
+    def _put_off(self, page_ids: Iterable[str], reason: str, report: HookReport) -> None:
+        """Documents that were decided on with settings that are no longer in force wait for another decision."""
+        marks = {name: _waiting(name, INCONCLUSIVE) for name in page_ids}
+        report.inconclusive.update(dict.fromkeys(marks, reason))
+        self._mark(marks, report, own=True)
+
     def _reconcile(self, page_ids: Sequence[str], report: HookReport, *, again: bool = False) -> None:
         """Make the store say of documents what is in them now, and mark them."""
         found = self._host.read(page_ids, self._fields.names)
@@ -355,11 +370,17 @@ class DedupHook:
         if found:
             pages = [self._fields.page(name, each.source) for name, each in found.items()]
             settled = self._settling.settle(self._settling.featurise(pages), again=again)
+            report.pairs_compared += settled.pairs
+            report.truncated += settled.truncated
             for decision in settled.decisions.values():
                 report.count(decision)
             report.failed.update(settled.failed)
             marks = self._with_doubts(settled, report, last=again)
             self._mark(marks, report)
+            undecided = {name for name, mark in marks.items() if mark.waiting}
+            self._host.decided(
+                (each for name, each in found.items() if name not in undecided), self._fields.names
+            )
             if self._settling.moved(settled.session):
                 self._mark(self._settling.marks(marks), report)
 
@@ -398,7 +419,7 @@ class DedupHook:
 
 def _waiting(page_id: str, relation: str) -> Mark:
     """What a document says of itself before it is decided on: it stands alone."""
-    return Mark(page_id, canonical=True, relation=relation)
+    return Mark(page_id, canonical=True, relation=relation, waiting=relation != UNCHECKED)
 
 
 @contextmanager

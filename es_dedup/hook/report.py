@@ -26,6 +26,8 @@ class HookReport:
         inconclusive: page ids that were written and are to be decided on again, with the reason.
         decided_on_part: pages whose candidates were cut again in a re-check, decided on those that were seen.
         failed: page id to reason, of pages that cannot be processed; their documents are written.
+        pairs_compared: pairs of pages.
+        truncated: pages whose list of candidates was cut.
         repaired: other documents whose ``dedup`` was written anew.
         not_repaired: page id to reason, of other documents whose ``dedup`` could not be written; ``audit`` finds them.
         seconds: stage to wall seconds: ``features``, ``settle``, ``write``, ``repair``.
@@ -40,6 +42,8 @@ class HookReport:
     inconclusive: dict[str, str] = field(default_factory=dict)
     decided_on_part: int = 0
     failed: dict[str, str] = field(default_factory=dict)
+    pairs_compared: int = 0
+    truncated: int = 0
     repaired: int = 0
     not_repaired: dict[str, str] = field(default_factory=dict)
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -62,6 +66,8 @@ class HookReport:
             "inconclusive": dict(self.inconclusive),
             "decided_on_part": self.decided_on_part,
             "failed": dict(self.failed),
+            "pairs_compared": self.pairs_compared,
+            "truncated": self.truncated,
             "repaired": self.repaired,
             "not_repaired": dict(self.not_repaired),
             "seconds": {name: round(value, 4) for name, value in self.seconds.items()},

@@ -16,11 +16,12 @@ import numpy as np
 from es_dedup.batch.featurise import day_of, make_chunk, name_of
 from es_dedup.batch.ingest import changed, joined
 from es_dedup.batch.policy import Stored, left_out
-from es_dedup.batch.settle import STATISTICS, repair_around
+from es_dedup.batch.settle import SESSION, STATISTICS, repair_around
 from es_dedup.clustering import same_neighbours
 from es_dedup.decisions import stored_decision
 from es_dedup.detectors.features import pack
 from es_dedup.extraction import create_extractor
+from es_dedup.hook.claiming import first_with
 from es_dedup.hook.near import Near
 from es_dedup.hook.window import Arrival, WindowUnavailable
 from es_dedup.index.port import Assignment
@@ -36,12 +37,12 @@ if TYPE_CHECKING:
     from es_dedup.batch.featurise import Chunk
     from es_dedup.config import Settings
     from es_dedup.hook.window import Window
+    from es_dedup.index.claims import Claims
     from es_dedup.index.host import Mark
     from es_dedup.index.port import FeatureRecord, Index
     from es_dedup.judgement.lookup import Looked
     from es_dedup.model import Edge, Page
 
-SESSION: Final = "session"  # note: the last write session that changed clusters
 MEANWHILE: Final = "another process has stored another version: check again later"
 EVIDENCE: Final = 3  # judged pairs that a decision of the hook holds, strongest first
 
@@ -58,6 +59,7 @@ class Settlement:
         failed: page id to reason, for pages that cannot be processed.
         unanswered: pages of which a part of the store did not answer; of other inconclusive ones candidates were cut.
         session: the session after which the marks were read.
+        pairs, truncated: pairs compared, and pages whose list of candidates was cut.
     """
 
     decisions: Mapping[str, Decision] = field(default_factory=dict)
@@ -67,14 +69,18 @@ class Settlement:
     failed: Mapping[str, str] = field(default_factory=dict)
     unanswered: Collection[str] = ()
     session: str = ""
+    pairs: int = 0
+    truncated: int = 0
 
 
 class Settling:
     """Stores and settles batches of pages in one index; for one thread at a time."""
 
-    def __init__(self, index: Index, settings: Settings, window: Window | None = None) -> None:
+    def __init__(
+        self, index: Index, settings: Settings, window: Window | None = None, claims: Claims | None = None
+    ) -> None:
         self._index, self._settings = index, settings
-        self._window = window
+        self._window, self._claims = window, claims
         self._extractor = create_extractor(settings.extraction)
         self._known: tuple[str | None, Statistics] | None = None
         self._session = ""
@@ -161,8 +167,14 @@ class Settling:
             marks=marks,
             left_out=self._left_out(policy, decisions, edges),
             replaces=_replaced(policy, edges, new),
-            unanswered=[looked.asked.ids[row] for row in looked.unanswered] + list(other),
+            unanswered=[
+                *(looked.asked.ids[row] for row in looked.unanswered),
+                *other,
+                *(name for name in same if MEANWHILE in decisions[name].notes),
+            ],
             session=self._session,
+            pairs=looked.pairs,
+            truncated=looked.truncated,
         )
 
     def remove(self, page_ids: Collection[str]) -> tuple[int, Mapping[str, Mark]]:
@@ -219,13 +231,18 @@ class Settling:
     def _look(self, todo: Chunk, lookup: Lookup) -> Looked:
         days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
         asked = Pages(list(todo.records.ids), todo.table, days)
-        if self._window is None or not asked.ids:
+        if not asked.ids:
             return lookup.of(asked)
-        try:
-            also = self._window.meet(_arrivals(todo, self._settings))
-        except WindowUnavailable:
-            self._index.refresh()
-            also = [[] for _ in asked.ids]
+        also = (
+            [[] for _ in asked.ids] if self._claims is None else first_with(self._index, self._claims, todo)
+        )
+        if self._window is not None:
+            try:
+                recent = self._window.meet(_arrivals(todo, self._settings))
+            except WindowUnavailable:
+                self._index.refresh()
+            else:
+                also = [[*first, *names] for first, names in zip(also, recent, strict=True)]
         return lookup.of(asked, also)
 
     def _place(self, touched: set[str], edges: Sequence[Edge], lookup: Lookup) -> list[Assignment]:
@@ -256,6 +273,9 @@ class Settling:
         if same:
             old = index.edges_of(same)
             for name in same:
+                if name not in assigned:  # taken out between the first look and the session
+                    decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
+                    continue
                 own = [edge for edge in old if name in (edge.left, edge.right)]
                 decisions[name] = stored_decision(name, assigned[name], own)
         return decisions

@@ -144,6 +144,7 @@ class Mark:
         duplicate_of: page id of the representative; empty for the representative itself.
         contained_in: pages that contain this one, by id.
         cluster_size: pages in the cluster, at least 1.
+        waiting: the document, as it is now, waits for a decision; False leaves as it is what the document says.
     """
 
     cluster_id: str
@@ -152,10 +153,12 @@ class Mark:
     duplicate_of: str = ""
     contained_in: tuple[str, ...] = ()
     cluster_size: int = 1
+    waiting: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """As it stands in a document; empty values are null, so that a partial update takes old ones away."""
-        return {
+        state = {"waiting": True} if self.waiting else {}
+        return state | {
             "cluster_id": self.cluster_id,
             "canonical": self.canonical,
             "relation": self.relation,
@@ -167,12 +170,21 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class HostDocument:
-    """A document as read: its key, the fields that were asked for, its ``dedup`` object (None: it has none), and its place."""
+    """A document as read: its key, the fields that were asked for, its ``dedup`` object (None: it has none), and its place.
+
+    ``term`` is 0 where it was not asked for; with ``seq_no`` it tells versions of a document apart.
+    """
 
     key: DocumentKey
     source: Mapping[str, Any]
     dedup: Mapping[str, Any] | None
     seq_no: int
+    term: int = 0
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a decision."""
+        return bool(self.dedup and self.dedup.get("waiting"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +285,7 @@ class Host(Protocol):
     def unmarked(
         self, index: str, fields: Sequence[str], *, batch: int = 500
     ) -> Iterator[list[HostDocument]]:
-        """Documents of a concrete index without ``dedup.cluster_id``."""
+        """Documents of a concrete index without ``dedup.cluster_id``, and those that wait for a decision."""
 
     def mark(self, marks: Mapping[str, Mark | None]) -> MarkReport:
         """Write marks by page id; None takes the object away. Repeating it is safe."""
@@ -297,10 +309,20 @@ class Host(Protocol):
             IndexUnavailable: some could not be removed.
         """
 
-    def related(
-        self, target: str, relations: Sequence[str], fields: Sequence[str]
-    ) -> Iterator[list[HostDocument]]:
-        """Documents whose ``dedup.relation`` is one of these, as far as they were written before the call."""
+    def waiting(self, target: str, fields: Sequence[str]) -> Iterator[list[HostDocument]]:
+        """Documents that wait for a decision (``dedup.waiting``), as far as they were written before the call."""
+
+    def decided(self, documents: Iterable[HostDocument], fields: Sequence[str]) -> int:
+        """Say that documents were decided on as they were read with these fields.
+
+        Those that waited and still hold the same do not wait any more; what was written meanwhile waits on.
+
+        Returns:
+            How many do not wait any more.
+        """
+
+    def count_waiting(self, target: str) -> int:
+        """How many these are, as a search sees it; 0 when there is no such index."""
 
     def close(self) -> None:
         """Let go of the connections; may be called twice."""

@@ -25,6 +25,7 @@ KINDS: Final[Mapping[str, str]] = {
     "orphans": "stored pages whose document has gone",
     "overwritten": "documents whose object dedup is not what the index says",
     "unknown": "documents that are not in the index",
+    "undecided": "documents that wait for a decision",
     "unclustered": "stored pages without a cluster",
     "ghosts": "clustered pages that are not stored",
     "headless": "clusters without exactly one representative among their pages",
@@ -158,6 +159,10 @@ def _look_at_documents(site: Site, index: str, dead: set[str], found: Audit) -> 
             ids = [document.key.page_id for document in documents]
             assigned = site.index.assignments(ids)
             found.documents += len(ids)
+            found.add(
+                "undecided",
+                (each.key.page_id for each in documents if each.waits and each.key.page_id not in dead),
+            )
             found.add("unknown", (name for name in ids if name not in assigned and name not in dead))
             found.add(
                 "overwritten",
@@ -181,7 +186,7 @@ def _repair(site: Site, found: Audit, *, force: bool) -> None:
     if any(bad.get(kind) for kind in ("headless", "unclustered", "unsettled", "ghosts")):
         site.dedup.sweep()
         found.repaired["swept"] += 1
-    for ids in _chunked(bad.get("unknown", ())):
+    for ids in _chunked([*bad.get("unknown", ()), *bad.get("undecided", ())]):
         found.repaired.update(ingest(site, ids))
     wrong = [] if found.repaired["swept"] else bad.get("overwritten", ())
     for ids in _chunked(wrong):

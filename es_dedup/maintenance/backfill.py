@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.featurise import make_chunk
 from es_dedup.batch.ingest import changed
-from es_dedup.batch.settle import UNSETTLED, load_corpus, settle_corpus
+from es_dedup.batch.settle import UNSETTLED, load_corpus, settle_corpus, write_session
 from es_dedup.index.host import HostFields, Shard
 from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.letters import bury, bury_failed
@@ -94,7 +94,7 @@ class Settle:
         """One step; its checkpoint says that it was done."""
         if part.checkpoint is not None:
             return
-        with site.index.writing():
+        with write_session(site.index):
             site.index.set_note(UNSETTLED, "1")
             corpus = load_corpus(site.index)
             settled = settle_corpus(site.index, corpus, site.settings)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from es_dedup.index.host import document_key
 from es_dedup.maintenance.attachment import fits
 from es_dedup.maintenance.letters import bury_failed
-from es_dedup.maintenance.marking import forget, mark_pages
+from es_dedup.maintenance.marking import forget_gone, mark_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ def ingest(site: Site, page_ids: Iterable[str]) -> Mapping[str, int]:
         counts.update(ingest_documents(site, fields, list(found.values())))
         gone = [name for name in site.index.get_many(names) if name not in found]
         if gone:
-            counts.update(forget(site, gone))
+            counts.update(forget_gone(site, gone))
     return +counts
 
 
@@ -53,6 +53,7 @@ def ingest_documents(site: Site, fields: HostFields, documents: Sequence[HostDoc
     pages = [
         fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible
     ]
+    site.index.refresh_clusters()  # others may have changed them a moment ago
     before = _beside(site, [page.id for page in pages])
     report = site.dedup.add_many(pages)
     bury_failed(site, {**impossible, **report.failed}, "ingest")
@@ -61,6 +62,7 @@ def ingest_documents(site: Site, fields: HostFields, documents: Sequence[HostDoc
     counts.update(dead=len(impossible) + len(report.failed))
     after = _beside(site, [page.id for page in pages])
     counts.update(mark_pages(site, before | after))
+    site.host.decided(documents, fields.names)
     return counts
 
 

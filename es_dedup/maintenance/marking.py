@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from es_dedup.batch.settle import write_session
 from es_dedup.maintenance.letters import bury_failed
 from es_dedup.marks import marks_of, marks_of_groups
 
@@ -31,6 +32,14 @@ def mark_pages(site: Site, page_ids: Iterable[str]) -> Mapping[str, int]:
     return _write(site, marks_of(site.index, page_ids))
 
 
+def forget_gone(site: Site, page_ids: Sequence[str]) -> Mapping[str, int]:
+    """``forget`` for pages whose documents were not there a moment ago, without those that are there again."""
+    with write_session(site.index):
+        there = site.host.read(page_ids, ())
+        gone = [name for name in page_ids if name not in there]
+        return forget(site, gone) if gone else {}
+
+
 def forget(site: Site, page_ids: Sequence[str]) -> Mapping[str, int]:
     """Take pages out of the index whose documents have gone, and mark anew who was in a cluster with them."""
     clusters = {each.cluster_id for each in site.index.assignments(page_ids).values()}
@@ -49,7 +58,7 @@ def _write(site: Site, marks: Mapping[str, Mark]) -> Mapping[str, int]:
     bury_failed(site, _lasting(report), "mark")
     counts = Counter(marked=report.changed, right=report.unchanged, refused=len(report.failed))
     if report.gone:
-        counts.update(forget(site, report.gone))
+        counts.update(forget_gone(site, report.gone))
     return counts
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.maintenance.backfill import CatchUp, Features, MarkAll, Rest, Settle
+from es_dedup.maintenance.waiting import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,6 +15,6 @@ if TYPE_CHECKING:
 PLANS: Final[Mapping[str, Sequence[Stage]]] = {
     "backfill": (Features(), CatchUp(), Settle(), MarkAll(), Rest()),
     "refill": (Features(), CatchUp(), Settle()),
-    "sweep": (Settle(), MarkAll()),
+    "sweep": (Waiting(), Settle(), MarkAll()),
     "mark": (MarkAll(), Rest()),
 }

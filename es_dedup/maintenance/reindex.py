@@ -1,8 +1,10 @@
 """New features for everything: after a change of settings that shape them, or of the schema.
 
-The new generation is made beside the one in use, from the host indices. What is written to them meanwhile is caught up by sequence
-numbers: the host's own order of writes takes the place of writing everything twice. The last catching up and the swap happen while
-the writer lock of the old generation is held, so that no decision falls in between. The old generation is kept for ``roll_back``.
+The new generation is made beside the one in use, from the host indices. What hook, tasks and others write to them meanwhile is followed
+by sequence numbers (``following``): the host's own order of writes takes the place of writing everything twice. When little is left,
+the rest is followed and the aliases are swapped while the writer lock of the old generation is held, so that no decision falls in
+between. Who still has the old settings is refused from then on (``index.elastic.watching``), and its documents wait for a decision. The
+old generation is kept for ``roll_back``.
 """
 
 from __future__ import annotations
@@ -17,19 +19,24 @@ from es_dedup.batch.featurise import make_chunk
 from es_dedup.errors import DedupError
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attachment import load_attachments, save_attachments
+from es_dedup.maintenance.following import follow, note_positions
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.site import open_site
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from es_dedup.config import Settings
+    from es_dedup.index.host import HostDocument
     from es_dedup.index.port import Index
     from es_dedup.maintenance.site import Site
 
 NOTE: Final = "reindex"
 SAMPLES: Final = 200
 PREVIOUS: Final = ".previous"
+FEW: Final = 200  # documents that may be left for the time in which writers wait
+ROUNDS: Final = 20  # of following, while others write
+TRIES: Final = 5  # to find as many pages as documents, while others write documents
 
 
 class NotVerified(DedupError):
@@ -80,14 +87,19 @@ def reindex(place: str, settings: Settings, *, tell: Callable[[str], None] = lam
         tell(f"the new generation is {address}")
         with open_site(address, settings) as new:
             save_attachments(new.index, attachments)
+            note_positions(new)
             _run(new, "refill")
             _without_lost(new)
-            with old.writing():  # no decision falls between the last catching up and the swap
-                _run(new, "refill")
-                documents, pages, dead, sampled = verify(new)
+            for _ in range(ROUNDS):
+                if follow(new) <= FEW:
+                    break
+            with old.writing():  # no decision falls between the last following and the swap
+                documents, pages, dead, sampled = _verified(new)
                 wiring.swap_generation(place, generation, settings)
     with open_site(place, settings) as site:
+        follow(site)  # decided on with the old settings, written after the swap
         counts = _run(site, "mark")
+        follow(site)
     return Reindexed(generation, documents, pages, dead, sampled, counts.get("marked", 0))
 
 
@@ -114,7 +126,8 @@ def roll_back(place: str, settings: Settings) -> int:
     """
     address, generation = wiring.beside(place, PREVIOUS)
     wiring.open_index(address, settings, read_only=True).close()
-    wiring.swap_generation(place, generation, settings)
+    with wiring.open_stored(place, settings) as present, present.writing():
+        wiring.swap_generation(place, generation, settings)
     with open_site(place, settings) as site:
         site.index.set_note(NOTE, None)
         return _run(site, "backfill").get("marked", 0)
@@ -129,11 +142,23 @@ def verify(site: Site) -> tuple[int, int, int, int]:
     Raises:
         NotVerified: they do not agree.
     """
-    documents = sum(shard.documents for index in site.indices() for shard in site.host.shards(index))
     pages, dead = site.index.count(), site.jobs.count_dead()
+    documents = sum(shard.documents for index in site.indices() for shard in site.host.shards(index))
     if pages + dead < documents:
         raise NotVerified(f"{documents:,} documents gave {pages:,} pages and {dead:,} dead letters")
     return documents, pages, dead, _sampled(site)
+
+
+def _verified(site: Site) -> tuple[int, int, int, int]:
+    """As ``verify``, after what was written meanwhile was followed; again while others go on writing."""
+    for left in reversed(range(TRIES)):
+        follow(site)
+        try:
+            return verify(site)
+        except NotVerified:
+            if not left:
+                raise
+    raise AssertionError  # the last try returns or raises
 
 
 def _sampled(site: Site) -> int:
@@ -147,10 +172,16 @@ def _sampled(site: Site) -> int:
             chunk = make_chunk(pages, site.settings, site.extractor, None)
             stored = site.index.payloads(chunk.records.ids)
             for name, payload in zip(chunk.records.ids, chunk.records.payloads, strict=True):
-                if name in stored and stored[name][0] != payload:
+                if name in stored and stored[name][0] != payload and not _changed(site, name, found):
                     raise NotVerified(f"features of {name} are not those of its document")
             compared += len(chunk.records.ids)
     return compared
+
+
+def _changed(site: Site, page_id: str, read: Sequence[HostDocument]) -> bool:
+    """Whether a document has been written again since it was read."""
+    now = site.host.read([page_id], ()).get(page_id)
+    return now is None or any(each.key.page_id == page_id and each.seq_no != now.seq_no for each in read)
 
 
 def _run(site: Site, what: str) -> dict[str, int]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from es_dedup.config import Settings
     from es_dedup.extraction.port import Extractor
+    from es_dedup.index.claims import Claims
     from es_dedup.index.host import Host, HostFields
     from es_dedup.index.jobs import JobStore
     from es_dedup.index.port import Index
@@ -30,7 +31,7 @@ class Site:
     Attributes:
         place: its address.
         settings: all settings; texts are not kept, they stand in the host index.
-        index, host, jobs: the stores.
+        index, host, jobs, claims: the stores.
     """
 
     place: str
@@ -38,6 +39,7 @@ class Site:
     index: Index
     host: Host
     jobs: JobStore
+    claims: Claims
     _extractor: Extractor | None = field(default=None, repr=False)
 
     @property
@@ -86,8 +88,9 @@ def open_site(place: str, settings: Settings, *, read_only: bool = False) -> Ite
     kept = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
     index = wiring.open_index(place, kept, read_only=read_only)
     host, jobs = wiring.open_host(place, kept), wiring.open_jobs(place, kept, read_only=read_only)
+    claims = wiring.open_claims(place, kept)
     try:
-        yield Site(place, kept, index, host, jobs)
+        yield Site(place, kept, index, host, jobs, claims)
     finally:
-        for store in (index, host, jobs):
+        for store in (index, host, jobs, claims):
             store.close()

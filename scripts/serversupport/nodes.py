@@ -23,7 +23,7 @@ from scripts.serversupport.running import Process, Server, free_ports, save
 from scripts.serversupport.settings import REPOSITORY, Account, Settings, Trouble, give, unprivileged
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 START_SECONDS: Final = 300.0  # on a busy machine; 12 on an idle one
 LOG_LINES: Final = 25
@@ -88,29 +88,40 @@ def start(
     return server
 
 
-def restart(server: Server, profile: Profile, settings: Settings, environ: Mapping[str, str]) -> Server:
-    """Kill all nodes of a running server without a warning, and start them again with their data.
+def kill(server: Server, at: Collection[int] = ()) -> None:
+    """End nodes of a running server without a warning: those of these places, or all."""
+    doomed = [process for place, process in enumerate(server.processes) if not at or place in at]
+    for process in doomed:
+        if process.alive():
+            os.kill(process.pid, signal.SIGKILL)
+    for process in doomed:
+        process.stop()
+
+
+def revive(server: Server, profile: Profile, settings: Settings, environ: Mapping[str, str]) -> Server:
+    """Start the nodes of a server that do not run, with their data, and wait until all are together again.
 
     Raises:
-        Trouble: it does not come up again.
+        Trouble: they do not come up.
     """
     account = unprivileged(settings)
     runtime = java.find(profile.java, environ, settings, wheel=profile.wheel)
     home = settings.cache / "unpacked" / f"elasticsearch-{profile.archive.version}"
     folder = Path(server.folder)
-    nodes = [
-        Node(f"node-{at + 1}", folder / f"node-{at + 1}", int(url.rpartition(":")[2]))
+    down = {
+        at: Node(f"node-{at + 1}", folder / f"node-{at + 1}", int(url.rpartition(":")[2]))
         for at, url in enumerate(server.urls)
-    ]
-    for process in server.processes:
-        os.kill(process.pid, signal.SIGKILL)
-    for process in server.processes:
-        process.stop()
-    for node in nodes:
+        if not server.processes[at].alive()
+    }
+    for node in down.values():
         (node.folder / "pid").unlink(missing_ok=True)
-    again = replace(server, processes=_processes(nodes, [_launch(n, home, runtime, account) for n in nodes]))
+    nodes = list(down.values())
+    fresh = dict(
+        zip(down, _processes(nodes, [_launch(n, home, runtime, account) for n in nodes]), strict=True)
+    )
+    again = replace(server, processes=[fresh.get(at, old) for at, old in enumerate(server.processes)])
     save(again)
-    _wait(again, len(nodes))
+    _wait(again, len(server.urls))
     return again
 
 

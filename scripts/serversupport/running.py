@@ -128,15 +128,20 @@ def save(server: Server) -> None:
     fresh.replace(path)
 
 
-def load(folder: Path) -> Server | None:
-    """What was written down of a profile, if it still runs."""
+def written(folder: Path) -> Server | None:
+    """What was written down of a profile, whether it runs or not."""
     try:
         values = json.loads((folder / STATE).read_text())
     except (OSError, ValueError):
         return None
     values["processes"] = [Process(**process) for process in values["processes"]]
-    server = Server(**values)
-    return server if server.alive() else None
+    return Server(**values)
+
+
+def load(folder: Path) -> Server | None:
+    """What was written down of a profile, if it still runs."""
+    server = written(folder)
+    return server if server is not None and server.alive() else None
 
 
 def running(run: Path) -> list[Server]:

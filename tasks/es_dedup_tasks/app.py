@@ -74,6 +74,12 @@ def schedule(settings: Settings) -> dict[str, Any]:
             "options": {"expires": limits.tend_seconds},
         }
     }
+    if limits.recheck_seconds:
+        found["recheck"] = {
+            "task": "es_dedup.recheck",
+            "schedule": limits.recheck_seconds,
+            "options": {"expires": limits.recheck_seconds},
+        }
     if limits.sweep_hours:
         found["sweep"] = {"task": "es_dedup.sweep", "schedule": limits.sweep_hours * 3600}
     return found

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from kombu.exceptions import OperationalError
-from redis import RedisError
 
 from es_dedup_tasks.app import make_app, queue_of
+from es_dedup_tasks.queues import KINDS, depths, send_pages, translated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from es_dedup.config import Settings
 
-IDS_AT_A_TIME: Final = 100
-KINDS: Final = ("ingest", "maintenance")
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """One class for all ways in which Redis fails."""
-    try:
-        yield
-    except RedisError as error:
-        raise OperationalError(str(error)) from error
+__all__ = ["KINDS", "CeleryDispatcher"]
 
 
 class CeleryDispatcher:
-    """Queues of one index.
+    """Queues of one index; also what ``DedupHook`` takes as its ``dispatcher``.
 
     Args:
         place: address of the index.
@@ -47,17 +36,19 @@ class CeleryDispatcher:
             self._app.send_task("es_dedup.work", (job, number))
 
     def ingest(self, page_ids: Sequence[str]) -> None:
-        """Have documents decided on, later and elsewhere."""
-        for start in range(0, len(page_ids), IDS_AT_A_TIME):
-            self._app.send_task("es_dedup.ingest", (list(page_ids[start : start + IDS_AT_A_TIME]),))
+        """Have documents decided on, later and elsewhere: the index that they are in must be attached."""
+        send_pages(self._app, page_ids)
 
     def depths(self) -> dict[str, int]:
-        """Messages that wait, by kind of queue; those that workers hold are under ``unacked``."""
-        with self._app.connection_for_read() as connection, _translated():
-            connection.ensure_connection(max_retries=1)
-            redis: Any = connection.default_channel.client
-            found = {kind: int(redis.llen(queue_of(self._place, kind))) for kind in KINDS}
-            return found | {"unacked": int(redis.hlen("unacked"))}
+        """See ``queues.depths``."""
+        return depths(self._app, self._place)
+
+    def workers(self) -> int:
+        """How many workers of this index answer within a second."""
+        mine = {queue_of(self._place, kind) for kind in KINDS}
+        with translated():
+            found = self._app.control.inspect(timeout=1.0).active_queues() or {}
+        return sum(any(queue["name"] in mine for queue in queues) for queues in found.values())
 
     def close(self) -> None:
         """Let go of the connections."""

@@ -16,6 +16,7 @@ PORT_VARIABLE: Final = "ES_DEDUP_METRICS_PORT"
 
 _place, _settings = os.environ[PLACE_VARIABLE], load_settings()
 app = make_app(_place, _settings)
+metrics.count_answers()  # its processes are forked from here
 
 
 @setup_logging.connect  # type: ignore[untyped-decorator]

@@ -10,6 +10,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from es_dedup.errors import DedupError
+from es_dedup.index.elastic.server import watchers
+from es_dedup.model import Outcome
 from es_dedup_tasks.dispatch import CeleryDispatcher
 from es_dedup_tasks.sites import SiteOfProcess
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from es_dedup.config import Settings
+    from es_dedup.hook import HookReport
 
 DOCUMENTS: Final = Counter(
     "es_dedup_documents", "Documents worked on, by stage and outcome", ("stage", "outcome")
@@ -27,9 +30,26 @@ SECONDS: Final = Histogram(
     ("stage",),
     buckets=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000),
 )
+CANDIDATES: Final = Histogram(
+    "es_dedup_candidates",
+    "Pages that each document was compared with, on average over a batch",
+    ("stage",),
+    buckets=(1, 2, 5, 10, 20, 50, 100, 200),
+)
+TRUNCATED: Final = Counter(
+    "es_dedup_truncated", "Documents whose list of candidates was cut, by stage", ("stage",)
+)
+ANSWERS: Final = Counter(
+    "es_dedup_elasticsearch_answers",
+    "Answers of Elasticsearch by HTTP status, 0 for none: to requests, and to refused items of bulk requests",
+    ("kind", "status"),
+)
 FAILURES: Final = Counter(
     "es_dedup_failures", "Tasks that ended with an error, by its class", ("task", "error")
 )
+
+
+OUTCOMES: Final = frozenset(map(str, Outcome))
 
 
 def observe(stage: str, counts: Mapping[str, int], seconds: float) -> None:
@@ -37,6 +57,32 @@ def observe(stage: str, counts: Mapping[str, int], seconds: float) -> None:
     SECONDS.labels(stage).observe(seconds)
     for outcome, count in counts.items():
         DOCUMENTS.labels(stage, outcome).inc(count)
+    TRUNCATED.labels(stage).inc(counts.get("truncated", 0))
+    if decided := sum(count for outcome, count in counts.items() if outcome in OUTCOMES):
+        CANDIDATES.labels(stage).observe(counts.get("pairs", 0) / decided)
+
+
+def observe_hook(report: HookReport) -> None:
+    """One call of a bulk helper, for processes that write through the hook and have a Prometheus endpoint of their own.
+
+    Args:
+        report: of that call alone, as it adds up what it is given.
+    """
+    counts = {**report.outcomes, "failed": len(report.failed), "repaired": report.repaired}
+    counts |= {"pairs": report.pairs_compared, "truncated": report.truncated}
+    observe("hook", counts, sum(report.seconds.values()))
+    for stage, seconds in report.seconds.items():
+        SECONDS.labels(f"hook {stage}").observe(seconds)
+
+
+def count_answers() -> None:
+    """Count the answers of Elasticsearch in this process; a second call changes nothing."""
+    if _answered not in watchers:
+        watchers.append(_answered)
+
+
+def _answered(kind: str, status: int) -> None:
+    ANSWERS.labels(kind, str(status)).inc()
 
 
 @contextmanager

@@ -8,7 +8,9 @@ from es_dedup.errors import DedupError, UnknownJob
 from es_dedup.maintenance.deferred import ingest_or_bury
 from es_dedup.maintenance.resettle import start_sweep
 from es_dedup.maintenance.runner import Runner
+from es_dedup.maintenance.waiting import undecided_ids
 from es_dedup_tasks.metrics import observe, watched
+from es_dedup_tasks.queues import depths, send_pages
 from es_dedup_tasks.sites import SiteOfProcess
 
 if TYPE_CHECKING:
@@ -40,13 +42,26 @@ def register(app: Celery, place: str, settings: Settings) -> None:
         for following in (
             _tried(task, lambda: ingest_or_bury(sites.site, name, list(page_ids), observe)) or ()
         ):
-            app.send_task("es_dedup.ingest", (following,))
+            send_pages(app, following)
+
+    _register_periodic(app, place, settings, sites, work)
+
+
+def _register_periodic(app: Celery, place: str, settings: Settings, sites: SiteOfProcess, work: Any) -> None:
+    """The tasks that beat sends."""
 
     @app.task(name="es_dedup.tend")  # type: ignore[untyped-decorator]
     def tend() -> None:
         """Send the parts that nobody works on."""
         for job, number in Runner(sites.site).left_lying():
             work.apply_async((job, number), expires=settings.maintenance.tend_seconds * 4)
+
+    @app.task(name="es_dedup.recheck")  # type: ignore[untyped-decorator]
+    def recheck() -> None:
+        """Send the documents that still wait for a decision, when no message about them can be waiting."""
+        if not depths(app, place)["ingest"]:
+            for page_ids in undecided_ids(sites.site):
+                send_pages(app, page_ids)
 
     @app.task(name="es_dedup.sweep")  # type: ignore[untyped-decorator]
     def sweep() -> None:

@@ -37,48 +37,49 @@ def test_what_the_how_to_shows_works(hook: DedupHook, client: Elasticsearch, add
     assert marks(client, name)["b"] == shown
 
 
+def send(address: str, sent: int, copies: str, *more: str, writers: int = 4) -> list[list[str]]:
+    """Let processes send pages at once, each page by two of them; how many each left undecided."""
+    started = [
+        subprocess.Popen(
+            [
+                *(sys.executable, "-m", "tests.hook_writer"),
+                *(address, *map(str, (n, writers, sent)), copies, *more),
+            ],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for n in range(writers)
+    ]
+    try:
+        for process in started:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        said = []
+        for process in started:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        for process in started:
+            output, _ = process.communicate(timeout=280)
+            assert process.returncode == 0
+            said.append(output.split())
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+    return said
+
+
 class TestAtOnce:
     @pytest.mark.parametrize("copies", ["same-id", "two-ids", "two-ids-window"])
     def test_pages_that_two_processes_send_at_once_have_one_canonical(
         self, address: str, hook: DedupHook, client: Elasticsearch, name: str, copies: str
     ) -> None:
-        writers, sent = 4, 40
+        sent = 40
         redis = [url_of("redis")] if copies.endswith("window") else []
-        started = [
-            subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "tests.hook_writer",
-                    address,
-                    *map(str, (n, writers, sent)),
-                    copies,
-                    *redis,
-                ],
-                cwd=ROOT,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for n in range(writers)
-        ]
-        try:
-            for process in started:
-                assert process.stdout is not None
-                assert process.stdout.readline() == "ready\n"
-            said = []
-            for process in started:
-                assert process.stdin is not None
-                process.stdin.write("go\n")
-                process.stdin.flush()
-            for process in started:
-                output, _ = process.communicate(timeout=240)
-                assert process.returncode == 0
-                said.append(output.split())
-        finally:
-            for process in started:
-                process.kill()
-                process.wait()
+        said = send(address, sent, copies, "10", *redis)
         if any(
             inconclusive != "0" for inconclusive, _ in said
         ):  # a machine so slow that the lock was waited for
@@ -86,6 +87,20 @@ class TestAtOnce:
         found = clusters(client, name)
         assert len(found) == sent
         assert {len(group) for group in found} == ({1} if copies == "same-id" else {2})
+
+    @pytest.mark.slow
+    def test_two_thousand_pages_sent_twice_at_once_without_redis(
+        self, hook: DedupHook, client: Elasticsearch, address: str, name: str
+    ) -> None:
+        sent = 2_000
+        said = send(address, sent, "two-ids", "100")
+        if any(inconclusive != "0" for inconclusive, _ in said):
+            hook.recheck(name)
+        found = clusters(client, name)
+        assert len(found) == sent
+        assert {len(group) for group in found} == {2}
+        copies = [{document.rpartition("-")[0] for document in group} for group in found]
+        assert all(len(pages) == 1 for pages in copies)
 
 
 class TestEqual:

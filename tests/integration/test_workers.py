@@ -74,7 +74,11 @@ def test_workers_do_a_backfill(tmp_path: Path) -> None:
         assert f'es_dedup_documents_total{{outcome="stored",stage="features"}} {len(given)}.0' in figures
         assert 'es_dedup_up{server="redis"} 1.0' in figures
         assert "es_dedup_dead_letters 0.0" in figures
-        assert '"faults": 0' in command(site, "doctor")
+        assert 'es_dedup_elasticsearch_answers_total{kind="request",status="200"}' in figures
+        assert 'es_dedup_stage_seconds_count{stage="settle"} 1.0' in figures
+        checked = command(site, "doctor")
+        assert '"faults": 0' in checked
+        assert "1 answer" in checked
         assert f'"marked": {len(given)}' in command(site, "status")
 
 

@@ -6,6 +6,7 @@ paid feature. The mappings stand in the folder ``mappings`` of the repository; `
 
 from es_dedup.index.elastic.adapter import ElasticIndex
 from es_dedup.index.elastic.address import Address, is_address, parse_address
+from es_dedup.index.elastic.claims import ElasticClaims
 from es_dedup.index.elastic.host import ElasticHost
 from es_dedup.index.elastic.jobs import ElasticJobs
 from es_dedup.index.elastic.options import Options
@@ -14,6 +15,7 @@ from es_dedup.index.elastic.server import Server
 
 __all__ = [
     "Address",
+    "ElasticClaims",
     "ElasticHost",
     "ElasticIndex",
     "ElasticJobs",

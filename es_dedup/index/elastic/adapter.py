@@ -19,6 +19,7 @@ from es_dedup.index.elastic.reading import WINDOW, documents, pages_of_hits, who
 from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import Server
 from es_dedup.index.elastic.tokens import key_of, storable
+from es_dedup.index.elastic.watching import Watch
 from es_dedup.index.port import WriteReport
 
 if TYPE_CHECKING:
@@ -79,7 +80,10 @@ class ElasticIndex:
         self._segment = segment or checks.each_character
         self._of = {kind: alias_of(address.name, kind) for kind in KINDS}
         self._schema = Schema(self._server, address.name, fingerprint, self._options)
-        self._keeping = Keeping(self._server, self._of[META], self._options)
+        self._watch = Watch(self._schema)
+        self._keeping = Keeping(
+            self._server, self._of[META], self._options, lambda place: self._watch.seen(META, [place])
+        )
         self._lock = WriterLock(self._server, self._of[META])
         self._guard = threading.Lock()
         self._dirty: set[str] = set()
@@ -112,9 +116,11 @@ class ElasticIndex:
         Raises:
             IndexLocked: another session did not finish within ``lock_seconds``.
             IndexUnavailable: opened for reading only, or no answer.
+            SettingsMismatch: it was filled anew with other settings since it was opened.
         """
         self._must_write()
         with self._lock.held(self._options.lock_seconds):
+            self._watch.seen(META, filter(None, [self._lock.place]))
             yield
 
     # FeatureIndex
@@ -130,11 +136,20 @@ class ElasticIndex:
         last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in wrong}
         places = list(last.values())
         results = self._write(FEATURES, records.writes(batch, places, self._of[FEATURES]))
+        self._must_be_ours(results, last)
         for page_id, result in zip(last, results, strict=True):
             if not result.done:
                 failed[page_id] = result.reason
         self._put_texts(batch, [place for page_id, place in last.items() if page_id not in failed])
         return WriteReport(sum(result.done for result in results), failed)
+
+    def _must_be_ours(self, results: Sequence[Result], page_ids: Iterable[str]) -> None:
+        """Take features back that went to a generation of other settings, and say so."""
+        try:
+            self._watch.seen(FEATURES, {result.index for result in results if result.done})
+        except IndexError_:
+            self._send(self._deletes(FEATURES, page_ids), alias=True)
+            raise
 
     def _put_texts(self, batch: RecordBatch, places: Sequence[int]) -> None:
         texts = batch.texts
@@ -340,6 +355,7 @@ class ElasticIndex:
         if self._read_only:
             raise IndexUnavailable(self._server.name, "it was opened for reading only")
         self._lock.check()
+        self._watch.check()
 
     def _write(self, kind: str, writes: Iterable[Write]) -> list[Result]:
         self._must_write()

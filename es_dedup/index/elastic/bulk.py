@@ -15,6 +15,7 @@ from es_dedup.index.elastic.server import (
     pauses,
     reason_in,
     status_of,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -61,13 +62,14 @@ class Write:
 class Result:
     """What became of one write: HTTP status, the reason when it failed, the document's new version marks.
 
-    ``noop``: an update that changed nothing.
+    ``noop``: an update that changed nothing. ``index``: the real one behind an alias.
     """
 
     status: int
     reason: str = ""
     condition: tuple[int, int] | None = None
     noop: bool = False
+    index: str = ""
 
     @property
     def done(self) -> bool:
@@ -125,6 +127,8 @@ def _write_chunk(server: Server, chunk: list[Write], seconds: float, *, alias: b
             if any(cause in result.reason for cause in GONE):
                 raise IndexInterrupted(server.name, result.reason)
             results[at] = result
+            if result.reason:
+                tell("item", result.status)
             if result.status in BUSY:
                 again.append(at)
         if not again:
@@ -166,4 +170,4 @@ def _result(item: dict[str, Any]) -> Result:
     (said,) = item.values()
     reason = reason_in(said.get("error"))
     marks = (said["_seq_no"], said["_primary_term"]) if "_seq_no" in said else None
-    return Result(int(said["status"]), reason, marks, said.get("result") == "noop")
+    return Result(int(said["status"]), reason, marks, said.get("result") == "noop", said.get("_index", ""))

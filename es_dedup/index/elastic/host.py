@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # unmapped: an index that has never had a document
 BY_SEQUENCE: Final = ({"_seq_no": {"order": "asc", "unmapped_type": "long"}},)
 CLUSTER_ID: Final = f"{DEDUP}.cluster_id"
+WAITING: Final = {"term": {f"{DEDUP}.waiting": True}}
 INDICES_AT_A_TIME: Final = 50  # of one mapping request: their names stand in its address
 RETRIES: Final = 5  # of one partial update that meets another writer
 _OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
@@ -158,7 +159,8 @@ class ElasticHost:
         self, index: str, fields: Sequence[str], *, batch: int = 500
     ) -> Iterator[list[HostDocument]]:
         """See ``Host.unmarked``."""
-        without = {"bool": {"must_not": {"exists": {"field": CLUSTER_ID}}}}
+        unseen = {"bool": {"must_not": {"exists": {"field": CLUSTER_ID}}}}
+        without = {"bool": {"should": [unseen, WAITING]}}
         for shard in self.shards(index):
             yield from self._by_sequence(shard, [without], fields, -1, None, batch)
 
@@ -202,11 +204,7 @@ class ElasticHost:
 
     def mark(self, marks: Mapping[str, Mark | None]) -> MarkReport:
         """See ``Host.mark``."""
-        writes = (_write(document_key(page_id), mark) for page_id, mark in marks.items())
-        options = self._options
-        results = write_all(
-            self._server, writes, chunk_bytes=options.chunk_bytes, seconds=options.retry_seconds, alias=False
-        )
+        results = self._write(_write(document_key(page_id), mark) for page_id, mark in marks.items())
         return report_of(dict(zip(marks, results, strict=True)))
 
     def refresh(self, target: str) -> None:
@@ -220,22 +218,40 @@ class ElasticHost:
     def delete(self, page_ids: Iterable[str]) -> None:
         """See ``Host.delete``."""
         keys = map(document_key, page_ids)
-        writes = (Write("delete", key.index, key.id, routing=key.routing) for key in keys)
-        options = self._options
-        results = write_all(
-            self._server, writes, chunk_bytes=options.chunk_bytes, seconds=options.retry_seconds, alias=False
-        )
+        results = self._write(Write("delete", key.index, key.id, routing=key.routing) for key in keys)
         if problems := [result.reason for result in results if not result.done]:
             raise IndexUnavailable(self._server.name, problems[0])
 
-    def related(
-        self, target: str, relations: Sequence[str], fields: Sequence[str]
-    ) -> Iterator[list[HostDocument]]:
-        """See ``Host.related``."""
-        wanted = [{"terms": {f"{DEDUP}.relation": list(relations)}}]
+    def waiting(self, target: str, fields: Sequence[str]) -> Iterator[list[HostDocument]]:
+        """See ``Host.waiting``."""
         for index in self.indices(target):
             for shard in self.shards(index):
-                yield from self._by_sequence(shard, wanted, fields, -1, shard.last, 500)
+                yield from self._by_sequence(shard, [WAITING], fields, -1, shard.last, 500)
+
+    def decided(self, documents: Iterable[HostDocument], fields: Sequence[str]) -> int:
+        """See ``Host.decided``."""
+        waiting = {each.key.page_id: each.source for each in documents if each.waits}
+        done = 0
+        for _ in range(RETRIES):
+            now = self.read(waiting, fields) if waiting else {}
+            same = [each for name, each in now.items() if each.waits and each.source == waiting[name]]
+            if not same:
+                break
+            results = self._write([_release(each) for each in same])
+            done += sum(result.done for result in results)
+            again = [each for each, result in zip(same, results, strict=True) if result.status == CONFLICT]
+            waiting = {each.key.page_id: each.source for each in again}
+        return done
+
+    def count_waiting(self, target: str) -> int:
+        """See ``Host.count_waiting``."""
+        return self.count(target, WAITING)
+
+    def _write(self, writes: Iterable[Write]) -> list[Result]:
+        options = self._options
+        return write_all(
+            self._server, writes, chunk_bytes=options.chunk_bytes, seconds=options.retry_seconds, alias=False
+        )
 
     def _search(self, index: str, shard: int, body: Mapping[str, Any]) -> Mapping[str, Any]:
         options = {"track_total_hits": False, **body}
@@ -297,6 +313,13 @@ def _write(key: DocumentKey, mark: Mark | None) -> Write:
     return Write("update", key.index, key.id, body, OVERHEAD_BYTES * 2, routing=key.routing, retries=RETRIES)
 
 
+def _release(document: HostDocument) -> Write:
+    """Only of the very version that was read: another one waits for a decision of its own."""
+    key, condition = document.key, (document.seq_no, document.term)
+    body = {"doc": {DEDUP: {"waiting": None}}}
+    return Write("update", key.index, key.id, body, condition=condition, routing=key.routing)
+
+
 def _place(key: DocumentKey) -> dict[str, Any]:
     place = {"_index": key.index, "_id": key.id}
     return place | {"routing": key.routing} if key.routing else place
@@ -306,4 +329,5 @@ def _document(answer: Mapping[str, Any], seq_no: int) -> HostDocument:
     source = dict(answer.get("_source") or {})
     dedup = source.pop(DEDUP, None)
     key = DocumentKey(answer["_index"], answer["_id"], answer.get("_routing") or "")
-    return HostDocument(key, source, dedup if isinstance(dedup, dict) else None, seq_no)
+    found = dedup if isinstance(dedup, dict) else None
+    return HostDocument(key, source, found, seq_no, answer.get("_primary_term", 0))

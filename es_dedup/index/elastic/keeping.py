@@ -11,7 +11,7 @@ from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.reading import documents
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from es_dedup.index.elastic.options import Options
     from es_dedup.index.elastic.server import Server
@@ -24,9 +24,11 @@ HEAD: Final = "statistics"
 class Keeping:
     """Notes and the statistics' snapshot, in the index ``meta``."""
 
-    def __init__(self, server: Server, index: str, options: Options) -> None:
-        """Nothing is sent yet."""
-        self._server, self._index, self._options = server, index, options
+    def __init__(
+        self, server: Server, index: str, options: Options, seen: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Nothing is sent yet; ``seen`` is told the real index that each document was read from."""
+        self._server, self._index, self._options, self._seen = server, index, options, seen
 
     def note(self, name: str) -> str | None:
         """A small text, or None."""
@@ -86,7 +88,11 @@ class Keeping:
 
     def _get(self, key: str) -> Mapping[str, Any] | None:
         found = next(documents(self._server, self._index, [key]), None)
-        return None if found is None else found["_source"]
+        if found is None:
+            return None
+        self._seen(found["_index"])
+        source: Mapping[str, Any] = found["_source"]
+        return source
 
     def _write(self, writes: list[Write]) -> None:
         options = self._options

@@ -49,6 +49,7 @@ class WriterLock:
         self._depth = 0
         self._seen: Seen | None = None
         self._lost = False
+        self.place = ""  # the real index that the lock was last taken in
 
     @contextmanager
     def held(self, seconds: float) -> Iterator[None]:
@@ -124,7 +125,7 @@ class WriterLock:
         )
         document = {"kind": "lock", "owner": self._owner, "at": int(time.time() * 1000)}
 
-        def ask(client: Elasticsearch) -> Seen | None:
+        def ask(client: Elasticsearch) -> tuple[Seen, str] | None:
             try:
                 done = client.index(
                     index=self._index, id=KEY, document=document, require_alias=True, **condition
@@ -133,11 +134,11 @@ class WriterLock:
                 if is_engine_error(error) and status_of(error) == CONFLICT:
                     return None
                 raise
-            return done["_seq_no"], done["_primary_term"]
+            return (done["_seq_no"], done["_primary_term"]), done["_index"]
 
         found = self._server.call(ask, writing=True)
         if found is not None:
-            self._seen, self._lost = found, False
+            (self._seen, self.place), self._lost = found, False
         return found is not None
 
     def _read(self) -> tuple[Seen | None, str]:

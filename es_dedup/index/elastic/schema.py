@@ -34,6 +34,7 @@ class Schema:
     def __init__(self, server: Server, name: str, fingerprint: str, options: Options) -> None:
         """Nothing is sent yet."""
         self._server, self._name, self._fingerprint, self._options = server, name, fingerprint, options
+        self.concrete: dict[str, frozenset[str]] = {}  # names of what was opened, by kind
 
     def open(self, *, read_only: bool) -> None:
         """Make what is missing and check what is there.
@@ -53,6 +54,7 @@ class Schema:
                 found = self.mappings(kind)
             for concrete, mapping in found.items():
                 self._check(concrete, mapping)
+            self.concrete[kind] = frozenset(found)
 
     def mappings(self, kind: str) -> dict[str, Mapping[str, Any]]:
         """The mapping of each index behind an alias, by name; none when the alias is not there."""

@@ -34,7 +34,10 @@ FIRST_PAUSE: Final = 0.1  # seconds; doubled each time
 LONGEST_PAUSE: Final = 5.0
 BUSY: Final = frozenset({429, 502, 503, 504})
 """Statuses after which the same request may succeed."""
-NOT_FOUND, CONFLICT, TOO_LARGE = 404, 409, 413
+OK, NOT_FOUND, CONFLICT, TOO_LARGE = 200, 404, 409, 413
+NO_ANSWER: Final = 0
+watchers: Final[list[Callable[[str, int], None]]] = []
+"""Told of each answer: ``request`` or ``item`` (of a bulk request), and its HTTP status; ``NO_ANSWER`` for none, 200 for any success."""
 REASON_CHARS: Final = 300  # of a server's reason that are repeated
 
 
@@ -124,12 +127,16 @@ class Server:
         end = time.monotonic() + self._options.retry_seconds
         for pause in pauses():
             try:
-                return ask(self.client)
+                result = ask(self.client)
             except Exception as error:
                 if not is_engine_error(error):
                     raise
+                tell("request", status_of(error) or NO_ANSWER)
                 if not worth_repeating(error) or time.monotonic() + pause > end:
                     raise self.translated(error, writing=writing) from error
+            else:
+                tell("request", OK)
+                return result
             time.sleep(pause)
         raise AssertionError  # pauses never end
 
@@ -146,6 +153,12 @@ class Server:
             return IndexRefused(self.name, f"{reason}: name its certificate authority in elastic.ca_certs")
         kind = IndexInterrupted if writing else IndexUnavailable
         return kind(self.name, reason)
+
+
+def tell(kind: str, status: int) -> None:
+    """Let all watchers know of an answer."""
+    for watcher in watchers:
+        watcher(kind, status)
 
 
 def pauses() -> Any:

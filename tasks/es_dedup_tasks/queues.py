@@ -1,0 +1,51 @@
+"""What waits in the queues of an index, and how pages get into one."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from kombu.exceptions import OperationalError
+from redis import RedisError
+
+from es_dedup_tasks.app import queue_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from celery import Celery
+
+IDS_AT_A_TIME: Final = 100
+KINDS: Final = ("ingest", "maintenance")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """One class for all ways in which Redis fails."""
+    try:
+        yield
+    except RedisError as error:
+        raise OperationalError(str(error)) from error
+
+
+def depths(app: Celery, place: str) -> dict[str, int]:
+    """Messages that wait, by kind of queue; those that workers hold are under ``unacked``.
+
+    Raises:
+        OperationalError: Redis does not answer.
+    """
+    with app.connection_for_read() as connection, translated():
+        connection.ensure_connection(max_retries=1)
+        redis: Any = connection.default_channel.client
+        found = {kind: int(redis.llen(queue_of(place, kind))) for kind in KINDS}
+        return found | {"unacked": int(redis.hlen("unacked"))}
+
+
+def send_pages(app: Celery, page_ids: Sequence[str]) -> None:
+    """Have documents decided on; one message per hundred.
+
+    Raises:
+        OperationalError: Redis does not answer; some may have been sent.
+    """
+    for start in range(0, len(page_ids), IDS_AT_A_TIME):
+        app.send_task("es_dedup.ingest", (list(page_ids[start : start + IDS_AT_A_TIME]),))

@@ -1,0 +1,90 @@
+"""The documented role is enough for maintenance, hook and search on a secured node, and for nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from elasticsearch import AuthorizationException, Elasticsearch
+
+from es_dedup.collapse import DedupSearch
+from es_dedup.config import Settings
+from es_dedup.hook import DedupHook, dedup_bulk
+from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.detach import detach
+from es_dedup.maintenance.reindex import reindex, roll_back
+from es_dedup.maintenance.site import open_site
+from scripts.serversupport.nodes import WORKER
+from tests.hooked import FIELDS, STORIES, action_of, clusters, five
+from tests.samples import story
+from tests.servers import server_of
+from tests.traffic import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HOST = "pages"  # as in the role
+
+
+@pytest.fixture
+def place() -> Iterator[str]:
+    server = server_of("secured")
+    with Elasticsearch(server.url, basic_auth=(server.user, server.password), ca_certs=server.ca) as admin:
+        clear(admin)
+        admin.indices.create(index=HOST)
+        yield f"{server.url}/{HOST}"
+        clear(admin)
+
+
+def clear(admin: Elasticsearch) -> None:
+    admin.indices.delete(index=HOST, ignore_unavailable=True)
+    admin.indices.delete(index=f"{HOST}*-dedup-*", expand_wildcards="all", ignore_unavailable=True)
+
+
+@pytest.fixture
+def settings() -> Settings:
+    server = server_of("secured")
+    elastic = {"user": WORKER, "password": server.password, "ca_certs": server.ca, "retry_seconds": 2}
+    return Settings.model_validate({"elastic": elastic})
+
+
+@pytest.fixture
+def client() -> Iterator[Elasticsearch]:
+    server = server_of("secured")
+    with Elasticsearch(server.url, basic_auth=(WORKER, server.password), ca_certs=server.ca) as client:
+        yield client
+
+
+def test_hook_maintenance_and_search(place: str, settings: Settings, client: Elasticsearch) -> None:
+    with DedupHook.open(place, FIELDS, settings=settings) as hook:
+        assert not dedup_bulk(client, five(HOST), hook=hook).report.inconclusive
+        dedup_bulk(client, [{"_op_type": "delete", "_index": HOST, "_id": "story-2"}], hook=hook)
+        dedup_bulk(client, [action_of(story(2), HOST)], hook=hook)
+    with open_site(place, settings) as site:
+        assert attach(site, HOST, FIELDS).indices == (HOST,)
+        run(site, "backfill")
+        run(site, "sweep")
+        assert audit(site, repair=True).clean
+    assert clusters(client, HOST) == STORIES
+    answer = DedupSearch(client, HOST).search({"query": {"match_all": {}}}, mode="collapse")
+    assert len(answer.groups) == len(STORIES)
+    new = settings.model_copy(update={"ccdet": settings.ccdet.model_copy(update={"window": 8})})
+    assert reindex(place, new).pages == 5
+    roll_back(place, settings)
+    with open_site(place, settings) as site:
+        assert audit(site).clean
+        detach(site, HOST, force=True)
+
+
+def test_nothing_of_others(place: str, client: Elasticsearch) -> None:
+    assert place
+    tries: list[Callable[[], object]] = [
+        lambda: client.index(index="somebody-elses", document={"a": 1}),
+        lambda: client.search(index="somebody-elses"),
+        lambda: client.indices.delete(index=HOST),
+        lambda: client.cluster.put_settings(persistent={"indices.breaker.request.limit": None}),
+    ]
+    for forbidden in tries:
+        with pytest.raises(AuthorizationException):
+            forbidden()
