@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.judgement.limits import BALANCED
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
@@ -21,28 +22,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.detectors.coverage_pairs import PairMeasures, Side
+    from es_dedup.judgement.limits import Limits
 
     Floats = NDArray[np.float64]
 
-AMOUNTS: Final = (20, 50, 100, 400, 1600)  # shared tokens
-NEEDED_COVER: Final = (0.70, 0.57, 0.51, 0.47, 0.42)  # of the better covered page, at these amounts
-UNTITLED_COVER: Final = 0.52  # without titles, only agreement in both directions speaks for a pair
-UNTITLED_CONTAINED: Final = 0.85
-# the same for texts of words: pages of one site share half their words by menus and lists
-WORDS_COVER: Final = 0.66
-WORDS_CONTAINED: Final = 0.90
-BOTH_COVERED: Final = 0.52  # of the less covered page: duplicate, else containment
-FEWEST_TOKENS: Final = 20
-NEAR_COPY: Final = 0.95  # text this equal is not taken apart by numbers or dates
-LATE_COVER: Final = 0.92  # needed of a duplicate LATE_LOG_DAYS doublings of a day later; less before
-LATE_LOG_DAYS: Final = 8.0
-ABOUT: Final = 0.18  # title words in the shared text, plus half the overlap of the titles
 OWN_TITLE: Final = 0.05  # a text without any word of either title is furniture, unless
 SAME_TITLE: Final = 0.80  # the titles themselves are the same
-LATE_BOTH_COVERED: Final = 0.65  # of a duplicate published on another day
+LATE_LOG_DAYS: Final = 8.0  # doublings of a day after which a duplicate needs ``late_cover``
 SERIES_DAYS: Final = 3
 RECURRING_DAYS: Final = 30
-SHORT_TOKENS, LONG_TOKENS = 100, 400  # below: a notice; from here on: an article
+SHORT_UNITS, LONG_UNITS = 100, 400  # below: a notice; from here on: an article
 
 RULES: Final = (
     "accepted",
@@ -108,6 +97,7 @@ def judge(
     days: NDArray[np.int64],
     exact: NDArray[np.bool_],
     words: NDArray[np.bool_],
+    limits: Limits = BALANCED,
 ) -> Judgements:
     """Judge measured pairs.
 
@@ -118,21 +108,24 @@ def judge(
         days: days between the publications, 0 when one is unknown.
         exact: the normalised texts are equal.
         words: both texts are of words (Latin and the like) rather than of Chinese characters.
+        limits: what a pair must reach.
     """
     left, right = measures.left, measures.right
     left_cover, right_cover = left.cover, right.cover
     better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
-    needed = _needed(measures.shared_tokens, both, days)
+    needed = _needed(measures.shared_tokens, both, days, limits)
     share = np.maximum(_about(left, left_titles), _about(right, right_titles))
     overlap = np.maximum(measures.title_overlap, 0.0)
     about = share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0)
     pointing = np.minimum(_pointing(left), _pointing(right))
-    facts = _Facts(better, both, needed, about, pointing, titled, days, exact, words)
+    facts = _Facts(better, both, needed, about, pointing, titled, days, exact, words, limits)
     rule = np.zeros(len(better), dtype=np.int8)
     for number, refuses in enumerate(_refusals(measures, facts), start=1):
-        rule[(rule == 0) & refuses] = number
+        if RULES[number] not in limits.without:
+            rule[(rule == 0) & refuses] = number
+    duplicate = _same(both, days, limits) & (both >= limits.same_size * better)
     relation = np.where(
-        _same(both, days) | (left_cover == right_cover), 2, np.where(left_cover > right_cover, 4, 3)
+        duplicate | (left_cover == right_cover), 2, np.where(left_cover > right_cover, 4, 3)
     )
     relation = np.where(exact, 1, relation)
     return Judgements(
@@ -146,23 +139,23 @@ def judge(
     )
 
 
-def _needed(amount: Floats, both: Floats, days: NDArray[np.int64]) -> Floats:
+def _needed(amount: Floats, both: Floats, days: NDArray[np.int64], limits: Limits) -> Floats:
     """Cover demanded: less as the shared amount grows, more for duplicates as the days between them do.
 
     So much text is never shared by chance; a late reprint is a copy, a late look-alike the next issue of a series.
     """
-    base = _scaled(amount, AMOUNTS, NEEDED_COVER)
-    late = np.where(both >= BOTH_COVERED, np.minimum(np.log2(1.0 + days) / LATE_LOG_DAYS, 1.0), 0.0)
-    demanded: Floats = base + np.maximum(LATE_COVER - base, 0.0) * late
+    base = _scaled(amount, limits.amounts, limits.needed_cover)
+    late = np.where(both >= limits.same_cover, np.minimum(np.log2(1.0 + days) / LATE_LOG_DAYS, 1.0), 0.0)
+    demanded: Floats = base + np.maximum(limits.late_cover - base, 0.0) * late
     return demanded
 
 
-def _same(both: Floats, days: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _same(both: Floats, days: NDArray[np.int64], limits: Limits) -> NDArray[np.bool_]:
     """Pairs that would be duplicates rather than containment."""
-    return both >= np.where(days >= 1, LATE_BOTH_COVERED, BOTH_COVERED)
+    return both >= np.where(days >= 1, limits.late_same_cover, limits.same_cover)
 
 
-def _scaled(amount: Floats, amounts: Sequence[int], covers: Sequence[float]) -> Floats:
+def _scaled(amount: Floats, amounts: Sequence[float], covers: Sequence[float]) -> Floats:
     """Cover demanded at an amount: straight lines over its logarithm, flat at both ends."""
     return np.interp(np.log2(np.maximum(amount, 1.0)), np.log2(amounts), covers)
 
@@ -195,12 +188,15 @@ class _Facts:
     days: NDArray[np.int64]
     exact: NDArray[np.bool_]
     words: NDArray[np.bool_]
+    limits: Limits
 
-    @property
-    def untitled(self) -> NDArray[np.bool_]:
+    def untitled(self, amount: Floats) -> NDArray[np.bool_]:
         """Pairs without titles that agree too little for that."""
-        least = np.where(self.words, WORDS_COVER, UNTITLED_COVER)
-        contained = np.where(self.words, WORDS_CONTAINED, UNTITLED_CONTAINED)
+        limits = self.limits
+        least = np.where(
+            self.words, limits.words_cover, _scaled(amount, limits.untitled_amounts, limits.untitled_cover)
+        )
+        contained = np.where(self.words, limits.words_contained, limits.untitled_contained)
         return ~self.titled & (self.both < least) & (self.better < contained)
 
 
@@ -220,20 +216,22 @@ def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_],
     overlap = measures.title_overlap
     alike = (overlap >= 0.5) & (overlap < 1.0)  # noqa: PLR2004
     amount = measures.shared_tokens
-    same = _same(both, days)
+    limits = facts.limits
+    near_copy = better >= limits.near_copy
+    same = _same(both, days, limits)
     return (
         better < facts.needed,
-        amount < FEWEST_TOKENS,
+        amount < limits.fewest_units,
         (both >= 0.4) & (lost >= 3) & (least_lost >= 0.4) & (inner_lost >= 0.5) & (better < 0.9),  # noqa: PLR2004
         (measures.other_numbers >= 3) & (measures.other_numbers >= measures.same_numbers),  # noqa: PLR2004
-        (days >= 1) & (lost >= 2) & (least_lost >= 0.15) & (overlap >= 0.8) & (better < NEAR_COPY),  # noqa: PLR2004
+        (days >= 1) & (lost >= 2) & (least_lost >= 0.15) & (overlap >= 0.8) & ~near_copy,  # noqa: PLR2004
         (overlap >= 0.6) & (overlap < 1.0) & (lost >= 3) & (least_lost >= 0.33) & (better < 0.8),  # noqa: PLR2004
-        (days >= SERIES_DAYS) & same & alike & (better < NEAR_COPY),
-        (days >= 1) & same & ~facts.exact & (amount < SHORT_TOKENS) & (both < 0.85),  # noqa: PLR2004
-        (days >= RECURRING_DAYS) & same & ~facts.exact & ((amount < LONG_TOKENS) | (lost >= 1)),
+        (days >= SERIES_DAYS) & same & alike & ~near_copy,
+        (days >= 1) & same & ~facts.exact & (amount < SHORT_UNITS) & (both < 0.85),  # noqa: PLR2004
+        (days >= RECURRING_DAYS) & same & ~facts.exact & ((amount < LONG_UNITS) | (lost >= 1)),
         (days >= SERIES_DAYS) & same & titled & (overlap < 0.2) & (better < 0.9),  # noqa: PLR2004
-        titled & (facts.about < ABOUT),
+        titled & (facts.about < limits.about_title),
         titled & (facts.pointing >= 0.6) & (lost >= 3) & (least_lost >= 0.15),  # noqa: PLR2004
         titled & (facts.pointing >= 0.95) & (amount < 400),  # noqa: PLR2004
-        facts.untitled,
+        facts.untitled(amount),
     )
