@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 OWN_TITLE: Final = 0.05  # a text without any word of either title is furniture, unless
 SAME_TITLE: Final = 0.80  # the titles themselves are the same
 LATE_LOG_DAYS: Final = 8.0  # doublings of a day after which a duplicate needs ``late_cover``
+POINTING: Final = 0.95  # the titles' own words stand only in what is not shared
+QUOTED_UNITS: Final = 40  # fewer may be a phrase that everybody uses
 SERIES_DAYS: Final = 3
 RECURRING_DAYS: Final = 30
 SHORT_UNITS, LONG_UNITS = 100, 400  # below: a notice; from here on: an article
@@ -113,12 +115,16 @@ def judge(
     left, right = measures.left, measures.right
     left_cover, right_cover = left.cover, right.cover
     better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
-    needed = _needed(measures.shared_tokens, both, days, limits)
+    base = _base(measures.shared_tokens, titled | words, limits)
+    needed = _needed(base, both, days, limits)
     share = np.maximum(_about(left, left_titles), _about(right, right_titles))
     overlap = np.maximum(measures.title_overlap, 0.0)
     about = share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0)
     pointing = np.minimum(_pointing(left), _pointing(right))
-    facts = _Facts(better, both, needed, about, pointing, titled, days, exact, words, limits)
+    own = np.where(left_cover >= right_cover, _own(left, left_titles), _own(right, right_titles))
+    quoted = (better >= limits.quoted_cover) & (both < limits.quoted_rest) & (own >= limits.quoted_title)
+    quoted &= (pointing < POINTING) & (measures.shared_tokens >= QUOTED_UNITS)
+    facts = _Facts(better, both, needed, about, pointing, quoted, titled, days, exact, words, limits)
     rule = np.zeros(len(better), dtype=np.int8)
     for number, refuses in enumerate(_refusals(measures, facts), start=1):
         if RULES[number] not in limits.without:
@@ -139,12 +145,17 @@ def judge(
     )
 
 
-def _needed(amount: Floats, both: Floats, days: NDArray[np.int64], limits: Limits) -> Floats:
-    """Cover demanded: less as the shared amount grows, more for duplicates as the days between them do.
+def _base(amount: Floats, ordinary: NDArray[np.bool_], limits: Limits) -> Floats:
+    """Cover demanded of pages of one day: less as the shared amount grows; so much is never shared by chance."""
+    return np.where(
+        ordinary,
+        _scaled(amount, limits.amounts, limits.needed_cover),
+        _scaled(amount, limits.untitled_amounts, limits.untitled_cover),
+    )
 
-    So much text is never shared by chance; a late reprint is a copy, a late look-alike the next issue of a series.
-    """
-    base = _scaled(amount, limits.amounts, limits.needed_cover)
+
+def _needed(base: Floats, both: Floats, days: NDArray[np.int64], limits: Limits) -> Floats:
+    """The same with the days between: a late reprint is a copy, a late look-alike the next issue of a series."""
     late = np.where(both >= limits.same_cover, np.minimum(np.log2(1.0 + days) / LATE_LOG_DAYS, 1.0), 0.0)
     demanded: Floats = base + np.maximum(limits.late_cover - base, 0.0) * late
     return demanded
@@ -170,6 +181,11 @@ def _about(side: Side, terms: NDArray[np.int64]) -> Floats:
     return share
 
 
+def _own(side: Side, terms: NDArray[np.int64]) -> Floats:
+    """Share of this page's title terms that stand in its body: near 0, the body is furniture and not the article."""
+    return side.title_terms / np.maximum(terms, 1)
+
+
 def _pointing(side: Side) -> Floats:
     """Share of the words only this title has that stand only in what the other page lacks; one word is no sign."""
     return np.where(side.foreign_terms >= 2, side.foreign_lost / np.maximum(side.foreign_terms, 1), 0.0)  # noqa: PLR2004
@@ -184,6 +200,7 @@ class _Facts:
     needed: Floats
     about: Floats
     pointing: Floats
+    quoted: NDArray[np.bool_]
     titled: NDArray[np.bool_]
     days: NDArray[np.int64]
     exact: NDArray[np.bool_]
@@ -221,7 +238,7 @@ def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_],
     same = _same(both, days, limits)
     return (
         better < facts.needed,
-        amount < limits.fewest_units,
+        amount < np.where(both >= limits.copy_cover, limits.fewest_of_copies, limits.fewest_units),
         (both >= 0.4) & (lost >= 3) & (least_lost >= 0.4) & (inner_lost >= 0.5) & (better < 0.9),  # noqa: PLR2004
         (measures.other_numbers >= 3) & (measures.other_numbers >= measures.same_numbers),  # noqa: PLR2004
         (days >= 1) & (lost >= 2) & (least_lost >= 0.15) & (overlap >= 0.8) & ~near_copy,  # noqa: PLR2004
@@ -230,8 +247,8 @@ def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_],
         (days >= 1) & same & ~facts.exact & (amount < SHORT_UNITS) & (both < 0.85),  # noqa: PLR2004
         (days >= RECURRING_DAYS) & same & ~facts.exact & ((amount < LONG_UNITS) | (lost >= 1)),
         (days >= SERIES_DAYS) & same & titled & (overlap < 0.2) & (better < 0.9),  # noqa: PLR2004
-        titled & (facts.about < limits.about_title),
-        titled & (facts.pointing >= 0.6) & (lost >= 3) & (least_lost >= 0.15),  # noqa: PLR2004
-        titled & (facts.pointing >= 0.95) & (amount < 400),  # noqa: PLR2004
+        titled & (facts.about < limits.about_title) & ~facts.quoted,
+        titled & (facts.pointing >= 0.6) & (lost >= 3) & (least_lost >= 0.15) & ~facts.quoted,  # noqa: PLR2004
+        titled & (facts.pointing >= POINTING) & (amount < LONG_UNITS),
         facts.untitled(amount),
     )
