@@ -87,18 +87,17 @@ def judge_rows(
     """The judge on measured pairs of these rows."""
     ours, theirs = left.table, right.table
     left_days, right_days = left.days[left_rows], right.days[right_rows]
-    known = (left_days > 0) & (right_days > 0)
+    dated = (left_days > 0) & (right_days > 0)
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
-    return judging.judge(
-        measures,
+    known = judging.Known(
         np.diff(ours.coverage.title_offsets)[left_rows],
         np.diff(theirs.coverage.title_offsets)[right_rows],
         ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows],
-        np.where(known, np.abs(left_days - right_days), 0),
+        np.where(dated, np.abs(left_days - right_days), 0),
         same,
         _of_words(ours)[left_rows] & _of_words(theirs)[right_rows],
-        limits,
     )
+    return judging.judge(measures, known, limits)
 
 
 def _of_words(table: FeatureTable) -> NDArray[np.bool_]:

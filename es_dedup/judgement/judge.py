@@ -91,49 +91,54 @@ RELATIONS: Final = (
 )
 
 
-def judge(
-    measures: PairMeasures,
-    left_titles: NDArray[np.int64],
-    right_titles: NDArray[np.int64],
-    titled: NDArray[np.bool_],
-    days: NDArray[np.int64],
-    exact: NDArray[np.bool_],
-    words: NDArray[np.bool_],
-    limits: Limits = BALANCED,
-) -> Judgements:
-    """Judge measured pairs.
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of pairs beside their measures; every array has shape (pairs,).
 
-    Args:
-        measures: coverage, titles and numbers of the pairs, weighted by corpus statistics.
+    Attributes:
         left_titles, right_titles: number of title terms of each page.
         titled: both pages have titles.
         days: days between the publications, 0 when one is unknown.
         exact: the normalised texts are equal.
         words: both texts are of words (Latin and the like) rather than of Chinese characters.
+    """
+
+    left_titles: NDArray[np.int64]
+    right_titles: NDArray[np.int64]
+    titled: NDArray[np.bool_]
+    days: NDArray[np.int64]
+    exact: NDArray[np.bool_]
+    words: NDArray[np.bool_]
+
+
+def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Judgements:
+    """Judge measured pairs.
+
+    Args:
+        measures: coverage, titles and numbers of the pairs, weighted by corpus statistics.
+        known: what else is known of them.
         limits: what a pair must reach.
     """
     left, right = measures.left, measures.right
     left_cover, right_cover = left.cover, right.cover
     better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
-    base = _base(measures.shared_tokens, titled | words, limits)
-    needed = _needed(base, both, days, limits)
-    share = np.maximum(_about(left, left_titles), _about(right, right_titles))
+    base = _base(measures.shared_tokens, known.titled | known.words, limits)
+    needed = _needed(base, both, known.days, limits)
+    share = np.maximum(_about(left, known.left_titles), _about(right, known.right_titles))
     overlap = np.maximum(measures.title_overlap, 0.0)
     about = share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0)
     pointing = np.minimum(_pointing(left), _pointing(right))
-    own = np.where(left_cover >= right_cover, _own(left, left_titles), _own(right, right_titles))
+    own = np.where(left_cover >= right_cover, _own(left, known.left_titles), _own(right, known.right_titles))
     quoted = (better >= limits.quoted_cover) & (both < limits.quoted_rest) & (own >= limits.quoted_title)
     quoted &= (pointing < POINTING) & (measures.shared_tokens >= QUOTED_UNITS)
-    facts = _Facts(better, both, needed, about, pointing, quoted, titled, days, exact, words, limits)
+    facts = _Facts(better, both, needed, about, pointing, quoted, known, limits)
     rule = np.zeros(len(better), dtype=np.int8)
     for number, refuses in enumerate(_refusals(measures, facts), start=1):
         if RULES[number] not in limits.without:
             rule[(rule == 0) & refuses] = number
-    duplicate = _same(both, days, limits) & (both >= limits.same_size * better)
-    relation = np.where(
-        duplicate | (left_cover == right_cover), 2, np.where(left_cover > right_cover, 4, 3)
-    )
-    relation = np.where(exact, 1, relation)
+    duplicate = _same(both, known.days, limits) & (both >= limits.same_size * better)
+    relation = np.where(duplicate | (left_cover == right_cover), 2, np.where(left_cover > right_cover, 4, 3))
+    relation = np.where(known.exact, 1, relation)
     return Judgements(
         rule=rule,
         left_cover=left_cover,
@@ -201,25 +206,24 @@ class _Facts:
     about: Floats
     pointing: Floats
     quoted: NDArray[np.bool_]
-    titled: NDArray[np.bool_]
-    days: NDArray[np.int64]
-    exact: NDArray[np.bool_]
-    words: NDArray[np.bool_]
+    known: Known
     limits: Limits
 
     def untitled(self, amount: Floats) -> NDArray[np.bool_]:
         """Pairs without titles that agree too little for that."""
         limits = self.limits
         least = np.where(
-            self.words, limits.words_cover, _scaled(amount, limits.untitled_amounts, limits.untitled_cover)
+            self.known.words,
+            limits.words_cover,
+            _scaled(amount, limits.untitled_amounts, limits.untitled_cover),
         )
-        contained = np.where(self.words, limits.words_contained, limits.untitled_contained)
-        return ~self.titled & (self.both < least) & (self.better < contained)
+        contained = np.where(self.known.words, limits.words_contained, limits.untitled_contained)
+        return ~self.known.titled & (self.both < least) & (self.better < contained)
 
 
 def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_], ...]:
     """For each rule from 1 on, the pairs it refuses."""
-    better, both, titled, days = facts.better, facts.both, facts.titled, facts.days
+    better, both, titled, days = facts.better, facts.both, facts.known.titled, facts.known.days
     left, right = measures.left, measures.right
     lost = np.minimum(left.lost_numbers, right.lost_numbers)
     left_lost = left.lost_numbers / np.maximum(left.numbers, 1)
@@ -236,16 +240,17 @@ def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_],
     limits = facts.limits
     near_copy = better >= limits.near_copy
     same = _same(both, days, limits)
+    copies = ~titled & (both >= limits.copy_cover)
     return (
         better < facts.needed,
-        amount < np.where(both >= limits.copy_cover, limits.fewest_of_copies, limits.fewest_units),
+        amount < np.where(copies, limits.fewest_of_copies, limits.fewest_units),
         (both >= 0.4) & (lost >= 3) & (least_lost >= 0.4) & (inner_lost >= 0.5) & (better < 0.9),  # noqa: PLR2004
         (measures.other_numbers >= 3) & (measures.other_numbers >= measures.same_numbers),  # noqa: PLR2004
         (days >= 1) & (lost >= 2) & (least_lost >= 0.15) & (overlap >= 0.8) & ~near_copy,  # noqa: PLR2004
         (overlap >= 0.6) & (overlap < 1.0) & (lost >= 3) & (least_lost >= 0.33) & (better < 0.8),  # noqa: PLR2004
         (days >= SERIES_DAYS) & same & alike & ~near_copy,
-        (days >= 1) & same & ~facts.exact & (amount < SHORT_UNITS) & (both < 0.85),  # noqa: PLR2004
-        (days >= RECURRING_DAYS) & same & ~facts.exact & ((amount < LONG_UNITS) | (lost >= 1)),
+        (days >= 1) & same & ~facts.known.exact & (amount < SHORT_UNITS) & (both < 0.85),  # noqa: PLR2004
+        (days >= RECURRING_DAYS) & same & ~facts.known.exact & ((amount < LONG_UNITS) | (lost >= 1)),
         (days >= SERIES_DAYS) & same & titled & (overlap < 0.2) & (better < 0.9),  # noqa: PLR2004
         titled & (facts.about < limits.about_title) & ~facts.quoted,
         titled & (facts.pointing >= 0.6) & (lost >= 3) & (least_lost >= 0.15) & ~facts.quoted,  # noqa: PLR2004

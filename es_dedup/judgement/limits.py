@@ -16,7 +16,8 @@ class Limits:
     Attributes:
         amounts, needed_cover: cover that the better covered page needs at these amounts.
         fewest_units: less in common is no evidence,
-        fewest_of_copies: except, for texts of which the less covered one is covered by ``copy_cover``, less than this.
+        fewest_of_copies: or less than this, of texts without titles that cover each other by ``copy_cover``: a post of a
+            dozen characters is whole, a titled page of so few has lost its text.
         late_cover: cover needed of a would-be duplicate 256 days later; less before.
         same_cover, late_same_cover: cover of the less covered page that makes a would-be duplicate, for pages of one day
             and of different days.
@@ -84,7 +85,7 @@ TITLES: Final = frozenset(
 BALANCED: Final = Limits()
 STRICT: Final = replace(
     BALANCED,
-    needed_cover=(0.90, 0.80, 0.70),
+    needed_cover=(0.95, 0.85, 0.80),
     fewest_of_copies=20,
     same_cover=0.60,
     about_title=0.22,
@@ -97,7 +98,7 @@ STRICT: Final = replace(
 LOOSE: Final = replace(
     BALANCED,
     needed_cover=(0.60, 0.50, 0.42),
-    about_title=0.10,
+    about_title=0.14,
     untitled_cover=(0.52, 0.46, 0.42),
     untitled_contained=0.60,
     words_cover=0.60,
