@@ -85,7 +85,8 @@ TITLES: Final = frozenset(
 BALANCED: Final = Limits()
 STRICT: Final = replace(
     BALANCED,
-    needed_cover=(0.95, 0.85, 0.80),
+    amounts=(20, 50, 100, 400),
+    needed_cover=(0.95, 0.90, 0.85, 0.70),
     fewest_of_copies=20,
     same_cover=0.60,
     about_title=0.22,
