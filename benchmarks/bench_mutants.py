@@ -90,7 +90,8 @@ def with_copies(
 ) -> Edited:
     """The pages and edited copies of some of them, drawn from those that are long enough; ``others`` give blocks."""
     able = [page for page in pages if len(page.text or "") >= LEAST_CHARS]
-    donors = source.sample([page for page in others if len(page.text or "") >= LEAST_CHARS], DONORS)
+    givers = [page for page in others if len(page.text or "") >= LEAST_CHARS]
+    donors = source.sample(givers, min(DONORS, max(1, len(givers) // 4)))
     spare = [page.text or "" for page in donors]
     given = {page.id for page in donors}
     able = [page for page in able if page.id not in given]

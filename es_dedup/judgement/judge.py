@@ -122,7 +122,8 @@ def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Ju
     left, right = measures.left, measures.right
     left_cover, right_cover = left.cover, right.cover
     better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
-    base = _base(measures.shared_tokens, known.titled | known.words, limits)
+    like = (both >= limits.same_cover) & (both >= limits.same_size * better)
+    base = _base(measures.shared_tokens, known, like, limits)
     needed = _needed(base, both, known.days, limits)
     share = np.maximum(_about(left, known.left_titles), _about(right, known.right_titles))
     overlap = np.maximum(measures.title_overlap, 0.0)
@@ -136,7 +137,7 @@ def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Ju
     for number, refuses in enumerate(_refusals(measures, facts), start=1):
         if RULES[number] not in limits.without:
             rule[(rule == 0) & refuses] = number
-    duplicate = _same(both, known.days, limits) & (both >= limits.same_size * better)
+    duplicate = _same(both, known.days, limits) & like
     relation = np.where(duplicate | (left_cover == right_cover), 2, np.where(left_cover > right_cover, 4, 3))
     relation = np.where(known.exact, 1, relation)
     return Judgements(
@@ -150,13 +151,16 @@ def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Ju
     )
 
 
-def _base(amount: Floats, ordinary: NDArray[np.bool_], limits: Limits) -> Floats:
-    """Cover demanded of pages of one day: less as the shared amount grows; so much is never shared by chance."""
-    return np.where(
-        ordinary,
-        _scaled(amount, limits.amounts, limits.needed_cover),
-        _scaled(amount, limits.untitled_amounts, limits.untitled_cover),
-    )
+def _base(amount: Floats, known: Known, like: NDArray[np.bool_], limits: Limits) -> Floats:
+    """Cover demanded of pages of one day.
+
+    A note of which each clause was touched has lost more of its grams than a long page; a long page is contained if
+    most of it is. Edited copies of a long page are of like size, and half of both is never the same by chance.
+    """
+    titled = _scaled(amount, limits.amounts, limits.needed_cover)
+    edited = np.where(like & (amount >= SHORT_UNITS), np.minimum(titled, limits.edited_cover), titled)
+    untitled = _scaled(amount, limits.untitled_amounts, limits.untitled_cover)
+    return np.where(known.titled | known.words, edited, untitled)
 
 
 def _needed(base: Floats, both: Floats, days: NDArray[np.int64], limits: Limits) -> Floats:

@@ -15,6 +15,7 @@ class Limits:
 
     Attributes:
         amounts, needed_cover: cover that the better covered page needs at these amounts.
+        edited_cover: the most that is asked of pages of like size that cover each other by ``same_cover`` at 100 units or more.
         fewest_units: less in common is no evidence,
         fewest_of_copies: or less than this, of texts without titles that cover each other by ``copy_cover``: a post of a
             dozen characters is whole, a titled page of so few has lost its text.
@@ -33,8 +34,9 @@ class Limits:
         without: rules, by name, that are not asked.
     """
 
-    amounts: tuple[float, ...] = (20, 50, 100)
-    needed_cover: tuple[float, ...] = (0.70, 0.57, 0.56)
+    amounts: tuple[float, ...] = (20, 50, 100, 400)
+    needed_cover: tuple[float, ...] = (0.70, 0.57, 0.50, 0.64)
+    edited_cover: float = 0.50
     fewest_units: float = 20
     fewest_of_copies: float = 12
     copy_cover: float = 0.70
@@ -57,7 +59,7 @@ class Limits:
     @property
     def least_cover(self) -> float:
         """No pair below this is ever accepted."""
-        return min(*self.needed_cover, *self.untitled_cover)
+        return min(*self.needed_cover, *self.untitled_cover, self.edited_cover)
 
 
 SERIES: Final = frozenset(
@@ -85,8 +87,8 @@ TITLES: Final = frozenset(
 BALANCED: Final = Limits()
 STRICT: Final = replace(
     BALANCED,
-    amounts=(20, 50, 100, 400),
     needed_cover=(0.95, 0.90, 0.85, 0.70),
+    edited_cover=0.85,
     fewest_of_copies=20,
     same_cover=0.60,
     about_title=0.22,
@@ -98,7 +100,8 @@ STRICT: Final = replace(
 )
 LOOSE: Final = replace(
     BALANCED,
-    needed_cover=(0.60, 0.50, 0.42),
+    needed_cover=(0.60, 0.50, 0.42, 0.42),
+    edited_cover=0.42,
     about_title=0.14,
     untitled_cover=(0.52, 0.46, 0.42),
     untitled_contained=0.60,

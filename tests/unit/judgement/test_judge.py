@@ -195,9 +195,9 @@ class TestPresets:
         left, right = PAGE, Small((*STORY[:8], *lines(3, 4)), TITLE)
         assert judge(left, right, limits=STRICT).reason == "too little covered"
         assert judge(left, right).relation.same
-        half = Small((*STORY[:6], *lines(3, 6)), TITLE)
-        assert judge(left, half, limits=BALANCED).relation is Relation.DIFFERENT
-        assert judge(left, half, limits=LOOSE).relation is not Relation.DIFFERENT
+        less = Small((*STORY[:5], *lines(3, 6)), TITLE)
+        assert judge(left, less, limits=BALANCED).relation is Relation.DIFFERENT
+        assert judge(left, less, limits=LOOSE).relation is not Relation.DIFFERENT
 
 
 def test_every_rule_has_a_case() -> None:
@@ -227,6 +227,13 @@ class TestRelations:
 
     def test_most_of_both_is_a_duplicate(self) -> None:
         assert judge(PAGE, Small((*STORY[2:], *lines(3, 2)), TITLE)).relation is Relation.DUPLICATE
+
+    def test_long_pages_of_like_size_need_less_than_a_passage_in_a_longer_one(self) -> None:
+        edited = Small((*LONG[:21], *lines(3, 15)), LONG[0][:10])
+        longer = Small((*LONG[:21], *lines(3, 50)), LONG[0][:10])
+        original = Small(LONG, LONG[0][:10])
+        assert judge(original, edited).relation is Relation.DUPLICATE
+        assert judge(original, longer).reason == "too little covered"
 
     def test_a_page_with_half_as_much_again_contains_the_other(self) -> None:
         longer = Small((*STORY, *lines(3, 8)), TITLE)
