@@ -55,7 +55,7 @@ class PairSet:
     pages: list[Page]
     same: Pairs
     other: Pairs
-    labels: dict[tuple[str, str], Label]
+    labels: dict[tuple[str, str], Label] = field(default_factory=dict)
     groups: dict[str, str] = field(default_factory=dict)
 
 
