@@ -79,7 +79,12 @@ def pages_of(folder: Path | None, name: str, items: int) -> list[Page]:
     if name != "pages-en":
         return [page_of(row) for row in rows]
     return [
-        Page(row["id"], text=row["text"], title=extract(b64decode(row["html_base64"])).title, url=row.get("url"))
+        Page(
+            row["id"],
+            text=row["text"],
+            title=extract(b64decode(row["html_base64"])).title,
+            url=row.get("url"),
+        )
         for row in rows
         if row["text"]
     ]

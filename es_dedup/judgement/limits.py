@@ -102,15 +102,22 @@ LOOSE: Final = replace(
     BALANCED,
     needed_cover=(0.60, 0.50, 0.42, 0.42),
     edited_cover=0.42,
-    about_title=0.14,
+    about_title=0.10,
     untitled_cover=(0.52, 0.46, 0.42),
     untitled_contained=0.60,
     words_cover=0.60,
     words_contained=0.85,
     without=frozenset({"same title on another day with other numbers"}),
 )
-VERSIONS: Final = replace(BALANCED, late_cover=0.0, late_same_cover=BALANCED.same_cover, without=SERIES)
-FAST: Final = replace(VERSIONS, without=SERIES | TITLES)
+TIMELESS: Final = replace(BALANCED, late_cover=0.0, late_same_cover=BALANCED.same_cover, without=SERIES)
+VERSIONS: Final = replace(
+    TIMELESS,
+    needed_cover=(0.70, 0.57, 0.50, 0.50),
+    same_size=0.50,
+    words_cover=0.60,
+    words_contained=0.85,
+)
+FAST: Final = replace(TIMELESS, without=SERIES | TITLES)
 PRESETS: Final = {
     "balanced": BALANCED,
     "strict": STRICT,
