@@ -9,6 +9,7 @@ docs/algorithms/judge.md gives the reasons and the measured effect of each rule.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,8 +18,6 @@ from es_dedup.judgement.limits import BALANCED
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from es_dedup.detectors.coverage_pairs import PairMeasures, Side
@@ -132,11 +131,12 @@ def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Ju
     own = np.where(left_cover >= right_cover, _own(left, known.left_titles), _own(right, known.right_titles))
     quoted = (better >= limits.quoted_cover) & (both < limits.quoted_rest) & (own >= limits.quoted_title)
     quoted &= (pointing < POINTING) & (measures.shared_tokens >= QUOTED_UNITS)
-    facts = _Facts(better, both, needed, about, pointing, quoted, known, limits)
+    facts = _Facts(left_cover, right_cover, better, both, needed, about, pointing, quoted, known, limits)
     rule = np.zeros(len(better), dtype=np.int8)
-    for number, refuses in enumerate(_refusals(measures, facts), start=1):
+    refusals = _refusals(measures, facts)
+    for number in range(len(refusals), 0, -1):  # the first rule that refuses is written last, and stays
         if RULES[number] not in limits.without:
-            rule[(rule == 0) & refuses] = number
+            rule[refusals[number - 1]] = number
     duplicate = _same(both, known.days, limits) & like
     relation = np.where(duplicate | (left_cover == right_cover), 2, np.where(left_cover > right_cover, 4, 3))
     relation = np.where(known.exact, 1, relation)
@@ -159,8 +159,10 @@ def _base(amount: Floats, known: Known, like: NDArray[np.bool_], limits: Limits)
     """
     titled = _scaled(amount, limits.amounts, limits.needed_cover)
     edited = np.where(like & (amount >= SHORT_UNITS), np.minimum(titled, limits.edited_cover), titled)
-    untitled = _scaled(amount, limits.untitled_amounts, limits.untitled_cover)
-    return np.where(known.titled | known.words, edited, untitled)
+    ordinary = known.titled | known.words
+    if ordinary.all():
+        return edited
+    return np.where(ordinary, edited, _scaled(amount, limits.untitled_amounts, limits.untitled_cover))
 
 
 def _needed(base: Floats, both: Floats, days: NDArray[np.int64], limits: Limits) -> Floats:
@@ -175,9 +177,14 @@ def _same(both: Floats, days: NDArray[np.int64], limits: Limits) -> NDArray[np.b
     return both >= np.where(days >= 1, limits.late_same_cover, limits.same_cover)
 
 
-def _scaled(amount: Floats, amounts: Sequence[float], covers: Sequence[float]) -> Floats:
+def _scaled(amount: Floats, amounts: tuple[float, ...], covers: tuple[float, ...]) -> Floats:
     """Cover demanded at an amount: straight lines over its logarithm, flat at both ends."""
-    return np.interp(np.log2(np.maximum(amount, 1.0)), np.log2(amounts), covers)
+    return np.interp(np.log2(np.maximum(amount, 1.0)), *_points(amounts, covers))
+
+
+@cache
+def _points(amounts: tuple[float, ...], covers: tuple[float, ...]) -> tuple[Floats, Floats]:
+    return np.log2(amounts), np.array(covers)
 
 
 def _about(side: Side, terms: NDArray[np.int64]) -> Floats:
@@ -204,6 +211,8 @@ def _pointing(side: Side) -> Floats:
 class _Facts:
     """What the rules look at beside the measures; every array has shape (pairs,)."""
 
+    left_cover: Floats
+    right_cover: Floats
     better: Floats
     both: Floats
     needed: Floats
@@ -215,6 +224,8 @@ class _Facts:
 
     def untitled(self, amount: Floats) -> NDArray[np.bool_]:
         """Pairs without titles that agree too little for that."""
+        if self.known.titled.all():
+            return np.zeros(len(amount), dtype=np.bool_)
         limits = self.limits
         least = np.where(
             self.known.words,
@@ -233,10 +244,11 @@ def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_],
     left_lost = left.lost_numbers / np.maximum(left.numbers, 1)
     right_lost = right.lost_numbers / np.maximum(right.numbers, 1)
     least_lost = np.minimum(left_lost, right_lost)
+    left_cover, right_cover = facts.left_cover, facts.right_cover
     inner_lost = np.where(
-        left.cover == right.cover,
+        left_cover == right_cover,
         np.maximum(left_lost, right_lost),
-        np.where(left.cover > right.cover, left_lost, right_lost),
+        np.where(left_cover > right_cover, left_lost, right_lost),
     )
     overlap = measures.title_overlap
     alike = (overlap >= 0.5) & (overlap < 1.0)  # noqa: PLR2004
