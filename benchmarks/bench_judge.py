@@ -21,6 +21,7 @@ from labelled import GROUPED, LABELLED, joined, pair_sets, scan
 from es_dedup.detectors.coverage_pairs import best_cover, measure
 from es_dedup.judgement import judge as judging
 from es_dedup.judgement.compare import BLOCK, judge_rows
+from es_dedup.judgement.limits import BALANCED
 from es_dedup.judgement.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def days_apart(scanned: Scanned) -> tuple[Rows, Rows]:
     left, right = found.left[apart], found.right[apart]
     cover, weights = pages.table.coverage, scanned.statistics.weights(pages.table.coverage)
     likely = [
-        best_cover(cover, ours, cover, theirs, weights, weights) >= min(judging.NEEDED_COVER)
+        best_cover(cover, ours, cover, theirs, weights, weights) >= BALANCED.least_cover
         for ours, theirs in blocks(left, right)
     ]
     keep = np.concatenate(likely) if likely else np.zeros(0, dtype=np.bool_)

@@ -16,13 +16,17 @@ from typing import TYPE_CHECKING, Any, Final
 from harness import Row, data_file, expect, page_of, parser_of, report, rows_of, share
 from labelled import joined, scan
 
+from es_dedup import Settings
 from es_dedup.judgement.compare import BLOCK, compare
 from es_dedup.judgement.judge import RULES
+from es_dedup.judgement.limits import PRESETS, limits_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from labelled import Scanned
+
+    from es_dedup.judgement.limits import Limits
 
 SETS: Final = ("manual-zh", "statutes-zh")
 
@@ -40,11 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = parser_of(__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
     parser.add_argument("--no-times", action="store_true", help="leave out the times of publication")
+    parser.add_argument("--preset", default="balanced", choices=tuple(PRESETS), help="limits of the judge")
     given = parser.parse_args(arguments)
     rows: list[Row] = []
     reasons: dict[str, Any] = {}
     for name in given.sets:
-        found = measure(name, rows_of(data_file(given.data, f"{name}.jsonl.xz")), timed=not given.no_times)
+        versions = rows_of(data_file(given.data, f"{name}.jsonl.xz"))
+        found = measure(name, versions, timed=not given.no_times, preset=given.preset)
         rows.append(found.row)
         reasons[name] = dict(found.reasons.most_common())
     table = [
@@ -58,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def measure(name: str, rows: Sequence[Row], *, timed: bool = True) -> Found:
+def measure(name: str, rows: Sequence[Row], *, timed: bool = True, preset: str = "balanced") -> Found:
     """Scan a set and look at the groups of two or more versions."""
     rows = list({row["id"]: row for row in rows}.values())  # equal texts have one id in these sets
     groups: dict[str, list[Row]] = {}
@@ -67,7 +73,8 @@ def measure(name: str, rows: Sequence[Row], *, timed: bool = True) -> Found:
     several = [sorted(group, key=_age) for group in groups.values() if len(group) > 1]
     expect(bool(several), f"{name} has no group of two versions")
     neighbours = [(left["id"], right["id"]) for group in several for left, right in pairwise(group)]
-    scanned = scan([page_of(row if timed else {**row, "time": None}) for row in rows])
+    settings = Settings.model_validate({"judge": {"preset": preset}})
+    scanned = scan([page_of(row if timed else {**row, "time": None}) for row in rows], settings)
     with scanned.dedup as dedup:
         cluster_of = {
             page: cluster.id
@@ -76,7 +83,7 @@ def measure(name: str, rows: Sequence[Row], *, timed: bool = True) -> Found:
         }
         proposed = proposed_pairs(scanned)
     expect(len(cluster_of) == len({row["id"] for row in rows}), "pages without a cluster")
-    rules = rules_of(scanned, neighbours)
+    rules = rules_of(scanned, neighbours, limits_of(preset))
     group_of = {row["id"]: row["group"] for row in rows}
     mixed = Counter(
         len({group_of[page] for page in pages}) > 1
@@ -107,12 +114,12 @@ def measure(name: str, rows: Sequence[Row], *, timed: bool = True) -> Found:
     )
 
 
-def rules_of(scanned: Scanned, pairs: Sequence[tuple[str, str]]) -> list[int]:
+def rules_of(scanned: Scanned, pairs: Sequence[tuple[str, str]], limits: Limits) -> list[int]:
     """The judge's rule for each pair, 0 where it accepts."""
     pages, rules = scanned.corpus.pages, []
     for start in range(0, len(pairs), BLOCK):
         left, right = scanned.rows(pairs[start : start + BLOCK])
-        rules += compare(pages, left, pages, right, scanned.statistics).judgements.rule.tolist()
+        rules += compare(pages, left, pages, right, scanned.statistics, limits).judgements.rule.tolist()
     return rules
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from harness import data_file, expect, page_of, rows_of
+from harness import ROOT, Row, data_file, expect, page_of, rows_of
 
 from es_dedup import Deduplicator, Settings
 from es_dedup.batch.join import candidate_pairs
 from es_dedup.batch.settle import load_corpus
 from es_dedup.clustering import canonical_order
-from es_dedup.evaluation import read_labels
+from es_dedup.evaluation import Label, read_labels
 from es_dedup.judgement.statistics import Statistics
 from es_dedup.wiring import open_index
 
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
 
     Pairs = list[tuple[str, str]]
 
-RANDOM_PAIRS: Final = 5_000  # of different groups, where a set has groups in place of labelled pairs
+RANDOM_PAIRS: Final = 20_000  # of different groups, where a set has groups in place of labelled pairs
 LABELLED: Final = {"portal-zh": "zh", "news-zh-2025": "zh", "judged-en": "en"}
 GROUPED: Final = {"edits-zh": "zh"}
+READ: Final = ROOT / "tests" / "golden" / "labels"
+"""Labels of pairs that were read for this project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class PairSet:
         pages: the whole set.
         same: pairs of one article, whole or in part (labels dup and contain).
         other: pairs of different articles (label diff).
+        labels: of all pairs, those that share only a passage (partial) among them.
+        groups: page to its group (story), where the set has groups.
     """
 
     name: str
@@ -50,6 +55,8 @@ class PairSet:
     pages: list[Page]
     same: Pairs
     other: Pairs
+    labels: dict[tuple[str, str], Label] = field(default_factory=dict)
+    groups: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +113,52 @@ def pair_sets(folder: Path | None, names: Iterable[str]) -> list[PairSet]:
 
 
 def _labelled(folder: Path | None, name: str) -> PairSet:
-    pages = [page_of(row) for row in rows_of(data_file(folder, f"{name}.jsonl.xz"))]
+    rows = rows_of(data_file(folder, f"{name}.jsonl.xz"))
+    pages = [page_of(row) for row in rows]
+    groups = {row["id"]: row["group"] for row in rows if row.get("group")}
     labels = read_labels(data_file(folder, f"{name}.pairs.tsv"))
     kinds = {
         kind: [each.pair for each in labels if each.label == kind] for kind in ("dup", "contain", "diff")
     }
-    return PairSet(name, LABELLED[name], pages, kinds["dup"] + kinds["contain"], kinds["diff"])
+    every = {each.pair: each.label for each in labels}
+    return PairSet(name, LABELLED[name], pages, kinds["dup"] + kinds["contain"], kinds["diff"], every, groups)
+
+
+def read_sets(folder: Path | None, labels: Path) -> list[PairSet]:
+    """Pairs that were read for this project, by the set their pages are of; one entry a file of labels and set.
+
+    Only ids and labels are kept here (``tests/golden/labels``); other texts than those that were read are refused.
+
+    Raises:
+        WrongAnswer: a page is missing, or the texts are not those that were read.
+    """
+    found = []
+    for file in sorted(labels.glob("*.tsv")):
+        first, _, *lines = file.read_text(encoding="utf-8").splitlines()
+        rows = [line.split("\t") for line in lines]
+        names = list(dict.fromkeys(row[0] for row in rows))
+        pages = {name: rows_of(data_file(folder, f"{name}.jsonl.xz")) for name in names}
+        texts = {(name, row["id"]): row for name, held in pages.items() for row in held}
+        expect(
+            first.rpartition(" ")[2] == _digest(rows, texts),
+            f"{file.name}: these are not the pages that were read",
+        )
+        for name in names:
+            every = {(left, right): Label(label) for of, left, right, label in rows if of == name}
+            kinds = {kind: [pair for pair, label in every.items() if label == kind] for kind in Label}
+            held = [page_of(row) for row in pages[name]]
+            same = kinds[Label.DUP] + kinds[Label.CONTAIN]
+            found.append(PairSet(f"{name}, {file.stem}", "zh", held, same, kinds[Label.DIFF], every))
+    return found
+
+
+def _digest(rows: list[list[str]], texts: dict[tuple[str, str], Row]) -> str:
+    """Hex digest of titles and texts of all pages named in the rows."""
+    digest = hashlib.sha256()
+    for key in sorted({(row[0], page) for row in rows for page in row[1:3]}):
+        expect(key in texts, f"there is no page {key[1]} in {key[0]}")
+        digest.update(f"{key[0]}\0{key[1]}\0{texts[key].get('title') or ''}\0{texts[key]['text']}\0".encode())
+    return digest.hexdigest()
 
 
 def _grouped(folder: Path | None, name: str) -> PairSet:
@@ -124,8 +171,9 @@ def _grouped(folder: Path | None, name: str) -> PairSet:
     source = random.Random(3)
     ids = sorted(group_of)
     other: set[tuple[str, str]] = set()
-    while len(groups) > 1 and len(other) < min(RANDOM_PAIRS, len(ids)):
+    while len(groups) > 1 and len(other) < min(RANDOM_PAIRS, len(ids) * len(ids) // 8):
         left, right = source.sample(ids, 2)
         if group_of[left] != group_of[right]:
             other.add((min(left, right), max(left, right)))
-    return PairSet(name, GROUPED[name], [page_of(row) for row in rows], same, sorted(other))
+    labels = dict.fromkeys(same, Label.DUP) | dict.fromkeys(sorted(other), Label.DIFF)
+    return PairSet(name, GROUPED[name], [page_of(row) for row in rows], same, sorted(other), labels)

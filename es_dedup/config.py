@@ -135,6 +135,16 @@ class CoverageConfig(Section):
     )
 
 
+class JudgeConfig(Section):
+    """What all evidence on a pair has to reach."""
+
+    preset: Literal["balanced", "strict", "loose", "fast", "versions"] = Field(
+        "balanced",
+        description="limits: strict merges least, loose finds most, fast looks at the text alone, versions takes "
+        "dated versions of a text for one",
+    )
+
+
 class IndexConfig(Section):
     """Candidates and storage."""
 
@@ -179,6 +189,7 @@ class Settings(Section):
     codet: CodetConfig = CodetConfig()
     feature_sentence: FeatureSentenceConfig = FeatureSentenceConfig()
     punctuation: PunctuationConfig = PunctuationConfig()
+    judge: JudgeConfig = JudgeConfig()
     index: IndexConfig = IndexConfig()
     elastic: ElasticConfig = ElasticConfig()
     cluster: ClusterConfig = ClusterConfig()

@@ -31,6 +31,7 @@ from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import DuplicatePage, IndexLocked, NotAnIndex, UnknownPage
 from es_dedup.extraction import create_extractor
 from es_dedup.judgement.compare import Pages, compare, judged_pair
+from es_dedup.judgement.limits import limits_of
 from es_dedup.judgement.lookup import Lookup
 from es_dedup.judgement.spans import shared_clauses
 from es_dedup.judgement.statistics import Statistics
@@ -320,7 +321,7 @@ class Deduplicator:
         statistics = self._statistics()
         sides = [self._pages_of(side) for side in (left, right)]
         row = np.zeros(1, dtype=np.int64)
-        comparison = compare(sides[0], row, sides[1], row, statistics)
+        comparison = compare(sides[0], row, sides[1], row, statistics, limits_of(self._settings.judge.preset))
         return judged_pair(comparison, 0, self._settings, statistics)
 
     def candidates(self, page_id: str) -> list[str]:

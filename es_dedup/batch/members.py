@@ -9,6 +9,7 @@ import numpy as np
 
 from es_dedup.clustering import build_clusters
 from es_dedup.judgement.compare import compare, judged_pair
+from es_dedup.judgement.limits import limits_of
 from es_dedup.model import Member
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def _members(assigned: Sequence[Assignment], lookup: Lookup, settings: Settings)
         pages,
         np.array([place[each.page_id] for each in others], dtype=np.int64),
         lookup.statistics,
+        limits_of(settings.judge.preset),
     )
     members = {}
     for at, each in enumerate(others):

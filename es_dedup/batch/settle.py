@@ -30,6 +30,7 @@ from es_dedup.clustering import (
 )
 from es_dedup.detectors.features import FeatureTable, unpack
 from es_dedup.judgement.compare import Pages
+from es_dedup.judgement.limits import limits_of
 from es_dedup.judgement.statistics import Statistics, learn
 from es_dedup.model import Progress
 from es_dedup.text.hashing import hash64
@@ -286,9 +287,12 @@ def _verify_all(
     starts = range(0, len(left), BLOCK)
     done = 0
     parts = []
+    limits = limits_of(settings.judge.preset)
     with ThreadPoolExecutor(settings.workers or None) as pool:
         for part in pool.map(
-            lambda start: verify(pages, left[start : start + BLOCK], right[start : start + BLOCK], weights),
+            lambda start: verify(
+                pages, left[start : start + BLOCK], right[start : start + BLOCK], weights, limits
+            ),
             starts,
         ):
             parts.append(part)

@@ -10,7 +10,8 @@ import numpy as np
 from es_dedup.compiled import worthwhile
 from es_dedup.detectors.coverage_pairs import best_cover, measure
 from es_dedup.judgement.compare import judge_rows
-from es_dedup.judgement.judge import NEEDED_COVER, RELATIONS
+from es_dedup.judgement.judge import RELATIONS
+from es_dedup.judgement.limits import BALANCED
 from es_dedup.model import Edge
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.judgement.compare import Pages
+    from es_dedup.judgement.limits import Limits
 
 BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
 
@@ -63,19 +65,27 @@ class Verified:
         return made
 
 
-def verify(pages: Pages, left: NDArray[np.int64], right: NDArray[np.int64], weights: Weights) -> Verified:
+def verify(
+    pages: Pages,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    weights: Weights,
+    limits: Limits = BALANCED,
+) -> Verified:
     """Judge the pairs (left row, right row) of one table and keep the related ones.
 
     Args:
         pages: rows of both sides.
         left, right: rows of the pairs; about ``BLOCK`` at a time.
         weights: what the table's grams and clauses count.
+        limits: of the judge.
     """
     cover = pages.table.coverage
     if not worthwhile(len(left)):  # the kernel measures all in less time than numpy takes for this alone
         # the judge never accepts less than this, so nothing is lost here
-        likely = best_cover(cover, left, cover, right, weights, weights) >= min(NEEDED_COVER)
+        likely = best_cover(cover, left, cover, right, weights, weights) >= limits.least_cover
         left, right = left[likely], right[likely]
-    judged = judge_rows(measure(cover, left, cover, right, weights, weights), pages, left, pages, right)
+    measures = measure(cover, left, cover, right, weights, weights)
+    judged = judge_rows(measures, pages, left, pages, right, limits)
     related = judged.rule == 0
     return Verified(left[related], right[related], judged.relation[related], judged.score[related])

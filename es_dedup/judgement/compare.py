@@ -13,6 +13,7 @@ from es_dedup.detectors.coverage_pairs import PairMeasures, measure
 from es_dedup.detectors.others import verdicts_of_others
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.judgement import judge as judging
+from es_dedup.judgement.limits import BALANCED
 from es_dedup.model import JudgedPair, Verdict
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from es_dedup.config import Settings
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.judgement.judge import Judgements
+    from es_dedup.judgement.limits import Limits
     from es_dedup.judgement.statistics import Statistics
     from es_dedup.model import Number
 
@@ -45,7 +47,7 @@ class Pages:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Compared pairs: the judge's arrays, the measures they rest on, and whose rows they are."""
+    """Compared pairs: the judge's arrays, the measures and limits they rest on, and whose rows they are."""
 
     left: Pages
     left_rows: NDArray[np.int64]
@@ -53,6 +55,7 @@ class Comparison:
     right_rows: NDArray[np.int64]
     measures: PairMeasures
     judgements: Judgements
+    limits: Limits
 
 
 def compare(
@@ -61,6 +64,7 @@ def compare(
     right: Pages,
     right_rows: NDArray[np.int64],
     statistics: Statistics,
+    limits: Limits = BALANCED,
 ) -> Comparison:
     """Measure and judge the pairs (left row, right row)."""
     left_weights = statistics.weights(left.table.coverage)
@@ -68,9 +72,8 @@ def compare(
     measures = measure(
         left.table.coverage, left_rows, right.table.coverage, right_rows, left_weights, right_weights
     )
-    return Comparison(
-        left, left_rows, right, right_rows, measures, judge_rows(measures, left, left_rows, right, right_rows)
-    )
+    judged = judge_rows(measures, left, left_rows, right, right_rows, limits)
+    return Comparison(left, left_rows, right, right_rows, measures, judged, limits)
 
 
 def judge_rows(
@@ -79,21 +82,22 @@ def judge_rows(
     left_rows: NDArray[np.int64],
     right: Pages,
     right_rows: NDArray[np.int64],
+    limits: Limits = BALANCED,
 ) -> Judgements:
     """The judge on measured pairs of these rows."""
     ours, theirs = left.table, right.table
     left_days, right_days = left.days[left_rows], right.days[right_rows]
-    known = (left_days > 0) & (right_days > 0)
+    dated = (left_days > 0) & (right_days > 0)
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
-    return judging.judge(
-        measures,
+    known = judging.Known(
         np.diff(ours.coverage.title_offsets)[left_rows],
         np.diff(theirs.coverage.title_offsets)[right_rows],
         ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows],
-        np.where(known, np.abs(left_days - right_days), 0),
+        np.where(dated, np.abs(left_days - right_days), 0),
         same,
         _of_words(ours)[left_rows] & _of_words(theirs)[right_rows],
     )
+    return judging.judge(measures, known, limits)
 
 
 def _of_words(table: FeatureTable) -> NDArray[np.bool_]:
@@ -126,14 +130,14 @@ def _evidence(comparison: Comparison, pair: int, statistics: Statistics) -> dict
         "left_cover": round(float(judged.left_cover[pair]), 4),
         "right_cover": round(float(judged.right_cover[pair]), 4),
         "min_cover": round(float(judged.needed[pair]), 4),
-        "min_both": judging.BOTH_COVERED,
+        "min_both": comparison.limits.same_cover,
         "shared_tokens": round(float(measures.shared_tokens[pair])),
-        "min_tokens": judging.FEWEST_TOKENS,
+        "min_tokens": comparison.limits.fewest_units,
         "shared_clauses": int(measures.shared_clauses[pair]),
         "discounted_clauses": int(measures.discounted_clauses[pair]),
         "title_overlap": round(overlap, 4) if overlap >= 0 else None,
         "about_title": round(float(judged.about[pair]), 4),
-        "min_about_title": judging.ABOUT,
+        "min_about_title": comparison.limits.about_title,
         "pointing": round(float(judged.pointing[pair]), 4),
         "left_other_numbers": lost[0],
         "right_other_numbers": lost[1],

@@ -9,40 +9,30 @@ docs/algorithms/judge.md gives the reasons and the measured effect of each rule.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.judgement.limits import BALANCED
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from es_dedup.detectors.coverage_pairs import PairMeasures, Side
+    from es_dedup.judgement.limits import Limits
 
     Floats = NDArray[np.float64]
 
-AMOUNTS: Final = (20, 50, 100, 400, 1600)  # shared tokens
-NEEDED_COVER: Final = (0.70, 0.57, 0.51, 0.47, 0.42)  # of the better covered page, at these amounts
-UNTITLED_COVER: Final = 0.52  # without titles, only agreement in both directions speaks for a pair
-UNTITLED_CONTAINED: Final = 0.85
-# the same for texts of words: pages of one site share half their words by menus and lists
-WORDS_COVER: Final = 0.66
-WORDS_CONTAINED: Final = 0.90
-BOTH_COVERED: Final = 0.52  # of the less covered page: duplicate, else containment
-FEWEST_TOKENS: Final = 20
-NEAR_COPY: Final = 0.95  # text this equal is not taken apart by numbers or dates
-LATE_COVER: Final = 0.92  # needed of a duplicate LATE_LOG_DAYS doublings of a day later; less before
-LATE_LOG_DAYS: Final = 8.0
-ABOUT: Final = 0.18  # title words in the shared text, plus half the overlap of the titles
 OWN_TITLE: Final = 0.05  # a text without any word of either title is furniture, unless
 SAME_TITLE: Final = 0.80  # the titles themselves are the same
-LATE_BOTH_COVERED: Final = 0.65  # of a duplicate published on another day
+LATE_LOG_DAYS: Final = 8.0  # doublings of a day after which a duplicate needs ``late_cover``
+POINTING: Final = 0.95  # the titles' own words stand only in what is not shared
+QUOTED_UNITS: Final = 40  # fewer may be a phrase that everybody uses
 SERIES_DAYS: Final = 3
 RECURRING_DAYS: Final = 30
-SHORT_TOKENS, LONG_TOKENS = 100, 400  # below: a notice; from here on: an article
+SHORT_UNITS, LONG_UNITS = 100, 400  # below: a notice; from here on: an article
 
 RULES: Final = (
     "accepted",
@@ -100,41 +90,56 @@ RELATIONS: Final = (
 )
 
 
-def judge(
-    measures: PairMeasures,
-    left_titles: NDArray[np.int64],
-    right_titles: NDArray[np.int64],
-    titled: NDArray[np.bool_],
-    days: NDArray[np.int64],
-    exact: NDArray[np.bool_],
-    words: NDArray[np.bool_],
-) -> Judgements:
-    """Judge measured pairs.
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of pairs beside their measures; every array has shape (pairs,).
 
-    Args:
-        measures: coverage, titles and numbers of the pairs, weighted by corpus statistics.
+    Attributes:
         left_titles, right_titles: number of title terms of each page.
         titled: both pages have titles.
         days: days between the publications, 0 when one is unknown.
         exact: the normalised texts are equal.
         words: both texts are of words (Latin and the like) rather than of Chinese characters.
     """
+
+    left_titles: NDArray[np.int64]
+    right_titles: NDArray[np.int64]
+    titled: NDArray[np.bool_]
+    days: NDArray[np.int64]
+    exact: NDArray[np.bool_]
+    words: NDArray[np.bool_]
+
+
+def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Judgements:
+    """Judge measured pairs.
+
+    Args:
+        measures: coverage, titles and numbers of the pairs, weighted by corpus statistics.
+        known: what else is known of them.
+        limits: what a pair must reach.
+    """
     left, right = measures.left, measures.right
     left_cover, right_cover = left.cover, right.cover
     better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
-    needed = _needed(measures.shared_tokens, both, days)
-    share = np.maximum(_about(left, left_titles), _about(right, right_titles))
+    like = (both >= limits.same_cover) & (both >= limits.same_size * better)
+    base = _base(measures.shared_tokens, known, like, limits)
+    needed = _needed(base, both, known.days, limits)
+    share = np.maximum(_about(left, known.left_titles), _about(right, known.right_titles))
     overlap = np.maximum(measures.title_overlap, 0.0)
     about = share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0)
     pointing = np.minimum(_pointing(left), _pointing(right))
-    facts = _Facts(better, both, needed, about, pointing, titled, days, exact, words)
+    own = np.where(left_cover >= right_cover, _own(left, known.left_titles), _own(right, known.right_titles))
+    quoted = (better >= limits.quoted_cover) & (both < limits.quoted_rest) & (own >= limits.quoted_title)
+    quoted &= (pointing < POINTING) & (measures.shared_tokens >= QUOTED_UNITS)
+    facts = _Facts(left_cover, right_cover, better, both, needed, about, pointing, quoted, known, limits)
     rule = np.zeros(len(better), dtype=np.int8)
-    for number, refuses in enumerate(_refusals(measures, facts), start=1):
-        rule[(rule == 0) & refuses] = number
-    relation = np.where(
-        _same(both, days) | (left_cover == right_cover), 2, np.where(left_cover > right_cover, 4, 3)
-    )
-    relation = np.where(exact, 1, relation)
+    refusals = _refusals(measures, facts)
+    for number in range(len(refusals), 0, -1):  # the first rule that refuses is written last, and stays
+        if RULES[number] not in limits.without:
+            rule[refusals[number - 1]] = number
+    duplicate = _same(both, known.days, limits) & like
+    relation = np.where(duplicate | (left_cover == right_cover), 2, np.where(left_cover > right_cover, 4, 3))
+    relation = np.where(known.exact, 1, relation)
     return Judgements(
         rule=rule,
         left_cover=left_cover,
@@ -146,25 +151,40 @@ def judge(
     )
 
 
-def _needed(amount: Floats, both: Floats, days: NDArray[np.int64]) -> Floats:
-    """Cover demanded: less as the shared amount grows, more for duplicates as the days between them do.
+def _base(amount: Floats, known: Known, like: NDArray[np.bool_], limits: Limits) -> Floats:
+    """Cover demanded of pages of one day.
 
-    So much text is never shared by chance; a late reprint is a copy, a late look-alike the next issue of a series.
+    A note of which each clause was touched has lost more of its grams than a long page; a long page is contained if
+    most of it is. Edited copies of a long page are of like size, and half of both is never the same by chance.
     """
-    base = _scaled(amount, AMOUNTS, NEEDED_COVER)
-    late = np.where(both >= BOTH_COVERED, np.minimum(np.log2(1.0 + days) / LATE_LOG_DAYS, 1.0), 0.0)
-    demanded: Floats = base + np.maximum(LATE_COVER - base, 0.0) * late
+    titled = _scaled(amount, limits.amounts, limits.needed_cover)
+    edited = np.where(like & (amount >= SHORT_UNITS), np.minimum(titled, limits.edited_cover), titled)
+    ordinary = known.titled | known.words
+    if ordinary.all():
+        return edited
+    return np.where(ordinary, edited, _scaled(amount, limits.untitled_amounts, limits.untitled_cover))
+
+
+def _needed(base: Floats, both: Floats, days: NDArray[np.int64], limits: Limits) -> Floats:
+    """The same with the days between: a late reprint is a copy, a late look-alike the next issue of a series."""
+    late = np.where(both >= limits.same_cover, np.minimum(np.log2(1.0 + days) / LATE_LOG_DAYS, 1.0), 0.0)
+    demanded: Floats = base + np.maximum(limits.late_cover - base, 0.0) * late
     return demanded
 
 
-def _same(both: Floats, days: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _same(both: Floats, days: NDArray[np.int64], limits: Limits) -> NDArray[np.bool_]:
     """Pairs that would be duplicates rather than containment."""
-    return both >= np.where(days >= 1, LATE_BOTH_COVERED, BOTH_COVERED)
+    return both >= np.where(days >= 1, limits.late_same_cover, limits.same_cover)
 
 
-def _scaled(amount: Floats, amounts: Sequence[int], covers: Sequence[float]) -> Floats:
+def _scaled(amount: Floats, amounts: tuple[float, ...], covers: tuple[float, ...]) -> Floats:
     """Cover demanded at an amount: straight lines over its logarithm, flat at both ends."""
-    return np.interp(np.log2(np.maximum(amount, 1.0)), np.log2(amounts), covers)
+    return np.interp(np.log2(np.maximum(amount, 1.0)), *_points(amounts, covers))
+
+
+@cache
+def _points(amounts: tuple[float, ...], covers: tuple[float, ...]) -> tuple[Floats, Floats]:
+    return np.log2(amounts), np.array(covers)
 
 
 def _about(side: Side, terms: NDArray[np.int64]) -> Floats:
@@ -177,6 +197,11 @@ def _about(side: Side, terms: NDArray[np.int64]) -> Floats:
     return share
 
 
+def _own(side: Side, terms: NDArray[np.int64]) -> Floats:
+    """Share of this page's title terms that stand in its body: near 0, the body is furniture and not the article."""
+    return side.title_terms / np.maximum(terms, 1)
+
+
 def _pointing(side: Side) -> Floats:
     """Share of the words only this title has that stand only in what the other page lacks; one word is no sign."""
     return np.where(side.foreign_terms >= 2, side.foreign_lost / np.maximum(side.foreign_terms, 1), 0.0)  # noqa: PLR2004
@@ -186,54 +211,65 @@ def _pointing(side: Side) -> Floats:
 class _Facts:
     """What the rules look at beside the measures; every array has shape (pairs,)."""
 
+    left_cover: Floats
+    right_cover: Floats
     better: Floats
     both: Floats
     needed: Floats
     about: Floats
     pointing: Floats
-    titled: NDArray[np.bool_]
-    days: NDArray[np.int64]
-    exact: NDArray[np.bool_]
-    words: NDArray[np.bool_]
+    quoted: NDArray[np.bool_]
+    known: Known
+    limits: Limits
 
-    @property
-    def untitled(self) -> NDArray[np.bool_]:
+    def untitled(self, amount: Floats) -> NDArray[np.bool_]:
         """Pairs without titles that agree too little for that."""
-        least = np.where(self.words, WORDS_COVER, UNTITLED_COVER)
-        contained = np.where(self.words, WORDS_CONTAINED, UNTITLED_CONTAINED)
-        return ~self.titled & (self.both < least) & (self.better < contained)
+        if self.known.titled.all():
+            return np.zeros(len(amount), dtype=np.bool_)
+        limits = self.limits
+        least = np.where(
+            self.known.words,
+            limits.words_cover,
+            _scaled(amount, limits.untitled_amounts, limits.untitled_cover),
+        )
+        contained = np.where(self.known.words, limits.words_contained, limits.untitled_contained)
+        return ~self.known.titled & (self.both < least) & (self.better < contained)
 
 
 def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_], ...]:
     """For each rule from 1 on, the pairs it refuses."""
-    better, both, titled, days = facts.better, facts.both, facts.titled, facts.days
+    better, both, titled, days = facts.better, facts.both, facts.known.titled, facts.known.days
     left, right = measures.left, measures.right
     lost = np.minimum(left.lost_numbers, right.lost_numbers)
     left_lost = left.lost_numbers / np.maximum(left.numbers, 1)
     right_lost = right.lost_numbers / np.maximum(right.numbers, 1)
     least_lost = np.minimum(left_lost, right_lost)
+    left_cover, right_cover = facts.left_cover, facts.right_cover
     inner_lost = np.where(
-        left.cover == right.cover,
+        left_cover == right_cover,
         np.maximum(left_lost, right_lost),
-        np.where(left.cover > right.cover, left_lost, right_lost),
+        np.where(left_cover > right_cover, left_lost, right_lost),
     )
     overlap = measures.title_overlap
     alike = (overlap >= 0.5) & (overlap < 1.0)  # noqa: PLR2004
     amount = measures.shared_tokens
-    same = _same(both, days)
+    limits = facts.limits
+    near_copy = better >= limits.near_copy
+    same = _same(both, days, limits)
+    copies = ~titled & (both >= limits.copy_cover)
     return (
         better < facts.needed,
-        amount < FEWEST_TOKENS,
+        amount < np.where(copies, limits.fewest_of_copies, limits.fewest_units),
         (both >= 0.4) & (lost >= 3) & (least_lost >= 0.4) & (inner_lost >= 0.5) & (better < 0.9),  # noqa: PLR2004
         (measures.other_numbers >= 3) & (measures.other_numbers >= measures.same_numbers),  # noqa: PLR2004
-        (days >= 1) & (lost >= 2) & (least_lost >= 0.15) & (overlap >= 0.8) & (better < NEAR_COPY),  # noqa: PLR2004
+        (days >= 1) & (lost >= 2) & (least_lost >= 0.15) & (overlap >= 0.8) & ~near_copy,  # noqa: PLR2004
         (overlap >= 0.6) & (overlap < 1.0) & (lost >= 3) & (least_lost >= 0.33) & (better < 0.8),  # noqa: PLR2004
-        (days >= SERIES_DAYS) & same & alike & (better < NEAR_COPY),
-        (days >= 1) & same & ~facts.exact & (amount < SHORT_TOKENS) & (both < 0.85),  # noqa: PLR2004
-        (days >= RECURRING_DAYS) & same & ~facts.exact & ((amount < LONG_TOKENS) | (lost >= 1)),
+        (days >= SERIES_DAYS) & same & alike & ~near_copy,
+        (days >= 1) & same & ~facts.known.exact & (amount < SHORT_UNITS) & (both < 0.85),  # noqa: PLR2004
+        (days >= RECURRING_DAYS) & same & ~facts.known.exact & ((amount < LONG_UNITS) | (lost >= 1)),
         (days >= SERIES_DAYS) & same & titled & (overlap < 0.2) & (better < 0.9),  # noqa: PLR2004
-        titled & (facts.about < ABOUT),
-        titled & (facts.pointing >= 0.6) & (lost >= 3) & (least_lost >= 0.15),  # noqa: PLR2004
-        titled & (facts.pointing >= 0.95) & (amount < 400),  # noqa: PLR2004
-        facts.untitled,
+        titled & (facts.about < limits.about_title) & ~facts.quoted,
+        titled & (facts.pointing >= 0.6) & (lost >= 3) & (least_lost >= 0.15) & ~facts.quoted,  # noqa: PLR2004
+        titled & (facts.pointing >= POINTING) & (amount < LONG_UNITS),
+        facts.untitled(amount),
     )

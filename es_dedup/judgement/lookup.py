@@ -13,6 +13,7 @@ from es_dedup.detectors.features import unpack
 from es_dedup.detectors.others import asked_by_others
 from es_dedup.judgement.compare import Pages, compare, judged_pair
 from es_dedup.judgement.judge import RELATIONS
+from es_dedup.judgement.limits import limits_of
 from es_dedup.model import Edge, Probe, TermGroup
 from es_dedup.text.hashing import tagged_terms
 
@@ -145,7 +146,12 @@ class Lookup:
         left = [row for row, some in enumerate(names) for name in some if name in place]
         right = [place[name] for some in names for name in some if name in place]
         comparison = compare(
-            asked, np.array(left, dtype=np.int64), stored, np.array(right, dtype=np.int64), self.statistics
+            asked,
+            np.array(left, dtype=np.int64),
+            stored,
+            np.array(right, dtype=np.int64),
+            self.statistics,
+            limits_of(self._settings.judge.preset),
         )
         return Looked(asked, comparison, 0, 0, frozenset(), self._settings, self.statistics)
 

@@ -10,6 +10,7 @@ import numpy as np
 from es_dedup.config import Settings
 from es_dedup.detectors.features import FeatureTable, featurise
 from es_dedup.judgement.compare import Pages, compare, judged_pair
+from es_dedup.judgement.limits import BALANCED
 from es_dedup.judgement.statistics import Statistics, learn
 from es_dedup.text.hashing import hash64
 from tests.texts import article
@@ -17,6 +18,7 @@ from tests.texts import article
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from es_dedup.judgement.limits import Limits
     from es_dedup.model import JudgedPair
 
 SETTINGS = Settings()
@@ -55,11 +57,13 @@ def rows_of(pages: Sequence[Small]) -> Pages:
     return Pages([f"page-{row}" for row in range(len(pages))], table_of(pages), days)
 
 
-def judge(left: Small, right: Small, statistics: Statistics | None = None) -> JudgedPair:
+def judge(
+    left: Small, right: Small, statistics: Statistics | None = None, limits: Limits = BALANCED
+) -> JudgedPair:
     """The pair judged."""
     known = statistics or Statistics.empty()
     pages = rows_of([left, right])
-    comparison = compare(pages, np.array([0]), pages, np.array([1]), known)
+    comparison = compare(pages, np.array([0]), pages, np.array([1]), known, limits)
     return judged_pair(comparison, 0, SETTINGS, known)
 
 

@@ -7,7 +7,9 @@ from typing import Final
 
 import pytest
 
-from es_dedup.judgement.judge import RULES, UNTITLED_COVER, WORDS_COVER
+from es_dedup.config import Settings
+from es_dedup.judgement.judge import RULES
+from es_dedup.judgement.limits import BALANCED, LOOSE, PRESETS, STRICT
 from es_dedup.model import Relation
 from tests.unit.judgement.judging import Small, judge, lines, numbered
 
@@ -133,7 +135,7 @@ CASES: Final = (
     case(
         "too little covered for pages without titles",
         Small(LONG[:24]),
-        Small((*LONG[:18], *lines(4, 20))),
+        Small((*LONG[:12], *lines(4, 20))),
         right_cure=Small((*LONG[:18], *lines(4, 8))),
     ),
 )
@@ -146,7 +148,56 @@ def test_untitled_pages_of_words_need_more_in_common() -> None:
 
     judged = judge(page(1), page(2))
     assert judged.reason == "too little covered for pages without titles"
-    assert UNTITLED_COVER <= float(judged.evidence["left_cover"] or 0) < WORDS_COVER
+    assert BALANCED.untitled_cover[-1] <= float(judged.evidence["left_cover"] or 0) < BALANCED.words_cover
+
+
+def test_a_short_post_without_title_needs_less_text() -> None:
+    post = Small((STORY[0][:15],))
+    assert judge(post, post).relation is Relation.EXACT
+    assert judge(replace(post, title=TITLE), replace(post, title=TITLE)).reason == "too little text in common"
+
+
+def test_a_note_quoted_in_a_long_page_is_contained_whatever_that_page_is_called() -> None:
+    title = "海港清晨迎来新船" + STORY[0][:2]
+    note = Small(("海港清晨迎来新船。", *STORY[:6]), title)
+    digest = Small((*STORY[:6], "山村小学换了校车。", *lines(7, 24)), "山村小学换了校车")
+    assert judge(note, digest).relation is Relation.CONTAINED
+    furniture = Small(STORY[:6], title)
+    assert judge(furniture, digest).reason == "shared text is not what the titles are about"
+
+
+class TestPresets:
+    def test_each_leaves_out_only_rules_that_there_are(self) -> None:
+        assert all(preset.without <= set(RULES[1:]) for preset in PRESETS.values())
+
+    def test_each_is_a_setting(self) -> None:
+        for preset in PRESETS:
+            assert Settings.model_validate({"judge": {"preset": preset}}).judge.preset == preset
+        with pytest.raises(ValueError, match="preset"):
+            Settings.model_validate({"judge": {"preset": "odd"}})
+
+    @pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
+    def test_strict_refuses_whatever_balanced_refuses(self, each: Case) -> None:
+        assert judge(each.left, each.right, limits=STRICT).relation is Relation.DIFFERENT
+
+    @pytest.mark.parametrize(
+        ("rule", "preset"),
+        [
+            ("same sentences with other numbers", "versions"),
+            ("shared text is not what the titles are about", "fast"),
+        ],
+    )
+    def test_a_rule_that_is_left_out_refuses_nothing(self, rule: str, preset: str) -> None:
+        refused = next(each for each in CASES if each.rule == rule)
+        assert judge(refused.left, refused.right, limits=PRESETS[preset]).reason == RULES[0]
+
+    def test_strict_asks_more_and_loose_less(self) -> None:
+        left, right = PAGE, Small((*STORY[:8], *lines(3, 4)), TITLE)
+        assert judge(left, right, limits=STRICT).reason == "too little covered"
+        assert judge(left, right).relation.same
+        less = Small((*STORY[:5], *lines(3, 6)), TITLE)
+        assert judge(left, less, limits=BALANCED).relation is Relation.DIFFERENT
+        assert judge(left, less, limits=LOOSE).relation is not Relation.DIFFERENT
 
 
 def test_every_rule_has_a_case() -> None:
@@ -176,6 +227,19 @@ class TestRelations:
 
     def test_most_of_both_is_a_duplicate(self) -> None:
         assert judge(PAGE, Small((*STORY[2:], *lines(3, 2)), TITLE)).relation is Relation.DUPLICATE
+
+    def test_long_pages_of_like_size_need_less_than_a_passage_in_a_longer_one(self) -> None:
+        edited = Small((*LONG[:21], *lines(3, 15)), LONG[0][:10])
+        longer = Small((*LONG[:21], *lines(3, 50)), LONG[0][:10])
+        original = Small(LONG, LONG[0][:10])
+        assert judge(original, edited).relation is Relation.DUPLICATE
+        assert judge(original, longer).reason == "too little covered"
+
+    def test_a_page_with_half_as_much_again_contains_the_other(self) -> None:
+        longer = Small((*STORY, *lines(3, 8)), TITLE)
+        judged = judge(PAGE, longer)
+        assert judged.relation is Relation.CONTAINED
+        assert float(judged.evidence["right_cover"] or 0) >= BALANCED.same_cover
 
     def test_a_part_of_a_longer_page_is_contained_in_it(self) -> None:
         part = Small(LONG[:10], LONG[0][:10])

@@ -1,0 +1,106 @@
+"""How good is the judge under each preset? Recall, different pairs accepted and relations on every labelled set.
+
+Each cell: share of duplicate and containing pairs accepted / different pairs accepted / share of pairs with the reader's
+relation, where pairs that share only a passage should be different. The last rows are the same before anything is known
+of the corpus. ``--confusion`` prints which relations are taken for which, of the chosen preset; ``--errors`` each duplicate or
+containing pair that is missed and each different pair that is accepted, with what the judge saw.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from harness import Row, expect, parser_of, report
+from judged import measured, shown
+from labelled import GROUPED, LABELLED, READ, pair_sets, read_sets
+
+from es_dedup.evaluation import Label
+from es_dedup.judgement.compare import judge_rows
+from es_dedup.judgement.judge import RULES
+from es_dedup.judgement.limits import PRESETS, limits_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from judged import Measured
+
+    from es_dedup.judgement.limits import Limits
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--sets", nargs="*", default=(*LABELLED, *GROUPED), choices=(*LABELLED, *GROUPED))
+    parser.add_argument("--no-read", action="store_true", help="without the pairs read for this project")
+    parser.add_argument("--confusion", choices=tuple(PRESETS), help="print its relations beside the readers'")
+    parser.add_argument("--errors", choices=tuple(PRESETS), help="print what it misses and merges wrongly")
+    given = parser.parse_args(arguments)
+    found = all_measured(given.data, given.sets, read=not given.no_read)
+    if given.confusion:
+        rows = [row for each in found for row in confusion(each, given.confusion)]
+        report(f"Relations of {given.confusion} beside the readers'", rows, given.json)
+        return 0
+    if given.errors:
+        rows = [row for each in found for row in errors(each, limits_of(given.errors))]
+        report(f"Errors of {given.errors}", rows or [{"set": "none"}], given.json)
+        return 0
+    rows = []
+    for each in found:
+        row: Row = {"set": each.name} | {name: shown(each.score(limits_of(name))) for name in PRESETS}
+        row["balanced, nothing learned"] = shown(each.score(limits_of("balanced"), learned=False))
+        scores = each.score(limits_of("balanced"))
+        row["partial accepted"] = f"{scores.partial} of {scores.partial_of}"
+        strict = each.score(limits_of("strict"))
+        expect(strict.merged <= scores.merged, f"{each.name}: strict merges more than balanced")
+        rows.append(row)
+    report("Recall / different pairs accepted / relations", rows, given.json)
+    return 0
+
+
+def all_measured(folder: Path | None, names: Sequence[str], *, read: bool) -> list[Measured]:
+    """The labelled sets, and the pairs that were read for this project."""
+    return measured([*pair_sets(folder, names), *(read_sets(folder, READ) if read else ())])
+
+
+def errors(each: Measured, limits: Limits) -> list[Row]:
+    """One row for each pair that is missed or merged wrongly."""
+    measures, names = each.measures, each.pages.ids
+    judged = judge_rows(measures, each.pages, each.left, each.pages, each.right, limits)
+    wrong = [
+        pair
+        for pair, (label, rule) in enumerate(zip(each.labels.tolist(), judged.rule.tolist(), strict=True))
+        if label != Label.PARTIAL and (rule == 0) != (label in (Label.DUP, Label.CONTAIN))
+    ]
+    return [
+        {
+            "set": each.name,
+            "pair": f"{names[each.left[pair]]} {names[each.right[pair]]}",
+            "read as": str(each.labels[pair]),
+            "rule": RULES[judged.rule[pair]],
+            "covers": f"{judged.left_cover[pair]:.2f} {judged.right_cover[pair]:.2f}",
+            "needed": round(float(judged.needed[pair]), 2),
+            "units": round(float(measures.shared_tokens[pair])),
+            "titles": round(float(measures.title_overlap[pair]), 2),
+            "about": round(float(judged.about[pair]), 2),
+            "pointing": round(float(judged.pointing[pair]), 2),
+            "other numbers": f"{measures.left.lost_numbers[pair]} {measures.right.lost_numbers[pair]}",
+        }
+        for pair in wrong
+    ]
+
+
+def confusion(each: Measured, preset: str) -> list[Row]:
+    """One row for each label of readers."""
+    table = each.score(limits_of(preset)).table
+    rows = []
+    for label in Label:
+        said = {str(other): table[label, other] for other in (Label.DUP, Label.CONTAIN, Label.DIFF)}
+        if sum(said.values()):
+            rows.append({"set": each.name, "read as": str(label)} | said)
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""Labelled pairs measured once and judged under any limits, for the benchmarks of the judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from labelled import scan
+
+from es_dedup.detectors.coverage_pairs import measure
+from es_dedup.evaluation import Label
+from es_dedup.judgement.compare import judge_rows
+from es_dedup.judgement.judge import RELATIONS
+from es_dedup.judgement.statistics import Statistics
+from es_dedup.model import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from labelled import PairSet
+    from numpy.typing import NDArray
+
+    from es_dedup.detectors.coverage_pairs import PairMeasures
+    from es_dedup.judgement.compare import Pages
+    from es_dedup.judgement.limits import Limits
+
+LABEL_OF: Final = {
+    Relation.EXACT: Label.DUP,
+    Relation.DUPLICATE: Label.DUP,
+    Relation.CONTAINS: Label.CONTAIN,
+    Relation.CONTAINED: Label.CONTAIN,
+    Relation.DIFFERENT: Label.DIFF,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How a set is judged; shares in [0, 1], None of no pairs.
+
+    Attributes:
+        recall: duplicate and containing pairs that are accepted.
+        merged, merged_of: different pairs that are accepted, and how many there are.
+        partial, partial_of: the same of pairs that share only a passage.
+        relation: share of pairs whose relation is the reader's, where partial pairs should be different.
+        table: reader's label and the judge's to the number of pairs.
+    """
+
+    recall: float | None
+    merged: int
+    merged_of: int
+    partial: int
+    partial_of: int
+    relation: float | None
+    table: dict[tuple[Label, Label], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A set of labelled pairs with their measures."""
+
+    name: str
+    labels: NDArray[np.object_]
+    pages: Pages
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    measures: PairMeasures
+    measures_of_nothing: PairMeasures
+    groups: NDArray[np.object_]
+
+    def score(
+        self, limits: Limits, *, learned: bool = True, chosen: NDArray[np.bool_] | None = None
+    ) -> Score:
+        """The judge's answers under these limits, with the corpus's statistics or without any; of chosen pairs only."""
+        measures = self.measures if learned else self.measures_of_nothing
+        judged = judge_rows(measures, self.pages, self.left, self.pages, self.right, limits)
+        said = np.array([LABEL_OF[RELATIONS[each]] for each in judged.relation.tolist()], dtype=object)
+        labels, accepted = self.labels, judged.rule == 0
+        if chosen is not None:
+            labels, accepted, said = labels[chosen], accepted[chosen], said[chosen]
+        positive, partial = np.isin(labels, (Label.DUP, Label.CONTAIN)), labels == Label.PARTIAL
+        wanted = np.where(partial, Label.DIFF, labels)
+        table = {
+            (label, other): int(((labels == label) & (said == other)).sum())
+            for label in Label
+            for other in (Label.DUP, Label.CONTAIN, Label.DIFF)
+        }
+        return Score(
+            float(accepted[positive].mean()) if positive.any() else None,
+            int(accepted[labels == Label.DIFF].sum()),
+            int((labels == Label.DIFF).sum()),
+            int(accepted[partial].sum()),
+            int(partial.sum()),
+            float((said == wanted).mean()) if len(labels) else None,
+            table,
+        )
+
+
+def measured(sets: Iterable[PairSet]) -> list[Measured]:
+    """Each set scanned and its pairs measured; sets over the same pages share one scan."""
+    scans = {}
+    found = []
+    for pairs in sets:
+        key = pairs.name.partition(",")[0]
+        if key not in scans:
+            with (scanned := scan(pairs.pages)).dedup:
+                scans[key] = scanned
+        scanned = scans[key]
+        left, right = scanned.rows(pairs.labels)
+        pages = scanned.corpus.pages
+        cover = pages.table.coverage
+        learned, none = (each.weights(cover) for each in (scanned.statistics, Statistics.empty()))
+        labels = np.array(list(pairs.labels.values()), dtype=object)
+        group = {page.id: pairs.groups.get(page.id, "") for page in pairs.pages}
+        found.append(
+            Measured(
+                pairs.name,
+                labels,
+                pages,
+                left,
+                right,
+                measure(cover, left, cover, right, learned, learned),
+                measure(cover, left, cover, right, none, none),
+                np.array([group[pair[0]] for pair in pairs.labels], dtype=object),
+            )
+        )
+    return found
+
+
+def shown(score: Score) -> str:
+    """One cell: recall, different pairs accepted of all, relation accuracy."""
+    recall = "–" if score.recall is None else f"{score.recall:.3f}"
+    relation = "–" if score.relation is None else f"{score.relation:.3f}"
+    return f"{recall} / {score.merged} of {score.merged_of} / {relation}"

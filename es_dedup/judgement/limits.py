@@ -1,0 +1,132 @@
+"""Limits of the judge, and the named sets of them that the setting ``judge.preset`` chooses from.
+
+docs/algorithms/judge.md says what each limit is for, and has the measured figures of each preset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a pair must reach. Covers and shares lie in [0, 1]; amounts are shared units, template discounted.
+
+    Attributes:
+        amounts, needed_cover: cover that the better covered page needs at these amounts.
+        edited_cover: the most that is asked of pages of like size that cover each other by ``same_cover`` at 100 units or more.
+        fewest_units: less in common is no evidence,
+        fewest_of_copies: or less than this, of texts without titles that cover each other by ``copy_cover``: a post of a
+            dozen characters is whole, a titled page of so few has lost its text.
+        late_cover: cover needed of a would-be duplicate 256 days later; less before.
+        same_cover, late_same_cover: cover of the less covered page that makes a would-be duplicate, for pages of one day
+            and of different days.
+        same_size: the lesser over the better cover from which a pair is a duplicate: below it, one page has so
+            much of its own that it contains the other.
+        about_title: how much the shared text must be about the titles.
+        quoted_cover, quoted_rest, quoted_title: cover of the better covered page from which a note is a quotation of a long page,
+            cover of the long page that it must stay below, and share of its title that its own body must speak of.
+        untitled_amounts, untitled_cover: cover that the less covered page of a pair without titles needs.
+        untitled_contained: cover of the better covered one that does as well.
+        words_cover, words_contained: the same two for texts of words, at any amount.
+        near_copy: text this equal is not taken apart by numbers or dates.
+        without: rules, by name, that are not asked.
+    """
+
+    amounts: tuple[float, ...] = (20, 50, 100, 400)
+    needed_cover: tuple[float, ...] = (0.70, 0.57, 0.50, 0.64)
+    edited_cover: float = 0.50
+    fewest_units: float = 20
+    fewest_of_copies: float = 12
+    copy_cover: float = 0.70
+    late_cover: float = 0.92
+    same_cover: float = 0.50
+    late_same_cover: float = 0.65
+    same_size: float = 0.66
+    about_title: float = 0.18
+    quoted_cover: float = 0.70
+    quoted_rest: float = 0.35
+    quoted_title: float = 0.40
+    untitled_amounts: tuple[float, ...] = (20, 100, 400)
+    untitled_cover: tuple[float, ...] = (0.60, 0.50, 0.46)
+    untitled_contained: float = 0.65
+    words_cover: float = 0.74
+    words_contained: float = 0.95
+    near_copy: float = 0.95
+    without: frozenset[str] = frozenset()
+
+    @property
+    def least_cover(self) -> float:
+        """No pair below this is ever accepted."""
+        return min(*self.needed_cover, *self.untitled_cover, self.edited_cover)
+
+
+SERIES: Final = frozenset(
+    (
+        "numbers differ throughout",
+        "same sentences with other numbers",
+        "same title on another day with other numbers",
+        "titles nearly alike, numbers differ",
+        "titles nearly alike, days apart",
+        "short text much alike, on another day",
+        "much the same again weeks later",
+        "unlike titles, days apart",
+    )
+)
+"""Rules against issues of a series: the same form with other numbers or on another day."""
+TITLES: Final = frozenset(
+    (
+        "shared text is not what the titles are about",
+        "words that tell the titles apart stand in what is not shared, and numbers differ",
+        "words that tell the titles apart stand in what is not shared",
+    )
+)
+"""Rules that ask what the titles speak of."""
+
+BALANCED: Final = Limits()
+STRICT: Final = replace(
+    BALANCED,
+    needed_cover=(0.95, 0.90, 0.85, 0.70),
+    edited_cover=0.85,
+    fewest_of_copies=20,
+    same_cover=0.60,
+    about_title=0.22,
+    quoted_cover=1.01,
+    untitled_cover=(0.90, 0.80, 0.70),
+    untitled_contained=0.90,
+    words_cover=0.92,
+    words_contained=0.99,
+)
+LOOSE: Final = replace(
+    BALANCED,
+    needed_cover=(0.60, 0.50, 0.42, 0.42),
+    edited_cover=0.42,
+    about_title=0.10,
+    untitled_cover=(0.52, 0.46, 0.42),
+    untitled_contained=0.60,
+    words_cover=0.60,
+    words_contained=0.85,
+    without=frozenset({"same title on another day with other numbers"}),
+)
+TIMELESS: Final = replace(BALANCED, late_cover=0.0, late_same_cover=BALANCED.same_cover, without=SERIES)
+VERSIONS: Final = replace(
+    TIMELESS,
+    needed_cover=(0.70, 0.57, 0.50, 0.50),
+    same_size=0.50,
+    words_cover=0.60,
+    words_contained=0.85,
+)
+FAST: Final = replace(TIMELESS, without=SERIES | TITLES)
+PRESETS: Final = {
+    "balanced": BALANCED,
+    "strict": STRICT,
+    "loose": LOOSE,
+    "fast": FAST,
+    "versions": VERSIONS,
+}
+
+
+def limits_of(preset: str) -> Limits:
+    """The limits of a preset; raises ``KeyError`` on an unknown name."""
+    return PRESETS[preset]
