@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
@@ -15,7 +16,7 @@ from es_dedup.index.elastic.keeping import Keeping
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS, alias_of
 from es_dedup.index.elastic.options import Options
-from es_dedup.index.elastic.reading import WINDOW, documents, pages_of_hits, whole
+from es_dedup.index.elastic.reading import WINDOW, documents, documents_of_several, pages_of_hits, whole
 from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import Server
 from es_dedup.index.elastic.tokens import key_of, storable
@@ -169,16 +170,40 @@ class ElasticIndex:
         )
         return dict(map(records.payload_of, found))
 
+    def payloads_with_assignments(
+        self, page_ids: Iterable[str]
+    ) -> tuple[dict[str, tuple[bytes, str]], dict[str, Assignment]]:
+        """See ``Index.payloads_with_assignments``."""
+        wanted = storable(page_ids)
+        features, kept = documents_of_several(
+            self._server,
+            [key_of(page_id) for page_id in wanted],
+            (self._of[FEATURES], records.COMPARED, records.PAYLOAD),
+            (self._of[CLUSTERS], True, ()),
+        )
+        assigned = clusters.assignments_in(kept)
+        return dict(map(records.payload_of, features)), {
+            page_id: assigned[page_id] for page_id in wanted if page_id in assigned
+        }
+
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
         """See ``FeatureIndex.texts``."""
         return fulltext.texts(self._server, self._of[TEXTS], page_ids)
 
     def probe_many(self, probes: Sequence[Probe]) -> list[ProbeAnswer]:
         """See ``FeatureIndex.probe_many``."""
-        if not probes:
-            return []
+        return self.probe_with_copies(probes, ())[0]
+
+    def probe_with_copies(
+        self, probes: Sequence[Probe], hashes: Sequence[int], *, limit: int | None = None
+    ) -> tuple[list[ProbeAnswer], dict[int, list[str]]]:
+        """See ``FeatureIndex.probe_with_copies``."""
+        if not probes and not hashes:
+            return [], {}
         self._catch_up(FEATURES)
-        return probing.probe_many(self._server, self._of[FEATURES], probes)
+        searches = [json.dumps(search) for search in records.hash_searches(hashes)]
+        answers, found = probing.probe_many(self._server, self._of[FEATURES], probes, searches)
+        return answers, records.pages_with_hash(self._server, self._of[FEATURES], hashes, found, limit)
 
     def document_frequency(self, terms: Sequence[int]) -> list[int]:
         """See ``FeatureIndex.document_frequency``."""
@@ -225,8 +250,7 @@ class ElasticIndex:
 
     def pages_with_hash(self, hashes: Sequence[int], *, limit: int | None = None) -> dict[int, list[str]]:
         """See ``FeatureIndex.pages_with_hash``."""
-        self._catch_up(FEATURES)
-        return records.pages_with_hash(self._server, self._of[FEATURES], hashes, limit)
+        return self.probe_with_copies((), hashes, limit=limit)[1]
 
     def note(self, name: str) -> str | None:
         """See ``FeatureIndex.note``."""

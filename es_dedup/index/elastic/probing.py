@@ -1,11 +1,13 @@
 """Answers probes: how many pages carry each term, then one query per probe, many in one request.
 
-A probe is a ``bool`` of constant scores, so that a page's score is the number of terms it shares; ranked by score, then page id,
-the answer is the one that counting gives.
+A probe is a ``bool`` of constant scores, each as great as its term weighs, so that a page's score is what it shares. No filter
+stands beside them: pages that share too little are passed over by ``min_score``, which leaves the server its quickest way of
+adding up (one term after the other). Searches are written as text: most of a client's time went into making JSON of them.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -15,123 +17,127 @@ import numpy as np
 from es_dedup.index.elastic.reading import partial
 from es_dedup.index.elastic.server import pauses
 from es_dedup.index.elastic.tokens import tokens_of
+from es_dedup.index.weighing import ENOUGH, weights_of
 from es_dedup.model import Candidate, ProbeAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from es_dedup.index.elastic.server import Server
     from es_dedup.model import Probe, Scope
+
+    Answer = Mapping[str, Any]
 
 TERMS_AT_A_TIME: Final = 2_000  # counted in one request
 PROBES_AT_A_TIME: Final = 100  # in one request; 10 to 100 were measured alike
 REPEATS: Final = 3  # of searches that failed: a busy server is waited for, a lost shard is not
 MAX_WINDOW: Final = 10_000  # candidates of one probe
 LAST_CHARACTER: Final = "\U0010ffff"
+# Not even a page's key is read: its id comes with the sort values, and what is stored stays packed.
+ONLY_SORTED: Final = '"_source":false,"stored_fields":"_none_","track_total_hits":false'
 
 
 def count_terms(server: Server, index: str, terms: Iterable[int]) -> tuple[dict[int, int], str]:
     """For each term the number of pages that carry it, and why that is not known; the reason is empty when it is."""
-    distinct = np.array(sorted(set(terms)), dtype=np.uint64)
-    parts = [distinct[at : at + TERMS_AT_A_TIME] for at in range(0, len(distinct), TERMS_AT_A_TIME)]
-    counts: dict[int, int] = {}
-    for part, answer in zip(parts, _search(server, index, [_count(part) for part in parts]), strict=True):
+    distinct = sorted(set(terms))
+    return _counted(distinct, _search(server, index, _counts(distinct)))
+
+
+def _counts(distinct: Sequence[int]) -> list[str]:
+    # Where a segment has no deleted pages the server reads these counts from its dictionary of terms.
+    tokens = tokens_of(np.array(distinct, dtype=np.uint64))
+    parts = [tokens[at : at + TERMS_AT_A_TIME] for at in range(0, len(tokens), TERMS_AT_A_TIME)]
+    return [
+        '{"query":{"match_all":{}},"size":0,"aggs":{"n":{"filters":{"filters":['
+        + ",".join([f'{{"term":{{"terms":"{token}"}}}}' for token in part])
+        + "]}}}}"
+        for part in parts
+    ]
+
+
+def _counted(distinct: Sequence[int], answers: Iterable[Answer]) -> tuple[dict[int, int], str]:
+    counts: list[int] = []
+    for answer in answers:
         if problem := partial(answer):
             return {}, problem
-        buckets = answer["aggregations"]["n"]["buckets"]
-        counts.update(zip(part.tolist(), (bucket["doc_count"] for bucket in buckets), strict=True))
-    return counts, ""
+        counts += [bucket["doc_count"] for bucket in answer["aggregations"]["n"]["buckets"]]
+    return dict(zip(distinct, counts, strict=True)), ""
 
 
-def _count(terms: NDArray[np.uint64]) -> dict[str, Any]:
-    # Where a segment has no deleted pages the server reads these counts from its dictionary of terms.
-    filters = [{"term": {"terms": token}} for token in tokens_of(terms)]
-    return {"query": {"match_all": {}}, "size": 0, "aggs": {"n": {"filters": {"filters": filters}}}}
+def probe_many(
+    server: Server, index: str, probes: Sequence[Probe], beside: Sequence[str] = ()
+) -> tuple[list[ProbeAnswer], list[Answer]]:
+    """One answer per probe, in order; see ``FeatureIndex.probe_many``.
 
-
-def probe_many(server: Server, index: str, probes: Sequence[Probe]) -> list[ProbeAnswer]:
-    """One answer per probe, in order; see ``FeatureIndex.probe_many``."""
+    Args:
+        server: where to.
+        index: alias or index.
+        probes: what is asked.
+        beside: other searches, sent in the same requests; their answers come second.
+    """
     answers: list[ProbeAnswer] = []
+    others: list[Answer] = [] if probes else _search(server, index, beside)
     for start in range(0, len(probes), PROBES_AT_A_TIME):
-        answers += _answer(server, index, probes[start : start + PROBES_AT_A_TIME])
-    return answers
+        some, more = _answer(server, index, probes[start : start + PROBES_AT_A_TIME], () if start else beside)
+        answers += some
+        others += more
+    return answers, others
 
 
-def _answer(server: Server, index: str, probes: Sequence[Probe]) -> list[ProbeAnswer]:
-    asked = [{term for group in probe.groups for term in group.terms} for probe in probes]
-    counts, problem = count_terms(server, index, set().union(*asked))
+def _answer(
+    server: Server, index: str, probes: Sequence[Probe], beside: Sequence[str]
+) -> tuple[list[ProbeAnswer], list[Answer]]:
+    asked = [weights_of(probe) for probe in probes]
+    distinct = sorted(set().union(*asked))
+    bodies = _counts(distinct)
+    told = _search(server, index, [*bodies, *beside])
+    counts, problem = _counted(distinct, told[: len(bodies)])
+    others = told[len(bodies) :]
     if problem:
-        return [ProbeAnswer((), problem=problem if terms else "") for terms in asked]
-    capped = [
-        {term for term in terms if counts[term] > probe.max_df}
-        for probe, terms in zip(probes, asked, strict=True)
-    ]
+        return [ProbeAnswer((), problem=problem if terms else "") for terms in asked], others
+    found: list[str | None] = []
+    capped: list[int] = []
     # A term that no page carries can be left out of the query; it was looked up already.
-    absent = {term for term, count in counts.items() if not count}
-    bodies = [query_of(probe, over | absent) for probe, over in zip(probes, capped, strict=True)]
-    waiting = [place for place, body in enumerate(bodies) if body is not None]
-    found = dict(zip(waiting, _search(server, index, [bodies[place] for place in waiting]), strict=True))
-    return [_cut(found.get(place), probe, len(capped[place])) for place, probe in enumerate(probes)]
+    token = dict(zip(present := [term for term in distinct if counts[term]], _tokens(present), strict=True))
+    for probe, terms in zip(probes, asked, strict=True):
+        common = [term for term in terms if counts[term] > probe.max_df]
+        rare = {token[term]: weight for term, weight in terms.items() if 0 < counts[term] <= probe.max_df}
+        capped.append(len(common))
+        found.append(query_of(probe, rare))
+    waiting = [place for place, body in enumerate(found) if body is not None]
+    hits = dict(
+        zip(waiting, _search(server, index, [body for body in found if body is not None]), strict=True)
+    )
+    return [_cut(hits.get(place), probe, capped[place]) for place, probe in enumerate(probes)], others
 
 
-def query_of(probe: Probe, left_out: set[int]) -> dict[str, Any] | None:
-    """The search for one probe; None when nothing can answer it.
+def _tokens(terms: Sequence[int]) -> list[str]:
+    return tokens_of(np.array(terms, dtype=np.uint64))
+
+
+def query_of(probe: Probe, weights: Mapping[str, int]) -> str | None:
+    """The search for one probe, as JSON; None when nothing can answer it.
 
     Args:
         probe: what is asked.
-        left_out: terms that do not count.
+        weights: of each term that counts, as it is stored.
     """
-    groups: list[tuple[set[int], int]] = []
-    for group in probe.groups:
-        kept, least = set(group.terms) - left_out, max(1, group.min_shared)
-        if len(kept) >= least:
-            groups.append((kept, least))
-    if not groups:
+    if sum(weights.values()) < ENOUGH:
         return None
-    counted = {term for group in probe.groups for term in group.terms} - left_out
-    token = dict(zip(sorted(counted), tokens_of(np.array(sorted(counted), dtype=np.uint64)), strict=True))
-    shares: dict[str, Any] = {
-        "should": [{"constant_score": {"filter": {"term": {"terms": word}}}} for word in token.values()]
-    }
-    filters = [] if probe.scope is None else list(_inside(probe.scope))
-    if len(groups) == 1 and groups[0][0] == counted:
-        shares["minimum_should_match"] = groups[0][1]
-    elif any(least > 1 for _, least in groups) or set().union(*(kept for kept, _ in groups)) != counted:
-        filters.append(_any_group(groups, token))
-    else:
-        shares["minimum_should_match"] = 1
-    if filters:
-        shares["filter"] = filters
-    if probe.exclude is not None:
-        shares["must_not"] = [{"term": {"page_id": probe.exclude}}]
-    return {
-        "query": {"bool": shares},
-        "size": min(probe.limit + 1, MAX_WINDOW),
-        "sort": [{"_score": "desc"}, {"page_id": "asc"}],
-        "_source": False,
-        # Not even a page's key is read: its id comes with the sort values, and what is stored stays packed.
-        "stored_fields": "_none_",
-        "track_total_hits": False,
-    }
-
-
-def _any_group(groups: Iterable[tuple[set[int], int]], token: Mapping[int, str]) -> dict[str, Any]:
-    """Pages with enough terms of any one group; groups of which one term is enough are asked for together."""
-    single = sorted({token[term] for kept, least in groups if least == 1 for term in kept})
-    ways: list[dict[str, Any]] = [{"terms": {"terms": single}}] if single else []
-    ways += (
-        {
-            "bool": {
-                "should": [{"term": {"terms": token[term]}} for term in sorted(kept)],
-                "minimum_should_match": least,
-            }
-        }
-        for kept, least in groups
-        if least > 1
+    should = ",".join(
+        [
+            f'{{"constant_score":{{"filter":{{"term":{{"terms":"{token}"}}}},"boost":{weight}}}}}'
+            for token, weight in weights.items()
+        ]
     )
-    return ways[0] if len(ways) == 1 else {"bool": {"should": ways, "minimum_should_match": 1}}
+    filters = [] if probe.scope is None else list(_inside(probe.scope))
+    inside = f',"filter":{json.dumps(filters)},"minimum_should_match":1' if filters else ""
+    # One more to see whether there are more, and one for the page that asks, which is passed over on arrival.
+    size = min(probe.limit + 1 + (probe.exclude is not None), MAX_WINDOW)
+    return (
+        f'{{"query":{{"bool":{{"should":[{should}]{inside}}}}},"min_score":{ENOUGH},"size":{size},'
+        f'"sort":[{{"_score":"desc"}},{{"page_id":"asc"}}],{ONLY_SORTED}}}'
+    )
 
 
 def _inside(scope: Scope) -> Iterable[dict[str, Any]]:
@@ -155,9 +161,7 @@ def _inside(scope: Scope) -> Iterable[dict[str, Any]]:
         yield {"range": {"length": {name: bound for name, bound in lengths.items() if bound is not None}}}
 
 
-def _search(
-    server: Server, index: str, bodies: Sequence[Mapping[str, Any] | None]
-) -> list[Mapping[str, Any]]:
+def _search(server: Server, index: str, bodies: Sequence[str]) -> list[Answer]:
     """All searches in one request; those that fail are sent again a few times, with pauses."""
     if not bodies:
         return []
@@ -173,17 +177,21 @@ def _search(
     return answers
 
 
-def _send(server: Server, index: str, bodies: Sequence[Mapping[str, Any] | None]) -> list[Mapping[str, Any]]:
-    head = {"index": index, "allow_partial_search_results": False}
-    searches = [line for body in bodies for line in (head, body or {})]
+def _send(server: Server, index: str, bodies: Sequence[str]) -> list[Answer]:
+    head = json.dumps({"index": index, "allow_partial_search_results": False})
+    searches: Any = [line for body in bodies for line in (head, body)]  # text goes as it is
     return list(server.call(lambda client: client.msearch(searches=searches))["responses"])
 
 
-def _cut(answer: Mapping[str, Any] | None, probe: Probe, capped: int) -> ProbeAnswer:
+def _cut(answer: Answer | None, probe: Probe, capped: int) -> ProbeAnswer:
     if answer is None:
         return ProbeAnswer((), capped_terms=capped)
     if problem := partial(answer):
         return ProbeAnswer((), capped_terms=capped, problem=problem)
-    hits = answer["hits"]["hits"]
-    candidates = tuple(Candidate(hit["sort"][1], round(hit["sort"][0])) for hit in hits[: probe.limit])
-    return ProbeAnswer(candidates, truncated=len(hits) > probe.limit, capped_terms=capped)
+    found = [hit["sort"] for hit in answer["hits"]["hits"]]
+    candidates = [
+        Candidate(page_id, round(score) / ENOUGH) for score, page_id in found if page_id != probe.exclude
+    ]
+    return ProbeAnswer(
+        tuple(candidates[: probe.limit]), truncated=len(candidates) > probe.limit, capped_terms=capped
+    )
