@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 HOT_TERMS: Final = 12  # of each kind, asked again without the cap when the rarer ones found nothing
 HOT_MAX_DF: Final = 5_000
-COMMON_SHARE: Final = 0.25  # of a page's terms that are common and make it ask again; most others nobody carries
+COMMON_SHARE: Final = (
+    0.25  # of a page's terms that are common and make it ask again; most others nobody carries
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Self
 from es_dedup.errors import IndexError_, IndexUnavailable
 from es_dedup.index import checks
 from es_dedup.index.columns import RecordBatch
-from es_dedup.index.elastic import clusters, fulltext, probing, records
+from es_dedup.index.elastic import clusters, fulltext, records
 from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.keeping import Keeping
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS, alias_of
 from es_dedup.index.elastic.options import Options
+from es_dedup.index.elastic.probing import Prober
 from es_dedup.index.elastic.reading import WINDOW, documents, documents_of_several, pages_of_hits, whole
 from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import Server
@@ -81,6 +82,7 @@ class ElasticIndex:
         self._of = {kind: alias_of(address.name, kind) for kind in KINDS}
         self._schema = Schema(self._server, address.name, fingerprint, self._options)
         self._keeping = Keeping(self._server, self._of[META], self._options)
+        self._prober = Prober(self._server, self._of[FEATURES])
         self._lock = WriterLock(self._server, self._of[META])
         self._guard = threading.Lock()
         self._dirty: set[str] = set()
@@ -202,13 +204,13 @@ class ElasticIndex:
             return [], {}
         self._catch_up(FEATURES)
         searches = [json.dumps(search) for search in records.hash_searches(hashes)]
-        answers, found = probing.probe_many(self._server, self._of[FEATURES], probes, searches)
+        answers, found = self._prober.ask(probes, searches)
         return answers, records.pages_with_hash(self._server, self._of[FEATURES], hashes, found, limit)
 
     def document_frequency(self, terms: Sequence[int]) -> list[int]:
         """See ``FeatureIndex.document_frequency``."""
         self._catch_up(FEATURES)
-        counts, problem = probing.count_terms(self._server, self._of[FEATURES], terms)
+        counts, problem = self._prober.count(terms)
         if problem:
             raise IndexUnavailable(self._server.name, problem)
         return [counts[term] for term in terms]

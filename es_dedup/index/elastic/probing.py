@@ -1,4 +1,4 @@
-"""Answers probes: how many pages carry each term, then one query per probe, many in one request.
+"""Answers probes: about how many pages carry each term, then one query per probe, many in one request.
 
 A probe is a ``bool`` of constant scores, each as great as its term weighs, so that a page's score is what it shares. No filter
 stands beside them: pages that share too little are passed over by ``min_score``, which leaves the server its quickest way of
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.index.elastic.reading import partial
-from es_dedup.index.elastic.server import pauses
+from es_dedup.index.elastic.server import pauses, reason_in
 from es_dedup.index.elastic.tokens import tokens_of
 from es_dedup.index.weighing import ENOUGH, weights_of
 from es_dedup.model import Candidate, ProbeAnswer
@@ -33,19 +33,175 @@ PROBES_AT_A_TIME: Final = 100  # in one request; 10 to 100 were measured alike
 REPEATS: Final = 3  # of searches that failed: a busy server is waited for, a lost shard is not
 MAX_WINDOW: Final = 10_000  # candidates of one probe
 LAST_CHARACTER: Final = "\U0010ffff"
+NOTHING: Final = '{"query":{"match_none":{}},"size":0}'
+STATISTICS_ONLY: Final = {
+    "fields": ["terms"],
+    "term_statistics": True,
+    "field_statistics": False,
+    "positions": False,
+    "offsets": False,
+    "payloads": False,
+}
 # Not even a page's key is read: its id comes with the sort values, and what is stored stays packed.
 ONLY_SORTED: Final = '"_source":false,"stored_fields":"_none_","track_total_hits":false'
 
 
-def count_terms(server: Server, index: str, terms: Iterable[int]) -> tuple[dict[int, int], str]:
-    """For each term the number of pages that carry it, and why that is not known; the reason is empty when it is."""
-    distinct = sorted(set(terms))
-    return _counted(distinct, _search(server, index, _counts(distinct)))
+class Prober:
+    """Answers the probes of one index; threads may share it.
+
+    Args:
+        server: where to.
+        index: alias or index.
+    """
+
+    def __init__(self, server: Server, index: str) -> None:
+        self._server, self._index = server, index
+        # Statistics of a term are those of one shard. Answers tell how many there are, so another generation is noticed.
+        self._one_shard = True
+
+    def ask(
+        self, probes: Sequence[Probe], beside: Sequence[str] = ()
+    ) -> tuple[list[ProbeAnswer], list[Answer]]:
+        """One answer per probe, in order; see ``FeatureIndex.probe_many``.
+
+        Args:
+            probes: what is asked.
+            beside: other searches, sent in the same requests; their answers come second.
+        """
+        answers: list[ProbeAnswer] = []
+        others: list[Answer] = [] if probes else self._search(beside)
+        for start in range(0, len(probes), PROBES_AT_A_TIME):
+            some, more = self._answer(probes[start : start + PROBES_AT_A_TIME], () if start else beside)
+            answers += some
+            others += more
+        return answers, others
+
+    def count(self, terms: Iterable[int]) -> tuple[dict[int, int], str]:
+        """For each term the number of pages that carry it, and why that is not known; the reason is empty when it is."""
+        distinct = sorted(set(terms))
+        return _counted(distinct, self._search(_counts(distinct)))
+
+    def _answer(
+        self, probes: Sequence[Probe], beside: Sequence[str]
+    ) -> tuple[list[ProbeAnswer], list[Answer]]:
+        asked = [weights_of(probe) for probe in probes]
+        distinct = sorted(set().union(*asked))
+        most, problem = self._most(distinct) if self._one_shard else self.count(distinct)
+        if problem:
+            return [ProbeAnswer((), problem=problem if terms else "") for terms in asked], self._search(
+                beside
+            )
+        made = _Asked(probes, asked, most)
+        sure = not self._one_shard
+        # What seems common may be rare, when pages were deleted: it is counted beside the probes that leave it out.
+        doubtful = [] if sure else sorted(made.common())
+        counting = _counts(doubtful)
+        bodies = [body for body in made.bodies if body is not None]
+        told = self._search([*counting, *bodies, *beside] or [NOTHING])
+        others = told[len(counting) + len(bodies) :] if beside else []
+        if any(answer.get("_shards", {}).get("total", 1) > 1 for answer in told) and not sure:
+            self._one_shard = False
+            return self._answer(probes, ())[0], others
+        exact, problem = _counted(doubtful, told[: len(counting)])
+        if problem:
+            return [ProbeAnswer((), problem=problem if terms else "") for terms in asked], others
+        found = made.answers(told[len(counting) : len(counting) + len(bodies)])
+        again = made.mistaken(exact)
+        if again:
+            more = _Asked([probes[at] for at in again], [asked[at] for at in again], {**most, **exact})
+            told = self._search([body for body in more.bodies if body is not None])
+            for at, answer in zip(again, more.answers(told), strict=True):
+                found[at] = answer
+        return found, others
+
+    def _most(self, distinct: Sequence[int]) -> tuple[dict[int, int], str]:
+        """For each term at least the number of pages that carry it, out of the statistics of one shard.
+
+        They count deleted pages too until segments are merged, and cost a quarter of counting.
+        """
+        tokens = _tokens(distinct)
+        parts = [tokens[at : at + TERMS_AT_A_TIME] for at in range(0, len(tokens), TERMS_AT_A_TIME)]
+        if not parts:
+            return {}, ""
+        docs = [{"doc": {"terms": part}, **STATISTICS_ONLY} for part in parts]
+        told = self._server.call(lambda client: client.mtermvectors(index=self._index, docs=docs))["docs"]
+        counts: list[int] = []
+        for part, answer in zip(parts, told, strict=True):
+            if "error" in answer:
+                return {}, reason_in(answer["error"])
+            known = answer.get("term_vectors", {}).get("terms", {}).get("terms", {})
+            counts += [known.get(token, {}).get("doc_freq", 0) for token in part]
+        return dict(zip(distinct, counts, strict=True)), ""
+
+    def _search(self, bodies: Sequence[str]) -> list[Answer]:
+        """All searches in one request; those that fail are sent again a few times, with pauses."""
+        if not bodies:
+            return []
+        answers = self._send(bodies)
+        for pause in islice(pauses(), REPEATS):
+            again = [place for place, answer in enumerate(answers) if partial(answer)]
+            if not again:
+                break
+            time.sleep(pause)
+            repeated = self._send([bodies[place] for place in again])
+            for place, answer in zip(again, repeated, strict=True):
+                answers[place] = answer
+        return answers
+
+    def _send(self, bodies: Sequence[str]) -> list[Answer]:
+        # No answer is asked for twice: to keep it would only take room.
+        head = json.dumps(
+            {"index": self._index, "allow_partial_search_results": False, "request_cache": False}
+        )
+        searches: Any = [line for body in bodies for line in (head, body)]  # text goes as it is
+        return list(self._server.call(lambda client: client.msearch(searches=searches))["responses"])
+
+
+class _Asked:
+    """Searches for some probes, by what is known of how many pages carry each term."""
+
+    def __init__(
+        self, probes: Sequence[Probe], weights: Sequence[Mapping[int, int]], counts: Mapping[int, int]
+    ) -> None:
+        self._probes = probes
+        self._common = [
+            {term for term in terms if counts[term] > probe.max_df}
+            for probe, terms in zip(probes, weights, strict=True)
+        ]
+        # A term that no page carries can be left out of the query; it was looked up already.
+        present = [term for term, count in counts.items() if count]
+        token = dict(zip(present, _tokens(present), strict=True))
+        self.bodies = [
+            query_of(
+                probe, {token[t]: weight for t, weight in terms.items() if t in token and t not in common}
+            )
+            for probe, terms, common in zip(probes, weights, self._common, strict=True)
+        ]
+
+    def common(self) -> set[int]:
+        """Terms that were left out of any probe because many pages carry them."""
+        return set().union(*self._common)
+
+    def mistaken(self, counts: Mapping[int, int]) -> list[int]:
+        """Places of probes that left out a term which is not that common after all."""
+        return [
+            place
+            for place, (probe, common) in enumerate(zip(self._probes, self._common, strict=True))
+            if any(counts[term] <= probe.max_df for term in common)
+        ]
+
+    def answers(self, told: Sequence[Answer]) -> list[ProbeAnswer]:
+        """One answer per probe, out of those of the searches that were sent."""
+        waiting = iter(told)
+        return [
+            _cut(None if body is None else next(waiting), probe, len(common))
+            for body, probe, common in zip(self.bodies, self._probes, self._common, strict=True)
+        ]
 
 
 def _counts(distinct: Sequence[int]) -> list[str]:
     # Where a segment has no deleted pages the server reads these counts from its dictionary of terms.
-    tokens = tokens_of(np.array(distinct, dtype=np.uint64))
+    tokens = _tokens(distinct)
     parts = [tokens[at : at + TERMS_AT_A_TIME] for at in range(0, len(tokens), TERMS_AT_A_TIME)]
     return [
         '{"query":{"match_all":{}},"size":0,"aggs":{"n":{"filters":{"filters":['
@@ -62,53 +218,6 @@ def _counted(distinct: Sequence[int], answers: Iterable[Answer]) -> tuple[dict[i
             return {}, problem
         counts += [bucket["doc_count"] for bucket in answer["aggregations"]["n"]["buckets"]]
     return dict(zip(distinct, counts, strict=True)), ""
-
-
-def probe_many(
-    server: Server, index: str, probes: Sequence[Probe], beside: Sequence[str] = ()
-) -> tuple[list[ProbeAnswer], list[Answer]]:
-    """One answer per probe, in order; see ``FeatureIndex.probe_many``.
-
-    Args:
-        server: where to.
-        index: alias or index.
-        probes: what is asked.
-        beside: other searches, sent in the same requests; their answers come second.
-    """
-    answers: list[ProbeAnswer] = []
-    others: list[Answer] = [] if probes else _search(server, index, beside)
-    for start in range(0, len(probes), PROBES_AT_A_TIME):
-        some, more = _answer(server, index, probes[start : start + PROBES_AT_A_TIME], () if start else beside)
-        answers += some
-        others += more
-    return answers, others
-
-
-def _answer(
-    server: Server, index: str, probes: Sequence[Probe], beside: Sequence[str]
-) -> tuple[list[ProbeAnswer], list[Answer]]:
-    asked = [weights_of(probe) for probe in probes]
-    distinct = sorted(set().union(*asked))
-    bodies = _counts(distinct)
-    told = _search(server, index, [*bodies, *beside])
-    counts, problem = _counted(distinct, told[: len(bodies)])
-    others = told[len(bodies) :]
-    if problem:
-        return [ProbeAnswer((), problem=problem if terms else "") for terms in asked], others
-    found: list[str | None] = []
-    capped: list[int] = []
-    # A term that no page carries can be left out of the query; it was looked up already.
-    token = dict(zip(present := [term for term in distinct if counts[term]], _tokens(present), strict=True))
-    for probe, terms in zip(probes, asked, strict=True):
-        common = [term for term in terms if counts[term] > probe.max_df]
-        rare = {token[term]: weight for term, weight in terms.items() if 0 < counts[term] <= probe.max_df}
-        capped.append(len(common))
-        found.append(query_of(probe, rare))
-    waiting = [place for place, body in enumerate(found) if body is not None]
-    hits = dict(
-        zip(waiting, _search(server, index, [body for body in found if body is not None]), strict=True)
-    )
-    return [_cut(hits.get(place), probe, capped[place]) for place, probe in enumerate(probes)], others
 
 
 def _tokens(terms: Sequence[int]) -> list[str]:
@@ -159,28 +268,6 @@ def _inside(scope: Scope) -> Iterable[dict[str, Any]]:
     lengths = {"gte": scope.min_length, "lte": scope.max_length}
     if any(bound is not None for bound in lengths.values()):
         yield {"range": {"length": {name: bound for name, bound in lengths.items() if bound is not None}}}
-
-
-def _search(server: Server, index: str, bodies: Sequence[str]) -> list[Answer]:
-    """All searches in one request; those that fail are sent again a few times, with pauses."""
-    if not bodies:
-        return []
-    answers = _send(server, index, bodies)
-    for pause in islice(pauses(), REPEATS):
-        again = [place for place, answer in enumerate(answers) if partial(answer)]
-        if not again:
-            break
-        time.sleep(pause)
-        repeated = _send(server, index, [bodies[place] for place in again])
-        for place, answer in zip(again, repeated, strict=True):
-            answers[place] = answer
-    return answers
-
-
-def _send(server: Server, index: str, bodies: Sequence[str]) -> list[Answer]:
-    head = json.dumps({"index": index, "allow_partial_search_results": False})
-    searches: Any = [line for body in bodies for line in (head, body)]  # text goes as it is
-    return list(server.call(lambda client: client.msearch(searches=searches))["responses"])
 
 
 def _cut(answer: Answer | None, probe: Probe, capped: int) -> ProbeAnswer:
