@@ -14,8 +14,6 @@ ENOUGH: Final = 2_520
 def weights_of(probe: Probe) -> dict[int, int]:
     """For each distinct term of a probe its part of ``ENOUGH``, rounded up; of several groups the one where it counts most."""
     weights: dict[int, int] = {}
-    for group in probe.groups:
-        each = -(-ENOUGH // max(1, group.min_shared))
-        for term in group.terms:
-            weights[term] = max(each, weights.get(term, 0))
+    for group in sorted(probe.groups, key=lambda group: -group.min_shared):  # where it weighs most comes last
+        weights |= dict.fromkeys(group.terms, -(-ENOUGH // max(1, group.min_shared)))
     return weights

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import chain
-from typing import TYPE_CHECKING, Final
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.config import Settings
-    from es_dedup.detectors.coverage import Sampled
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.index.port import Assignment, Index
     from es_dedup.judgement.compare import Comparison
@@ -207,7 +206,7 @@ class Lookup:
     ) -> tuple[list[ProbeAnswer], Mapping[int, Sequence[str]]]:
         """Candidates by rare terms first (a page that finds none and has many common ones asks for those); and exact copies."""
         limits = self._settings.index
-        groups = [probe_groups(asked.table, row, self._settings) for row in range(len(asked.table))]
+        groups = probe_groups(asked.table, self._settings)
         probes = [
             Probe(tuple(group), limit=limits.limit, max_df=limits.max_df, exclude=page_id)
             for group, page_id in zip(groups, asked.ids, strict=True)
@@ -223,33 +222,38 @@ class Lookup:
         return answers, copies
 
 
-def probe_groups(table: FeatureTable, row: int, settings: Settings) -> list[TermGroup]:
-    """What each enabled detector asks for one page."""
-    groups: list[TermGroup] = []
-    one = table.take(np.array([row]))
+def probe_groups(table: FeatureTable, settings: Settings) -> list[list[TermGroup]]:
+    """What each enabled detector asks, for each page of a table."""
+    groups: list[list[TermGroup]] = [[] for _ in range(len(table))]
     if coverage.Coverage.name in settings.detectors:
         for tag, chosen, least in (
-            (coverage.GRAM_TAG, coverage.probed_grams(one.coverage), coverage.MIN_SHARED_GRAMS),
-            (coverage.CLAUSE_TAG, coverage.probed_clauses(one.coverage), 1),
+            (coverage.GRAM_TAG, coverage.probed_grams(table.coverage), coverage.MIN_SHARED_GRAMS),
+            (coverage.CLAUSE_TAG, coverage.probed_clauses(table.coverage), 1),
         ):
-            groups += _group(tag, chosen, least)
-    if ccdet.Ccdet.name in settings.detectors and len(one.periods.signatures) >= settings.ccdet.min_features:
-        terms = tagged_terms(ccdet.TAG, one.periods.signatures[: ccdet.PROBE_TERMS])
-        groups.append(TermGroup(tuple(terms.tolist()), min(settings.ccdet.min_common, len(terms))))
-    if simhash.Simhash.name in settings.detectors and bool(one.has_words[0]):
-        terms_ = simhash.probe_terms(int(one.fingerprints[0]), settings.simhash.max_hamming_bits)
-        # An equal band alone is chance in a large index (of 65,536 values each); what it finds and no other term does, the
-        # judge has nothing to go by. Asked alone it keeps its promise for every pair within the limit.
-        groups.append(TermGroup(terms_, 2 if groups else 1))
-    return groups + asked_by_others(table.others, row, settings)
+            for row, terms in enumerate(_rows(tag, chosen.values, chosen.offsets)):
+                if terms:
+                    groups[row].append(TermGroup(terms, 1 if len(terms) < 2 * least else least))
+    if ccdet.Ccdet.name in settings.detectors:
+        few = settings.ccdet.min_features
+        for row, terms in enumerate(_rows(ccdet.TAG, table.periods.signatures, table.periods.offsets)):
+            if len(terms) >= few:
+                some = terms[: ccdet.PROBE_TERMS]
+                groups[row].append(TermGroup(some, min(settings.ccdet.min_common, len(some))))
+    if simhash.Simhash.name in settings.detectors:
+        bits = settings.simhash.max_hamming_bits
+        for row in np.flatnonzero(table.has_words).tolist():
+            terms = simhash.probe_terms(int(table.fingerprints[row]), bits)
+            # An equal band alone is chance in a large index (of 65,536 values each); what it finds and no other term does,
+            # the judge has nothing to go by. Asked alone it keeps its promise for every pair within the limit.
+            groups[row].append(TermGroup(terms, 2 if groups[row] else 1))
+    return [own + asked_by_others(table.others, row, settings) for row, own in enumerate(groups)]
 
 
-def _group(tag: int, chosen: Sampled, least: int) -> list[TermGroup]:
-    terms: NDArray[np.uint64] = tagged_terms(tag, chosen.values)
-    if not len(terms):
-        return []
-    few = len(terms) < 2 * least
-    return [TermGroup(tuple(terms.tolist()), 1 if few else least)]
+def _rows(tag: int, values: NDArray[Any], offsets: NDArray[np.int64]) -> list[tuple[int, ...]]:
+    """Each row's values as terms."""
+    terms: list[int] = tagged_terms(tag, values).tolist()
+    bounds = offsets.tolist()
+    return [tuple(terms[start:end]) for start, end in pairwise(bounds)]
 
 
 def _common(probe: Probe, answer: ProbeAnswer) -> bool:

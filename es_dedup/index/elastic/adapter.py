@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from es_dedup.errors import IndexError_, IndexUnavailable
 from es_dedup.index import checks
@@ -24,13 +24,16 @@ from es_dedup.index.elastic.tokens import key_of, storable
 from es_dedup.index.port import WriteReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from types import TracebackType
 
     from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.bulk import Result
     from es_dedup.index.port import Assignment, FeatureRecord
     from es_dedup.model import Edge, Probe, ProbeAnswer
+
+
+CREATED: Final = 201
 
 
 class ElasticIndex:
@@ -136,13 +139,17 @@ class ElasticIndex:
         for page_id, result in zip(last, results, strict=True):
             if not result.done:
                 failed[page_id] = result.reason
-        self._put_texts(batch, [place for page_id, place in last.items() if page_id not in failed])
+        # A page that was not there before has no text that could be left over.
+        new = {page_id for page_id, result in zip(last, results, strict=True) if result.status == CREATED}
+        self._put_texts(batch, [place for page_id, place in last.items() if page_id not in failed], new)
         return WriteReport(sum(result.done for result in results), failed)
 
-    def _put_texts(self, batch: RecordBatch, places: Sequence[int]) -> None:
+    def _put_texts(self, batch: RecordBatch, places: Sequence[int], new: Collection[str]) -> None:
         texts = batch.texts
         with_text = [place for place in places if len(texts) and texts[place]]
-        without = [batch.ids[place] for place in set(places).difference(with_text)]
+        without = [
+            batch.ids[place] for place in set(places).difference(with_text) if batch.ids[place] not in new
+        ]
         gone = documents(self._server, self._of[TEXTS], map(key_of, without), fields=False)
         deletes = [Write("delete", self._of[TEXTS], found["_id"]) for found in gone]
         writes = fulltext.writes(batch, with_text, self._of[TEXTS], self._segment)

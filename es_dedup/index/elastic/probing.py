@@ -42,6 +42,7 @@ STATISTICS_ONLY: Final = {
     "offsets": False,
     "payloads": False,
 }
+FREQUENCIES: Final = ["docs._index", "docs.error", "docs.term_vectors.terms.terms.*.doc_freq"]
 # Not even a page's key is read: its id comes with the sort values, and what is stored stays packed.
 ONLY_SORTED: Final = '"_source":false,"stored_fields":"_none_","track_total_hits":false'
 
@@ -124,14 +125,17 @@ class Prober:
         if not parts:
             return {}, ""
         docs = [{"doc": {"terms": part}, **STATISTICS_ONLY} for part in parts]
-        told = self._server.call(lambda client: client.mtermvectors(index=self._index, docs=docs))["docs"]
-        counts: list[int] = []
-        for part, answer in zip(parts, told, strict=True):
+        told = self._server.call(
+            lambda client: client.mtermvectors(index=self._index, docs=docs, filter_path=FREQUENCIES)
+        )["docs"]
+        counts = dict.fromkeys(tokens, 0)
+        for answer in told:
             if "error" in answer:
                 return {}, reason_in(answer["error"])
+            # Of a term that no page carries nothing is said, and of a document without others only its name.
             known = answer.get("term_vectors", {}).get("terms", {}).get("terms", {})
-            counts += [known.get(token, {}).get("doc_freq", 0) for token in part]
-        return dict(zip(distinct, counts, strict=True)), ""
+            counts.update({token: said["doc_freq"] for token, said in known.items()})
+        return dict(zip(distinct, counts.values(), strict=True)), ""
 
     def _search(self, bodies: Sequence[str]) -> list[Answer]:
         """All searches in one request; those that fail are sent again a few times, with pauses."""
