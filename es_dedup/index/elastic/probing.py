@@ -107,7 +107,7 @@ class Prober:
         if problem:
             return [ProbeAnswer((), problem=problem if terms else "") for terms in asked], others
         found = made.answers(told[len(counting) : len(counting) + len(bodies)])
-        again = made.mistaken(exact)
+        again = [] if sure else made.mistaken(exact)
         if again:
             more = _Asked([probes[at] for at in again], [asked[at] for at in again], {**most, **exact})
             told = self._search([body for body in more.bodies if body is not None])
