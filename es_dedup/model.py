@@ -186,7 +186,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class TermGroup:
-    """Terms of which a page must share at least ``min_shared`` to answer the probe."""
+    """Terms of which ``min_shared`` are enough to answer the probe; each counts as one part in so many."""
 
     terms: tuple[int, ...]
     min_shared: int = 1
@@ -205,10 +205,11 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The one question an index answers: which pages share enough terms of any one group?
+    """The one question an index answers: which pages share enough terms?
 
     Attributes:
-        groups: alternatives; a page that satisfies one of them is a candidate.
+        groups: what is enough; a page that has a part of what one group asks for and a part of what another does is a
+            candidate when the parts make a whole.
         limit: most candidates to return, at least 1.
         max_df: a term found in more pages than this is left out, and counted as capped.
         scope: optional restriction.
@@ -224,15 +225,15 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A stored page that may be related; ``shared`` counts the distinct probe terms it carries, at least 1."""
+    """A stored page that may be related, and how much of what was asked for it has: at least 1, see ``Probe``."""
 
     page_id: str
-    shared: int
+    weight: float
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeAnswer:
-    """Candidates, most shared terms first, then page id ascending.
+    """Candidates, the greatest weight first, then page id ascending.
 
     Attributes:
         candidates: at most ``Probe.limit``.

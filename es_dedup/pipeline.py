@@ -286,9 +286,8 @@ class Deduplicator:
 
     def _check_some(self, pages: list[Page]) -> list[Decision]:
         asked, _ = self._featurise(pages)
-        looked = self._lookup().of(asked)
+        looked = self._lookup().of(asked, assigned=True)
         related = [looked.related(row) for row in range(len(asked.ids))]
-        assigned = self._index.assignments({pair.right for pairs in related for pair in pairs})
         decisions = []
         row = 0
         for page in pages:
@@ -296,7 +295,7 @@ class Deduplicator:
                 decisions.append(decide(name_of(page), [], {}, problem=problem))
                 continue
             cut = row in looked.inconclusive
-            decisions.append(decide(page.id, related[row], assigned, inconclusive=cut))
+            decisions.append(decide(page.id, related[row], looked.assigned, inconclusive=cut))
             row += 1
         return decisions
 

@@ -301,11 +301,11 @@ def _arrivals(chunk: Chunk, settings: Settings) -> list[Arrival]:
     """Pages as the window knows them: by stored terms and content, asked for by probed terms and content."""
     terms, bounds = chunk.records.terms.tolist(), chunk.records.term_offsets.tolist()
     arrivals = []
+    asked = probe_groups(chunk.table, settings)
     for row, page_id in enumerate(chunk.records.ids):
         digest = chunk.records.content_hashes[row]
         same = [f"h{digest:x}"] if digest else []
-        groups = probe_groups(chunk.table, row, settings)
-        asks = {f"{term:x}" for group in groups for term in group.terms}
+        asks = {f"{term:x}" for group in asked[row] for term in group.terms}
         has = [f"{term:x}" for term in terms[bounds[row] : bounds[row + 1]]]
         arrivals.append(Arrival(page_id, same + has, same + sorted(asks)))
     return arrivals

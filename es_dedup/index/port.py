@@ -126,16 +126,22 @@ class FeatureIndex(Protocol):
     def probe_many(self, probes: Sequence[Probe]) -> list[ProbeAnswer]:
         """One answer per probe, in order.
 
-        A page answers if it carries at least ``min_shared`` distinct terms (and at least one) of any one
-        group. Candidates are ordered by the number of distinct probe terms shared, over all groups, most
-        first, then page id ascending, at most ``limit``; ``truncated`` tells that more answered. Terms
-        carried by more than ``max_df`` pages are left out and counted, also towards ``min_shared``. A probe to
+        A distinct term that a page shares weighs one part in ``min_shared`` of its group (in several groups: where it
+        weighs most). A page answers if the terms it shares weigh 1 or more together, so if it has ``min_shared`` of any
+        one group. Candidates are ordered by weight, most first, then page id ascending, at most ``limit``;
+        ``truncated`` tells that more answered. Terms carried by more than ``max_df`` pages are left out and
+        counted, also towards ``min_shared``. A probe to
         which a part of the index gave no answer has its ``problem`` set, the other probes are answered. A probe
         without terms has no candidates. ``exclude`` is never returned, nor does it make an answer truncated.
         ``scope`` leaves out other pages before the limit is applied: its bounds are inclusive, times are
         compared as ISO text, an upper bound of less precision covers all that begins with it (``2024-05`` all
         of May), and a page without time lies outside any bound on time.
         """
+
+    def probe_with_copies(
+        self, probes: Sequence[Probe], hashes: Sequence[int], *, limit: int | None = None
+    ) -> tuple[list[ProbeAnswer], dict[int, list[str]]]:
+        """What ``probe_many`` and ``pages_with_hash`` answer, asked for together: of a server in fewer requests."""
 
     def document_frequency(self, terms: Sequence[int]) -> list[int]:
         """For each term the number of stored pages that carry it, in order; 0 for unknown terms."""
@@ -239,6 +245,11 @@ class StatisticsStore(Protocol):
 
 class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
     """All three ports over one store, as the pipeline needs them; ``with`` closes it."""
+
+    def payloads_with_assignments(
+        self, page_ids: Iterable[str]
+    ) -> tuple[dict[str, tuple[bytes, str]], dict[str, Assignment]]:
+        """What ``payloads`` and ``assignments`` answer, asked for together."""
 
     def sizes(self) -> dict[str, int]:
         """Bytes of storage per part, and their ``total``."""

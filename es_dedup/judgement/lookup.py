@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import chain
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,20 +18,22 @@ from es_dedup.model import Edge, Probe, TermGroup
 from es_dedup.text.hashing import tagged_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from es_dedup.config import Settings
-    from es_dedup.detectors.coverage import Sampled
     from es_dedup.detectors.features import FeatureTable
-    from es_dedup.index.port import Index
+    from es_dedup.index.port import Assignment, Index
     from es_dedup.judgement.compare import Comparison
     from es_dedup.judgement.statistics import Statistics
     from es_dedup.model import JudgedPair, ProbeAnswer
 
 HOT_TERMS: Final = 12  # of each kind, asked again without the cap when the rarer ones found nothing
 HOT_MAX_DF: Final = 5_000
+COMMON_SHARE: Final = (
+    0.25  # of a page's terms that are common and make it ask again; most others nobody carries
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Looked:
         inconclusive: rows of asked pages whose candidate list was cut, or of which a part of the index did not answer,
             without a related page in it.
         unanswered: rows of which a part of the index did not answer.
+        assigned: clusters of the candidates, where they were wanted.
         truncated: pages whose candidate list was cut.
     """
 
@@ -56,6 +59,7 @@ class Looked:
     settings: Settings
     statistics: Statistics
     unanswered: frozenset[int] = frozenset()
+    assigned: Mapping[str, Assignment] = field(default_factory=dict)
 
     @property
     def pairs(self) -> int:
@@ -106,7 +110,9 @@ class Lookup:
 
     def load(self, page_ids: Sequence[str]) -> Pages:
         """Stored pages by id, in order; unknown ids are left out."""
-        found = self._index.payloads(page_ids)
+        return self._pages(page_ids, self._index.payloads(page_ids))
+
+    def _pages(self, page_ids: Iterable[str], found: Mapping[str, tuple[bytes, str]]) -> Pages:
         ids = [page_id for page_id in page_ids if page_id in found]
         stored = [found[page_id] for page_id in ids]
         days = [self._day_of(published) for _, published in stored]
@@ -116,20 +122,37 @@ class Lookup:
         """Stored pages against all others."""
         return self.of(self.load(page_ids))
 
-    def of(self, asked: Pages, also: Sequence[Sequence[str]] = ()) -> Looked:
+    def of(self, asked: Pages, also: Sequence[Sequence[str]] = (), *, assigned: bool = False) -> Looked:
         """Pages, stored or not, against all stored pages with another id.
 
         Args:
             asked: the pages.
             also: for each page further stored pages to compare it with; empty: none.
+            assigned: read the candidates' clusters as well.
         """
-        answers = self._ask(asked)
-        names = self._names(asked, answers)
-        if also:
-            names = [list(dict.fromkeys((*some, *more))) for some, more in zip(names, also, strict=True)]
-        found = self.among(asked, names)
-        related = set(found.comparison.left_rows[found.comparison.judgements.rule == 0].tolist())
+        hashes = asked.table.hashes.tolist()
+        answers, copies = self._ask(asked, hashes)
+        limit = self._settings.index.limit
+        names = [
+            dict.fromkeys((*copies.get(digest, ())[:limit], *(each.page_id for each in answer.candidates)))
+            for digest, answer in zip(hashes, answers, strict=True)
+        ]
+        for page_id, some in zip(asked.ids, names, strict=True):
+            some.pop(page_id, None)
         cut = [row for row, answer in enumerate(answers) if answer.truncated]
+        partly = [
+            row
+            for row, (digest, answer) in enumerate(zip(hashes, answers, strict=True))
+            if answer.truncated or answer.capped_terms or len(copies.get(digest, ())) > limit
+        ]
+        stored, known = self._read(names, partly, assigned=assigned)
+        for row, more in enumerate(also):
+            names[row].update(dict.fromkeys(more))
+        stored |= self._index.payloads(dict.fromkeys(chain.from_iterable(also)).keys() - stored.keys())
+        for page_id, some in zip(asked.ids, names, strict=True):
+            some.pop(page_id, None)
+        found = self._compared(asked, names, stored)
+        related = set(found.comparison.left_rows[found.comparison.judgements.rule == 0].tolist())
         silent = [row for row, answer in enumerate(answers) if answer.problem]
         return replace(
             found,
@@ -137,11 +160,17 @@ class Lookup:
             truncated=len(cut),
             inconclusive=frozenset((*cut, *silent)) - related,
             unanswered=frozenset(silent) - related,
+            assigned=known,
         )
 
     def among(self, asked: Pages, names: Sequence[Iterable[str]]) -> Looked:
         """Pages against stored pages that are named for each; names that are not stored are passed over."""
-        stored = self.load(list(dict.fromkeys(chain.from_iterable(names))))
+        return self._compared(asked, names, self._index.payloads(dict.fromkeys(chain.from_iterable(names))))
+
+    def _compared(
+        self, asked: Pages, names: Sequence[Iterable[str]], found: Mapping[str, tuple[bytes, str]]
+    ) -> Looked:
+        stored = self._pages(dict.fromkeys(chain.from_iterable(names)), found)
         place = {page_id: row for row, page_id in enumerate(stored.ids)}
         left = [row for row, some in enumerate(names) for name in some if name in place]
         right = [place[name] for some in names for name in some if name in place]
@@ -155,69 +184,88 @@ class Lookup:
         )
         return Looked(asked, comparison, 0, 0, frozenset(), self._settings, self.statistics)
 
-    def _names(self, asked: Pages, answers: Sequence[ProbeAnswer]) -> list[list[str]]:
-        """Exact copies and candidates of each page and, where there are more than the limit, who stands for them."""
-        limit = self._settings.index.limit
-        hashes = asked.table.hashes.tolist()
-        copies = self._index.pages_with_hash([value for value in hashes if value], limit=limit + 1)
-        wanted = []
-        for page_id, digest, answer in zip(asked.ids, hashes, answers, strict=True):
-            same = copies.get(digest, ())
-            names = dict.fromkeys((*same[:limit], *(candidate.page_id for candidate in answer.candidates)))
-            if answer.truncated or len(same) > limit:
-                names.update((each.representative, None) for each in self._index.assignments(names).values())
-            names.pop(page_id, None)
-            wanted.append(list(names))
-        return wanted
+    def _read(
+        self, names: Sequence[dict[str, None]], more: Sequence[int], *, assigned: bool
+    ) -> tuple[dict[str, tuple[bytes, str]], dict[str, Assignment]]:
+        """Payloads of all names, and clusters when they are wanted.
 
-    def _ask(self, asked: Pages) -> list[ProbeAnswer]:
-        """Rare terms first; a page whose terms are nearly all common asks again for its common ones."""
+        To the rows of ``more``, which may have more candidates than were found, the pages that stand for those found are added.
+        """
+        every = dict.fromkeys(chain.from_iterable(names))
+        payloads: dict[str, tuple[bytes, str]] = {}
+        if assigned:
+            payloads, known = self._index.payloads_with_assignments(every)
+            every.clear()
+        else:
+            some = dict.fromkeys(name for row in more for name in names[row])
+            known = self._index.assignments(some) if some else {}
+        for row in more:
+            standing = dict.fromkeys(known[name].representative for name in names[row] if name in known)
+            names[row].update(standing)
+            every.update(dict.fromkeys(name for name in standing if name not in payloads))
+        if every:
+            payloads |= self._index.payloads(every)
+        return payloads, known if assigned else {}
+
+    def _ask(
+        self, asked: Pages, hashes: Sequence[int]
+    ) -> tuple[list[ProbeAnswer], Mapping[int, Sequence[str]]]:
+        """Candidates by rare terms first (a page that finds none and has many common ones asks for those); and exact copies."""
         limits = self._settings.index
-        groups = [probe_groups(asked.table, row, self._settings) for row in range(len(asked.table))]
+        groups = probe_groups(asked.table, self._settings)
         probes = [
             Probe(tuple(group), limit=limits.limit, max_df=limits.max_df, exclude=page_id)
             for group, page_id in zip(groups, asked.ids, strict=True)
         ]
-        answers = self._index.probe_many(probes)
-        again = [row for row, answer in enumerate(answers) if _mostly_capped(probes[row], answer)]
+        answers, copies = self._index.probe_with_copies(
+            probes, [digest for digest in hashes if digest], limit=limits.limit + 1
+        )
+        again = [row for row, answer in enumerate(answers) if _common(probes[row], answer)]
         if again:
             hot = [_hottest(probes[row], limits.limit) for row in again]
             for row, answer in zip(again, self._index.probe_many(hot), strict=True):
                 answers[row] = answer
-        return answers
+        return answers, copies
 
 
-def probe_groups(table: FeatureTable, row: int, settings: Settings) -> list[TermGroup]:
-    """What each enabled detector asks for one page."""
-    groups: list[TermGroup] = []
-    one = table if len(table) == 1 else table.take(np.array([row]))
+def probe_groups(table: FeatureTable, settings: Settings) -> list[list[TermGroup]]:
+    """What each enabled detector asks, for each page of a table."""
+    groups: list[list[TermGroup]] = [[] for _ in range(len(table))]
     if coverage.Coverage.name in settings.detectors:
         for tag, chosen, least in (
-            (coverage.GRAM_TAG, coverage.probed_grams(one.coverage), coverage.MIN_SHARED_GRAMS),
-            (coverage.CLAUSE_TAG, coverage.probed_clauses(one.coverage), 1),
+            (coverage.GRAM_TAG, coverage.probed_grams(table.coverage), coverage.MIN_SHARED_GRAMS),
+            (coverage.CLAUSE_TAG, coverage.probed_clauses(table.coverage), 1),
         ):
-            groups += _group(tag, chosen, least)
-    if ccdet.Ccdet.name in settings.detectors and len(one.periods.signatures) >= settings.ccdet.min_features:
-        terms = tagged_terms(ccdet.TAG, one.periods.signatures[: ccdet.PROBE_TERMS])
-        groups.append(TermGroup(tuple(terms.tolist()), min(settings.ccdet.min_common, len(terms))))
-    if simhash.Simhash.name in settings.detectors and bool(one.has_words[0]):
-        terms_ = simhash.probe_terms(int(one.fingerprints[0]), settings.simhash.max_hamming_bits)
-        groups.append(TermGroup(terms_, 1))
-    return groups + asked_by_others(table.others, row, settings)
+            for row, terms in enumerate(_rows(tag, chosen.values, chosen.offsets)):
+                if terms:
+                    groups[row].append(TermGroup(terms, 1 if len(terms) < 2 * least else least))
+    if ccdet.Ccdet.name in settings.detectors:
+        few = settings.ccdet.min_features
+        for row, terms in enumerate(_rows(ccdet.TAG, table.periods.signatures, table.periods.offsets)):
+            if len(terms) >= few:
+                some = terms[: ccdet.PROBE_TERMS]
+                groups[row].append(TermGroup(some, min(settings.ccdet.min_common, len(some))))
+    if simhash.Simhash.name in settings.detectors:
+        bits = settings.simhash.max_hamming_bits
+        for row in np.flatnonzero(table.has_words).tolist():
+            terms = simhash.probe_terms(int(table.fingerprints[row]), bits)
+            # An equal band alone is chance in a large index (of 65,536 values each); what it finds and no other term does,
+            # the judge has nothing to go by. Asked alone it keeps its promise for every pair within the limit.
+            groups[row].append(TermGroup(terms, 2 if groups[row] else 1))
+    return [own + asked_by_others(table.others, row, settings) for row, own in enumerate(groups)]
 
 
-def _group(tag: int, chosen: Sampled, least: int) -> list[TermGroup]:
-    terms: NDArray[np.uint64] = tagged_terms(tag, chosen.values)
-    if not len(terms):
-        return []
-    few = len(terms) < 2 * least
-    return [TermGroup(tuple(terms.tolist()), 1 if few else least)]
+def _rows(tag: int, values: NDArray[Any], offsets: NDArray[np.int64]) -> list[tuple[int, ...]]:
+    """Each row's values as terms."""
+    terms: list[int] = tagged_terms(tag, values).tolist()
+    bounds = offsets.tolist()
+    return [tuple(terms[start:end]) for start, end in pairwise(bounds)]
 
 
-def _mostly_capped(probe: Probe, answer: ProbeAnswer) -> bool:
-    """A wire story that hundreds of pages carry has only common terms; so has a page of template alone."""
+def _common(probe: Probe, answer: ProbeAnswer) -> bool:
+    """A wire story that hundreds of pages carry has common terms, and those nobody else has; a page of template alone has the former."""
     asked = sum(len(group.terms) for group in probe.groups)
-    return not answer.problem and not answer.candidates and 2 * answer.capped_terms >= asked
+    return not answer.problem and not answer.candidates and answer.capped_terms >= COMMON_SHARE * asked > 0
 
 
 def _hottest(probe: Probe, limit: int) -> Probe:

@@ -5,7 +5,7 @@ An adapter supplies the fixtures ``store``, ``pages`` and ``statistics``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -14,7 +14,7 @@ from es_dedup.testing.builders import assignment, edge, record
 from es_dedup.testing.contract_fixtures import StoreFixtures
 
 if TYPE_CHECKING:
-    from es_dedup.index.port import ClusterStore, FeatureIndex, StatisticsStore
+    from es_dedup.index.port import ClusterStore, FeatureIndex, Index, StatisticsStore
 
 
 class EdgeContract(StoreFixtures):
@@ -127,6 +127,17 @@ class AssignmentContract(StoreFixtures):
     def test_replacing_a_page_keeps_its_assignment(self, grouped: ClusterStore, pages: FeatureIndex) -> None:
         pages.put_many([record("b", [1])])
         assert grouped.assignments(["b"]) == {"b": assignment("b", "a")}
+
+    def test_payloads_and_assignments_together(self, grouped: ClusterStore, pages: FeatureIndex) -> None:
+        names = ["b", "a", "unknown", "c"]
+        pages.put_many(record(name) for name in ("a", "b", "stored only"))
+        grouped.assign_many([assignment("assigned only")])
+        names += ["stored only", "assigned only"]
+        both = cast("Index", pages).payloads_with_assignments(names)
+        assert both == (pages.payloads(names), grouped.assignments(names))
+        assert "stored only" in both[0]
+        assert "assigned only" in both[1]
+        assert cast("Index", pages).payloads_with_assignments([]) == ({}, {})
 
 
 class ClusterStoreContract(EdgeContract, AssignmentContract):

@@ -31,7 +31,7 @@ class ProbeContract(IndexFixtures):
         )
         return index
 
-    def test_order_is_by_shared_terms_then_id(self, filled: FeatureIndex) -> None:
+    def test_order_is_by_weight_then_id(self, filled: FeatureIndex) -> None:
         (answer,) = filled.probe_many([probe(1, 2, 3)])
         assert answer.candidates == (
             Candidate("a", 3),
@@ -50,10 +50,27 @@ class ProbeContract(IndexFixtures):
     def test_at_least_min_shared_terms(self, filled: FeatureIndex, least: int, expected: int) -> None:
         assert len(filled.probe_many([probe(1, 2, 3, min_shared=least)])[0].candidates) == expected
 
-    def test_any_one_group_is_enough_and_all_terms_count(self, filled: FeatureIndex) -> None:
+    def test_any_one_group_is_enough_and_parts_of_several_make_a_whole(self, filled: FeatureIndex) -> None:
         groups = (TermGroup((1, 2, 3, 4), 4), TermGroup((9, 1), 2), TermGroup((1, 77), 2))
         (answer,) = filled.probe_many([Probe(groups)])
-        assert answer.candidates == (Candidate("c", 4), Candidate("b", 3))
+        assert answer.candidates == (Candidate("b", 1.25), Candidate("c", 1.25), Candidate("a", 1.0))
+        (answer,) = filled.probe_many([Probe((TermGroup((2, 77), 2), TermGroup((9, 3), 3)))])
+        assert answer.candidates == ()
+
+    @pytest.mark.parametrize("least", [3, 7, 11, 13])
+    def test_parts_that_do_not_divide_evenly_make_a_whole_too(self, index: FeatureIndex, least: int) -> None:
+        index.put_many([record("a", range(least)), record("b", range(least - 1))])
+        (answer,) = index.probe_many([probe(*range(2 * least), min_shared=least)])
+        assert ids(answer) == ["a"]
+
+    def test_asked_together_the_answers_are_the_same(self, filled: FeatureIndex) -> None:
+        filled.put_many([record("e", [4], content_hash=7), record("f", content_hash=7)])
+        probes = [probe(4), probe(77), Probe(())]
+        expected = filled.probe_many(probes), filled.pages_with_hash([7, 9], limit=1)
+        assert expected[1] == {7: ["e"]}
+        assert filled.probe_with_copies(probes, [7, 9], limit=1) == expected
+        assert filled.probe_with_copies([], [7]) == ([], {7: ["e", "f"]})
+        assert filled.probe_with_copies([], []) == ([], {})
 
     def test_terms_that_are_repeated_count_once(self, filled: FeatureIndex) -> None:
         (answer,) = filled.probe_many(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,15 +88,17 @@ PROBES = st.builds(
 
 def answer_by_counting(pages: Mapping[str, set[int]], probe: Probe) -> ProbeAnswer:
     """What ``probe_many`` promises, from its docstring and without an index."""
-    asked = {term for group in probe.groups for term in group.terms}
+    asked: dict[int, Fraction] = {}
+    for group in probe.groups:
+        for term in group.terms:
+            asked[term] = max(asked.get(term, Fraction(0)), Fraction(1, max(1, group.min_shared)))
     capped = {term for term in asked if sum(term in terms for terms in pages.values()) > probe.max_df}
     found = []
     for page_id, terms in pages.items():
-        shared = terms & (asked - capped)
-        enough = any(len(shared & set(group.terms)) >= max(1, group.min_shared) for group in probe.groups)
-        if enough and page_id != probe.exclude:
-            found.append((-len(shared), page_id))
-    candidates = tuple(Candidate(page_id, -shared) for shared, page_id in sorted(found)[: probe.limit])
+        weight = sum((asked[term] for term in terms & (asked.keys() - capped)), Fraction(0))
+        if weight >= 1 and page_id != probe.exclude:
+            found.append((-weight, page_id))
+    candidates = tuple(Candidate(page_id, float(-weight)) for weight, page_id in sorted(found)[: probe.limit])
     return ProbeAnswer(candidates, truncated=len(found) > probe.limit, capped_terms=len(capped))
 
 

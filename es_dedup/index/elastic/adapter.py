@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from es_dedup.errors import IndexError_, IndexUnavailable
 from es_dedup.index import checks
 from es_dedup.index.columns import RecordBatch
-from es_dedup.index.elastic import clusters, fulltext, probing, records
+from es_dedup.index.elastic import clusters, fulltext, records
 from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.keeping import Keeping
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS, alias_of
 from es_dedup.index.elastic.options import Options
-from es_dedup.index.elastic.reading import WINDOW, documents, pages_of_hits, whole
+from es_dedup.index.elastic.probing import Prober
+from es_dedup.index.elastic.reading import WINDOW, documents, documents_of_several, pages_of_hits, whole
 from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import Server
 from es_dedup.index.elastic.tokens import key_of, storable
@@ -23,13 +25,16 @@ from es_dedup.index.elastic.watching import Watch
 from es_dedup.index.port import WriteReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from types import TracebackType
 
     from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.bulk import Result
     from es_dedup.index.port import Assignment, FeatureRecord
     from es_dedup.model import Edge, Probe, ProbeAnswer
+
+
+CREATED: Final = 201
 
 
 class ElasticIndex:
@@ -84,6 +89,7 @@ class ElasticIndex:
         self._keeping = Keeping(
             self._server, self._of[META], self._options, lambda place: self._watch.seen(META, [place])
         )
+        self._prober = Prober(self._server, self._of[FEATURES])
         self._lock = WriterLock(self._server, self._of[META])
         self._guard = threading.Lock()
         self._dirty: set[str] = set()
@@ -140,7 +146,9 @@ class ElasticIndex:
         for page_id, result in zip(last, results, strict=True):
             if not result.done:
                 failed[page_id] = result.reason
-        self._put_texts(batch, [place for page_id, place in last.items() if page_id not in failed])
+        # A page that was not there before has no text that could be left over.
+        new = {page_id for page_id, result in zip(last, results, strict=True) if result.status == CREATED}
+        self._put_texts(batch, [place for page_id, place in last.items() if page_id not in failed], new)
         return WriteReport(sum(result.done for result in results), failed)
 
     def _must_be_ours(self, results: Sequence[Result], page_ids: Iterable[str]) -> None:
@@ -151,10 +159,12 @@ class ElasticIndex:
             self._send(self._deletes(FEATURES, page_ids), alias=True)
             raise
 
-    def _put_texts(self, batch: RecordBatch, places: Sequence[int]) -> None:
+    def _put_texts(self, batch: RecordBatch, places: Sequence[int], new: Collection[str]) -> None:
         texts = batch.texts
         with_text = [place for place in places if len(texts) and texts[place]]
-        without = [batch.ids[place] for place in set(places).difference(with_text)]
+        without = [
+            batch.ids[place] for place in set(places).difference(with_text) if batch.ids[place] not in new
+        ]
         gone = documents(self._server, self._of[TEXTS], map(key_of, without), fields=False)
         deletes = [Write("delete", self._of[TEXTS], found["_id"]) for found in gone]
         writes = fulltext.writes(batch, with_text, self._of[TEXTS], self._segment)
@@ -184,21 +194,45 @@ class ElasticIndex:
         )
         return dict(map(records.payload_of, found))
 
+    def payloads_with_assignments(
+        self, page_ids: Iterable[str]
+    ) -> tuple[dict[str, tuple[bytes, str]], dict[str, Assignment]]:
+        """See ``Index.payloads_with_assignments``."""
+        wanted = storable(page_ids)
+        features, kept = documents_of_several(
+            self._server,
+            [key_of(page_id) for page_id in wanted],
+            (self._of[FEATURES], records.COMPARED, records.PAYLOAD),
+            (self._of[CLUSTERS], True, ()),
+        )
+        assigned = clusters.assignments_in(kept)
+        return dict(map(records.payload_of, features)), {
+            page_id: assigned[page_id] for page_id in wanted if page_id in assigned
+        }
+
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
         """See ``FeatureIndex.texts``."""
         return fulltext.texts(self._server, self._of[TEXTS], page_ids)
 
     def probe_many(self, probes: Sequence[Probe]) -> list[ProbeAnswer]:
         """See ``FeatureIndex.probe_many``."""
-        if not probes:
-            return []
+        return self.probe_with_copies(probes, ())[0]
+
+    def probe_with_copies(
+        self, probes: Sequence[Probe], hashes: Sequence[int], *, limit: int | None = None
+    ) -> tuple[list[ProbeAnswer], dict[int, list[str]]]:
+        """See ``FeatureIndex.probe_with_copies``."""
+        if not probes and not hashes:
+            return [], {}
         self._catch_up(FEATURES)
-        return probing.probe_many(self._server, self._of[FEATURES], probes)
+        searches = [json.dumps(search) for search in records.hash_searches(hashes)]
+        answers, found = self._prober.ask(probes, searches)
+        return answers, records.pages_with_hash(self._server, self._of[FEATURES], hashes, found, limit)
 
     def document_frequency(self, terms: Sequence[int]) -> list[int]:
         """See ``FeatureIndex.document_frequency``."""
         self._catch_up(FEATURES)
-        counts, problem = probing.count_terms(self._server, self._of[FEATURES], terms)
+        counts, problem = self._prober.count(terms)
         if problem:
             raise IndexUnavailable(self._server.name, problem)
         return [counts[term] for term in terms]
@@ -240,8 +274,7 @@ class ElasticIndex:
 
     def pages_with_hash(self, hashes: Sequence[int], *, limit: int | None = None) -> dict[int, list[str]]:
         """See ``FeatureIndex.pages_with_hash``."""
-        self._catch_up(FEATURES)
-        return records.pages_with_hash(self._server, self._of[FEATURES], hashes, limit)
+        return self.probe_with_copies((), hashes, limit=limit)[1]
 
     def note(self, name: str) -> str | None:
         """See ``FeatureIndex.note``."""

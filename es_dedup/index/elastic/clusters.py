@@ -85,12 +85,14 @@ def edges_of(server: Server, index: str, page_ids: Iterable[str]) -> list[Edge]:
 def assignments(server: Server, index: str, page_ids: Iterable[str]) -> dict[str, Assignment]:
     """Assignments by page id, as they are now."""
     wanted = storable(page_ids)
-    found = {
-        each.page_id: each
-        for document in documents(server, index, map(key_of, wanted))
-        for each in (_assignment(document["_source"]),)
-    }
+    found = assignments_in(documents(server, index, map(key_of, wanted)))
     return {page_id: found[page_id] for page_id in wanted if page_id in found}
+
+
+def assignments_in(found: Iterable[Mapping[str, Any]]) -> dict[str, Assignment]:
+    """Assignments by page id, out of documents that hold them."""
+    read = (_assignment(document["_source"]) for document in found)
+    return {each.page_id: each for each in read}
 
 
 def members(server: Server, index: str, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:

@@ -1,11 +1,13 @@
-"""Answers probes: how many pages carry each term, then one query per probe, many in one request.
+"""Answers probes: about how many pages carry each term, then one query per probe, many in one request.
 
-A probe is a ``bool`` of constant scores, so that a page's score is the number of terms it shares; ranked by score, then page id,
-the answer is the one that counting gives.
+A probe is a ``bool`` of constant scores, each as great as its term weighs, so that a page's score is what it shares. No filter
+stands beside them: pages that share too little are passed over by ``min_score``, which leaves the server its quickest way of
+adding up (one term after the other). Searches are written as text: most of a client's time went into making JSON of them.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -13,125 +15,242 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.index.elastic.reading import partial
-from es_dedup.index.elastic.server import pauses
+from es_dedup.index.elastic.server import pauses, reason_in
 from es_dedup.index.elastic.tokens import tokens_of
+from es_dedup.index.weighing import ENOUGH, weights_of
 from es_dedup.model import Candidate, ProbeAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from es_dedup.index.elastic.server import Server
     from es_dedup.model import Probe, Scope
+
+    Answer = Mapping[str, Any]
 
 TERMS_AT_A_TIME: Final = 2_000  # counted in one request
 PROBES_AT_A_TIME: Final = 100  # in one request; 10 to 100 were measured alike
 REPEATS: Final = 3  # of searches that failed: a busy server is waited for, a lost shard is not
 MAX_WINDOW: Final = 10_000  # candidates of one probe
 LAST_CHARACTER: Final = "\U0010ffff"
+NOTHING: Final = '{"query":{"match_none":{}},"size":0}'
+STATISTICS_ONLY: Final = {
+    "fields": ["terms"],
+    "term_statistics": True,
+    "field_statistics": False,
+    "positions": False,
+    "offsets": False,
+    "payloads": False,
+}
+FREQUENCIES: Final = ["docs._index", "docs.error", "docs.term_vectors.terms.terms.*.doc_freq"]
+# Not even a page's key is read: its id comes with the sort values, and what is stored stays packed.
+ONLY_SORTED: Final = '"_source":false,"stored_fields":"_none_","track_total_hits":false'
 
 
-def count_terms(server: Server, index: str, terms: Iterable[int]) -> tuple[dict[int, int], str]:
-    """For each term the number of pages that carry it, and why that is not known; the reason is empty when it is."""
-    distinct = np.array(sorted(set(terms)), dtype=np.uint64)
-    parts = [distinct[at : at + TERMS_AT_A_TIME] for at in range(0, len(distinct), TERMS_AT_A_TIME)]
-    counts: dict[int, int] = {}
-    for part, answer in zip(parts, _search(server, index, [_count(part) for part in parts]), strict=True):
+class Prober:
+    """Answers the probes of one index; threads may share it.
+
+    Args:
+        server: where to.
+        index: alias or index.
+    """
+
+    def __init__(self, server: Server, index: str) -> None:
+        self._server, self._index = server, index
+        # Statistics of a term are those of one shard. Answers tell how many there are, so another generation is noticed.
+        self._one_shard = True
+
+    def ask(
+        self, probes: Sequence[Probe], beside: Sequence[str] = ()
+    ) -> tuple[list[ProbeAnswer], list[Answer]]:
+        """One answer per probe, in order; see ``FeatureIndex.probe_many``.
+
+        Args:
+            probes: what is asked.
+            beside: other searches, sent in the same requests; their answers come second.
+        """
+        answers: list[ProbeAnswer] = []
+        others: list[Answer] = [] if probes else self._search(beside)
+        for start in range(0, len(probes), PROBES_AT_A_TIME):
+            some, more = self._answer(probes[start : start + PROBES_AT_A_TIME], () if start else beside)
+            answers += some
+            others += more
+        return answers, others
+
+    def count(self, terms: Iterable[int]) -> tuple[dict[int, int], str]:
+        """For each term the number of pages that carry it, and why that is not known; the reason is empty when it is."""
+        distinct = sorted(set(terms))
+        return _counted(distinct, self._search(_counts(distinct)))
+
+    def _answer(
+        self, probes: Sequence[Probe], beside: Sequence[str]
+    ) -> tuple[list[ProbeAnswer], list[Answer]]:
+        asked = [weights_of(probe) for probe in probes]
+        distinct = sorted(set().union(*asked))
+        most, problem = self._most(distinct) if self._one_shard else self.count(distinct)
+        if problem:
+            return [ProbeAnswer((), problem=problem if terms else "") for terms in asked], self._search(
+                beside
+            )
+        made = _Asked(probes, asked, most)
+        sure = not self._one_shard
+        # What seems common may be rare, when pages were deleted: it is counted beside the probes that leave it out.
+        doubtful = [] if sure else sorted(made.common())
+        counting = _counts(doubtful)
+        bodies = [body for body in made.bodies if body is not None]
+        told = self._search([*counting, *bodies, *beside] or [NOTHING])
+        others = told[len(counting) + len(bodies) :] if beside else []
+        if any(answer.get("_shards", {}).get("total", 1) > 1 for answer in told) and not sure:
+            self._one_shard = False
+            return self._answer(probes, ())[0], others
+        exact, problem = _counted(doubtful, told[: len(counting)])
+        if problem:
+            return [ProbeAnswer((), problem=problem if terms else "") for terms in asked], others
+        found = made.answers(told[len(counting) : len(counting) + len(bodies)])
+        again = [] if sure else made.mistaken(exact)
+        if again:
+            more = _Asked([probes[at] for at in again], [asked[at] for at in again], {**most, **exact})
+            told = self._search([body for body in more.bodies if body is not None])
+            for at, answer in zip(again, more.answers(told), strict=True):
+                found[at] = answer
+        return found, others
+
+    def _most(self, distinct: Sequence[int]) -> tuple[dict[int, int], str]:
+        """For each term at least the number of pages that carry it, out of the statistics of one shard.
+
+        They count deleted pages too until segments are merged, and cost a quarter of counting.
+        """
+        tokens = _tokens(distinct)
+        parts = [tokens[at : at + TERMS_AT_A_TIME] for at in range(0, len(tokens), TERMS_AT_A_TIME)]
+        if not parts:
+            return {}, ""
+        docs = [{"doc": {"terms": part}, **STATISTICS_ONLY} for part in parts]
+        told = self._server.call(
+            lambda client: client.mtermvectors(index=self._index, docs=docs, filter_path=FREQUENCIES)
+        )["docs"]
+        counts = dict.fromkeys(tokens, 0)
+        for answer in told:
+            if "error" in answer:
+                return {}, reason_in(answer["error"])
+            # Of a term that no page carries nothing is said, and of a document without others only its name.
+            known = answer.get("term_vectors", {}).get("terms", {}).get("terms", {})
+            counts.update({token: said["doc_freq"] for token, said in known.items()})
+        return dict(zip(distinct, counts.values(), strict=True)), ""
+
+    def _search(self, bodies: Sequence[str]) -> list[Answer]:
+        """All searches in one request; those that fail are sent again a few times, with pauses."""
+        if not bodies:
+            return []
+        answers = self._send(bodies)
+        for pause in islice(pauses(), REPEATS):
+            again = [place for place, answer in enumerate(answers) if partial(answer)]
+            if not again:
+                break
+            time.sleep(pause)
+            repeated = self._send([bodies[place] for place in again])
+            for place, answer in zip(again, repeated, strict=True):
+                answers[place] = answer
+        return answers
+
+    def _send(self, bodies: Sequence[str]) -> list[Answer]:
+        # No answer is asked for twice: to keep it would only take room.
+        head = json.dumps(
+            {"index": self._index, "allow_partial_search_results": False, "request_cache": False}
+        )
+        searches: Any = [line for body in bodies for line in (head, body)]  # text goes as it is
+        return list(self._server.call(lambda client: client.msearch(searches=searches))["responses"])
+
+
+class _Asked:
+    """Searches for some probes, by what is known of how many pages carry each term."""
+
+    def __init__(
+        self, probes: Sequence[Probe], weights: Sequence[Mapping[int, int]], counts: Mapping[int, int]
+    ) -> None:
+        self._probes = probes
+        self._common = [
+            {term for term in terms if counts[term] > probe.max_df}
+            for probe, terms in zip(probes, weights, strict=True)
+        ]
+        # A term that no page carries can be left out of the query; it was looked up already.
+        present = [term for term, count in counts.items() if count]
+        token = dict(zip(present, _tokens(present), strict=True))
+        self.bodies = [
+            query_of(
+                probe, {token[t]: weight for t, weight in terms.items() if t in token and t not in common}
+            )
+            for probe, terms, common in zip(probes, weights, self._common, strict=True)
+        ]
+
+    def common(self) -> set[int]:
+        """Terms that were left out of any probe because many pages carry them."""
+        return set().union(*self._common)
+
+    def mistaken(self, counts: Mapping[int, int]) -> list[int]:
+        """Places of probes that left out a term which is not that common after all."""
+        return [
+            place
+            for place, (probe, common) in enumerate(zip(self._probes, self._common, strict=True))
+            if any(counts[term] <= probe.max_df for term in common)
+        ]
+
+    def answers(self, told: Sequence[Answer]) -> list[ProbeAnswer]:
+        """One answer per probe, out of those of the searches that were sent."""
+        waiting = iter(told)
+        return [
+            _cut(None if body is None else next(waiting), probe, len(common))
+            for body, probe, common in zip(self.bodies, self._probes, self._common, strict=True)
+        ]
+
+
+def _counts(distinct: Sequence[int]) -> list[str]:
+    # Where a segment has no deleted pages the server reads these counts from its dictionary of terms.
+    tokens = _tokens(distinct)
+    parts = [tokens[at : at + TERMS_AT_A_TIME] for at in range(0, len(tokens), TERMS_AT_A_TIME)]
+    return [
+        '{"query":{"match_all":{}},"size":0,"aggs":{"n":{"filters":{"filters":['
+        + ",".join([f'{{"term":{{"terms":"{token}"}}}}' for token in part])
+        + "]}}}}"
+        for part in parts
+    ]
+
+
+def _counted(distinct: Sequence[int], answers: Iterable[Answer]) -> tuple[dict[int, int], str]:
+    counts: list[int] = []
+    for answer in answers:
         if problem := partial(answer):
             return {}, problem
-        buckets = answer["aggregations"]["n"]["buckets"]
-        counts.update(zip(part.tolist(), (bucket["doc_count"] for bucket in buckets), strict=True))
-    return counts, ""
+        counts += [bucket["doc_count"] for bucket in answer["aggregations"]["n"]["buckets"]]
+    return dict(zip(distinct, counts, strict=True)), ""
 
 
-def _count(terms: NDArray[np.uint64]) -> dict[str, Any]:
-    # Where a segment has no deleted pages the server reads these counts from its dictionary of terms.
-    filters = [{"term": {"terms": token}} for token in tokens_of(terms)]
-    return {"query": {"match_all": {}}, "size": 0, "aggs": {"n": {"filters": {"filters": filters}}}}
+def _tokens(terms: Sequence[int]) -> list[str]:
+    return tokens_of(np.array(terms, dtype=np.uint64))
 
 
-def probe_many(server: Server, index: str, probes: Sequence[Probe]) -> list[ProbeAnswer]:
-    """One answer per probe, in order; see ``FeatureIndex.probe_many``."""
-    answers: list[ProbeAnswer] = []
-    for start in range(0, len(probes), PROBES_AT_A_TIME):
-        answers += _answer(server, index, probes[start : start + PROBES_AT_A_TIME])
-    return answers
-
-
-def _answer(server: Server, index: str, probes: Sequence[Probe]) -> list[ProbeAnswer]:
-    asked = [{term for group in probe.groups for term in group.terms} for probe in probes]
-    counts, problem = count_terms(server, index, set().union(*asked))
-    if problem:
-        return [ProbeAnswer((), problem=problem if terms else "") for terms in asked]
-    capped = [
-        {term for term in terms if counts[term] > probe.max_df}
-        for probe, terms in zip(probes, asked, strict=True)
-    ]
-    # A term that no page carries can be left out of the query; it was looked up already.
-    absent = {term for term, count in counts.items() if not count}
-    bodies = [query_of(probe, over | absent) for probe, over in zip(probes, capped, strict=True)]
-    waiting = [place for place, body in enumerate(bodies) if body is not None]
-    found = dict(zip(waiting, _search(server, index, [bodies[place] for place in waiting]), strict=True))
-    return [_cut(found.get(place), probe, len(capped[place])) for place, probe in enumerate(probes)]
-
-
-def query_of(probe: Probe, left_out: set[int]) -> dict[str, Any] | None:
-    """The search for one probe; None when nothing can answer it.
+def query_of(probe: Probe, weights: Mapping[str, int]) -> str | None:
+    """The search for one probe, as JSON; None when nothing can answer it.
 
     Args:
         probe: what is asked.
-        left_out: terms that do not count.
+        weights: of each term that counts, as it is stored.
     """
-    groups: list[tuple[set[int], int]] = []
-    for group in probe.groups:
-        kept, least = set(group.terms) - left_out, max(1, group.min_shared)
-        if len(kept) >= least:
-            groups.append((kept, least))
-    if not groups:
+    if sum(weights.values()) < ENOUGH:
         return None
-    counted = {term for group in probe.groups for term in group.terms} - left_out
-    token = dict(zip(sorted(counted), tokens_of(np.array(sorted(counted), dtype=np.uint64)), strict=True))
-    shares: dict[str, Any] = {
-        "should": [{"constant_score": {"filter": {"term": {"terms": word}}}} for word in token.values()]
-    }
-    filters = [] if probe.scope is None else list(_inside(probe.scope))
-    if len(groups) == 1 and groups[0][0] == counted:
-        shares["minimum_should_match"] = groups[0][1]
-    elif any(least > 1 for _, least in groups) or set().union(*(kept for kept, _ in groups)) != counted:
-        filters.append(_any_group(groups, token))
-    else:
-        shares["minimum_should_match"] = 1
-    if filters:
-        shares["filter"] = filters
-    if probe.exclude is not None:
-        shares["must_not"] = [{"term": {"page_id": probe.exclude}}]
-    return {
-        "query": {"bool": shares},
-        "size": min(probe.limit + 1, MAX_WINDOW),
-        "sort": [{"_score": "desc"}, {"page_id": "asc"}],
-        "_source": False,
-        # Not even a page's key is read: its id comes with the sort values, and what is stored stays packed.
-        "stored_fields": "_none_",
-        "track_total_hits": False,
-    }
-
-
-def _any_group(groups: Iterable[tuple[set[int], int]], token: Mapping[int, str]) -> dict[str, Any]:
-    """Pages with enough terms of any one group; groups of which one term is enough are asked for together."""
-    single = sorted({token[term] for kept, least in groups if least == 1 for term in kept})
-    ways: list[dict[str, Any]] = [{"terms": {"terms": single}}] if single else []
-    ways += (
-        {
-            "bool": {
-                "should": [{"term": {"terms": token[term]}} for term in sorted(kept)],
-                "minimum_should_match": least,
-            }
-        }
-        for kept, least in groups
-        if least > 1
+    should = ",".join(
+        [
+            f'{{"constant_score":{{"filter":{{"term":{{"terms":"{token}"}}}},"boost":{weight}}}}}'
+            for token, weight in weights.items()
+        ]
     )
-    return ways[0] if len(ways) == 1 else {"bool": {"should": ways, "minimum_should_match": 1}}
+    filters = [] if probe.scope is None else list(_inside(probe.scope))
+    inside = f',"filter":{json.dumps(filters)},"minimum_should_match":1' if filters else ""
+    # One more to see whether there are more, and one for the page that asks, which is passed over on arrival.
+    size = min(probe.limit + 1 + (probe.exclude is not None), MAX_WINDOW)
+    return (
+        f'{{"query":{{"bool":{{"should":[{should}]{inside}}}}},"min_score":{ENOUGH},"size":{size},'
+        f'"sort":[{{"_score":"desc"}},{{"page_id":"asc"}}],{ONLY_SORTED}}}'
+    )
 
 
 def _inside(scope: Scope) -> Iterable[dict[str, Any]]:
@@ -155,35 +274,15 @@ def _inside(scope: Scope) -> Iterable[dict[str, Any]]:
         yield {"range": {"length": {name: bound for name, bound in lengths.items() if bound is not None}}}
 
 
-def _search(
-    server: Server, index: str, bodies: Sequence[Mapping[str, Any] | None]
-) -> list[Mapping[str, Any]]:
-    """All searches in one request; those that fail are sent again a few times, with pauses."""
-    if not bodies:
-        return []
-    answers = _send(server, index, bodies)
-    for pause in islice(pauses(), REPEATS):
-        again = [place for place, answer in enumerate(answers) if partial(answer)]
-        if not again:
-            break
-        time.sleep(pause)
-        repeated = _send(server, index, [bodies[place] for place in again])
-        for place, answer in zip(again, repeated, strict=True):
-            answers[place] = answer
-    return answers
-
-
-def _send(server: Server, index: str, bodies: Sequence[Mapping[str, Any] | None]) -> list[Mapping[str, Any]]:
-    head = {"index": index, "allow_partial_search_results": False}
-    searches = [line for body in bodies for line in (head, body or {})]
-    return list(server.call(lambda client: client.msearch(searches=searches))["responses"])
-
-
-def _cut(answer: Mapping[str, Any] | None, probe: Probe, capped: int) -> ProbeAnswer:
+def _cut(answer: Answer | None, probe: Probe, capped: int) -> ProbeAnswer:
     if answer is None:
         return ProbeAnswer((), capped_terms=capped)
     if problem := partial(answer):
         return ProbeAnswer((), capped_terms=capped, problem=problem)
-    hits = answer["hits"]["hits"]
-    candidates = tuple(Candidate(hit["sort"][1], round(hit["sort"][0])) for hit in hits[: probe.limit])
-    return ProbeAnswer(candidates, truncated=len(hits) > probe.limit, capped_terms=capped)
+    found = [hit["sort"] for hit in answer["hits"]["hits"]]
+    candidates = [
+        Candidate(page_id, round(score) / ENOUGH) for score, page_id in found if page_id != probe.exclude
+    ]
+    return ProbeAnswer(
+        tuple(candidates[: probe.limit]), truncated=len(candidates) > probe.limit, capped_terms=capped
+    )

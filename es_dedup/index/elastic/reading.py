@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial as partial_
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -44,13 +45,50 @@ def documents(
         IndexUnavailable: some could not be read.
     """
     for some in chunked(keys, KEYS_AT_A_TIME):
-        for found in _documents(server, index, some, fields, stored):
-            if "error" in found:
-                raise IndexUnavailable(
-                    server.name, f"some pages could not be read: {reason_in(found['error'])}"
-                )
-            if found["found"]:
-                yield found
+        yield from _there(server, _documents(server, index, some, fields, stored))
+
+
+def documents_of_several(
+    server: Server, keys: Sequence[str], *places: tuple[str, Fields, Sequence[str]]
+) -> list[list[Document]]:
+    """Documents with these ``_id`` out of several indices, in one request for each ``KEYS_AT_A_TIME`` keys.
+
+    Args:
+        server: where to.
+        keys: the same for all indices.
+        places: of each index its name, and what is read of its documents: ``fields`` and ``stored`` of ``documents``.
+
+    Raises:
+        IndexUnavailable: some could not be read.
+    """
+    found: list[list[Document]] = [[] for _ in places]
+    for some in chunked(keys, KEYS_AT_A_TIME // len(places)):
+        asked: list[Document] = [
+            {
+                "_index": index,
+                "_id": key,
+                "_source": fields if isinstance(fields, bool) else list(fields),
+                **({"stored_fields": list(stored)} if stored else {}),
+            }
+            for index, fields, stored in places
+            for key in some
+        ]
+        answers = list(server.call(partial_(_mget, asked)))
+        for place, group in enumerate(found):
+            group.extend(_there(server, answers[place * len(some) : (place + 1) * len(some)]))
+    return found
+
+
+def _mget(asked: list[Document], client: Elasticsearch) -> list[Document]:
+    return list(client.mget(docs=asked)["docs"])
+
+
+def _there(server: Server, answers: Iterable[Document]) -> Iterator[Document]:
+    for found in answers:
+        if "error" in found:
+            raise IndexUnavailable(server.name, f"some pages could not be read: {reason_in(found['error'])}")
+        if found["found"]:
+            yield found
 
 
 def _documents(

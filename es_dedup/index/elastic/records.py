@@ -6,9 +6,11 @@ import base64
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.errors import IndexUnavailable
 from es_dedup.index import checks
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write
-from es_dedup.index.elastic.reading import WINDOW, any_of, chunked, pages_of_hits, search
+from es_dedup.index.elastic.reading import WINDOW, any_of, chunked, pages_of_hits, partial
+from es_dedup.index.elastic.server import searched
 from es_dedup.index.elastic.tokens import TOKEN_CHARS, hash_of, hash_token, key_of, terms_of, tokens_of
 from es_dedup.index.port import FeatureRecord
 
@@ -86,20 +88,53 @@ def payload_of(document: Mapping[str, Any]) -> tuple[str, tuple[bytes, str]]:
     return source["page_id"], (payload, source.get("published", ""))
 
 
+def hash_searches(hashes: Sequence[int]) -> list[dict[str, Any]]:
+    """Searches whose answers ``pages_with_hash`` reads."""
+    return [
+        {
+            "query": any_of("content_hash", some),
+            "sort": list(BY_ID),
+            "size": FEW,
+            "_source": ["content_hash"],
+            "track_total_hits": False,
+        }
+        for some in chunked(_hash_tokens(hashes), HASHES_AT_A_TIME)
+    ]
+
+
 def pages_with_hash(
-    server: Server, index: str, hashes: Sequence[int], limit: int | None
+    server: Server,
+    index: str,
+    hashes: Sequence[int],
+    answers: Sequence[Mapping[str, Any]],
+    limit: int | None,
 ) -> dict[int, list[str]]:
-    """Page ids, ascending, by content hash; at most ``limit`` for each."""
+    """Page ids, ascending, by content hash; at most ``limit`` for each.
+
+    Args:
+        server: where to.
+        index: alias or index.
+        hashes: what is asked for.
+        answers: of ``hash_searches`` of the same hashes.
+        limit: None: all.
+
+    Raises:
+        IndexUnavailable: a part of the index did not answer.
+    """
     found: dict[int, list[str]] = {}
-    for some in chunked((hash_token(value) for value in dict.fromkeys(hashes) if value), HASHES_AT_A_TIME):
-        query, fields = any_of("content_hash", some), ["content_hash"]
-        body = {"query": query, "sort": list(BY_ID), "size": FEW, "source": fields}
-        hits: Sequence[Mapping[str, Any]] = search(server, index, body)
+    for some, answer in zip(chunked(_hash_tokens(hashes), HASHES_AT_A_TIME), answers, strict=True):
+        if problem := partial(answer):
+            raise IndexUnavailable(server.name, problem)
+        hits = searched(answer)
         if len(hits) == FEW:  # some have very many: each is asked for by itself
             hits = [hit for token in some for hit in _copies(server, index, token, limit)]
         for hit in hits:
             found.setdefault(hash_of(hit["_source"]["content_hash"]), []).append(hit["sort"][0])
     return {value: page_ids[:limit] for value, page_ids in found.items()}
+
+
+def _hash_tokens(hashes: Sequence[int]) -> list[str]:
+    return [hash_token(value) for value in dict.fromkeys(hashes) if value]
 
 
 def _copies(server: Server, index: str, token: str, limit: int | None) -> list[Mapping[str, Any]]:

@@ -325,6 +325,19 @@ class EmbeddedIndex:
             found = records.pages_with_hash(connection, hashes)
         return {value: page_ids[:limit] for value, page_ids in found.items()}
 
+    def probe_with_copies(
+        self, probes: Sequence[Probe], hashes: Sequence[int], *, limit: int | None = None
+    ) -> tuple[list[ProbeAnswer], dict[int, list[str]]]:
+        """See ``FeatureIndex.probe_with_copies``."""
+        return self.probe_many(probes), self.pages_with_hash(hashes, limit=limit)
+
+    def payloads_with_assignments(
+        self, page_ids: Iterable[str]
+    ) -> tuple[dict[str, tuple[bytes, str]], dict[str, Assignment]]:
+        """See ``Index.payloads_with_assignments``."""
+        wanted = list(page_ids)
+        return self.payloads(wanted), self.assignments(wanted)
+
     def sizes(self) -> dict[str, int]:
         """Bytes of the file per part, and their ``total``; see ``embedded.sizes``."""
         with self._connection.reading() as connection:

@@ -1,4 +1,4 @@
-"""Answers probes: counts shared terms per page, applies the scope, ranks and cuts."""
+"""Answers probes: weighs shared terms per page, applies the scope, ranks and cuts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.index.embedded import names, postings
+from es_dedup.index.weighing import ENOUGH, weights_of
 from es_dedup.model import Candidate, ProbeAnswer
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,7 +31,7 @@ class _Ranked:
     """Pages that answer one probe and may be among its candidates; ``total`` counts all that answer."""
 
     docs: NDArray[np.int64]
-    shared: NDArray[np.int64]
+    weights: NDArray[np.int64]
     total: int
     capped: int
 
@@ -82,32 +83,33 @@ class _Lookup:
 
 
 def _rank(connection: sqlite3.Connection, lookup: _Lookup, probe: Probe, excluded: int) -> _Ranked:
-    terms = {term for group in probe.groups for term in group.terms}
-    docs, shared = np.unique(lookup.docs(terms), return_counts=True)
-    keep = _satisfied(lookup, probe, docs, shared)
-    keep &= docs != excluded
-    docs, shared = docs[keep], shared[keep]
+    asked = weights_of(probe)
+    docs, weights = _weighed(lookup, asked)
+    keep = (weights >= ENOUGH) & (docs != excluded)
+    docs, weights = docs[keep], weights[keep]
     if probe.scope is not None and len(docs):
         inside = np.isin(docs, _inside(connection, docs, probe.scope), assume_unique=True)
-        docs, shared = docs[inside], shared[inside]
+        docs, weights = docs[inside], weights[inside]
     total = len(docs)
     if total > probe.limit:
-        # Ids decide between equal counts, so all pages that share as much as the last candidate stay in.
-        least = np.partition(shared, total - probe.limit)[total - probe.limit]
-        docs, shared = docs[shared >= least], shared[shared >= least]
-    return _Ranked(docs, shared, total, lookup.capped(terms))
+        # Ids decide between equal weights, so all pages that weigh as much as the last candidate stay in.
+        least = np.partition(weights, total - probe.limit)[total - probe.limit]
+        docs, weights = docs[weights >= least], weights[weights >= least]
+    return _Ranked(docs, weights, total, lookup.capped(set(asked)))
 
 
-def _satisfied(
-    lookup: _Lookup, probe: Probe, docs: NDArray[np.int64], shared: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    if len(probe.groups) == 1:
-        return shared >= probe.groups[0].min_shared  # shared is at least 1
-    keep = np.zeros(len(docs), dtype=bool)
-    for group in probe.groups:
-        of_group = np.searchsorted(docs, lookup.docs(set(group.terms)))
-        keep |= np.bincount(of_group, minlength=len(docs)) >= max(1, group.min_shared)
-    return keep
+def _weighed(lookup: _Lookup, asked: Mapping[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pages that share a term, ascending, and what their terms weigh together."""
+    by_weight: dict[int, set[int]] = {}
+    for term, weight in asked.items():
+        by_weight.setdefault(weight, set()).add(term)
+    found = [(weight, lookup.docs(terms)) for weight, terms in by_weight.items()]
+    every = np.concatenate([docs for _, docs in found]) if found else np.empty(0, dtype=np.int64)
+    each = np.repeat(
+        np.array([weight for weight, _ in found], dtype=np.int64), [len(docs) for _, docs in found]
+    )
+    docs, place = np.unique(every, return_inverse=True)
+    return docs, np.bincount(place, weights=each, minlength=len(docs)).astype(np.int64)
 
 
 def _inside(connection: sqlite3.Connection, docs: NDArray[np.int64], scope: Scope) -> NDArray[np.int64]:
@@ -128,7 +130,7 @@ def _inside(connection: sqlite3.Connection, docs: NDArray[np.int64], scope: Scop
 
 
 def _cut(found: _Ranked, limit: int, page_ids: dict[int, str]) -> ProbeAnswer:
-    pairs = zip(found.docs.tolist(), found.shared.tolist(), strict=True)
-    order = sorted((-shared, page_ids[doc]) for doc, shared in pairs)
-    candidates = tuple(Candidate(name, -shared) for shared, name in order[:limit])
+    pairs = zip(found.docs.tolist(), found.weights.tolist(), strict=True)
+    order = sorted((-weight, page_ids[doc]) for doc, weight in pairs)
+    candidates = tuple(Candidate(name, -weight / ENOUGH) for weight, name in order[:limit])
     return ProbeAnswer(candidates, truncated=found.total > limit, capped_terms=found.capped)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import pickle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,8 @@ from es_dedup.index.elastic.tokens import (
     terms_of,
     tokens_of,
 )
-from es_dedup.model import Probe, TermGroup
+from es_dedup.index.weighing import ENOUGH, weights_of
+from es_dedup.model import Probe, Scope, TermGroup
 from es_dedup.wiring import elastic_options, shown
 
 if TYPE_CHECKING:
@@ -109,27 +111,32 @@ class TestTokens:
 
 
 class TestQueries:
-    def test_one_group_counts_and_selects_at_once(self) -> None:
-        body = query_of(Probe((TermGroup((1, 2, 3), 2),), limit=50), set())
+    def asked(self, probe: Probe, weights: dict[str, int]) -> dict[str, Any]:
+        body = query_of(probe, weights)
         assert body is not None
+        found: dict[str, Any] = json.loads(body)
+        return found
+
+    def test_terms_add_up_and_nothing_filters(self) -> None:
+        body = self.asked(Probe((TermGroup((1, 2, 3), 2),), limit=50), {"a": 1260, "b": 1260, "c": 1260})
         shares = body["query"]["bool"]
-        assert len(shares["should"]) == 3
-        assert shares["minimum_should_match"] == 2
-        assert "filter" not in shares
-        assert body["size"] == 51
-        assert body["track_total_hits"] is False
+        assert [each["constant_score"]["boost"] for each in shares["should"]] == [1260] * 3
+        assert shares.keys() == {"should"}
+        assert (body["min_score"], body["size"], body["track_total_hits"]) == (ENOUGH, 51, False)
 
-    def test_groups_of_one_term_need_no_filter(self) -> None:
-        body = query_of(Probe((TermGroup((1, 2), 1), TermGroup((3,), 1))), set())
-        assert body is not None
+    def test_a_scope_does_not_stand_for_a_term(self) -> None:
+        body = self.asked(Probe((), scope=Scope(site="a"), exclude="x"), {"a": ENOUGH})
         assert body["query"]["bool"]["minimum_should_match"] == 1
-        assert "filter" not in body["query"]["bool"]
+        assert body["query"]["bool"]["filter"] == [{"term": {"site": "a"}}]
+        assert body["size"] == 52
 
-    @pytest.mark.parametrize(
-        "groups", [(), (TermGroup((), 1),), (TermGroup((1, 2), 3),), (TermGroup((1, 9), 2),)]
-    )
-    def test_what_nothing_can_answer_is_not_asked(self, groups: tuple[TermGroup, ...]) -> None:
-        assert query_of(Probe(groups), {9}) is None
+    @pytest.mark.parametrize("weights", [{}, {"a": 1260}, {"a": 840, "b": 1260}])
+    def test_what_nothing_can_answer_is_not_asked(self, weights: dict[str, int]) -> None:
+        assert query_of(Probe(()), weights) is None
+
+    def test_a_term_counts_where_it_weighs_most(self) -> None:
+        groups = (TermGroup((1, 2, 3), 3), TermGroup((3, 4), 2), TermGroup((5,), 0), TermGroup((6,) * 4, 11))
+        assert weights_of(Probe(groups)) == {1: 840, 2: 840, 3: 1260, 4: 1260, 5: 2520, 6: 230}
 
 
 class TestWords:

@@ -1,0 +1,85 @@
+"""Probes on Elasticsearch where statistics of terms are not the whole truth: several shards, deleted pages, other answers beside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_dedup.index.elastic import ElasticIndex, Options, parse_address
+from es_dedup.index.embedded import EmbeddedIndex
+from es_dedup.model import Probe, TermGroup
+from es_dedup.testing.builders import probe, random_records, record
+from tests.servers import fresh_name, remove, url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FINGERPRINT = "0123456789abcdef"
+
+
+@pytest.fixture(params=["es8", "es9"])
+def address(request: pytest.FixtureRequest) -> Iterator[str]:
+    url = f"{url_of(request.param)}/{fresh_name()}"
+    yield url
+    remove(url)
+
+
+def opened(address: str, shards: int = 1) -> ElasticIndex:
+    return ElasticIndex(parse_address(address), fingerprint=FINGERPRINT, options=Options(shards=shards))
+
+
+def asked(seed: int) -> list[Probe]:
+    """Probes with terms that are rare, common and unknown, in groups of which some overlap."""
+    records = random_records(30, seed=seed)
+    return [
+        Probe(
+            (
+                TermGroup(each.terms[:12], 2),
+                TermGroup((*each.terms[10:], 900 + place), 3),
+                TermGroup((7,), 1),
+            ),
+            limit=5 + place,
+            max_df=(4, 20, 200)[place % 3],
+            exclude=each.page_id if place % 2 else None,
+        )
+        for place, each in enumerate(records)
+    ]
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_answers_are_those_of_the_embedded_index(address: str, shards: int) -> None:
+    stored, probes = random_records(400, seed=1), asked(2)
+    with opened(address, shards) as index, EmbeddedIndex(":memory:", fingerprint=FINGERPRINT) as plain:
+        for each in (index, plain):
+            each.put_many(stored)
+            each.put_many(random_records(40, seed=3))  # replaced: their old terms are there until a merge
+            each.delete_many(["page-0050", "page-0051"])
+        expected = plain.probe_many(probes)
+        assert any(answer.capped_terms for answer in expected)
+        assert any(answer.truncated for answer in expected)
+        assert index.probe_many(probes) == expected
+        assert index.probe_many(probes[:1]) == expected[:1]
+        hashes = [each.content_hash for each in stored[100:110]]
+        assert index.probe_with_copies(probes, hashes) == (expected, plain.pages_with_hash(hashes))
+
+
+def test_a_term_that_only_deleted_pages_made_common_counts(address: str) -> None:
+    with opened(address) as index:
+        index.put_many(record(f"p{number:03}", [5]) for number in range(50))
+        index.refresh()
+        index.delete_many([f"p{number:03}" for number in range(2, 50)])
+        index.put_many([record("q", [6])])
+        common, rare = index.probe_many([probe(5, max_df=1), probe(5, 6, max_df=2)])
+        assert (common.candidates, common.capped_terms) == ((), 1)
+        assert [each.page_id for each in rare.candidates] == ["p000", "p001", "q"]
+        assert rare.capped_terms == 0
+
+
+def test_several_shards_are_noticed_though_nothing_else_is_asked(address: str) -> None:
+    with opened(address, 3) as index:
+        index.put_many(record(f"p{number:03}", [number]) for number in range(40))
+        answers = [index.probe_many([probe(number)])[0] for number in range(40)]
+        assert [answer.candidates[0].page_id for answer in answers] == [
+            f"p{number:03}" for number in range(40)
+        ]
