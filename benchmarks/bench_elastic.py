@@ -11,12 +11,14 @@ import random
 import sys
 import time
 import urllib.request
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from bench_check import LEAST_CHARS, WARM, ask, edited
-from harness import data_file, expect, page_of, parser_of, report, rows_of
+from harness import data_file, expect, page_of, parser_of, quantile, report, rows_of
 
 from es_dedup import Deduplicator, Page
 from es_dedup.batch.featurise import chunks
@@ -74,12 +76,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for _ in range(given.warm):  # the server's compiler works for the first thousands of requests
             ask(dedup, asked)
         before = cpu_seconds(given.address)
-        found = ask(dedup, asked)
+        with requests_of(dedup) as sent:
+            found = ask(dedup, asked)
         facts["cpu of client and server, ms a check"] = round(
             1000 * (cpu_seconds(given.address) - before) / (len(asked) + WARM), 2
         )
     if not given.keep:
         remove(given.address)
+    checks = len(asked) + WARM
+    report(
+        "What a check waits for",
+        [
+            {
+                "request": kind,
+                "a check": round(len(times) / checks, 2),
+                "p50 ms": round(1000 * quantile(times, 0.5), 2),
+                "p95 ms": round(1000 * quantile(times, 0.95), 2),
+                "ms a check": round(1000 * sum(times) / checks, 2),
+            }
+            for kind, times in sent.items()
+        ],
+        None,
+    )
     report(
         f"One check against {given.stored:,} pages on Elasticsearch",
         found,
@@ -163,6 +181,33 @@ def cpu_seconds(address: str) -> float:
     return float(server) + time.process_time()
 
 
+@contextmanager
+def requests_of(dedup: Deduplicator) -> Iterator[dict[str, list[float]]]:
+    """Seconds of each request that is sent meanwhile, by its last word; searches for the benchmark's own check are among them."""
+    client = dedup._index._server.client  # type: ignore[attr-defined]  # noqa: SLF001 - only an index on a server has one
+    send, found = client.transport.perform_request, defaultdict[str, list[float]](list)
+
+    def timed(method: str, target: str, **more: Any) -> Any:
+        begun = time.perf_counter()
+        try:
+            return send(method, target, **more)
+        finally:
+            found[target.partition("?")[0].rpartition("/")[2]].append(time.perf_counter() - begun)
+
+    client.transport.perform_request = timed
+    try:
+        yield found
+    finally:
+        client.transport.perform_request = send
+
+
+def parts_of(address: str) -> dict[str, int]:
+    """Bytes of features by what they are for; empty where the server cannot tell."""
+    found = call(f"{address}-dedup-features/_disk_usage?run_expensive_tasks=true", "POST")
+    fields = next(each["fields"] for name, each in found.items() if name != "_shards")
+    return {name: each["total_in_bytes"] for name, each in fields.items()}
+
+
 def stored_facts(dedup: Deduplicator, address: str, stored: int, seconds: float) -> dict[str, Any]:
     """Bytes a page, their parts, and the segments they lie in."""
     sizes = dedup.stats()["bytes"]
@@ -179,6 +224,11 @@ def stored_facts(dedup: Deduplicator, address: str, stored: int, seconds: float)
     return {
         "filled in s": round(seconds, 1),
         "segments": sum(counts),
+        "bytes of a page's parts": ", ".join(
+            f"{name} {round(size / stored)}"
+            for name, size in sorted(parts_of(address).items(), key=lambda part: -part[1])
+            if size >= stored
+        ),
         "bytes of features a page": round(sizes["features"] / stored),
         "mean payload, bytes": round(sum(len(each.payload) for each in some) / len(some)),
         "mean terms": round(sum(len(each.terms) for each in some) / len(some), 1),
@@ -188,7 +238,7 @@ def stored_facts(dedup: Deduplicator, address: str, stored: int, seconds: float)
 def call(url: str, method: str = "GET") -> Any:
     """The JSON answer of a request."""
     request = urllib.request.Request(url, method=method)  # noqa: S310 - the address the user gave
-    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - as above
+    with urllib.request.urlopen(request, timeout=600) as answer:  # noqa: S310 - as above
         return json.loads(answer.read())
 
 

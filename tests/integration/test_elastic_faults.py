@@ -207,6 +207,10 @@ class TestParts:
             assert not client.indices.exists(index=f"{name}-dedup-features")
 
 
+COUNTED = probe(1, 2, max_df=1)
+"""Of its terms one is common, and what is common is counted."""
+
+
 class TestPressure:
     @pytest.fixture
     def tripped(self, client: Elasticsearch) -> Iterator[Callable[[str | None], None]]:
@@ -222,27 +226,27 @@ class TestPressure:
         self, address: str, tripped: Callable[[str | None], None]
     ) -> None:
         with opened(address) as index:
-            index.put_many([record("a", [1])])
+            index.put_many([record("a", [1, 2]), record("b", [1])])
             index.refresh()
             tripped("1b")
-            (answer,) = index.probe_many([probe(1)])
+            (answer,) = index.probe_many([COUNTED])
             assert "circuit_breaking" in answer.problem
             with pytest.raises(IndexUnavailable, match="circuit_breaking") as caught:
                 index.document_frequency([1])
             assert caught.value.retryable
             tripped(None)
-            assert [each.page_id for each in index.probe_many([probe(1)])[0].candidates] == ["a"]
+            assert [each.page_id for each in index.probe_many([COUNTED])[0].candidates] == ["a"]
 
     def test_a_breaker_that_trips_for_a_moment_is_waited_out(
         self, address: str, tripped: Callable[[str | None], None]
     ) -> None:
         with opened(address) as index:
-            index.put_many([record("a", [1])])
+            index.put_many([record("a", [1, 2]), record("b", [1])])
             index.refresh()
             tripped("1b")
             back = threading.Timer(0.05, tripped, (None,))
             back.start()
-            (answer,) = index.probe_many([probe(1)])
+            (answer,) = index.probe_many([COUNTED])
             back.join()
             assert [each.page_id for each in answer.candidates] == ["a"]
 
