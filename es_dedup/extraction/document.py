@@ -208,7 +208,9 @@ class _Walk:
         opened: list[etree._Element] = []
         opened_roles: list[int] = []
         in_link = in_pre = deepest = 0
-        elements = chain(document.root.iter(), (None,))  # None closes all that is open
+        top = document.root
+        parts_of_page = ((child,) if child.tag == "head" else child.iter() for child in top)
+        elements = chain((top,), *parts_of_page, (None,))  # None closes all that is open
         for count, element in enumerate(elements):
             if not count & 4095:
                 self.deadline.check()
