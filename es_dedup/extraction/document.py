@@ -15,6 +15,8 @@ from lxml import etree
 from es_dedup.extraction.structured import Structured, read_structured
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from es_dedup.extraction.guard import Deadline
 
 MAX_INNER_CHARS: Final = 2_000
@@ -208,8 +210,7 @@ class _Walk:
         opened: list[etree._Element] = []
         opened_roles: list[int] = []
         in_link = in_pre = deepest = 0
-        elements = chain(document.root.iter(), (None,))  # None closes all that is open
-        for count, element in enumerate(elements):
+        for count, element in enumerate(_elements(document.root)):
             if not count & 4095:
                 self.deadline.check()
             above = element.getparent() if element is not None else None
@@ -220,26 +221,22 @@ class _Walk:
                         flush()
                     stack.pop()
                     indices.pop()
-                    if in_pre and closed.tag == "pre":
-                        in_pre -= 1
+                    in_pre -= in_pre > 0 and closed.tag == "pre"
                 elif role == _LINK:
                     in_link -= 1
                 elif role == _INSIDE:
                     continue
                 text = closed.tail
-                if text and (parts or not text.isspace()):
-                    if in_pre:
-                        self._lines(text, linked=in_link > 0)
-                        continue
+                if text and in_pre:
+                    self._lines(text, linked=in_link > 0)
+                elif text and (parts or not text.isspace()):
                     parts.append(text)
                     if in_link:
                         linked.append(text)
             if element is None:
                 break
             tag: Any = element.tag
-            role = roles.get(tag, _BLOCK)
-            if opened and opened_roles[-1] >= _LEFT_OUT:
-                role = _INSIDE
+            role = _INSIDE if opened and opened_roles[-1] >= _LEFT_OUT else roles.get(tag, _BLOCK)
             opened.append(element)
             opened_roles.append(role)
             if role >= _LEFT_OUT:
@@ -251,18 +248,16 @@ class _Walk:
                     flush()
                 stack.append(element)
                 indices.append(-1)
-                if tag == "pre":
-                    in_pre += 1
+                in_pre += tag == "pre"
             elif role == _LINK:
                 in_link += 1
                 self.links += 1
             elif role == _BREAK and parts:
                 flush()
             text = element.text
-            if text and (parts or not text.isspace()):
-                if in_pre:
-                    self._lines(text, linked=in_link > 0)
-                    continue
+            if text and in_pre:
+                self._lines(text, linked=in_link > 0)
+            elif text and (parts or not text.isspace()):
                 parts.append(text)
                 if in_link:
                     linked.append(text)
@@ -272,6 +267,8 @@ class _Walk:
 
     def _lines(self, text: str, *, linked: bool) -> None:
         """Preformatted text: each line is a run of its own."""
+        if not self.parts and text.isspace():
+            return
         for line in text.splitlines(keepends=True):
             self.parts.append(line)
             if linked:
@@ -315,6 +312,12 @@ def _length(parts: list[str]) -> int:
     """Of all characters but white space."""
     text = "".join(parts)
     return len(text) if text.isalnum() else sum(map(len, text.split()))
+
+
+def _elements(root: etree._Element) -> Iterator[etree._Element | None]:
+    """All elements in page order but those in the head, and None to close what is open."""
+    parts = ((child,) if child.tag == "head" else child.iter() for child in root)
+    return chain((root,), *parts, (None,))
 
 
 def _node(element: etree._Element, parent: int, nodes: list[Node]) -> Node:

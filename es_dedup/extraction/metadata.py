@@ -53,7 +53,6 @@ _BYLINE_BLOCKS: Final = 150
 _BYLINE: Final = re.compile(
     r"(?:作者|撰文|文[/／])\s?[:：]?\s?([\u4e00-\u9fff·]{2,8})(?![\u4e00-\u9fff])|^[Bb]y\s+([A-Z][\w.'-]+(?:\s[A-Z][\w.'-]+){1,3})$"
 )
-_NEXT: Final = re.compile(r"[Rr]el\s*=[^>]{0,60}?[Nn](?i:ext)")
 _DATED: Final = etree.XPath('//*[@itemprop="datePublished"]')
 
 
@@ -91,7 +90,7 @@ def read_metadata(document: Document, url: str | None) -> Metadata:
         published=_published(document, metas, canonical or url),
         author=_author(document, metas),
         site_name=_site_name(document, metas),
-        next_page=_next_page(document, url),
+        next_page=_next_page(document.root, url),
     )
 
 
@@ -116,10 +115,8 @@ def _canonical(root: etree._Element, metas: dict[str, str], url: str | None) -> 
     return None
 
 
-def _next_page(document: Document, url: str | None) -> str | None:
-    if "REL" not in document.markup and not _NEXT.search(document.markup):
-        return None
-    for link in document.root.iter("link", "a"):
+def _next_page(root: etree._Element, url: str | None) -> str | None:
+    for link in root.iter("link", "a"):
         if "next" in (link.get("rel") or "").lower().split():
             return _absolute((link.get("href") or "").strip(), url)
     return None
