@@ -71,6 +71,7 @@ class DedupHook:
         settings: Settings | None = None,
         dispatcher: Dispatcher | None = None,
         window: Window | None = None,
+        claim: bool = True,
     ) -> DedupHook:
         """Over the features at ``http://host:9200/name``, made when they are not there.
 
@@ -82,6 +83,8 @@ class DedupHook:
             dispatcher: documents are indexed at once and decided on by whom it tells; None: decide first.
             window: of recent pages, shared by all writers; then the features are not refreshed before each batch. All
                 writers of an index need it, or none.
+            claim: each content is claimed by the page that is first with it, at the cost of one more request a batch, so that
+                equal pages at once meet also while Redis forgets; all writers of an index claim, or none.
 
         Raises:
             ConfigError, MissingExtra, IndexError_: as ``Deduplicator.open``.
@@ -89,7 +92,8 @@ class DedupHook:
         settings = settings or Settings()
         index = wiring.open_index(address, settings, fresh_probes=window is None)
         try:
-            host, claims = wiring.open_host(address, settings), wiring.open_claims(address, settings)
+            host = wiring.open_host(address, settings)
+            claims = wiring.open_claims(address, settings) if claim else None
             return cls(index, host, fields, settings, dispatcher=dispatcher, window=window, claims=claims)
         except BaseException:
             index.close()

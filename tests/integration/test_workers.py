@@ -142,12 +142,12 @@ def test_each_task_delivered_twice_changes_nothing_twice(tmp_path: Path) -> None
         ids = [f"{name}/{key}" for key in given]
         for _ in range(2):
             dispatcher.ingest(ids)
-        until(lambda: marked(client, name) == len(given) and not any(dispatcher.depths().values()))
+        until(lambda: marked(client, name) == len(given) and not any(dispatcher.depths().values()), 150)
         all_is_well(site, client, name, len(given))
         job = begun(site)
         with sending(site) as again:
             again.work(job, Runner(site).waiting(job) * 2)
-        until(lambda: over(site, job) and not any(dispatcher.depths().values()))
+        until(lambda: over(site, job) and not any(dispatcher.depths().values()), 150)
         all_is_well(site, client, name, len(given))
 
 
