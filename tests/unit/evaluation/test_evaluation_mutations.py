@@ -26,7 +26,7 @@ def only(**rates: float) -> Rates:
         name: getattr(NONE, name)
         for name in ("title", "head", "tail", "block", "cut", "recut", "punctuation")
     }
-    return Rates(**{**values, **rates}, small=(0, 0))  # type: ignore[arg-type]
+    return Rates(**{**values, **rates}, small=(0, 0))
 
 
 def grams(text: str) -> set[str]:
