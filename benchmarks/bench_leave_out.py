@@ -55,7 +55,10 @@ AXES: Final[dict[str, tuple[tuple[Any, ...], Callable[[Limits, Any], Limits]]]] 
         (-0.06, -0.03, 0.0, 0.03, 0.06),
         lambda limits, value: replace(limits, untitled_cover=shifted(BALANCED.untitled_cover, value)),
     ),
-    "words": ((0.66, 0.70, 0.74, 0.78), lambda limits, value: replace(limits, words_cover=value)),
+    "words": (
+        (0.66, 0.70, 0.74, 0.78),
+        lambda limits, value: replace(limits, words_cover=(limits.words_cover[0], value)),
+    ),
     "quotation": ((0.60, 0.70, 0.80, 1.01), lambda limits, value: replace(limits, quoted_cover=value)),
 }
 """Limits that are chosen again: their grid, and the limits with a value in place."""

@@ -229,7 +229,7 @@ class _Facts:
         limits = self.limits
         least = np.where(
             self.known.words,
-            limits.words_cover,
+            _scaled(amount, limits.words_amounts, limits.words_cover),
             _scaled(amount, limits.untitled_amounts, limits.untitled_cover),
         )
         contained = np.where(self.known.words, limits.words_contained, limits.untitled_contained)

@@ -29,7 +29,7 @@ class Limits:
             cover of the long page that it must stay below, and share of its title that its own body must speak of.
         untitled_amounts, untitled_cover: cover that the less covered page of a pair without titles needs.
         untitled_contained: cover of the better covered one that does as well.
-        words_cover, words_contained: the same two for texts of words, at any amount.
+        words_amounts, words_cover, words_contained: the same for texts of words, whose long pages share menus and lists.
         near_copy: text this equal is not taken apart by numbers or dates.
         without: rules, by name, that are not asked.
     """
@@ -51,7 +51,8 @@ class Limits:
     untitled_amounts: tuple[float, ...] = (20, 100, 400)
     untitled_cover: tuple[float, ...] = (0.60, 0.50, 0.46)
     untitled_contained: float = 0.65
-    words_cover: float = 0.74
+    words_amounts: tuple[float, ...] = (400, 1000)
+    words_cover: tuple[float, ...] = (0.66, 0.74)
     words_contained: float = 0.95
     near_copy: float = 0.95
     without: frozenset[str] = frozenset()
@@ -95,7 +96,7 @@ STRICT: Final = replace(
     quoted_cover=1.01,
     untitled_cover=(0.90, 0.80, 0.70),
     untitled_contained=0.90,
-    words_cover=0.92,
+    words_cover=(0.92, 0.92),
     words_contained=0.99,
 )
 LOOSE: Final = replace(
@@ -105,7 +106,7 @@ LOOSE: Final = replace(
     about_title=0.10,
     untitled_cover=(0.52, 0.46, 0.42),
     untitled_contained=0.60,
-    words_cover=0.60,
+    words_cover=(0.60, 0.60),
     words_contained=0.85,
     without=frozenset({"same title on another day with other numbers"}),
 )
@@ -114,7 +115,7 @@ VERSIONS: Final = replace(
     TIMELESS,
     needed_cover=(0.70, 0.57, 0.50, 0.50),
     same_size=0.50,
-    words_cover=0.60,
+    words_cover=(0.60, 0.60),
     words_contained=0.85,
 )
 FAST: Final = replace(TIMELESS, without=SERIES | TITLES)

@@ -148,7 +148,7 @@ def test_untitled_pages_of_words_need_more_in_common() -> None:
 
     judged = judge(page(1), page(2))
     assert judged.reason == "too little covered for pages without titles"
-    assert BALANCED.untitled_cover[-1] <= float(judged.evidence["left_cover"] or 0) < BALANCED.words_cover
+    assert BALANCED.untitled_cover[-1] <= float(judged.evidence["left_cover"] or 0) < BALANCED.words_cover[0]
 
 
 def test_a_short_post_without_title_needs_less_text() -> None:
