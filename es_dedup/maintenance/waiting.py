@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from es_dedup.index.jobs import Job, Part
     from es_dedup.maintenance.site import Site
 
+PASSES: Final = 10  # a decision writes to other documents that wait, and these then move behind what is read
 DEAD_READ: Final = 100_000
 CLAIMS_KEPT: Final = 3_600_000  # milliseconds; searches see a page after a second, and clocks may differ
 
@@ -45,14 +46,19 @@ class Waiting:
         """One step per batch; it begins from the start each time, as what was decided on is not met again."""
         fields, batch = HostFields(**part.work["fields"]), batch_of(site, part)
         lost = hopeless(site, part)
-        for documents in undecided(site, part.work["index"], fields.names):
-            rest = iter(documents)
-            while some := list(islice(rest, batch)):
-                if lost:
-                    bury(site, [some[0].key.page_id], self.name, part.attempts - 1, part.error)
-                    some, lost = some[1:], False
-                counts = {**ingest_documents(site, fields, some), "waited": len(some)}
-                yield Step(None, len(some), counts)
+        for _ in range(PASSES):
+            met = 0
+            for documents in undecided(site, part.work["index"], fields.names):
+                met += len(documents)
+                rest = iter(documents)
+                while some := list(islice(rest, batch)):
+                    if lost:
+                        bury(site, [some[0].key.page_id], self.name, part.attempts - 1, part.error)
+                        some, lost = some[1:], False
+                    counts = {**ingest_documents(site, fields, some), "waited": len(some)}
+                    yield Step(None, len(some), counts)
+            if not met:
+                return
 
 
 def undecided(site: Site, index: str, fields: Sequence[str]) -> Iterator[list[HostDocument]]:

@@ -225,7 +225,9 @@ class ElasticHost:
     def waiting(self, target: str, fields: Sequence[str]) -> Iterator[list[HostDocument]]:
         """See ``Host.waiting``."""
         for index in self.indices(target):
-            for shard in self.shards(index):
+            for number in range(len(self.shards(index))):
+                # now: to decide on documents of one shard has written to those of the next
+                shard = self.shards(index)[number]
                 yield from self._by_sequence(shard, [WAITING], fields, -1, shard.last, 500)
 
     def decided(self, documents: Iterable[HostDocument], fields: Sequence[str]) -> int:
