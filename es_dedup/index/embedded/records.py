@@ -17,6 +17,7 @@ from es_dedup.index.embedded.codec import (
     unpack_terms,
     unsigned_hash,
 )
+from es_dedup.index.embedded.rows import insert
 from es_dedup.index.embedded.schema import NAMED, STORED
 from es_dedup.index.port import FeatureRecord, WriteReport
 from es_dedup.index.texts import compress_text, decompress_text
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 _WORDS: Final = "published, site, language, skipped, url, title"
 _PUT_PAGE: Final = f"""
-    INSERT OR REPLACE INTO pages (doc, page_id, state, length, content_hash, {_WORDS})
-    VALUES (?, ?, {STORED}, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    INSERT OR REPLACE INTO pages (doc, page_id, state, length, content_hash, {_WORDS}) VALUES"""
+_PAGE_VALUES: Final = f"(?, ?, {STORED}, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RECORD: Final = f"""
     SELECT p.page_id, p.length, p.content_hash, f.terms, f.payload, {_WORDS}
     FROM pages AS p JOIN features AS f ON f.doc = p.doc"""
@@ -69,7 +70,7 @@ def _put_pages(
         (doc, batch.ids[place], batch.lengths[place], content_hash, *[column[place] for column in words])
         for doc, place, content_hash in zip(docs, places, hashes, strict=True)
     )
-    connection.executemany(_PUT_PAGE, rows)
+    insert(connection, _PUT_PAGE, _PAGE_VALUES, rows)
 
 
 def _put_features(
@@ -81,7 +82,7 @@ def _put_features(
         (doc, packed[bounds[place] : bounds[place + 1]], batch.payloads[place])
         for doc, place in zip(docs, places, strict=True)
     )
-    connection.executemany("INSERT INTO features (doc, terms, payload) VALUES (?, ?, ?)", rows)
+    insert(connection, "INSERT INTO features (doc, terms, payload) VALUES", "(?, ?, ?)", rows)
     owners = np.zeros(len(batch.ids), dtype=np.int64)
     owners[places] = docs
     carriers = np.repeat(owners, np.diff(batch.term_offsets))
@@ -98,7 +99,7 @@ def _put_texts(
         return
     texts = ((doc, batch.texts[place]) for doc, place in zip(docs, places, strict=True))
     rows = ((doc, text if isinstance(text, bytes) else compress_text(text)) for doc, text in texts if text)
-    connection.executemany("INSERT INTO texts (doc, body) VALUES (?, ?)", rows)
+    insert(connection, "INSERT INTO texts (doc, body) VALUES", "(?, ?)", rows)
 
 
 def _remove_features(connection: sqlite3.Connection, docs: list[int]) -> None:
