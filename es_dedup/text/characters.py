@@ -119,17 +119,33 @@ def tables() -> Tables:
         kind[low : high + 1] = kind_of(low)
     for code in _others():
         character = chr(code)
-        kind[code] = kind_of(code)
+        kind[code] = WORD if character.isalnum() else SEPARATOR
+        if _stays(character):
+            mapped[code] = 0x20 if character.isspace() else code
+            continue
         folded = fold_character(character)
         if len(folded) > 1 or any(map(_composes, unicodedata.normalize("NFKC", character))):
             slow[code] = True
         mapped[code] = 0 if len(folded) != 1 else 0x20 if folded.isspace() else ord(folded)
+    for low, high in _SINGLE_RANGES:
+        kind[low : high + 1] = CJK
     mapped[0x0D] = mapped[0x0A] = 0x0A
     mapped[0x09] = 0x20
     for character in traditional_characters():
         if ord(character) < PLANE:
             traditional[ord(character)] = True
     return Tables(mapped, slow, traditional, kind)
+
+
+def _stays(character: str) -> bool:
+    """Characters that folding does not change, wherever they stand: most, and not worth the whole of it."""
+    return (
+        character == unicodedata.normalize("NFKC", character)
+        and character == character.lower()
+        and character not in _QUOTES
+        and not _dropped(character)
+        and not _composes(character)
+    )
 
 
 def _others() -> Iterator[int]:
