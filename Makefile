@@ -26,7 +26,7 @@ ON_ES9 := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_ES9_URL exec "$$@"' run
 NOT_TWICE := -k 'not es9'
 BENCH ?= features w1 candidates judge
 
-.PHONY: help demo test test-all test-client9 servers lint format types imports bench clean
+.PHONY: help demo test test-traffic test-all test-client9 servers lint format types imports bench clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -45,7 +45,10 @@ demo: $(CORE)  ## find the duplicates among the sample pages, show them with the
 test: $(DEV)  ## all tests, with coverage, on real servers it starts and stops; PYTEST_ARGS goes to pytest
 	$(SERVERS) run --optional elastic redis -- $(PYTEST) --cov --cov-report=term $(PYTEST_ARGS)
 
-test-all: $(DEV)  ## the same on both versions of Elasticsearch, a secured node and three nodes
+test-traffic: $(DEV)  ## only writers while servers fail, are restarted, or are given new settings
+	$(SERVERS) run es8 redis -- $(PYTEST) -m traffic $(PYTEST_ARGS)
+
+test-all: $(DEV)  ## all of these on both versions of Elasticsearch, a secured node and three nodes
 	$(SERVERS) run es8 es9 secured three redis -- $(PYTEST) $(PYTEST_ARGS)
 	$(SERVERS) run es9 redis -- $(ON_ES9) $(PYTEST) $(NOT_TWICE) tests/integration
 

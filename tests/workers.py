@@ -89,7 +89,7 @@ def worker(place: str, log: Any, *options: str, **more: Any) -> Iterator[Worker]
         started.kill()
 
 
-def until(happened: Callable[[], bool], seconds: float = 60) -> None:
+def until(happened: Callable[[], bool], seconds: float = 150) -> None:
     """Wait for something; fail when it does not happen in time."""
     end = time.monotonic() + seconds
     while not happened():

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from es_dedup.config import Settings
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.traffic]
 
 
 def patient(**elastic: Any) -> Settings:

@@ -17,6 +17,7 @@ NEW = OLD.model_copy(update={"ccdet": CcdetConfig(window=8)})
 
 
 @pytest.mark.slow
+@pytest.mark.traffic
 def test_what_is_written_during_a_reindex_is_lost_neither_by_it_nor_by_its_roll_back() -> None:
     given = documents(made_up=30)
     with host_index(given) as (client, name):
