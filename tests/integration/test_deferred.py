@@ -102,10 +102,10 @@ def test_workers_decide_on_what_the_hook_has_indexed(
         worker(site.place, log, "--processes", "2", "--queues", "ingest"),
     ):
         assert dedup_bulk(client, five(name), hook=hook)[0] == 5
-        until(lambda: "pending" not in relations(client, name))
+        until(lambda: "pending" not in relations(client, name) and not site.host.count_waiting(name))
         assert clusters(client, name) == STORIES
         dedup_bulk(client, [{"_op_type": "delete", "_index": name, "_id": "story-0"}], hook=hook)
-        until(lambda: marks(client, name)["copy-0"]["canonical"])
+        until(lambda: marks(client, name)["copy-0"]["canonical"] and not site.host.count_waiting(name))
         assert frozenset({"copy-0", "copy-1"}) in clusters(client, name)
     assert audit(site).as_dict()["found"] == {}
 
@@ -133,7 +133,7 @@ def test_beat_sends_again_what_a_flushed_redis_has_lost(
         dedup_bulk(client, five(name), hook=hook)
     empty_broker.flushdb()
     with (tmp_path / "log").open("wb") as log, worker(site.place, log, "--beat", recheck_seconds=1):
-        until(lambda: "pending" not in relations(client, name))
+        until(lambda: "pending" not in relations(client, name) and not site.host.count_waiting(name))
     assert clusters(client, name) == STORIES
     assert audit(site).as_dict()["found"] == {}
 

@@ -247,11 +247,12 @@ def test_a_circuit_breaker_that_trips_under_traffic() -> None:
         traffic = Traffic(site.place, patient())
         with traffic.running():
             until(lambda: traffic.batches >= 1)
-            client.cluster.put_settings(persistent={"indices.breaker.request.limit": "1b"})
+            # what a batch sends is refused with status 429, the settings that end it are small enough
+            client.cluster.put_settings(persistent={"network.breaker.inflight_requests.limit": "2kb"})
             try:
                 until(lambda: bool(traffic.report.inconclusive or traffic.failures))
             finally:
-                client.cluster.put_settings(persistent={"indices.breaker.request.limit": None})
+                client.cluster.put_settings(persistent={"network.breaker.inflight_requests.limit": None})
             before = traffic.batches
             until(lambda: traffic.batches >= before + 3)
         run(site, "sweep")
