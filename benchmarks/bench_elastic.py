@@ -26,6 +26,7 @@ from es_dedup.batch.ingest import joined
 from es_dedup.config import load_settings
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from collections.abc import Iterable, Iterator, Sequence
 
     from es_dedup.batch.featurise import Chunk
@@ -40,15 +41,7 @@ AS_IT_IS: Final = 0.1  # of the sentences of a made page
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
-    parser = parser_of(__doc__)
-    parser.add_argument("--address", required=True, help="http://host:9200/name; the name must be new")
-    parser.add_argument("--stored", type=int, default=100_000, help="pages stored")
-    parser.add_argument("--pages", type=int, default=400, help="pages asked, half of them copies")
-    parser.add_argument("--warm", type=int, default=1, help="times that all is asked before it is measured")
-    parser.add_argument("--compact", action="store_true", help="merge into one segment first")
-    parser.add_argument("--durability", default="request", choices=("request", "async"))
-    parser.add_argument("--keep", action="store_true", help="leave the index, and use one that is there")
-    given = parser.parse_args(arguments)
+    given = options().parse_args(arguments)
     rows = rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), given.stored)
     source = random.Random(11)
     real = [page_of(row) for row in rows]
@@ -105,6 +98,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         {"goal, p95 in ms": GOAL_MS, **facts, "goal, bytes a page": GOAL_BYTES},
     )
     return 0
+
+
+def options() -> ArgumentParser:
+    """What may be asked."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--address", required=True, help="http://host:9200/name; the name must be new")
+    parser.add_argument("--stored", type=int, default=100_000, help="pages stored")
+    parser.add_argument("--pages", type=int, default=400, help="pages asked, half of them copies")
+    parser.add_argument("--warm", type=int, default=1, help="times that all is asked before it is measured")
+    parser.add_argument("--compact", action="store_true", help="merge into one segment first")
+    parser.add_argument("--durability", default="request", choices=("request", "async"))
+    parser.add_argument("--keep", action="store_true", help="leave the index, and use one that is there")
+    return parser
 
 
 def clauses_of(pages: Sequence[Page]) -> list[str]:

@@ -148,7 +148,8 @@ class Lookup:
         stored, known = self._read(names, partly, assigned=assigned)
         for row, more in enumerate(also):
             names[row].update(dict.fromkeys(more))
-        stored |= self._index.payloads(dict.fromkeys(chain.from_iterable(also)).keys() - stored.keys())
+        if further := dict.fromkeys(chain.from_iterable(also)).keys() - stored.keys():
+            stored |= self._index.payloads(further)
         for page_id, some in zip(asked.ids, names, strict=True):
             some.pop(page_id, None)
         found = self._compared(asked, names, stored)
