@@ -15,6 +15,7 @@ import numpy as np
 
 from es_dedup.compiled import worthwhile
 from es_dedup.detectors import coverage, simhash
+from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.detectors.others import asked_by_others, stored_by_others
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
 from es_dedup.text.ragged import find, owners_of
@@ -41,7 +42,6 @@ CLAUSE_SHARE: Final = (
 )
 LEAST_SHARED: Final = 2  # terms in common, where there are more than a few
 FEW_TERMS: Final = 4  # so few comparable terms that one of them in common is enough
-TEMPLATE_WEIGHT: Final = 0.5  # below it, evidence calls a feature discounted
 HALF_BITS: Final = 32
 CHUNK_HITS: Final = 2_000_000  # joined rows held at a time: about 100 MB
 
@@ -105,7 +105,7 @@ def candidate_pairs(
         ):
             sides = [asked(cover), stored(cover)]
             if weight is not None:
-                sides = [side.only(weight >= TEMPLATE_WEIGHT) for side in sides]
+                sides = [side.only(weight >= CONTENT) for side in sides]
             found, count = _sampled_pairs(sides[0], sides[1], share, rows)
             keys.append(found)
             capped += count

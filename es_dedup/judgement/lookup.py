@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.detectors import ccdet, coverage, simhash
+from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.detectors.features import unpack
 from es_dedup.detectors.others import asked_by_others
 from es_dedup.judgement.compare import Pages, compare, judged_pair
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.config import Settings
+    from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.index.port import Assignment, Index
     from es_dedup.judgement.compare import Comparison
@@ -213,7 +215,7 @@ class Lookup:
     ) -> tuple[list[ProbeAnswer], Mapping[int, Sequence[str]]]:
         """Candidates by rare terms first (a page that finds none and has many common ones asks for those); and exact copies."""
         limits = self._settings.index
-        groups = probe_groups(asked.table, self._settings)
+        groups = probe_groups(asked.table, self._settings, self.statistics.weights(asked.table.coverage))
         probes = [
             Probe(tuple(group), limit=limits.limit, max_df=limits.max_df, exclude=page_id)
             for group, page_id in zip(groups, asked.ids, strict=True)
@@ -229,13 +231,24 @@ class Lookup:
         return answers, copies
 
 
-def probe_groups(table: FeatureTable, settings: Settings) -> list[list[TermGroup]]:
-    """What each enabled detector asks, for each page of a table."""
+def probe_groups(
+    table: FeatureTable, settings: Settings, weights: Weights | None = None
+) -> list[list[TermGroup]]:
+    """What each enabled detector asks, for each page of a table.
+
+    Args:
+        table: features of the pages.
+        settings: which detectors ask.
+        weights: what grams and clauses count; those that are template bring no pages together, as in a scan.
+    """
     groups: list[list[TermGroup]] = [[] for _ in range(len(table))]
     if coverage.Coverage.name in settings.detectors:
+        grams, clauses = coverage.probed_grams(table.coverage), coverage.probed_clauses(table.coverage)
+        if weights is not None:
+            grams, clauses = grams.only(weights.grams >= CONTENT), clauses.only(weights.clauses >= CONTENT)
         for tag, chosen, least in (
-            (coverage.GRAM_TAG, coverage.probed_grams(table.coverage), coverage.MIN_SHARED_GRAMS),
-            (coverage.CLAUSE_TAG, coverage.probed_clauses(table.coverage), 1),
+            (coverage.GRAM_TAG, grams, coverage.MIN_SHARED_GRAMS),
+            (coverage.CLAUSE_TAG, clauses, 1),
         ):
             for row, terms in enumerate(_rows(tag, chosen.values, chosen.offsets)):
                 if terms:

@@ -8,6 +8,8 @@ import pytest
 
 from es_dedup import Deduplicator, Page, Relation, Settings
 from es_dedup.config import IndexConfig
+from es_dedup.judgement.lookup import probe_groups
+from es_dedup.judgement.statistics import Statistics
 from tests.samples import story
 from tests.unit.judgement.judging import lines
 
@@ -102,6 +104,35 @@ class TestCutLists:
     def test_with_a_related_page_are_conclusive(self, one: Deduplicator) -> None:
         copy = self.issue(3)
         assert one.check(Page("copy", text=copy.text, title=copy.title)).duplicate_of == "issue-3"
+
+
+class TestTemplate:
+    @pytest.fixture
+    def learned(self) -> Iterator[Deduplicator]:
+        """A series whose notice the corpus knows to be template."""
+        settings = Settings(index=IndexConfig(limit=1), detectors=("coverage", "simhash"), workers=1)
+        with Deduplicator.open(":memory:", settings=settings) as dedup:
+            dedup.scan(TestCutLists.issue(number) for number in range(40))
+            yield dedup
+
+    def test_brings_no_candidates(self, learned: Deduplicator) -> None:
+        page = TestCutLists.issue(99)
+        asked, _ = learned._featurise([page])
+        assert learned._lookup().of(asked).pairs == 0
+        assert learned.check(page).outcome == "unique", "the list of candidates is not cut"
+
+    def test_is_asked_for_while_nothing_is_known(self, learned: Deduplicator) -> None:
+        table = learned._featurise([TestCutLists.issue(99)])[0].table
+        lookup, settings = learned._lookup(), Settings()
+        every = probe_groups(table, settings)[0]
+        assert every == probe_groups(table, settings, Statistics.empty().weights(table.coverage))[0]
+        some = probe_groups(table, settings, lookup.statistics.weights(table.coverage))[0]
+        assert all(set(few.terms) < set(all_.terms) for few, all_ in zip(some[:2], every[:2], strict=True))
+
+    def test_does_not_hide_a_copy(self, learned: Deduplicator) -> None:
+        copy = TestCutLists.issue(3)
+        edited = "\n".join((copy.text or "").splitlines()[:-3])
+        assert learned.check(Page("copy", text=edited, title=copy.title)).duplicate_of == "issue-3"
 
 
 @pytest.mark.parametrize("detectors", [("ccdet",), ("simhash",), ("coverage",), Settings().detectors])
