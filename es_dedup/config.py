@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, model_validator
 
 from es_dedup.comparator_sections import (
     COMPARATORS,
@@ -37,6 +37,7 @@ from es_dedup.sections import (
     SHAPES,
     CharFrequencyConfig,
     DwdcsConfig,
+    JudgeConfig,
     MultiSimhashConfig,
     Section,
 )
@@ -135,16 +136,6 @@ class CoverageConfig(Section):
     )
 
 
-class JudgeConfig(Section):
-    """What all evidence on a pair has to reach."""
-
-    preset: Literal["balanced", "strict", "loose", "fast", "versions"] = Field(
-        "balanced",
-        description="limits: strict merges least, loose finds most, fast looks at the text alone, versions takes "
-        "dated versions of a text for one",
-    )
-
-
 class IndexConfig(Section):
     """Candidates and storage."""
 
@@ -196,6 +187,13 @@ class Settings(Section):
     maintenance: MaintenanceConfig = MaintenanceConfig()
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _known_method(self) -> Settings:
+        names = ("judge", *self.detectors)
+        if self.judge.method not in names:
+            raise ValueError(f"judge.method: must be one of {', '.join(names)}, got {self.judge.method!r}")
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -489,5 +487,7 @@ def _in_words(detail: ErrorDetails, origins: Mapping[str, str]) -> str:
     key = ".".join(part for part in detail["loc"] if isinstance(part, str))
     words = _WORDS.get(detail["type"])
     rule = words.format_map(detail.get("ctx", {})) if words else detail["msg"].removeprefix("Value error, ")
+    if not key:  # settings that do not go together name themselves
+        return rule
     said = "" if key in SECRETS else f", got {detail['input']!r}"
     return f"{_place(key, origins.get(key, ''))}: {rule}{said}"

@@ -33,6 +33,7 @@ from es_dedup.extraction import create_extractor
 from es_dedup.judgement.compare import Pages, compare, judged_pair
 from es_dedup.judgement.limits import limits_of
 from es_dedup.judgement.lookup import Lookup
+from es_dedup.judgement.method import decided
 from es_dedup.judgement.spans import shared_clauses
 from es_dedup.judgement.statistics import Statistics
 from es_dedup.model import (
@@ -321,7 +322,7 @@ class Deduplicator:
         sides = [self._pages_of(side) for side in (left, right)]
         row = np.zeros(1, dtype=np.int64)
         comparison = compare(sides[0], row, sides[1], row, statistics, limits_of(self._settings.judge.preset))
-        return judged_pair(comparison, 0, self._settings, statistics)
+        return judged_pair(decided(comparison, self._settings, statistics), 0, self._settings, statistics)
 
     def candidates(self, page_id: str) -> list[str]:
         """Ids that the probes of a stored page find, before verification.

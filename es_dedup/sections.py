@@ -165,3 +165,17 @@ class DwdcsConfig(Section):
         if not self.query_hits <= self.query_concepts <= self.key_concepts <= self.hubs:
             raise ValueError("query_hits <= query_concepts <= key_concepts <= hubs must hold")
         return self
+
+
+class JudgeConfig(Section):
+    """What all evidence on a pair has to reach."""
+
+    preset: Literal["balanced", "strict", "loose", "fast", "versions"] = Field(
+        "balanced",
+        description="limits: strict merges least, loose finds most, fast looks at the text alone, versions takes "
+        "dated versions of a text for one",
+    )
+    method: str = Field(
+        "judge",
+        description="who decides on a pair: judge (all evidence, by its rules), or one of the enabled detectors alone",
+    )

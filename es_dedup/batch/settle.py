@@ -18,7 +18,7 @@ import numpy as np
 
 from es_dedup.batch.featurise import day_of
 from es_dedup.batch.join import candidate_pairs
-from es_dedup.batch.verify import BLOCK, Verified, verify
+from es_dedup.batch.verify import BLOCK, Verified, related, verify
 from es_dedup.clustering import (
     Neighbourhood,
     PageKey,
@@ -29,8 +29,10 @@ from es_dedup.clustering import (
     settle,
 )
 from es_dedup.detectors.features import FeatureTable, unpack
-from es_dedup.judgement.compare import Pages
+from es_dedup.judgement.compare import Pages, compare
+from es_dedup.judgement.judge import JUDGE
 from es_dedup.judgement.limits import limits_of
+from es_dedup.judgement.method import decided
 from es_dedup.judgement.statistics import Statistics, learn
 from es_dedup.model import Progress
 from es_dedup.text.hashing import hash64
@@ -181,7 +183,8 @@ def judge_corpus(
     weights = known.weights(pages.table.coverage)
     joined = candidate_pairs(pages.table, settings, ranks, weights)
     tell(Progress("join", total, total))
-    found = _verify_all(pages, joined.left, joined.right, weights, settings, tell)
+    verifier = _verifier(pages, known, weights, settings)
+    found = _verify_all(joined.left, joined.right, verifier, settings, tell)
     return Settled(known, found.edges(pages.ids), len(joined.left), joined.capped_terms)
 
 
@@ -275,11 +278,22 @@ def _ranks(corpus: Corpus, settings: Settings) -> np.ndarray:
     return np.array([place[page_id] for page_id in corpus.pages.ids], dtype=np.int64)
 
 
+def _verifier(
+    pages: Pages, known: Statistics, weights: Weights, settings: Settings
+) -> Callable[[np.ndarray, np.ndarray], Verified]:
+    """What finds the related among pairs of rows."""
+    limits = limits_of(settings.judge.preset)
+    if settings.judge.method == JUDGE:
+        return lambda left, right: verify(pages, left, right, weights, limits)
+    return lambda left, right: related(
+        decided(compare(pages, left, pages, right, known, limits), settings, known)
+    )
+
+
 def _verify_all(
-    pages: Pages,
     left: np.ndarray,
     right: np.ndarray,
-    weights: Weights,
+    verifier: Callable[[np.ndarray, np.ndarray], Verified],
     settings: Settings,
     tell: Listener,
 ) -> Verified:
@@ -287,12 +301,9 @@ def _verify_all(
     starts = range(0, len(left), BLOCK)
     done = 0
     parts = []
-    limits = limits_of(settings.judge.preset)
     with ThreadPoolExecutor(settings.workers or None) as pool:
         for part in pool.map(
-            lambda start: verify(
-                pages, left[start : start + BLOCK], right[start : start + BLOCK], weights, limits
-            ),
+            lambda start: verifier(left[start : start + BLOCK], right[start : start + BLOCK]),
             starts,
         ):
             parts.append(part)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.detectors.coverage_pairs import Weights
-    from es_dedup.judgement.compare import Pages
+    from es_dedup.judgement.compare import Comparison, Pages
+    from es_dedup.judgement.judge import Judgements
     from es_dedup.judgement.limits import Limits
 
 BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
@@ -86,6 +87,14 @@ def verify(
         likely = best_cover(cover, left, cover, right, weights, weights) >= limits.least_cover
         left, right = left[likely], right[likely]
     measures = measure(cover, left, cover, right, weights, weights)
-    judged = judge_rows(measures, pages, left, pages, right, limits)
-    related = judged.rule == 0
-    return Verified(left[related], right[related], judged.relation[related], judged.score[related])
+    return _kept(left, right, judge_rows(measures, pages, left, pages, right, limits))
+
+
+def related(comparison: Comparison) -> Verified:
+    """The related of compared pairs."""
+    return _kept(comparison.left_rows, comparison.right_rows, comparison.judgements)
+
+
+def _kept(left: NDArray[np.int64], right: NDArray[np.int64], judged: Judgements) -> Verified:
+    kept = judged.rule == 0
+    return Verified(left[kept], right[kept], judged.relation[kept], judged.score[kept])

@@ -16,7 +16,7 @@ from es_dedup.detectors.simhash import Simhash
 from es_dedup.model import Content, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -135,13 +135,19 @@ def asked_by_others(others: Others, row: int, settings: Settings) -> list[TermGr
     return groups
 
 
-def verdicts_of_others(
-    left: Others, left_row: int, right: Others, right_row: int, settings: Settings
-) -> Iterator[tuple[str, Verdict]]:
-    """What each method says of a pair; methods that skipped a page are silent."""
-    if not left.columns or not right.columns:
-        return
-    for name, detector in other_detectors(settings).items():
-        ours, theirs = left.columns[name][left_row], right.columns[name][right_row]
-        if ours is not None and theirs is not None:
-            yield name, detector.verify(detector.unpack(ours), detector.unpack(theirs))
+def verdicts_of_other(
+    name: str, left: Others, right: Others, rows: Iterable[tuple[int, int]], settings: Settings
+) -> Iterator[Verdict | None]:
+    """What one method says of pairs (left row, right row); None where it skipped a page."""
+    detector = other_detectors(settings)[name]
+    unpacked: tuple[dict[int, Any], dict[int, Any]] = ({}, {})
+    columns = [side.columns.get(name) for side in (left, right)]
+    for pair in rows:
+        sides = []
+        for row, column, known in zip(pair, columns, unpacked, strict=True):
+            if row not in known:
+                packed = column[row] if column else None
+                known[row] = None if packed is None else detector.unpack(packed)
+            sides.append(known[row])
+        ours, theirs = sides
+        yield None if ours is None or theirs is None else detector.verify(ours, theirs)

@@ -10,13 +10,15 @@ import numpy as np
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.coverage import Coverage
 from es_dedup.detectors.coverage_pairs import PairMeasures, measure
-from es_dedup.detectors.others import verdicts_of_others
+from es_dedup.detectors.others import verdicts_of_other
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.judgement import judge as judging
 from es_dedup.judgement.limits import BALANCED
 from es_dedup.model import JudgedPair, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
 
     from es_dedup.config import Settings
@@ -116,10 +118,16 @@ def judged_pair(
         right=comparison.right.ids[right_row],
         relation=judging.RELATIONS[int(judged.relation[pair])],
         score=round(float(judged.score[pair]), 4),
-        reason=judging.RULES[int(judged.rule[pair])],
+        reason=_reason(int(judged.rule[pair]), settings.judge.method),
         evidence=_evidence(comparison, pair, statistics),
         verdicts=_verdicts(comparison, pair, settings, statistics) if verdicts else (),
     )
+
+
+def _reason(rule: int, method: str) -> str:
+    if method == judging.JUDGE:
+        return judging.RULES[rule]
+    return f"accepted by {method}" if rule == 0 else f"refused by {method}"
 
 
 def _evidence(comparison: Comparison, pair: int, statistics: Statistics) -> dict[str, Number]:
@@ -146,22 +154,32 @@ def _evidence(comparison: Comparison, pair: int, statistics: Statistics) -> dict
     }
 
 
+def verdicts_by(
+    name: str, comparison: Comparison, pairs: Sequence[int], settings: Settings, statistics: Statistics
+) -> Iterator[Verdict | None]:
+    """What one enabled method says of some of the compared pairs; None where it skipped a page."""
+    ours, theirs = comparison.left.table, comparison.right.table
+    rows = [(int(comparison.left_rows[pair]), int(comparison.right_rows[pair])) for pair in pairs]
+    if name == Ccdet.name:
+        ccdet = Ccdet(settings.ccdet, statistics.noise)
+        for left, right in rows:
+            yield ccdet.verify_rows(ours.periods, left, theirs.periods, right)
+    elif name == Simhash.name:
+        simhash = Simhash(settings.simhash)
+        for left, right in rows:
+            having = bool(ours.has_words[left]) and bool(theirs.has_words[right])
+            bits = int(np.bitwise_count(ours.fingerprints[left] ^ theirs.fingerprints[right]))
+            yield simhash.judge(bits) if having else None
+    elif name == Coverage.name:
+        coverage = Coverage(settings.coverage)
+        for pair in pairs:
+            yield coverage.judge(comparison.measures, pair)
+    else:
+        yield from verdicts_of_other(name, ours.others, theirs.others, rows, settings)
+
+
 def _verdicts(
     comparison: Comparison, pair: int, settings: Settings, statistics: Statistics
 ) -> tuple[Verdict, ...]:
-    ours, theirs = comparison.left.table, comparison.right.table
-    left, right = comparison.left_rows[pair : pair + 1], comparison.right_rows[pair : pair + 1]
-    found: list[Verdict] = []
-    further = dict(verdicts_of_others(ours.others, int(left[0]), theirs.others, int(right[0]), settings))
-    for name in settings.detectors:
-        if name in further:
-            found.append(further[name])
-        elif name == Ccdet.name:
-            method = Ccdet(settings.ccdet, statistics.noise)
-            found.append(method.verify_rows(ours.periods, int(left[0]), theirs.periods, int(right[0])))
-        elif name == Simhash.name and bool(ours.has_words[left[0]]) and bool(theirs.has_words[right[0]]):
-            bits = int(np.bitwise_count(ours.fingerprints[left] ^ theirs.fingerprints[right])[0])
-            found.append(Simhash(settings.simhash).judge(bits))
-        elif name == Coverage.name:
-            found.append(Coverage(settings.coverage).judge(comparison.measures, pair))
-    return tuple(found)
+    said = (next(verdicts_by(name, comparison, [pair], settings, statistics)) for name in settings.detectors)
+    return tuple(verdict for verdict in said if verdict is not None)

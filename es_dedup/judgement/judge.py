@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+JUDGE: Final = "judge"  # in ``judge.method``: all evidence decides, by the rules below
 OWN_TITLE: Final = 0.05  # a text without any word of either title is furniture, unless
 SAME_TITLE: Final = 0.80  # the titles themselves are the same
 LATE_LOG_DAYS: Final = 8.0  # doublings of a day after which a duplicate needs ``late_cover``
@@ -64,6 +65,7 @@ class Judgements:
         about: how much the shared text is about the titles, from 0; 1.5 when it is and the titles are equal.
         pointing: share of the titles' own words that stand only in what is not shared, the smaller of both sides.
         relation: index into ``RELATIONS``, seen from the left page.
+        scores: of the method that decides in the judge's place; None when the judge does.
     """
 
     rule: NDArray[np.int8]
@@ -73,10 +75,13 @@ class Judgements:
     about: Floats
     pointing: Floats
     relation: NDArray[np.int8]
+    scores: Floats | None = None
 
     @property
     def score(self) -> Floats:
         """Agreement in [0, 1]: the better cover when accepted, half of it when not."""
+        if self.scores is not None:
+            return self.scores
         better = np.maximum(self.left_cover, self.right_cover)
         return np.where(self.rule == 0, better, better / 2)
 

@@ -15,6 +15,7 @@ from es_dedup.detectors.others import asked_by_others
 from es_dedup.judgement.compare import Pages, compare, judged_pair
 from es_dedup.judgement.judge import RELATIONS
 from es_dedup.judgement.limits import limits_of
+from es_dedup.judgement.method import decided
 from es_dedup.model import Edge, Probe, TermGroup
 from es_dedup.text.hashing import tagged_terms
 
@@ -185,6 +186,7 @@ class Lookup:
             self.statistics,
             limits_of(self._settings.judge.preset),
         )
+        comparison = decided(comparison, self._settings, self.statistics)
         return Looked(asked, comparison, 0, 0, frozenset(), self._settings, self.statistics)
 
     def _read(

@@ -1,0 +1,49 @@
+"""One method alone in the judge's place: its verdict is the relation of every pair.
+
+For who wants to see what a published method does to a corpus, or has learned to trust one. Candidates are found by the terms of
+all enabled methods, so a method is alone in everything when it is the only one in ``detectors``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.judgement.compare import verdicts_by
+from es_dedup.judgement.judge import JUDGE, RELATIONS
+from es_dedup.model import Relation
+
+if TYPE_CHECKING:
+    from es_dedup.config import Settings
+    from es_dedup.judgement.compare import Comparison
+    from es_dedup.judgement.statistics import Statistics
+
+REFUSED: Final = -1  # in ``Judgements.rule``: no rule of the judge, the method says no
+
+
+def decided(comparison: Comparison, settings: Settings, statistics: Statistics) -> Comparison:
+    """The comparison as ``judge.method`` decides it; as it is when that is the judge.
+
+    Pages whose normalised texts are equal are exact, whatever the method makes of them. A pair of which it skipped a page is different.
+    """
+    name = settings.judge.method
+    if name == JUDGE:
+        return comparison
+    judged = comparison.judgements
+    left, right = comparison.left, comparison.right
+    ours, theirs = left.table.hashes[comparison.left_rows], right.table.hashes[comparison.right_rows]
+    equal = (ours == theirs) & (ours != 0)
+    rule = np.where(equal, 0, REFUSED).astype(np.int8)
+    relation = np.where(equal, RELATIONS.index(Relation.EXACT), 0).astype(np.int8)
+    scores = equal.astype(np.float64)
+    open_pairs = np.flatnonzero(~equal).tolist()
+    said = verdicts_by(name, comparison, open_pairs, settings, statistics)
+    for pair, verdict in zip(open_pairs, said, strict=True):
+        if verdict is None:
+            continue
+        scores[pair] = verdict.score
+        if verdict.relation is not Relation.DIFFERENT:
+            rule[pair], relation[pair] = 0, RELATIONS.index(verdict.relation)
+    return replace(comparison, judgements=replace(judged, rule=rule, relation=relation, scores=scores))

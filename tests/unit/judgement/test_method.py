@@ -1,0 +1,95 @@
+"""One method alone in the judge's place: what it says is what a scan, a check and an explanation say."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+from typing import Final
+
+import pytest
+from pydantic import ValidationError
+
+from es_dedup import Deduplicator, Page, Relation, Settings
+from es_dedup.config import load_settings
+from es_dedup.detectors.registry import create_detectors, detector_names
+from es_dedup.errors import ConfigError
+from es_dedup.model import Content, Skipped
+from es_dedup.sections import JudgeConfig
+from es_dedup.text.normalise import normalise
+from tests.samples import labels, truths
+
+LEAST_CHARS: Final = 200
+
+
+@cache
+def some() -> tuple[Page, ...]:
+    """A labelled pair of each kind, as plain text."""
+    kinds = {label.kind: label for label in labels()}
+    named = dict.fromkeys(name for label in kinds.values() for name in (label.left, label.right))
+    texts = {truth.page_id: truth.text for truth in truths()}
+    return tuple(Page(name, text=texts[name]) for name in named if len(texts.get(name, "")) >= LEAST_CHARS)
+
+
+def dense(page: Page) -> str:
+    """The normalised text without white space."""
+    return "".join(normalise(page.text or "").split())
+
+
+def alone(name: str) -> Settings:
+    """Settings under which this method decides, and no other runs."""
+    return Settings(detectors=(name,), judge=JudgeConfig(method=name), workers=1)
+
+
+@pytest.mark.parametrize("name", detector_names())
+def test_a_pair_is_what_the_method_says(name: str) -> None:
+    settings = alone(name)
+    detector = create_detectors(settings)[name]
+    features = {page.id: detector.featurise(Content(page.text or "")) for page in some()}
+    with Deduplicator.open(":memory:", settings=settings) as dedup:
+        dedup.add_many(some())
+        for left, right in combinations(some(), 2):
+            pair = dedup.explain(left.id, right.id)
+            ours, theirs = features[left.id], features[right.id]
+            if pair.relation is Relation.EXACT:
+                assert dense(left) == dense(right)
+            elif isinstance(ours, Skipped) or isinstance(theirs, Skipped):
+                assert pair.relation is Relation.DIFFERENT
+            else:
+                verdict = detector.verify(ours, theirs)
+                assert (pair.relation, pair.score) == (verdict.relation, round(verdict.score, 4))
+                said = "refused" if verdict.relation is Relation.DIFFERENT else "accepted"
+                assert pair.reason == f"{said} by {name}"
+
+
+@pytest.mark.parametrize("name", detector_names())
+def test_scan_and_check_go_by_it(name: str) -> None:
+    with Deduplicator.open(":memory:", settings=alone(name)) as dedup:
+        dedup.scan(some())
+        for cluster in dedup.clusters(min_size=2):
+            for member in cluster.members:
+                if member.page_id != cluster.representative:
+                    pair = dedup.explain(cluster.representative, member.page_id)
+                    assert pair.relation is member.relation
+                    assert pair.relation.same
+        for page in some():
+            for pair in dedup.check(Page("asked", text=page.text)).verdicts:
+                assert pair.relation is not Relation.DIFFERENT
+                assert pair.reason == f"accepted by {name}"
+
+
+@pytest.mark.parametrize("name", ["minhash", "coverage", "shingling"])
+def test_it_finds_what_the_samples_hold(name: str) -> None:
+    with Deduplicator.open(":memory:", settings=alone(name)) as dedup:
+        dedup.scan(some())
+        assert any(
+            member.relation is Relation.DUPLICATE
+            for cluster in dedup.clusters(min_size=2)
+            for member in cluster.members
+        )
+
+
+def test_it_must_be_enabled() -> None:
+    with pytest.raises(ConfigError, match=r"judge\.method: must be one of judge, ccdet, simhash, coverage"):
+        load_settings(overrides={"judge.method": "minhash"})
+    with pytest.raises(ValidationError, match=r"judge\.method"):
+        Settings(judge=JudgeConfig(method="nobody"))
