@@ -23,14 +23,13 @@ from harness import data_file, expect, page_of, parser_of, quantile, report, row
 from es_dedup import Deduplicator, Page
 from es_dedup.batch.featurise import chunks
 from es_dedup.batch.ingest import joined
-from es_dedup.config import load_settings
+from es_dedup.config import Settings, load_settings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterable, Iterator, Sequence
 
     from es_dedup.batch.featurise import Chunk
-    from es_dedup.config import Settings
 
 CHUNKS_A_WRITE: Final = 16  # of 256 pages
 GOAL_MS: Final = 15.0
@@ -53,9 +52,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     asked += [(page, "") for page in made(given.pages - len(asked), clauses, seed=12, name="new")]
     source.shuffle(asked)
-    # Settings of the index only: what is asked is what the defaults ask.
     settings = load_settings(
-        overrides={"elastic.durability": given.durability, "index.keep_text": False}, environ={}
+        overrides={
+            "elastic.durability": given.durability,
+            "index.keep_text": False,
+            "detectors": given.detectors.split(","),
+            "judge.method": given.method,
+        },
+        environ={},
     )
     with Deduplicator.open(given.address, settings=settings) as dedup:
         begun = time.perf_counter()
@@ -110,6 +114,10 @@ def options() -> ArgumentParser:
     parser.add_argument("--compact", action="store_true", help="merge into one segment first")
     parser.add_argument("--durability", default="request", choices=("request", "async"))
     parser.add_argument("--keep", action="store_true", help="leave the index, and use one that is there")
+    parser.add_argument(
+        "--detectors", default=",".join(Settings().detectors), help="methods whose features are stored"
+    )
+    parser.add_argument("--method", default="judge", help="who decides: the judge, or one of the methods")
     return parser
 
 
