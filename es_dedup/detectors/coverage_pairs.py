@@ -72,6 +72,7 @@ class PairMeasures:
         shared_clauses, discounted_clauses: clauses in common, and those of them with weight below 0.5.
         shared_chars: characters of the clauses in common, weighted.
         title_overlap: shared title terms over the shorter title's, in [0, 1]; -1 when a title is missing.
+        opening_overlap: the same of the first words of two pages without titles; -1 when either has one.
         same_numbers, other_numbers: clauses equal after masking numbers: with equal and with other numbers.
     """
 
@@ -83,6 +84,7 @@ class PairMeasures:
     discounted_clauses: Counts
     shared_chars: Floats
     title_overlap: Floats
+    opening_overlap: Floats
     same_numbers: Counts
     other_numbers: Counts
 
@@ -148,6 +150,7 @@ def measure(
             np.bincount(own.owners[hit], weights=weight * lengths, minlength=pairs), dtype=np.float64
         ),
         title_overlap=np.where(left.titled[left_rows] & right.titled[right_rows], title_overlap, -1.0),
+        opening_overlap=np.where(left.titled[left_rows] | right.titled[right_rows], -1.0, title_overlap),
         same_numbers=same,
         other_numbers=other,
     )
@@ -210,6 +213,7 @@ def _measured_by_kernel(
         discounted_clauses=shared[:, 2],
         shared_chars=sums[:, 0],
         title_overlap=np.where(left.titled[left_rows] & right.titled[right_rows], sums[:, 1], -1.0),
+        opening_overlap=np.where(left.titled[left_rows] | right.titled[right_rows], -1.0, sums[:, 1]),
         same_numbers=shared[:, 3],
         other_numbers=shared[:, 4],
     )

@@ -50,6 +50,7 @@ RULES: Final = (
     "words that tell the titles apart stand in what is not shared, and numbers differ",
     "words that tell the titles apart stand in what is not shared",
     "too little covered for pages without titles",
+    "first words of pages without titles differ",
 )
 
 
@@ -222,10 +223,14 @@ class _Facts:
     known: Known
     limits: Limits
 
-    def untitled(self, amount: Floats) -> NDArray[np.bool_]:
-        """Pairs without titles that agree too little for that."""
+    def untitled(self, amount: Floats, openings: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Pairs without titles that agree too little for that, and those that do because they open with other words.
+
+        The first words of a whole web page are its name, and what follows its site's menus; so pages of one shell that open alike
+        may be versions of one page, those that do not are two.
+        """
         if self.known.titled.all():
-            return np.zeros(len(amount), dtype=np.bool_)
+            return (np.zeros(len(amount), dtype=np.bool_),) * 2
         limits = self.limits
         least = np.where(
             self.known.words,
@@ -233,7 +238,11 @@ class _Facts:
             _scaled(amount, limits.untitled_amounts, limits.untitled_cover),
         )
         contained = np.where(self.known.words, limits.words_contained, limits.untitled_contained)
-        return ~self.known.titled & (self.both < least) & (self.better < contained)
+        low, high = limits.opening_overlaps
+        apart = np.where(openings >= 0, np.clip((high - openings) / (high - low), 0.0, 1.0), 0.0)
+        named = least + apart * (limits.opening_cover - least)
+        asked = ~self.known.titled & (self.better < contained)
+        return asked & (self.both < least), asked & self.known.words & (self.both < named)
 
 
 def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_], ...]:
@@ -271,5 +280,5 @@ def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_],
         titled & (facts.about < limits.about_title) & ~facts.quoted,
         titled & (facts.pointing >= 0.6) & (lost >= 3) & (least_lost >= 0.15) & ~facts.quoted,  # noqa: PLR2004
         titled & (facts.pointing >= POINTING) & (amount < LONG_UNITS),
-        facts.untitled(amount),
+        *facts.untitled(amount, measures.opening_overlap),
     )

@@ -30,6 +30,8 @@ class Limits:
         untitled_amounts, untitled_cover: cover that the less covered page of a pair without titles needs.
         untitled_contained: cover of the better covered one that does as well.
         words_amounts, words_cover, words_contained: the same for texts of words, whose long pages share menus and lists.
+        opening_overlaps, opening_cover: overlap of the first words of untitled texts of words that asks for this cover of the
+            less covered page, and from which on it asks for nothing more.
         near_copy: text this equal is not taken apart by numbers or dates.
         without: rules, by name, that are not asked.
     """
@@ -54,6 +56,8 @@ class Limits:
     words_amounts: tuple[float, ...] = (400, 1000)
     words_cover: tuple[float, ...] = (0.66, 0.74)
     words_contained: float = 0.95
+    opening_overlaps: tuple[float, float] = (0.80, 0.92)
+    opening_cover: float = 0.88
     near_copy: float = 0.95
     without: frozenset[str] = frozenset()
 
