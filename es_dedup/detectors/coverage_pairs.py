@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Counts: TypeAlias = NDArray[np.int64]
 
 CONTENT: Final = 0.5  # weight below which a feature is taken for template
+RUN_CHARS: Final = 200  # a clause so long is no clause: sentences of prose have marks long before
 _SHIFT: Final = np.uint64(32)
 
 
@@ -101,6 +102,18 @@ class _Matched:
 def uniform_weights(table: CoverageTable) -> Weights:
     """Every feature counts fully: what is known without corpus statistics."""
     return Weights(np.ones(len(table.grams)), np.ones(len(table.clauses)))
+
+
+def unpunctuated(table: CoverageTable, rows: Counts) -> Floats:
+    """Share of each page's characters that stand in runs of ``RUN_CHARS`` or more without a clause mark; shape (rows,), in [0, 1].
+
+    What is left of menus, lists and tables when a whole page is taken as its text. Runs count 255 characters at most.
+    """
+    places, owners = gather(table.clause_offsets, rows)
+    lengths = table.clause_lengths[places].astype(np.float64)
+    total = np.bincount(owners, weights=lengths, minlength=len(rows))
+    runs = np.bincount(owners, weights=np.where(lengths >= RUN_CHARS, lengths, 0.0), minlength=len(rows))
+    return runs / np.maximum(total, 1.0)
 
 
 def measure(

@@ -100,7 +100,7 @@ class Known:
         titled: both pages have titles.
         days: days between the publications, 0 when one is unknown.
         exact: the normalised texts are equal.
-        words: both texts are of words (Latin and the like) rather than of Chinese characters.
+        lists: untitled texts of words (Latin and the like, not Chinese characters), with the menus or lists of a site in one.
     """
 
     left_titles: NDArray[np.int64]
@@ -108,7 +108,7 @@ class Known:
     titled: NDArray[np.bool_]
     days: NDArray[np.int64]
     exact: NDArray[np.bool_]
-    words: NDArray[np.bool_]
+    lists: NDArray[np.bool_]
 
 
 def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Judgements:
@@ -160,7 +160,7 @@ def _base(amount: Floats, known: Known, like: NDArray[np.bool_], limits: Limits)
     """
     titled = _scaled(amount, limits.amounts, limits.needed_cover)
     edited = np.where(like & (amount >= SHORT_UNITS), np.minimum(titled, limits.edited_cover), titled)
-    ordinary = known.titled | known.words
+    ordinary = known.titled | known.lists
     if ordinary.all():
         return edited
     return np.where(ordinary, edited, _scaled(amount, limits.untitled_amounts, limits.untitled_cover))
@@ -233,16 +233,16 @@ class _Facts:
             return (np.zeros(len(amount), dtype=np.bool_),) * 2
         limits = self.limits
         least = np.where(
-            self.known.words,
+            self.known.lists,
             _scaled(amount, limits.words_amounts, limits.words_cover),
             _scaled(amount, limits.untitled_amounts, limits.untitled_cover),
         )
-        contained = np.where(self.known.words, limits.words_contained, limits.untitled_contained)
+        contained = np.where(self.known.lists, limits.words_contained, limits.untitled_contained)
         low, high = limits.opening_overlaps
         apart = np.where(openings >= 0, np.clip((high - openings) / (high - low), 0.0, 1.0), 0.0)
-        named = least + apart * (limits.opening_cover - least)
+        named = least + apart * np.maximum(limits.opening_cover - least, 0.0)
         asked = ~self.known.titled & (self.better < contained)
-        return asked & (self.both < least), asked & self.known.words & (self.both < named)
+        return asked & (self.both < least), asked & self.known.lists & (self.both < named)
 
 
 def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_], ...]:

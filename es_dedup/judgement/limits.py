@@ -56,7 +56,7 @@ class Limits:
     words_amounts: tuple[float, ...] = (400, 1000)
     words_cover: tuple[float, ...] = (0.66, 0.74)
     words_contained: float = 0.95
-    opening_overlaps: tuple[float, float] = (0.80, 0.92)
+    opening_overlaps: tuple[float, float] = (0.80, 0.86)
     opening_cover: float = 0.88
     near_copy: float = 0.95
     without: frozenset[str] = frozenset()
@@ -102,6 +102,7 @@ STRICT: Final = replace(
     untitled_contained=0.90,
     words_cover=(0.92, 0.92),
     words_contained=0.99,
+    opening_cover=0.95,
 )
 LOOSE: Final = replace(
     BALANCED,
@@ -112,6 +113,7 @@ LOOSE: Final = replace(
     untitled_contained=0.60,
     words_cover=(0.60, 0.60),
     words_contained=0.85,
+    opening_cover=0.75,
     without=frozenset({"same title on another day with other numbers"}),
 )
 TIMELESS: Final = replace(BALANCED, late_cover=0.0, late_same_cover=BALANCED.same_cover, without=SERIES)

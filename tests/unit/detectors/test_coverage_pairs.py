@@ -145,6 +145,8 @@ def test_titles_and_numbers_equal_plain_sets(case: Case) -> None:
         shorter = min(len(left.titles), len(right.titles))
         overlap = len(set(left.titles) & set(right.titles)) / max(shorter, 1)
         assert found.title_overlap[at] == (pytest.approx(overlap) if left.titled and right.titled else -1.0)
+        untitled = not (left.titled or right.titled)
+        assert found.opening_overlap[at] == (pytest.approx(overlap) if untitled else -1.0)
         same, other = slow_number_clauses(left, right)
         assert (found.same_numbers[at], found.other_numbers[at]) == (same, other)
         for side, mine, theirs in ((found.left, left, right), (found.right, right, left)):
@@ -202,6 +204,7 @@ def test_the_other_direction_swaps_the_sides(case: Case) -> None:
         assert getattr(found.right, name).tolist() == getattr(back.left, name).tolist()
     assert found.shared_tokens.tolist() == back.shared_tokens.tolist()
     assert found.title_overlap.tolist() == back.title_overlap.tolist()
+    assert found.opening_overlap.tolist() == back.opening_overlap.tolist()
     assert best == best_back
 
 

@@ -16,10 +16,21 @@ from tests.unit.judgement.judging import Small, judge, lines, numbered
 STORY: Final = lines(1, 12)
 LONG: Final = lines(2, 36)
 WORDS: Final = "harbour bridge valley market school winter river garden letter station coast mountain".split()
-MENU: Final = tuple(
-    " ".join(f"{WORDS[(line * 3 + at) % 12]}{line}" for at in range(9)) + "." for line in range(8)
-)
+MENU: Final = " ".join(f"{WORDS[(line * 3 + at) % 12]}{line}" for line in range(8) for at in range(9)) + "."
+NAMES: Final = ("Sofa makeup pouch red leather", "Nylon treat holder small dogs")
 TITLE: Final = STORY[0][:10]
+
+
+def own_sentences(seed: int, count: int) -> tuple[str, ...]:
+    """Sentences of six words, of which the first is the seed's own."""
+    return tuple(
+        f"{WORDS[(seed * 7 + at * 5) % 12]}{seed}x{at} stands beside the others." for at in range(count)
+    )
+
+
+def named(name: str, seed: int) -> Small:
+    """A whole page in words: its name, the site's menu, sentences that all pages have, and some of its own."""
+    return Small((f"{name} {MENU}", *own_sentences(0, 10), *own_sentences(seed, 3)))
 
 
 @dataclass(frozen=True)
@@ -138,17 +149,28 @@ CASES: Final = (
         Small((*LONG[:12], *lines(4, 20))),
         right_cure=Small((*LONG[:18], *lines(4, 8))),
     ),
+    case(
+        "first words of pages without titles differ",
+        named(NAMES[0], 1),
+        named(NAMES[1], 2),
+        right_cure=named(NAMES[0], 2),
+    ),
 )
 
 
-def test_untitled_pages_of_words_need_more_in_common() -> None:
-    def page(seed: int) -> Small:
-        own = [f"{WORDS[(seed * 7 + at * 5) % 12]}{seed}x{at} stands beside the others." for at in range(12)]
-        return Small((*MENU, *own))
-
-    judged = judge(page(1), page(2))
+def test_untitled_pages_with_menus_in_words_need_more_in_common() -> None:
+    judged = judge(Small((MENU, *own_sentences(1, 12))), Small((MENU, *own_sentences(2, 12))))
     assert judged.reason == "too little covered for pages without titles"
-    assert BALANCED.untitled_cover[-1] <= float(judged.evidence["left_cover"] or 0) < BALANCED.words_cover[0]
+    cover = float(judged.evidence["left_cover"] or 0)
+    assert BALANCED.untitled_cover[-1] <= cover < BALANCED.words_cover[0]
+    assert judged.evidence["opening_overlap"] == 1.0
+
+
+def test_untitled_prose_in_words_needs_no_more_than_chinese() -> None:
+    shared = own_sentences(3, 24)
+    judged = judge(Small((*shared, *own_sentences(1, 20))), Small((*shared, *own_sentences(2, 20))))
+    assert judged.relation is Relation.DUPLICATE
+    assert float(judged.evidence["left_cover"] or 0) < BALANCED.words_cover[0]
 
 
 def test_a_short_post_without_title_needs_less_text() -> None:
