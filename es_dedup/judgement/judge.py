@@ -30,6 +30,7 @@ SAME_TITLE: Final = 0.80  # the titles themselves are the same
 LATE_LOG_DAYS: Final = 8.0  # doublings of a day after which a duplicate needs ``late_cover``
 POINTING: Final = 0.95  # the titles' own words stand only in what is not shared
 QUOTED_UNITS: Final = 40  # fewer may be a phrase that everybody uses
+WHOLE_UNITS: Final = 250  # more than two articles have in common by a form
 SERIES_DAYS: Final = 3
 RECURRING_DAYS: Final = 30
 SHORT_UNITS, LONG_UNITS = 100, 400  # below: a notice; from here on: an article
@@ -129,9 +130,7 @@ def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Ju
     overlap = np.maximum(measures.title_overlap, 0.0)
     about = share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0)
     pointing = np.minimum(_pointing(left), _pointing(right))
-    own = np.where(left_cover >= right_cover, _own(left, known.left_titles), _own(right, known.right_titles))
-    quoted = (better >= limits.quoted_cover) & (both < limits.quoted_rest) & (own >= limits.quoted_title)
-    quoted &= (pointing < POINTING) & (measures.shared_tokens >= QUOTED_UNITS)
+    quoted = _quoted(measures, known, pointing, limits)
     facts = _Facts(left_cover, right_cover, better, both, needed, about, pointing, quoted, known, limits)
     rule = np.zeros(len(better), dtype=np.int8)
     refusals = _refusals(measures, facts)
@@ -150,6 +149,23 @@ def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Ju
         pointing=pointing,
         relation=np.where(rule == 0, relation, 0).astype(np.int8),
     )
+
+
+def _quoted(measures: PairMeasures, known: Known, pointing: Floats, limits: Limits) -> NDArray[np.bool_]:
+    """Pairs of articles, not furniture, that share what neither title need speak of.
+
+    Either a digest has the whole of a note among other things, or nearly all of one page stands in the other and is so much
+    that no footer or disclaimer has it.
+    """
+    left_cover, right_cover = measures.left.cover, measures.right.cover
+    better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
+    left_own, right_own = _own(measures.left, known.left_titles), _own(measures.right, known.right_titles)
+    own = np.where(left_cover >= right_cover, left_own, right_own)
+    note = (better >= limits.quoted_cover) & (both < limits.quoted_rest) & (own >= limits.quoted_title)
+    note &= (pointing < POINTING) & (measures.shared_tokens >= QUOTED_UNITS)
+    whole = (better >= limits.whole_cover) & (np.minimum(left_own, right_own) >= limits.whole_title)
+    quoted: NDArray[np.bool_] = note | (whole & (measures.shared_tokens >= WHOLE_UNITS))
+    return quoted
 
 
 def _base(amount: Floats, known: Known, like: NDArray[np.bool_], limits: Limits) -> Floats:
@@ -279,6 +295,6 @@ def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_],
         (days >= SERIES_DAYS) & same & titled & (overlap < 0.2) & (better < 0.9),  # noqa: PLR2004
         titled & (facts.about < limits.about_title) & ~facts.quoted,
         titled & (facts.pointing >= 0.6) & (lost >= 3) & (least_lost >= 0.15) & ~facts.quoted,  # noqa: PLR2004
-        titled & (facts.pointing >= POINTING) & (amount < LONG_UNITS),
+        titled & (facts.pointing >= POINTING) & (amount < LONG_UNITS) & ~facts.quoted,
         *facts.untitled(amount, measures.opening_overlap),
     )
