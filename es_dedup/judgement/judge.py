@@ -224,6 +224,14 @@ def _pointing(side: Side) -> Floats:
     return np.where(side.foreign_terms >= 2, side.foreign_lost / np.maximum(side.foreign_terms, 1), 0.0)  # noqa: PLR2004
 
 
+def _renamed(measures: PairMeasures) -> NDArray[np.bool_]:
+    """Pairs whose titles are the same but for a name, which stands only in what is not shared."""
+    overlap, renamed = measures.title_overlap, np.bool_(True)
+    for side in (measures.left, measures.right):
+        renamed = renamed & (side.foreign_terms >= 1) & (side.foreign_lost == side.foreign_terms)
+    return renamed & (overlap >= SAME_TITLE) & (overlap < 1.0)
+
+
 @dataclass(frozen=True, slots=True)
 class _Facts:
     """What the rules look at beside the measures; every array has shape (pairs,)."""
@@ -288,7 +296,8 @@ def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_],
         (both >= 0.4) & (lost >= 3) & (least_lost >= 0.4) & (inner_lost >= 0.5) & (better < 0.9),  # noqa: PLR2004
         (measures.other_numbers >= 3) & (measures.other_numbers >= measures.same_numbers),  # noqa: PLR2004
         (days >= 1) & (lost >= 2) & (least_lost >= 0.15) & (overlap >= 0.8) & ~near_copy,  # noqa: PLR2004
-        (overlap >= 0.6) & (overlap < 1.0) & (lost >= 3) & (least_lost >= 0.33) & (better < 0.8),  # noqa: PLR2004
+        ((overlap >= 0.6) & (overlap < 1.0) & (lost >= 3) & (least_lost >= 0.33) & (better < 0.8))  # noqa: PLR2004
+        | (_renamed(measures) & (lost >= 1) & ~near_copy),
         (days >= SERIES_DAYS) & same & alike & ~near_copy,
         (days >= 1) & same & ~facts.known.exact & (amount < SHORT_UNITS) & (both < 0.85),  # noqa: PLR2004
         (days >= RECURRING_DAYS) & same & ~facts.known.exact & ((amount < LONG_UNITS) | (lost >= 1)),
