@@ -30,7 +30,7 @@ SAME_TITLE: Final = 0.80  # the titles themselves are the same
 LATE_LOG_DAYS: Final = 8.0  # doublings of a day after which a duplicate needs ``late_cover``
 POINTING: Final = 0.95  # the titles' own words stand only in what is not shared
 QUOTED_UNITS: Final = 40  # fewer may be a phrase that everybody uses
-WHOLE_UNITS: Final = 250  # more than two articles have in common by a form
+PASSAGE_UNITS: Final = 250  # more than two articles have in common by a form
 SERIES_DAYS: Final = 3
 RECURRING_DAYS: Final = 30
 SHORT_UNITS, LONG_UNITS = 100, 400  # below: a notice; from here on: an article
@@ -130,8 +130,10 @@ def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Ju
     overlap = np.maximum(measures.title_overlap, 0.0)
     about = share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0)
     pointing = np.minimum(_pointing(left), _pointing(right))
-    quoted = _quoted(measures, known, pointing, limits)
-    facts = _Facts(left_cover, right_cover, better, both, needed, about, pointing, quoted, known, limits)
+    note, passage = _quoted(measures, known, pointing, limits)
+    facts = _Facts(
+        left_cover, right_cover, better, both, needed, about, pointing, note, passage, known, limits
+    )
     rule = np.zeros(len(better), dtype=np.int8)
     refusals = _refusals(measures, facts)
     for number in range(len(refusals), 0, -1):  # the first rule that refuses is written last, and stays
@@ -151,11 +153,13 @@ def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Ju
     )
 
 
-def _quoted(measures: PairMeasures, known: Known, pointing: Floats, limits: Limits) -> NDArray[np.bool_]:
-    """Pairs of articles, not furniture, that share what neither title need speak of.
+def _quoted(
+    measures: PairMeasures, known: Known, pointing: Floats, limits: Limits
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Pairs of articles, not furniture, that share what neither title need speak of: notes, and passages.
 
-    Either a digest has the whole of a note among other things, or nearly all of one page stands in the other and is so much
-    that no footer or disclaimer has it.
+    A note stands as a whole in a digest of many things. A passage is nearly all of one article, and so much that no footer
+    or disclaimer has it; pages of one form share as much, but are of like size, or have other numbers.
     """
     left_cover, right_cover = measures.left.cover, measures.right.cover
     better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
@@ -163,9 +167,9 @@ def _quoted(measures: PairMeasures, known: Known, pointing: Floats, limits: Limi
     own = np.where(left_cover >= right_cover, left_own, right_own)
     note = (better >= limits.quoted_cover) & (both < limits.quoted_rest) & (own >= limits.quoted_title)
     note &= (pointing < POINTING) & (measures.shared_tokens >= QUOTED_UNITS)
-    whole = (better >= limits.whole_cover) & (np.minimum(left_own, right_own) >= limits.whole_title)
-    quoted: NDArray[np.bool_] = note | (whole & (measures.shared_tokens >= WHOLE_UNITS))
-    return quoted
+    passage = (better >= limits.passage_cover) & (both < limits.same_size * better)
+    passage &= np.minimum(left_own, right_own) >= limits.passage_title
+    return note, passage & (measures.shared_tokens >= PASSAGE_UNITS)
 
 
 def _base(amount: Floats, known: Known, like: NDArray[np.bool_], limits: Limits) -> Floats:
@@ -226,9 +230,10 @@ def _pointing(side: Side) -> Floats:
 
 def _renamed(measures: PairMeasures) -> NDArray[np.bool_]:
     """Pairs whose titles are the same but for a name, which stands only in what is not shared."""
-    overlap, renamed = measures.title_overlap, np.bool_(True)
+    overlap = measures.title_overlap
+    renamed = np.ones(len(overlap), dtype=np.bool_)
     for side in (measures.left, measures.right):
-        renamed = renamed & (side.foreign_terms >= 1) & (side.foreign_lost == side.foreign_terms)
+        renamed &= (side.foreign_terms >= 1) & (side.foreign_lost == side.foreign_terms)
     return renamed & (overlap >= SAME_TITLE) & (overlap < 1.0)
 
 
@@ -243,7 +248,8 @@ class _Facts:
     needed: Floats
     about: Floats
     pointing: Floats
-    quoted: NDArray[np.bool_]
+    note: NDArray[np.bool_]
+    passage: NDArray[np.bool_]
     known: Known
     limits: Limits
 
@@ -302,8 +308,8 @@ def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_],
         (days >= 1) & same & ~facts.known.exact & (amount < SHORT_UNITS) & (both < 0.85),  # noqa: PLR2004
         (days >= RECURRING_DAYS) & same & ~facts.known.exact & ((amount < LONG_UNITS) | (lost >= 1)),
         (days >= SERIES_DAYS) & same & titled & (overlap < 0.2) & (better < 0.9),  # noqa: PLR2004
-        titled & (facts.about < limits.about_title) & ~facts.quoted,
-        titled & (facts.pointing >= 0.6) & (lost >= 3) & (least_lost >= 0.15) & ~facts.quoted,  # noqa: PLR2004
-        titled & (facts.pointing >= POINTING) & (amount < LONG_UNITS) & ~facts.quoted,
+        titled & (facts.about < limits.about_title) & ~(facts.note | facts.passage),
+        titled & (facts.pointing >= 0.6) & (lost >= 3) & (least_lost >= 0.15) & ~facts.note,  # noqa: PLR2004
+        titled & (facts.pointing >= POINTING) & (amount < LONG_UNITS) & ~facts.passage,
         *facts.untitled(amount, measures.opening_overlap),
     )

@@ -27,8 +27,8 @@ class Limits:
         about_title: how much the shared text must be about the titles.
         quoted_cover, quoted_rest, quoted_title: cover of the better covered page from which a note is a quotation of a long page,
             cover of the long page that it must stay below, and share of its title that its own body must speak of.
-        whole_cover, whole_title: cover of the better covered page from which, at 250 units, the titles are not asked, if
-            both bodies speak of that share of their own titles.
+        passage_cover, passage_title: cover of the better covered page from which, at 250 units and of pages of unlike size, the
+            titles are not asked, if both bodies speak of that share of their own.
         untitled_amounts, untitled_cover: cover that the less covered page of a pair without titles needs.
         untitled_contained: cover of the better covered one that does as well.
         words_amounts, words_cover, words_contained: the same for texts of words, whose long pages share menus and lists.
@@ -52,8 +52,8 @@ class Limits:
     quoted_cover: float = 0.70
     quoted_rest: float = 0.35
     quoted_title: float = 0.40
-    whole_cover: float = 0.85
-    whole_title: float = 0.30
+    passage_cover: float = 0.85
+    passage_title: float = 0.30
     untitled_amounts: tuple[float, ...] = (20, 100, 400)
     untitled_cover: tuple[float, ...] = (0.60, 0.50, 0.46)
     untitled_contained: float = 0.65
@@ -102,7 +102,7 @@ STRICT: Final = replace(
     same_cover=0.60,
     about_title=0.22,
     quoted_cover=1.01,
-    whole_cover=1.01,
+    passage_cover=1.01,
     untitled_cover=(0.90, 0.80, 0.70),
     untitled_contained=0.90,
     words_cover=(0.92, 0.92),

@@ -188,6 +188,26 @@ def test_a_note_quoted_in_a_long_page_is_contained_whatever_that_page_is_called(
     assert judge(furniture, digest).reason == "shared text is not what the titles are about"
 
 
+def test_a_large_passage_of_an_article_is_contained_whatever_the_titles_name() -> None:
+    own, other = "海港清晨迎来新船。", "山村小学换了校车。"
+    article = Small((own, *LONG[:16]), own[:-1])
+    longer = Small((other, *LONG[:16], *lines(7, 16)), other[:-1])
+    assert judge(article, longer).relation is Relation.CONTAINED
+    furniture = Small(LONG[:16], "市场上午开了新的店")
+    assert judge(furniture, longer).reason == "shared text is not what the titles are about"
+    form = Small((other, *LONG[:16]), other[:-1])
+    assert judge(article, form).reason == "shared text is not what the titles are about"
+
+
+def test_a_form_about_another_place_is_different_where_a_number_differs_too() -> None:
+    warning = "山市气象台发布大风蓝色预警信号"
+    left = Small((f"江{warning}，阵风可达7级。", *STORY[:7]), "江" + warning)
+    right = Small((f"陕{warning}，阵风可达9级。", *STORY[:7], *lines(3, 3)), "陕" + warning)
+    assert judge(left, right).reason == "titles nearly alike, numbers differ"
+    calm = Small((f"陕{warning}，阵风可达7级。", *STORY[:7], *lines(3, 3)), "陕" + warning)
+    assert judge(left, calm).reason == RULES[0]
+
+
 class TestPresets:
     def test_each_leaves_out_only_rules_that_there_are(self) -> None:
         assert all(preset.without <= set(RULES[1:]) for preset in PRESETS.values())
