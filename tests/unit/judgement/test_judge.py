@@ -201,7 +201,7 @@ def test_a_large_passage_of_an_article_is_contained_whatever_the_titles_name() -
 
 def test_a_form_about_another_place_is_different_where_a_number_differs_too() -> None:
     warning = "山市气象台发布大风蓝色预警信号"
-    left = Small((f"江{warning}，阵风可达7级。", *STORY[:7]), "江" + warning)
+    left = Small((f"江{warning}，阵风可达7级。", *STORY[:7], *lines(5, 1)), "江" + warning)
     right = Small((f"陕{warning}，阵风可达9级。", *STORY[:7], *lines(3, 3)), "陕" + warning)
     assert judge(left, right).reason == "titles nearly alike, numbers differ"
     calm = Small((f"陕{warning}，阵风可达7级。", *STORY[:7], *lines(3, 3)), "陕" + warning)
