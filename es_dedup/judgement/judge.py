@@ -272,7 +272,7 @@ class _Facts:
         apart = np.where(openings >= 0, np.clip((high - openings) / (high - low), 0.0, 1.0), 0.0)
         named = least + apart * np.maximum(limits.opening_cover - least, 0.0)
         asked = ~self.known.titled & (self.better < contained)
-        return asked & (self.both < least), asked & self.known.lists & (self.both < named)
+        return asked & (self.both < least), asked & self.known.lists & (apart > 0) & (self.both < named)
 
 
 def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_], ...]:
