@@ -6,6 +6,7 @@ another day's figures.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +15,7 @@ import numpy as np
 from es_dedup.compiled import worthwhile
 from es_dedup.text.characters import PLANE
 from es_dedup.text.hashing import mix64
-from es_dedup.text.tokens import TOKEN_BASE, clause_hashes_of, run_starts, segment_hashes
+from es_dedup.text.tokens import TOKEN_BASE, clause_hashes_of, run_starts, segment_hashes, word_hashes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +27,8 @@ NUMERALS: Final = "〇零一二三四五六七八九十百千万亿两"
 UNITS: Final = "年月日时分秒号点个名例人元岁米度倍成期届次"
 _MASK: Final = np.uint64(0x23)
 _RUN_BASE: Final = 0x94D049BB133111EB
+_COMMA: Final = 0x2C
+_GROUP: Final = 3  # digits
 
 
 def number_tokens(batch: TextBatch, tokens: TokenBatch) -> NDArray[np.bool_]:
@@ -85,8 +88,10 @@ def number_runs(
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Hash of each run of number tokens together with the token after it, and the run's page.
 
-    The month and day of an agency's dateline are left out: a reprint carries its own.
+    The month and day of an agency's dateline are left out: a reprint carries its own. Thousands set apart by commas are
+    one number: 488,636 is 488636.
     """
+    tokens, numbers = _ungrouped(batch, tokens, numbers)
     if worthwhile(len(tokens)):
         from es_dedup.text.compiled.numbers import runs_of  # noqa: PLC0415 - see es_dedup.compiled
 
@@ -105,6 +110,37 @@ def number_runs(
     values = mix64(values + np.where(inside, tokens.hashes[after], np.uint64(0)))
     keep = ~_in_dateline(batch, tokens, first, after)
     return values[keep], tokens.pages[first[keep]].astype(np.int64)
+
+
+def _ungrouped(
+    batch: TextBatch, tokens: TokenBatch, numbers: NDArray[np.bool_]
+) -> tuple[TokenBatch, NDArray[np.bool_]]:
+    """The tokens with groups of three digits after a comma joined to the digits before them."""
+    sizes = tokens.ends - tokens.starts
+    digits = numbers & ~tokens.single
+    joined = np.zeros(len(tokens), dtype=np.bool_)
+    joined[1:] = (
+        digits[1:]
+        & digits[:-1]
+        & (sizes[1:] == _GROUP)
+        & (sizes[:-1] <= _GROUP)
+        & (tokens.starts[1:] == tokens.ends[:-1] + 1)
+        & (tokens.clause[1:] == tokens.clause[:-1])
+    )
+    at = np.flatnonzero(joined)
+    joined[at] = batch.codes[tokens.ends[at - 1]] == _COMMA
+    if not joined.any():
+        return tokens, numbers
+    hashes = tokens.hashes.copy()
+    kept = np.flatnonzero(~joined)
+    last = np.append(kept[1:], len(tokens)) - 1
+    grouped = np.flatnonzero(last > kept)
+    spans = zip(tokens.starts[kept[grouped]].tolist(), tokens.ends[last[grouped]].tolist(), strict=True)
+    parts = [batch.codes[start:end] for start, end in spans]
+    whole = [part[part != _COMMA] for part in parts]
+    hashes[kept[grouped]] = word_hashes(whole)
+    place = {name: getattr(tokens, name)[kept] for name in ("single", "starts", "pages", "clause")}
+    return replace(tokens, hashes=hashes[kept], ends=tokens.ends[last], **place), numbers[kept]
 
 
 def _in_dateline(
