@@ -91,12 +91,19 @@ def number_runs(
     The month and day of an agency's dateline are left out: a reprint carries its own. Thousands set apart by commas are
     one number: 488,636 is 488636.
     """
-    tokens, numbers = _ungrouped(batch, tokens, numbers)
+    joined, hashes = _thousands(batch, tokens, numbers)
     if worthwhile(len(tokens)):
         from es_dedup.text.compiled.numbers import runs_of  # noqa: PLC0415 - see es_dedup.compiled
 
         place = tokens.starts, tokens.pages, tokens.clause
-        return runs_of(batch.codes, tokens.hashes, *place, numbers, np.uint64(_RUN_BASE))
+        figures = numbers.astype(np.uint8) + joined
+        return runs_of(batch.codes, hashes, *place, figures, np.uint64(_RUN_BASE))
+    if joined.any():
+        kept = ~joined
+        place = {
+            name: getattr(tokens, name)[kept] for name in ("single", "starts", "ends", "pages", "clause")
+        }
+        tokens, numbers = replace(tokens, hashes=hashes[kept], **place), numbers[kept]
     at = np.flatnonzero(numbers)
     if not len(at):
         return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
@@ -112,35 +119,30 @@ def number_runs(
     return values[keep], tokens.pages[first[keep]].astype(np.int64)
 
 
-def _ungrouped(
+def _thousands(
     batch: TextBatch, tokens: TokenBatch, numbers: NDArray[np.bool_]
-) -> tuple[TokenBatch, NDArray[np.bool_]]:
-    """The tokens with groups of three digits after a comma joined to the digits before them."""
-    sizes = tokens.ends - tokens.starts
-    digits = numbers & ~tokens.single
-    joined = np.zeros(len(tokens), dtype=np.bool_)
-    joined[1:] = (
-        digits[1:]
-        & digits[:-1]
-        & (sizes[1:] == _GROUP)
-        & (sizes[:-1] <= _GROUP)
-        & (tokens.starts[1:] == tokens.ends[:-1] + 1)
-        & (tokens.clause[1:] == tokens.clause[:-1])
+) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
+    """Tokens that are groups of three digits after a comma, and all hashes, with that of the whole number at its first token."""
+    at = np.flatnonzero(numbers)
+    at = at[~tokens.single[at]]
+    sizes = tokens.ends[at] - tokens.starts[at]
+    grouped = np.zeros(len(at), dtype=np.bool_)
+    grouped[1:] = (sizes[1:] == _GROUP) & (sizes[:-1] <= _GROUP) & (np.diff(at) == 1)
+    grouped[1:] &= (tokens.starts[at[1:]] == tokens.ends[at[:-1]] + 1) & (
+        tokens.pages[at[1:]] == tokens.pages[at[:-1]]
     )
-    at = np.flatnonzero(joined)
-    joined[at] = batch.codes[tokens.ends[at - 1]] == _COMMA
-    if not joined.any():
-        return tokens, numbers
-    hashes = tokens.hashes.copy()
-    kept = np.flatnonzero(~joined)
-    last = np.append(kept[1:], len(tokens)) - 1
-    grouped = np.flatnonzero(last > kept)
-    spans = zip(tokens.starts[kept[grouped]].tolist(), tokens.ends[last[grouped]].tolist(), strict=True)
+    grouped &= batch.codes[tokens.starts[at] - 1] == _COMMA
+    joined = np.zeros(len(tokens), dtype=np.bool_)
+    joined[at[grouped]] = True
+    first = np.flatnonzero(grouped & ~np.roll(grouped, 1)) - 1
+    if not len(first):
+        return joined, tokens.hashes
+    last = np.flatnonzero(grouped & ~np.append(grouped[1:], np.bool_(False)))  # noqa: FBT003
+    spans = zip(tokens.starts[at[first]].tolist(), tokens.ends[at[last]].tolist(), strict=True)
     parts = [batch.codes[start:end] for start, end in spans]
-    whole = [part[part != _COMMA] for part in parts]
-    hashes[kept[grouped]] = word_hashes(whole)
-    place = {name: getattr(tokens, name)[kept] for name in ("single", "starts", "pages", "clause")}
-    return replace(tokens, hashes=hashes[kept], ends=tokens.ends[last], **place), numbers[kept]
+    hashes = tokens.hashes.copy()
+    hashes[at[first]] = word_hashes([part[part != _COMMA] for part in parts])
+    return joined, hashes
 
 
 def _in_dateline(
