@@ -111,9 +111,7 @@ def runs_of(
     figures: NDArray[np.uint8],
     base: np.uint64,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """See ``number_runs``; ``base`` is the multiplier of the run's hash, ``figures`` is 1 for
-    a number and 2 for a part of the number before it, whose hash has it already.
-    """
+    """See ``number_runs``; ``figures`` is 1 for a number and 2 for a part of the one before, which is in that one's hash."""
     values, owners = np.empty(len(hashes), dtype=np.uint64), np.empty(len(hashes), dtype=np.int64)
     count, total = 0, len(hashes)
     month, month_after, month_page = False, -1, -1
