@@ -103,7 +103,7 @@ def number_runs(
         place = {
             name: getattr(tokens, name)[kept] for name in ("single", "starts", "ends", "pages", "clause")
         }
-        tokens, numbers = replace(tokens, hashes=hashes[kept], **place), numbers[kept]
+        tokens, numbers = replace(tokens, hashes=hashes[kept], **columns), numbers[kept]
     at = np.flatnonzero(numbers)
     if not len(at):
         return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
