@@ -49,7 +49,7 @@ AXES: Final[dict[str, tuple[tuple[Any, ...], Callable[[Limits, Any], Limits]]]] 
             limits, needed_cover=(*limits.needed_cover[:2], value, limits.needed_cover[3])
         ),
     ),
-    "same size": ((0.60, 0.66, 0.72), lambda limits, value: replace(limits, same_size=value)),
+    "same size": ((0.60, 0.64, 0.68, 0.72), lambda limits, value: replace(limits, same_size=value)),
     "about the title": ((0.10, 0.14, 0.18, 0.22), lambda limits, value: replace(limits, about_title=value)),
     "untitled, more by": (
         (-0.06, -0.03, 0.0, 0.03, 0.06),
@@ -59,6 +59,11 @@ AXES: Final[dict[str, tuple[tuple[Any, ...], Callable[[Limits, Any], Limits]]]] 
         (0.66, 0.70, 0.74, 0.78),
         lambda limits, value: replace(limits, words_cover=(limits.words_cover[0], value)),
     ),
+    "first words": (
+        (0.0, 0.80, 0.84, 0.88, 0.92),
+        lambda limits, value: replace(limits, opening_cover=value),
+    ),
+    "passage": ((0.80, 0.85, 0.90, 1.01), lambda limits, value: replace(limits, passage_cover=value)),
     "quotation": ((0.60, 0.70, 0.80, 1.01), lambda limits, value: replace(limits, quoted_cover=value)),
 }
 """Limits that are chosen again: their grid, and the limits with a value in place."""

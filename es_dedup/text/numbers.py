@@ -100,7 +100,7 @@ def number_runs(
         return runs_of(batch.codes, hashes, *place, figures, np.uint64(_RUN_BASE))
     if joined.any():
         kept = ~joined
-        place = {
+        columns = {
             name: getattr(tokens, name)[kept] for name in ("single", "starts", "ends", "pages", "clause")
         }
         tokens, numbers = replace(tokens, hashes=hashes[kept], **columns), numbers[kept]
