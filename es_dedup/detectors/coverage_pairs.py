@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 CONTENT: Final = 0.5  # weight below which a feature is taken for template
 RUN_CHARS: Final = 200  # a clause so long is no clause: sentences of prose have marks long before
+SCRAP_CHARS: Final = 12  # a word or two
 _SHIFT: Final = np.uint64(32)
 
 
@@ -104,16 +105,20 @@ def uniform_weights(table: CoverageTable) -> Weights:
     return Weights(np.ones(len(table.grams)), np.ones(len(table.clauses)))
 
 
-def unpunctuated(table: CoverageTable, rows: Counts) -> Floats:
-    """Share of each page's characters that stand in runs of ``RUN_CHARS`` or more without a clause mark; shape (rows,), in [0, 1].
+def listed(table: CoverageTable, rows: Counts) -> tuple[Floats, Floats]:
+    """Shares of each page's characters that are no prose: in runs, and in scraps; both of shape (rows,), in [0, 1].
 
-    What is left of menus, lists and tables when a whole page is taken as its text. Runs count 255 characters at most.
+    Menus, lists and tables leave long runs without a clause mark where they are printed in a row (``RUN_CHARS`` or more;
+    they count 255 characters at most), and scraps where each item has a line (below ``SCRAP_CHARS``).
     """
     places, owners = gather(table.clause_offsets, rows)
     lengths = table.clause_lengths[places].astype(np.float64)
-    total = np.bincount(owners, weights=lengths, minlength=len(rows))
-    runs = np.bincount(owners, weights=np.where(lengths >= RUN_CHARS, lengths, 0.0), minlength=len(rows))
-    return runs / np.maximum(total, 1.0)
+    total = np.maximum(np.bincount(owners, weights=lengths, minlength=len(rows)), 1.0)
+    runs, scraps = (
+        np.bincount(owners, weights=np.where(odd, lengths, 0.0), minlength=len(rows)) / total
+        for odd in (lengths >= RUN_CHARS, lengths < SCRAP_CHARS)
+    )
+    return runs, scraps
 
 
 def measure(

@@ -9,7 +9,7 @@ import numpy as np
 
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.coverage import Coverage
-from es_dedup.detectors.coverage_pairs import PairMeasures, measure, unpunctuated
+from es_dedup.detectors.coverage_pairs import PairMeasures, listed, measure
 from es_dedup.detectors.others import verdicts_of_others
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.judgement import judge as judging
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
 WORD_CHARS: Final = 2.5  # characters a unit of coverage: Chinese prose has 1.0 to 1.3, with commands and code 2, English 2.5 to 3.8
-LIST_SHARE: Final = 0.04  # of a text in long runs without a mark: nine articles in ten have less, nine whole web pages in ten more
+# Of a text that is no prose, in runs and in scraps: six articles in seven have less, of whole web pages one in four or fewer.
+RUNS_SHARE: Final = 0.04
+SCRAPS_SHARE: Final = 0.08
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +111,11 @@ def _of_lists(
     for table, rows in ((left, left_rows), (right, right_rows)):
         found[found] = _of_words(table, rows[found])
     if found.any():
-        runs = [
-            unpunctuated(table.coverage, rows[found])
-            for table, rows in ((left, left_rows), (right, right_rows))
-        ]
-        found[found] = np.maximum(*runs) >= LIST_SHARE
+        sides = (
+            listed(table.coverage, rows[found]) for table, rows in ((left, left_rows), (right, right_rows))
+        )
+        either = [(runs >= RUNS_SHARE) | (scraps >= SCRAPS_SHARE) for runs, scraps in sides]
+        found[found] = either[0] | either[1]
     return found
 
 

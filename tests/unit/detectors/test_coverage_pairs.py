@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from es_dedup.detectors.coverage_features import build
 from es_dedup.detectors.coverage_pairs import (
     PairMeasures,
     Side,
     Weights,
     best_cover,
+    listed,
     measure,
     uniform_weights,
 )
@@ -221,3 +223,11 @@ def test_no_pairs_have_no_measures() -> None:
     found, best = measured(Case([Row()], [Row()], [], {}, {}))
     assert best == []
     assert found.shared_grams.tolist() == found.left.cover.tolist() == found.title_overlap.tolist() == []
+
+
+def test_what_is_no_prose_stands_in_runs_and_scraps() -> None:
+    run, scrap, prose = "word " * 60, "Home\nNews\n", "This is a sentence of an ordinary length. "
+    table = build([prose * 3, run, scrap, scrap + run, ""], [""] * 5)
+    runs, scraps = listed(table, np.array([0, 1, 2, 3, 4, 1]))
+    assert runs.tolist() == [0.0, 1.0, 0.0, pytest.approx(240 / 248), 0.0, 1.0]
+    assert scraps.tolist() == [0.0, 0.0, 1.0, pytest.approx(8 / 248), 0.0, 0.0]

@@ -166,6 +166,13 @@ def test_untitled_pages_with_menus_in_words_need_more_in_common() -> None:
     assert judged.evidence["opening_overlap"] == 1.0
 
 
+def test_menus_with_a_line_for_each_item_are_known_too() -> None:
+    menu = tuple(f"{WORDS[at % 12][:6]}{at}" for at in range(72))
+    judged = judge(Small((*menu, *own_sentences(1, 12))), Small((*menu, *own_sentences(2, 12))))
+    assert judged.reason == "too little covered for pages without titles"
+    assert float(judged.evidence["left_cover"] or 0) >= BALANCED.untitled_cover[-1]
+
+
 def test_untitled_prose_in_words_needs_no_more_than_chinese() -> None:
     shared = own_sentences(3, 24)
     judged = judge(Small((*shared, *own_sentences(1, 20))), Small((*shared, *own_sentences(2, 20))))
