@@ -49,7 +49,7 @@ AXES: Final[dict[str, tuple[tuple[Any, ...], Callable[[Limits, Any], Limits]]]] 
             limits, needed_cover=(*limits.needed_cover[:2], value, limits.needed_cover[3])
         ),
     ),
-    "same size": ((0.60, 0.64, 0.68, 0.72), lambda limits, value: replace(limits, same_size=value)),
+    "same size": ((0.60, 0.64, 0.67, 0.70), lambda limits, value: replace(limits, same_size=value)),
     "about the title": ((0.10, 0.14, 0.18, 0.22), lambda limits, value: replace(limits, about_title=value)),
     "untitled, more by": (
         (-0.06, -0.03, 0.0, 0.03, 0.06),

@@ -47,7 +47,7 @@ class Limits:
     late_cover: float = 0.92
     same_cover: float = 0.50
     late_same_cover: float = 0.65
-    same_size: float = 0.68
+    same_size: float = 0.67
     about_title: float = 0.18
     quoted_cover: float = 0.70
     quoted_rest: float = 0.35
