@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from es_dedup.judgement.limits import Limits
 
 STORIES: Final = "portal-zh"  # the set whose groups are left out too
-ROUNDS: Final = 2  # over all limits; more change nothing
 NEAR: Final = 1e-9
 
 
@@ -86,13 +85,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     parser = parser_of(__doc__)
     parser.add_argument("--sets", nargs="*", default=(*LABELLED, *GROUPED), choices=(*LABELLED, *GROUPED))
+    parser.add_argument("--rounds", type=int, default=2, help="over all limits; more change nothing")
     parser.add_argument("--no-read", action="store_true", help="without the pairs read for this project")
     given = parser.parse_args(arguments)
     parts = parts_of(all_measured(given.data, given.sets, read=not given.no_read))
     rows = []
     for out in parts:
         rest = [part for part in parts if part.measured.pages is not out.measured.pages or apart(part, out)]
-        limits, values = choose(rest) if rest else (BALANCED, {})
+        limits, values = choose(rest, given.rounds) if rest else (BALANCED, {})
         rows.append(
             {
                 "left out": out.name,
@@ -123,10 +123,10 @@ def parts_of(found: Sequence[Measured]) -> list[Part]:
     return parts
 
 
-def choose(parts: Sequence[Part]) -> tuple[Limits, Row]:
+def choose(parts: Sequence[Part], rounds: int) -> tuple[Limits, Row]:
     """Limits that are best on these parts, and their values by name; of equally good ones the preset's."""
     limits, values = BALANCED, {}
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, (grid, put) in AXES.items():
             tried = [(value, put(limits, value)) for value in grid]
             best, kept = worth(limits, parts), limits
