@@ -38,6 +38,7 @@ SETS: Final = {
     "portal-zh": "news-zh-2025",
     "broadcast-zh": "news-zh-2025",
     "pages-en": "pages-en",
+    "pages-en, untitled": "pages-en, untitled",
 }
 """Each set, and the one that blocks are taken from."""
 LEAST_CHARS: Final = 200  # of a page that is edited
@@ -74,7 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def pages_of(folder: Path | None, name: str, items: int) -> list[Page]:
-    """The pages of a set; those of pages-en with the title that extraction finds."""
+    """The pages of a set; those of pages-en with the title that extraction finds, or without any."""
+    name, _, untitled = name.partition(", ")
     rows = rows_of(data_file(folder, f"{name}.jsonl.xz"), items if name == "broadcast-zh" else None)
     if name != "pages-en":
         return [page_of(row) for row in rows]
@@ -82,7 +84,7 @@ def pages_of(folder: Path | None, name: str, items: int) -> list[Page]:
         Page(
             row["id"],
             text=row["text"],
-            title=extract(b64decode(row["html_base64"])).title,
+            title=None if untitled else extract(b64decode(row["html_base64"])).title,
             url=row.get("url"),
         )
         for row in rows

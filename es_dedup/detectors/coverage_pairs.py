@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     Counts: TypeAlias = NDArray[np.int64]
 
 CONTENT: Final = 0.5  # weight below which a feature is taken for template
+RUN_CHARS: Final = 200  # a clause so long is no clause: sentences of prose have marks long before
+SCRAP_CHARS: Final = 12  # a word or two
 _SHIFT: Final = np.uint64(32)
 
 
@@ -72,6 +74,7 @@ class PairMeasures:
         shared_clauses, discounted_clauses: clauses in common, and those of them with weight below 0.5.
         shared_chars: characters of the clauses in common, weighted.
         title_overlap: shared title terms over the shorter title's, in [0, 1]; -1 when a title is missing.
+        opening_overlap: the same of the first words of two pages without titles; -1 when either has one.
         same_numbers, other_numbers: clauses equal after masking numbers: with equal and with other numbers.
     """
 
@@ -83,6 +86,7 @@ class PairMeasures:
     discounted_clauses: Counts
     shared_chars: Floats
     title_overlap: Floats
+    opening_overlap: Floats
     same_numbers: Counts
     other_numbers: Counts
 
@@ -99,6 +103,22 @@ class _Matched:
 def uniform_weights(table: CoverageTable) -> Weights:
     """Every feature counts fully: what is known without corpus statistics."""
     return Weights(np.ones(len(table.grams)), np.ones(len(table.clauses)))
+
+
+def listed(table: CoverageTable, rows: Counts) -> tuple[Floats, Floats]:
+    """Shares of each page's characters that are no prose: in runs, and in scraps; both of shape (rows,), in [0, 1].
+
+    Menus, lists and tables leave long runs without a clause mark where they are printed in a row (``RUN_CHARS`` or more;
+    they count 255 characters at most), and scraps where each item has a line (below ``SCRAP_CHARS``).
+    """
+    places, owners = gather(table.clause_offsets, rows)
+    lengths = table.clause_lengths[places].astype(np.float64)
+    total = np.maximum(np.bincount(owners, weights=lengths, minlength=len(rows)), 1.0)
+    runs, scraps = (
+        np.bincount(owners, weights=np.where(odd, lengths, 0.0), minlength=len(rows)) / total
+        for odd in (lengths >= RUN_CHARS, lengths < SCRAP_CHARS)
+    )
+    return runs, scraps
 
 
 def measure(
@@ -148,6 +168,7 @@ def measure(
             np.bincount(own.owners[hit], weights=weight * lengths, minlength=pairs), dtype=np.float64
         ),
         title_overlap=np.where(left.titled[left_rows] & right.titled[right_rows], title_overlap, -1.0),
+        opening_overlap=np.where(left.titled[left_rows] | right.titled[right_rows], -1.0, title_overlap),
         same_numbers=same,
         other_numbers=other,
     )
@@ -210,6 +231,7 @@ def _measured_by_kernel(
         discounted_clauses=shared[:, 2],
         shared_chars=sums[:, 0],
         title_overlap=np.where(left.titled[left_rows] & right.titled[right_rows], sums[:, 1], -1.0),
+        opening_overlap=np.where(left.titled[left_rows] | right.titled[right_rows], -1.0, sums[:, 1]),
         same_numbers=shared[:, 3],
         other_numbers=shared[:, 4],
     )

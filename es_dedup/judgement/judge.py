@@ -31,6 +31,7 @@ SAME_TITLE: Final = 0.80  # the titles themselves are the same
 LATE_LOG_DAYS: Final = 8.0  # doublings of a day after which a duplicate needs ``late_cover``
 POINTING: Final = 0.95  # the titles' own words stand only in what is not shared
 QUOTED_UNITS: Final = 40  # fewer may be a phrase that everybody uses
+PASSAGE_UNITS: Final = 250  # more than two articles have in common by a form
 SERIES_DAYS: Final = 3
 RECURRING_DAYS: Final = 30
 SHORT_UNITS, LONG_UNITS = 100, 400  # below: a notice; from here on: an article
@@ -51,6 +52,7 @@ RULES: Final = (
     "words that tell the titles apart stand in what is not shared, and numbers differ",
     "words that tell the titles apart stand in what is not shared",
     "too little covered for pages without titles",
+    "first words of pages without titles differ",
 )
 
 
@@ -104,7 +106,7 @@ class Known:
         titled: both pages have titles.
         days: days between the publications, 0 when one is unknown.
         exact: the normalised texts are equal.
-        words: both texts are of words (Latin and the like) rather than of Chinese characters.
+        lists: untitled texts of words (Latin and the like, not Chinese characters), with the menus or lists of a site in one.
     """
 
     left_titles: NDArray[np.int64]
@@ -112,7 +114,7 @@ class Known:
     titled: NDArray[np.bool_]
     days: NDArray[np.int64]
     exact: NDArray[np.bool_]
-    words: NDArray[np.bool_]
+    lists: NDArray[np.bool_]
 
 
 def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Judgements:
@@ -133,10 +135,10 @@ def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Ju
     overlap = np.maximum(measures.title_overlap, 0.0)
     about = share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0)
     pointing = np.minimum(_pointing(left), _pointing(right))
-    own = np.where(left_cover >= right_cover, _own(left, known.left_titles), _own(right, known.right_titles))
-    quoted = (better >= limits.quoted_cover) & (both < limits.quoted_rest) & (own >= limits.quoted_title)
-    quoted &= (pointing < POINTING) & (measures.shared_tokens >= QUOTED_UNITS)
-    facts = _Facts(left_cover, right_cover, better, both, needed, about, pointing, quoted, known, limits)
+    note, passage = _quoted(measures, known, pointing, limits)
+    facts = _Facts(
+        left_cover, right_cover, better, both, needed, about, pointing, note, passage, known, limits
+    )
     rule = np.zeros(len(better), dtype=np.int8)
     refusals = _refusals(measures, facts)
     for number in range(len(refusals), 0, -1):  # the first rule that refuses is written last, and stays
@@ -156,6 +158,25 @@ def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Ju
     )
 
 
+def _quoted(
+    measures: PairMeasures, known: Known, pointing: Floats, limits: Limits
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Pairs of articles, not furniture, that share what neither title need speak of: notes, and passages.
+
+    A note stands as a whole in a digest of many things. A passage is nearly all of one article, and so much that no footer
+    or disclaimer has it; pages of one form share as much, but are of like size, or have other numbers.
+    """
+    left_cover, right_cover = measures.left.cover, measures.right.cover
+    better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
+    left_own, right_own = _own(measures.left, known.left_titles), _own(measures.right, known.right_titles)
+    own = np.where(left_cover >= right_cover, left_own, right_own)
+    note = (better >= limits.quoted_cover) & (both < limits.quoted_rest) & (own >= limits.quoted_title)
+    note &= (pointing < POINTING) & (measures.shared_tokens >= QUOTED_UNITS)
+    passage = (better >= limits.passage_cover) & (both < limits.same_size * better)
+    passage &= np.minimum(left_own, right_own) >= limits.passage_title
+    return note, passage & (measures.shared_tokens >= PASSAGE_UNITS)
+
+
 def _base(amount: Floats, known: Known, like: NDArray[np.bool_], limits: Limits) -> Floats:
     """Cover demanded of pages of one day.
 
@@ -164,7 +185,7 @@ def _base(amount: Floats, known: Known, like: NDArray[np.bool_], limits: Limits)
     """
     titled = _scaled(amount, limits.amounts, limits.needed_cover)
     edited = np.where(like & (amount >= SHORT_UNITS), np.minimum(titled, limits.edited_cover), titled)
-    ordinary = known.titled | known.words
+    ordinary = known.titled | known.lists
     if ordinary.all():
         return edited
     return np.where(ordinary, edited, _scaled(amount, limits.untitled_amounts, limits.untitled_cover))
@@ -212,6 +233,15 @@ def _pointing(side: Side) -> Floats:
     return np.where(side.foreign_terms >= 2, side.foreign_lost / np.maximum(side.foreign_terms, 1), 0.0)  # noqa: PLR2004
 
 
+def _renamed(measures: PairMeasures) -> NDArray[np.bool_]:
+    """Pairs whose titles are the same but for a name, which stands only in what is not shared."""
+    overlap = measures.title_overlap
+    renamed = np.ones(len(overlap), dtype=np.bool_)
+    for side in (measures.left, measures.right):
+        renamed &= (side.foreign_terms >= 1) & (side.foreign_lost == side.foreign_terms)
+    return renamed & (overlap >= SAME_TITLE) & (overlap < 1.0)
+
+
 @dataclass(frozen=True, slots=True)
 class _Facts:
     """What the rules look at beside the measures; every array has shape (pairs,)."""
@@ -223,22 +253,31 @@ class _Facts:
     needed: Floats
     about: Floats
     pointing: Floats
-    quoted: NDArray[np.bool_]
+    note: NDArray[np.bool_]
+    passage: NDArray[np.bool_]
     known: Known
     limits: Limits
 
-    def untitled(self, amount: Floats) -> NDArray[np.bool_]:
-        """Pairs without titles that agree too little for that."""
+    def untitled(self, amount: Floats, openings: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Pairs without titles that agree too little for that, and those that do because they open with other words.
+
+        The first words of a whole web page are its name, and what follows its site's menus; so pages of one shell that open alike
+        may be versions of one page, those that do not are two.
+        """
         if self.known.titled.all():
-            return np.zeros(len(amount), dtype=np.bool_)
+            return (np.zeros(len(amount), dtype=np.bool_),) * 2
         limits = self.limits
         least = np.where(
-            self.known.words,
+            self.known.lists,
             _scaled(amount, limits.words_amounts, limits.words_cover),
             _scaled(amount, limits.untitled_amounts, limits.untitled_cover),
         )
-        contained = np.where(self.known.words, limits.words_contained, limits.untitled_contained)
-        return ~self.known.titled & (self.both < least) & (self.better < contained)
+        contained = np.where(self.known.lists, limits.words_contained, limits.untitled_contained)
+        low, high = limits.opening_overlaps
+        apart = np.where(openings >= 0, np.clip((high - openings) / (high - low), 0.0, 1.0), 0.0)
+        named = least + apart * np.maximum(limits.opening_cover - least, 0.0)
+        asked = ~self.known.titled & (self.better < contained)
+        return asked & (self.both < least), asked & self.known.lists & (apart > 0) & (self.both < named)
 
 
 def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_], ...]:
@@ -268,13 +307,14 @@ def _refusals(measures: PairMeasures, facts: _Facts) -> tuple[NDArray[np.bool_],
         (both >= 0.4) & (lost >= 3) & (least_lost >= 0.4) & (inner_lost >= 0.5) & (better < 0.9),  # noqa: PLR2004
         (measures.other_numbers >= 3) & (measures.other_numbers >= measures.same_numbers),  # noqa: PLR2004
         (days >= 1) & (lost >= 2) & (least_lost >= 0.15) & (overlap >= 0.8) & ~near_copy,  # noqa: PLR2004
-        (overlap >= 0.6) & (overlap < 1.0) & (lost >= 3) & (least_lost >= 0.33) & (better < 0.8),  # noqa: PLR2004
+        ((overlap >= 0.6) & (overlap < 1.0) & (lost >= 3) & (least_lost >= 0.33) & (better < 0.8))  # noqa: PLR2004
+        | (_renamed(measures) & (lost >= 1) & ~near_copy),
         (days >= SERIES_DAYS) & same & alike & ~near_copy,
         (days >= 1) & same & ~facts.known.exact & (amount < SHORT_UNITS) & (both < 0.85),  # noqa: PLR2004
         (days >= RECURRING_DAYS) & same & ~facts.known.exact & ((amount < LONG_UNITS) | (lost >= 1)),
         (days >= SERIES_DAYS) & same & titled & (overlap < 0.2) & (better < 0.9),  # noqa: PLR2004
-        titled & (facts.about < limits.about_title) & ~facts.quoted,
-        titled & (facts.pointing >= 0.6) & (lost >= 3) & (least_lost >= 0.15) & ~facts.quoted,  # noqa: PLR2004
-        titled & (facts.pointing >= POINTING) & (amount < LONG_UNITS),
-        facts.untitled(amount),
+        titled & (facts.about < limits.about_title) & ~(facts.note | facts.passage),
+        titled & (facts.pointing >= 0.6) & (lost >= 3) & (least_lost >= 0.15) & ~facts.note,  # noqa: PLR2004
+        titled & (facts.pointing >= POINTING) & (amount < LONG_UNITS) & ~facts.passage,
+        *facts.untitled(amount, measures.opening_overlap),
     )

@@ -27,9 +27,13 @@ class Limits:
         about_title: how much the shared text must be about the titles.
         quoted_cover, quoted_rest, quoted_title: cover of the better covered page from which a note is a quotation of a long page,
             cover of the long page that it must stay below, and share of its title that its own body must speak of.
+        passage_cover, passage_title: cover of the better covered page from which, at 250 units and of pages of unlike size, the
+            titles are not asked, if both bodies speak of that share of their own.
         untitled_amounts, untitled_cover: cover that the less covered page of a pair without titles needs.
         untitled_contained: cover of the better covered one that does as well.
         words_amounts, words_cover, words_contained: the same for texts of words, whose long pages share menus and lists.
+        opening_overlaps, opening_cover: overlap of the first words of untitled texts of words that asks for this cover of the
+            less covered page, and from which on it asks for nothing more.
         near_copy: text this equal is not taken apart by numbers or dates.
         without: rules, by name, that are not asked.
     """
@@ -43,17 +47,21 @@ class Limits:
     late_cover: float = 0.92
     same_cover: float = 0.50
     late_same_cover: float = 0.65
-    same_size: float = 0.66
+    same_size: float = 0.67
     about_title: float = 0.18
     quoted_cover: float = 0.70
     quoted_rest: float = 0.35
     quoted_title: float = 0.40
+    passage_cover: float = 0.85
+    passage_title: float = 0.30
     untitled_amounts: tuple[float, ...] = (20, 100, 400)
     untitled_cover: tuple[float, ...] = (0.60, 0.50, 0.46)
     untitled_contained: float = 0.65
     words_amounts: tuple[float, ...] = (400, 1000)
     words_cover: tuple[float, ...] = (0.66, 0.74)
     words_contained: float = 0.95
+    opening_overlaps: tuple[float, float] = (0.80, 0.86)
+    opening_cover: float = 0.88
     near_copy: float = 0.95
     without: frozenset[str] = frozenset()
 
@@ -94,10 +102,12 @@ STRICT: Final = replace(
     same_cover=0.60,
     about_title=0.22,
     quoted_cover=1.01,
+    passage_cover=1.01,
     untitled_cover=(0.90, 0.80, 0.70),
     untitled_contained=0.90,
     words_cover=(0.92, 0.92),
     words_contained=0.99,
+    opening_cover=0.95,
 )
 LOOSE: Final = replace(
     BALANCED,
@@ -108,6 +118,7 @@ LOOSE: Final = replace(
     untitled_contained=0.60,
     words_cover=(0.60, 0.60),
     words_contained=0.85,
+    opening_cover=0.75,
     without=frozenset({"same title on another day with other numbers"}),
 )
 TIMELESS: Final = replace(BALANCED, late_cover=0.0, late_same_cover=BALANCED.same_cover, without=SERIES)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SIGNATURE_VERSION: Final = (
-    1  # raised when any stored feature of an unchanged text changes; part of the fingerprint
+    2  # raised when any stored feature of an unchanged text changes; part of the fingerprint
 )
 SIGNATURE_SEED: Final = 0x6573_6465_6475_7031  # "esdedup1"
 

@@ -6,6 +6,7 @@ another day's figures.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +15,7 @@ import numpy as np
 from es_dedup.compiled import worthwhile
 from es_dedup.text.characters import PLANE
 from es_dedup.text.hashing import mix64
-from es_dedup.text.tokens import TOKEN_BASE, clause_hashes_of, run_starts, segment_hashes
+from es_dedup.text.tokens import TOKEN_BASE, clause_hashes_of, run_starts, segment_hashes, word_hashes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +27,8 @@ NUMERALS: Final = "〇零一二三四五六七八九十百千万亿两"
 UNITS: Final = "年月日时分秒号点个名例人元岁米度倍成期届次"
 _MASK: Final = np.uint64(0x23)
 _RUN_BASE: Final = 0x94D049BB133111EB
+_COMMA: Final = 0x2C
+_GROUP: Final = 3  # digits
 
 
 def number_tokens(batch: TextBatch, tokens: TokenBatch) -> NDArray[np.bool_]:
@@ -85,13 +88,22 @@ def number_runs(
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Hash of each run of number tokens together with the token after it, and the run's page.
 
-    The month and day of an agency's dateline are left out: a reprint carries its own.
+    The month and day of an agency's dateline are left out: a reprint carries its own. Thousands set apart by commas are
+    one number: 488,636 is 488636.
     """
+    joined, hashes = _thousands(batch, tokens, numbers)
     if worthwhile(len(tokens)):
         from es_dedup.text.compiled.numbers import runs_of  # noqa: PLC0415 - see es_dedup.compiled
 
         place = tokens.starts, tokens.pages, tokens.clause
-        return runs_of(batch.codes, tokens.hashes, *place, numbers, np.uint64(_RUN_BASE))
+        figures = numbers.astype(np.uint8) + joined
+        return runs_of(batch.codes, hashes, *place, figures, np.uint64(_RUN_BASE))
+    if joined.any():
+        kept = ~joined
+        columns = {
+            name: getattr(tokens, name)[kept] for name in ("single", "starts", "ends", "pages", "clause")
+        }
+        tokens, numbers = replace(tokens, hashes=hashes[kept], **columns), numbers[kept]
     at = np.flatnonzero(numbers)
     if not len(at):
         return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
@@ -105,6 +117,32 @@ def number_runs(
     values = mix64(values + np.where(inside, tokens.hashes[after], np.uint64(0)))
     keep = ~_in_dateline(batch, tokens, first, after)
     return values[keep], tokens.pages[first[keep]].astype(np.int64)
+
+
+def _thousands(
+    batch: TextBatch, tokens: TokenBatch, numbers: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
+    """Tokens that are groups of three digits after a comma, and all hashes, with that of the whole number at its first token."""
+    at = np.flatnonzero(numbers)
+    at = at[~tokens.single[at]]
+    sizes = tokens.ends[at] - tokens.starts[at]
+    grouped = np.zeros(len(at), dtype=np.bool_)
+    grouped[1:] = (sizes[1:] == _GROUP) & (sizes[:-1] <= _GROUP) & (np.diff(at) == 1)
+    grouped[1:] &= (tokens.starts[at[1:]] == tokens.ends[at[:-1]] + 1) & (
+        tokens.pages[at[1:]] == tokens.pages[at[:-1]]
+    )
+    grouped &= batch.codes[tokens.starts[at] - 1] == _COMMA
+    joined = np.zeros(len(tokens), dtype=np.bool_)
+    joined[at[grouped]] = True
+    first = np.flatnonzero(grouped & ~np.roll(grouped, 1)) - 1
+    if not len(first):
+        return joined, tokens.hashes
+    last = np.flatnonzero(grouped & ~np.append(grouped[1:], np.bool_(False)))  # noqa: FBT003
+    spans = zip(tokens.starts[at[first]].tolist(), tokens.ends[at[last]].tolist(), strict=True)
+    parts = [batch.codes[start:end] for start, end in spans]
+    hashes = tokens.hashes.copy()
+    hashes[at[first]] = word_hashes([part[part != _COMMA] for part in parts])
+    return joined, hashes
 
 
 def _in_dateline(

@@ -17,6 +17,8 @@ from es_dedup.text.characters import CJK, PLANE, SEPARATOR, WORD, kind_of, table
 from es_dedup.text.hashing import mix64, powers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from es_dedup.text.normalise import TextBatch
@@ -164,6 +166,13 @@ def _sums_apart(
     most = int(lengths.max())
     power = _power_tables(base)[0] if most <= _LONGEST else powers(base, most)
     return np.add.reduceat(values[place] * power[inside], first)
+
+
+def word_hashes(words: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint64]:
+    """The token hash of each word, given as the code points of one or more normalised letters or digits."""
+    ends = np.cumsum([len(word) for word in words])
+    starts = ends - np.array([len(word) for word in words], dtype=np.int64)
+    return segment_hashes(mix64(np.concatenate(words).astype(np.uint64)), starts, ends, _CHARACTER_BASE)
 
 
 def gram_hashes(

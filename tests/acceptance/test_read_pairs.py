@@ -35,7 +35,7 @@ def test_there_are_enough_of_each_kind() -> None:
         for file in FILES
         for line in file.read_text(encoding="utf-8").splitlines()[2:]
     )
-    assert labels["look-alikes", "diff"] >= 95
+    assert labels["look-alikes", "diff"] >= 150
     assert sum(count for (name, _), count in labels.items() if name == "short") == 100
 
 

@@ -108,23 +108,24 @@ def runs_of(
     starts: NDArray[np.int64],
     pages: NDArray[np.int32],
     clause: NDArray[np.int64],
-    numbers: NDArray[np.bool_],
+    figures: NDArray[np.uint8],
     base: np.uint64,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """See ``number_runs``; ``base`` is the multiplier of the run's hash."""
+    """See ``number_runs``; ``figures`` is 1 for a number and 2 for a part of the one before, which is in that one's hash."""
     values, owners = np.empty(len(hashes), dtype=np.uint64), np.empty(len(hashes), dtype=np.int64)
     count, total = 0, len(hashes)
     month, month_after, month_page = False, -1, -1
     token = 0
     while token < total:
-        if not numbers[token]:
+        if not figures[token]:
             token += 1
             continue
         first = token
         value, power = np.uint64(0), np.uint64(1)
-        while token < total and numbers[token] and clause[token] == clause[first]:
-            value += hashes[token] * power
-            power *= base
+        while token < total and figures[token] and clause[token] == clause[first]:
+            if figures[token] == 1:
+                value += hashes[token] * power
+                power *= base
             token += 1
         after = min(token, total - 1)
         inside = token < total and clause[after] == clause[first]

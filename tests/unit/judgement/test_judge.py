@@ -16,10 +16,21 @@ from tests.unit.judgement.judging import Small, judge, lines, numbered
 STORY: Final = lines(1, 12)
 LONG: Final = lines(2, 36)
 WORDS: Final = "harbour bridge valley market school winter river garden letter station coast mountain".split()
-MENU: Final = tuple(
-    " ".join(f"{WORDS[(line * 3 + at) % 12]}{line}" for at in range(9)) + "." for line in range(8)
-)
+MENU: Final = " ".join(f"{WORDS[(line * 3 + at) % 12]}{line}" for line in range(8) for at in range(9)) + "."
+NAMES: Final = ("Sofa makeup pouch red leather", "Nylon treat holder small dogs")
 TITLE: Final = STORY[0][:10]
+
+
+def own_sentences(seed: int, count: int) -> tuple[str, ...]:
+    """Sentences of six words, of which the first is the seed's own."""
+    return tuple(
+        f"{WORDS[(seed * 7 + at * 5) % 12]}{seed}x{at} stands beside the others." for at in range(count)
+    )
+
+
+def named(name: str, seed: int) -> Small:
+    """A whole page in words: its name, the site's menu, sentences that all pages have, and some of its own."""
+    return Small((f"{name} {MENU}", *own_sentences(0, 10), *own_sentences(seed, 3)))
 
 
 @dataclass(frozen=True)
@@ -138,17 +149,35 @@ CASES: Final = (
         Small((*LONG[:12], *lines(4, 20))),
         right_cure=Small((*LONG[:18], *lines(4, 8))),
     ),
+    case(
+        "first words of pages without titles differ",
+        named(NAMES[0], 1),
+        named(NAMES[1], 2),
+        right_cure=named(NAMES[0], 2),
+    ),
 )
 
 
-def test_untitled_pages_of_words_need_more_in_common() -> None:
-    def page(seed: int) -> Small:
-        own = [f"{WORDS[(seed * 7 + at * 5) % 12]}{seed}x{at} stands beside the others." for at in range(12)]
-        return Small((*MENU, *own))
-
-    judged = judge(page(1), page(2))
+def test_untitled_pages_with_menus_in_words_need_more_in_common() -> None:
+    judged = judge(Small((MENU, *own_sentences(1, 12))), Small((MENU, *own_sentences(2, 12))))
     assert judged.reason == "too little covered for pages without titles"
-    assert BALANCED.untitled_cover[-1] <= float(judged.evidence["left_cover"] or 0) < BALANCED.words_cover[0]
+    cover = float(judged.evidence["left_cover"] or 0)
+    assert BALANCED.untitled_cover[-1] <= cover < BALANCED.words_cover[0]
+    assert judged.evidence["opening_overlap"] == 1.0
+
+
+def test_menus_with_a_line_for_each_item_are_known_too() -> None:
+    menu = tuple(f"{WORDS[at % 12][:6]}{at}" for at in range(72))
+    judged = judge(Small((*menu, *own_sentences(1, 12))), Small((*menu, *own_sentences(2, 12))))
+    assert judged.reason == "too little covered for pages without titles"
+    assert float(judged.evidence["left_cover"] or 0) >= BALANCED.untitled_cover[-1]
+
+
+def test_untitled_prose_in_words_needs_no_more_than_chinese() -> None:
+    shared = own_sentences(3, 24)
+    judged = judge(Small((*shared, *own_sentences(1, 20))), Small((*shared, *own_sentences(2, 20))))
+    assert judged.relation is Relation.DUPLICATE
+    assert float(judged.evidence["left_cover"] or 0) < BALANCED.words_cover[0]
 
 
 def test_a_short_post_without_title_needs_less_text() -> None:
@@ -164,6 +193,26 @@ def test_a_note_quoted_in_a_long_page_is_contained_whatever_that_page_is_called(
     assert judge(note, digest).relation is Relation.CONTAINED
     furniture = Small(STORY[:6], title)
     assert judge(furniture, digest).reason == "shared text is not what the titles are about"
+
+
+def test_a_large_passage_of_an_article_is_contained_whatever_the_titles_name() -> None:
+    own, other = "海港清晨迎来新船。", "山村小学换了校车。"
+    article = Small((own, *LONG[:16]), own[:-1])
+    longer = Small((other, *LONG[:16], *lines(7, 16)), other[:-1])
+    assert judge(article, longer).relation is Relation.CONTAINED
+    furniture = Small(LONG[:16], "市场上午开了新的店")
+    assert judge(furniture, longer).reason == "shared text is not what the titles are about"
+    form = Small((other, *LONG[:16]), other[:-1])
+    assert judge(article, form).reason == "shared text is not what the titles are about"
+
+
+def test_a_form_about_another_place_is_different_where_a_number_differs_too() -> None:
+    warning = "山市气象台发布大风蓝色预警信号"
+    left = Small((f"江{warning}，阵风可达7级。", *STORY[:7], *lines(5, 1)), "江" + warning)
+    right = Small((f"陕{warning}，阵风可达9级。", *STORY[:7], *lines(3, 3)), "陕" + warning)
+    assert judge(left, right).reason == "titles nearly alike, numbers differ"
+    calm = Small((f"陕{warning}，阵风可达7级。", *STORY[:7], *lines(3, 3)), "陕" + warning)
+    assert judge(left, calm).reason == RULES[0]
 
 
 class TestPresets:

@@ -64,6 +64,24 @@ def test_digit_runs_numeral_runs_and_counted_numerals_are_numbers(text: str, exp
     assert numbers_of(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("grouped", "plain"),
+    [
+        ("488,636股", "488636股"),
+        ("2，038，000股", "2038000股"),
+        ("共1,250.5元，12,000人", "共1250.5元，12000人"),
+        ("1,250 dollars, 3,000,000 more", "1250 dollars, 3000000 more"),
+    ],
+)
+def test_thousands_set_apart_by_commas_are_one_number(grouped: str, plain: str) -> None:
+    assert runs(grouped) == runs(plain)
+
+
+@pytest.mark.parametrize("text", ["12,34号", "1234,567号", "488.636股", "1,2号", "488、636股", "488, 636股"])
+def test_other_commas_and_points_join_nothing(text: str) -> None:
+    assert runs(text) != runs(re.sub(r"\D+(?=\d)", "", text))
+
+
 DIGIT_TEXTS = st.text(st.sampled_from("甲乙丙旬 -0159"), min_size=1, max_size=30)
 
 
