@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bench_check import edited
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk, scan
-from harness import Row, cpu_seconds, data_file, expect, page_of, parser_of, quantile, report, rows_of
+from harness import Row, data_file, expect, page_of, parser_of, quantile, report, rows_of
 from traced import Trace, pid_of
 
 from es_dedup import Page, Relation, Settings
@@ -135,11 +135,18 @@ def sent_pages(kind: str, new: Sequence[Page], stored: Sequence[Page]) -> list[t
 
 
 def measured(
-    kind: str, sent: Sequence[tuple[Page, str]], hook: DedupHook, client: Elasticsearch, name: str, watched: Trace
+    kind: str,
+    sent: Sequence[tuple[Page, str]],
+    hook: DedupHook,
+    client: Elasticsearch,
+    name: str,
+    watched: Trace,
 ) -> Row:
     """Write pages in batches, and check what their documents say."""
     said, times = HookReport(), []
-    batches = [[action_of(page, name) for page, _ in sent[at : at + BATCH]] for at in range(0, len(sent), BATCH)]
+    batches = [
+        [action_of(page, name) for page, _ in sent[at : at + BATCH]] for at in range(0, len(sent), BATCH)
+    ]
     for actions in batches:
         features = None
         if kind == "at hand":

@@ -118,7 +118,7 @@ class Trace:
             return answer
 
         Transport.perform_request = request  # type: ignore[method-assign]
-        Urllib3HttpNode.perform_request = bytes_of  # type: ignore[assignment,method-assign]
+        Urllib3HttpNode.perform_request = bytes_of  # type: ignore[method-assign]
         try:
             yield
         finally:

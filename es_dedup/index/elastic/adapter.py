@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 from es_dedup.errors import IndexError_, IndexUnavailable
 from es_dedup.index import checks
@@ -18,6 +18,7 @@ from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEX
 from es_dedup.index.elastic.options import Options
 from es_dedup.index.elastic.probing import Prober
 from es_dedup.index.elastic.reading import WINDOW, documents, documents_of_several, pages_of_hits, whole
+from es_dedup.index.elastic.recent import CREATED, RecentPages
 from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import Server
 from es_dedup.index.elastic.tokens import key_of, storable
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.bulk import Result
     from es_dedup.index.port import Assignment, FeatureRecord
     from es_dedup.model import Edge, Probe, ProbeAnswer
-
-
-CREATED: Final = 201
 
 
 class ElasticIndex:
@@ -89,7 +87,8 @@ class ElasticIndex:
         self._keeping = Keeping(
             self._server, self._of[META], self._options, lambda place: self._watch.seen(META, [place])
         )
-        self._prober = Prober(self._server, self._of[FEATURES])
+        self._recent = RecentPages()
+        self._prober = Prober(self._server, self._of[FEATURES], self._recent)
         self._lock = WriterLock(self._server, self._of[META])
         self._guard = threading.Lock()
         self._dirty: set[str] = set()
@@ -141,7 +140,7 @@ class ElasticIndex:
         failed = {batch.ids[place]: reason for place, reason in wrong.items()}
         last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in wrong}
         places = list(last.values())
-        results = self._write(FEATURES, records.writes(batch, places, self._of[FEATURES]))
+        results = self._write_pages(batch, places)
         self._must_be_ours(results, last)
         for page_id, result in zip(last, results, strict=True):
             if not result.done:
@@ -150,6 +149,18 @@ class ElasticIndex:
         new = {page_id for page_id, result in zip(last, results, strict=True) if result.status == CREATED}
         self._put_texts(batch, [place for page_id, place in last.items() if page_id not in failed], new)
         return WriteReport(sum(result.done for result in results), failed)
+
+    def _write_pages(self, batch: RecordBatch, places: Sequence[int]) -> list[Result]:
+        """Write features; where that can be, searches are completed by what is kept here, and need no refresh."""
+        with self._guard:
+            clean = FEATURES not in self._dirty
+        results = self._write(FEATURES, records.writes(batch, places, self._of[FEATURES]))
+        written = [place for place, result in zip(places, results, strict=True) if result.done]
+        whole_ = self._recent.add(batch, written, [result for result in results if result.done])
+        if clean and whole_ and self._prober.one_shard:
+            with self._guard:
+                self._dirty.discard(FEATURES)
+        return results
 
     def _must_be_ours(self, results: Sequence[Result], page_ids: Iterable[str]) -> None:
         """Take features back that went to a generation of other settings, and say so."""
@@ -224,14 +235,23 @@ class ElasticIndex:
         """See ``FeatureIndex.probe_with_copies``."""
         if not probes and not hashes:
             return [], {}
+        if any(probe.scope is not None for probe in probes):
+            self._show(FEATURES)
         self._catch_up(FEATURES)
         searches = [json.dumps(search) for search in records.hash_searches(hashes)]
+        several = not self._prober.one_shard
         answers, found = self._prober.ask(probes, searches)
-        return answers, records.pages_with_hash(self._server, self._of[FEATURES], hashes, found, limit)
+        if not several and not self._prober.one_shard and len(self._recent):  # found out just now
+            self._show(FEATURES)
+            return self.probe_with_copies(probes, hashes, limit=limit)
+        copies = records.pages_with_hash(self._server, self._of[FEATURES], hashes, found, limit)
+        for value, names in self._recent.copies(hashes).items():
+            copies[value] = sorted({*copies.get(value, ()), *names})[:limit]
+        return answers, copies
 
     def document_frequency(self, terms: Sequence[int]) -> list[int]:
         """See ``FeatureIndex.document_frequency``."""
-        self._catch_up(FEATURES)
+        self._show(FEATURES)
         counts, problem = self._prober.count(terms)
         if problem:
             raise IndexUnavailable(self._server.name, problem)
@@ -252,7 +272,7 @@ class ElasticIndex:
 
     def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
         """See ``FeatureIndex.scan``."""
-        self._catch_up(FEATURES)
+        self._show(FEATURES)
         for hits in pages_of_hits(
             self._server,
             self._of[FEATURES],
@@ -287,7 +307,7 @@ class ElasticIndex:
 
     def count(self) -> int:
         """See ``FeatureIndex.count``."""
-        self._catch_up(FEATURES)
+        self._show(FEATURES)
         body = {"query": {"match_all": {}}, "size": 0, "track_total_hits": True}
         return int(whole(self._server, self._of[FEATURES], body)["hits"]["total"]["value"])
 
@@ -422,12 +442,22 @@ class ElasticIndex:
         if behind:
             self._refresh([kind])
 
+    def _show(self, kind: str) -> None:
+        """The same for searches that are not completed by what is kept here."""
+        if len(self._recent):
+            with self._guard:
+                self._dirty.add(kind)
+        self._catch_up(kind)
+
     def _refresh(self, kinds: Iterable[str]) -> None:
         wanted = list(kinds)
         with self._guard:
             self._dirty.difference_update(wanted)
+        shown = self._recent.newest()
         try:
             self._schema.refresh([self._of[kind] for kind in wanted])
+            if FEATURES in wanted:
+                self._recent.seen(shown)
         except BaseException:
             with self._guard:
                 self._dirty.update(wanted)
