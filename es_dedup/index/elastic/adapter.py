@@ -12,7 +12,8 @@ from es_dedup.index import checks
 from es_dedup.index.columns import RecordBatch
 from es_dedup.index.elastic import clusters, fulltext, records
 from es_dedup.index.elastic.bulk import Write, write_all
-from es_dedup.index.elastic.keeping import Keeping
+from es_dedup.index.elastic.changes import MOST, Changes
+from es_dedup.index.elastic.keeping import Keeping, note_key
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS, alias_of
 from es_dedup.index.elastic.options import Options
@@ -92,6 +93,9 @@ class ElasticIndex:
         self._lock = WriterLock(self._server, self._of[META])
         self._guard = threading.Lock()
         self._dirty: set[str] = set()
+        self._changes = Changes()
+        self._together = False
+        self._shown = 0  # stamp of the changes that searches see
         try:
             self._schema.open(read_only=read_only)
         except BaseException:
@@ -113,10 +117,13 @@ class ElasticIndex:
         self._server.close()
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self) -> Iterator[bool]:
         """Keep other write sessions out over several calls; may be nested within one thread.
 
         A call outside any session is not kept out: it replaces whole documents, and repeating it is safe.
+
+        Yields:
+            Whether no other session was held since this object's last one.
 
         Raises:
             IndexLocked: another session did not finish within ``lock_seconds``.
@@ -126,7 +133,27 @@ class ElasticIndex:
         self._must_write()
         with self._lock.held(self._options.lock_seconds):
             self._watch.seen(META, filter(None, [self._lock.place]))
+            if not self._lock.alone:
+                self._others_wrote()
+            yield self._lock.alone
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Send what is changed inside of edges and assignments in one request when the block ends; see ``Index.together``."""
+        self._together = self._lock.inside()
+        try:
             yield
+            self._together = False
+            self._send_changes()
+        except BaseException:
+            self._others_wrote()  # nothing of it is kept, or nobody knows what
+            raise
+        finally:
+            self._together = False
+
+    def undisturbed(self) -> bool:
+        """See ``Index.undisturbed``."""
+        return self._lock.untouched()
 
     # FeatureIndex
 
@@ -205,16 +232,40 @@ class ElasticIndex:
         )
         return dict(map(records.payload_of, found))
 
+    def known(
+        self, page_ids: Iterable[str], notes: Sequence[str] = ()
+    ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
+        """See ``Index.known``."""
+        wanted = storable(page_ids)
+        keys = [key_of(page_id) for page_id in wanted]
+        features, kept, said = documents_of_several(
+            self._server,
+            (self._of[FEATURES], keys, records.FIELDS, records.STORED),
+            (self._of[CLUSTERS], keys, True, ()),
+            (self._of[META], [note_key(name) for name in notes], True, ()),
+        )
+        found = {record.page_id: record for record in map(records.record_of, features)}
+        assigned = clusters.assignments_in(kept)
+        if self._lock.inside():
+            changed = self._changes.known(wanted)
+            assigned |= {name: each for name, each in changed.items() if each is not None}
+            assigned = {name: each for name, each in assigned.items() if changed.get(name, each) is not None}
+        return (
+            {page_id: found[page_id] for page_id in wanted if page_id in found},
+            {page_id: assigned[page_id] for page_id in wanted if page_id in assigned},
+            self._keeping.notes_in(said, notes),
+        )
+
     def payloads_with_assignments(
         self, page_ids: Iterable[str]
     ) -> tuple[dict[str, tuple[bytes, str]], dict[str, Assignment]]:
         """See ``Index.payloads_with_assignments``."""
         wanted = storable(page_ids)
+        keys = [key_of(page_id) for page_id in wanted]
         features, kept = documents_of_several(
             self._server,
-            [key_of(page_id) for page_id in wanted],
-            (self._of[FEATURES], records.COMPARED, records.PAYLOAD),
-            (self._of[CLUSTERS], True, ()),
+            (self._of[FEATURES], keys, records.COMPARED, records.PAYLOAD),
+            (self._of[CLUSTERS], keys, True, ()),
         )
         assigned = clusters.assignments_in(kept)
         return dict(map(records.payload_of, features)), {
@@ -266,8 +317,10 @@ class ElasticIndex:
         self._must_all(results)
         kept = documents(self._server, self._of[TEXTS], map(key_of, wanted), fields=False)
         self._must_all(self._write(TEXTS, [Write("delete", self._of[TEXTS], found["_id"]) for found in kept]))
-        self.drop_edges(wanted)
-        self._must_all(self._write(CLUSTERS, self._deletes(CLUSTERS, wanted)))
+        edges = self.edges_of(wanted)
+        with self._changing() as changes:
+            changes.drop(edges)
+            changes.unassign(wanted)
         return sum(result.condition is not None and result.status < 300 for result in results)  # noqa: PLR2004 - HTTP
 
     def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
@@ -330,17 +383,22 @@ class ElasticIndex:
 
     def put_edges(self, edges: Iterable[Edge]) -> None:
         """See ``ClusterStore.put_edges``."""
-        self._must_all(self._write(CLUSTERS, clusters.edge_writes(edges, self._of[CLUSTERS])))
+        given = list(edges)
+        with self._changing() as changes:
+            changes.put(given)
 
     def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
         """See ``ClusterStore.edges_of``."""
         self._catch_up(CLUSTERS)
-        return clusters.edges_of(self._server, self._of[CLUSTERS], page_ids)
+        names = list(page_ids)
+        found = clusters.edges_of(self._server, self._of[CLUSTERS], names)
+        return self._changes.edges_of(names, found) if self._lock.inside() else found
 
     def drop_edges(self, page_ids: Iterable[str]) -> None:
         """See ``ClusterStore.drop_edges``."""
         found = self.edges_of(page_ids)
-        self._must_all(self._write(CLUSTERS, clusters.edge_deletes(found, self._of[CLUSTERS])))
+        with self._changing() as changes:
+            changes.drop(found)
 
     def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
         """See ``ClusterStore.replace_all``."""
@@ -358,21 +416,34 @@ class ElasticIndex:
         except BaseException:
             self._schema.drop(concrete)
             raise
+        self._changes.clear()
         with self._guard:
             self._dirty.discard(CLUSTERS)
 
     def assign_many(self, assignments: Iterable[Assignment]) -> None:
         """See ``ClusterStore.assign_many``."""
-        self._must_all(self._write(CLUSTERS, clusters.assignment_writes(assignments, self._of[CLUSTERS])))
+        given = list(assignments)
+        with self._changing() as changes:
+            changes.assign(given)
 
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
         """See ``ClusterStore.assignments``."""
-        return clusters.assignments(self._server, self._of[CLUSTERS], page_ids)
+        names = list(dict.fromkeys(page_ids))
+        changed = self._changes.known(names) if self._lock.inside() else {}
+        found: dict[str, Assignment | None] = dict(changed)
+        found |= clusters.assignments(
+            self._server, self._of[CLUSTERS], (name for name in names if name not in changed)
+        )
+        return {name: each for name in names if (each := found.get(name)) is not None}
 
     def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
         """See ``ClusterStore.members``."""
         self._catch_up(CLUSTERS)
-        return clusters.members(self._server, self._of[CLUSTERS], cluster_ids)
+        names = list(cluster_ids)
+        found: Iterable[Assignment] = clusters.members(self._server, self._of[CLUSTERS], names)
+        if self._lock.inside():
+            found = self._changes.members(names, found)
+        return clusters.grouped(found)
 
     def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
         """See ``ClusterStore.clusters``."""
@@ -433,8 +504,44 @@ class ElasticIndex:
     def _deletes(self, kind: str, page_ids: Iterable[str]) -> list[Write]:
         return [Write("delete", self._of[kind], key_of(page_id)) for page_id in page_ids]
 
+    @contextmanager
+    def _changing(self) -> Iterator[Changes]:
+        """Change edges and assignments: at once, or together with others."""
+        self._must_write()
+        changes = self._changes
+        if not self._lock.inside():
+            self._others_wrote()  # as others would: no session knows of it
+            changes = Changes()
+        yield changes
+        if not self._together:
+            self._send_changes(changes)
+
+    def _send_changes(self, changes: Changes | None = None) -> None:
+        given = self._changes if changes is None else changes
+        with self._guard:
+            clean = CLUSTERS not in self._dirty
+        try:
+            self._must_all(self._write(CLUSTERS, given.unsent(self._of[CLUSTERS])))
+        except BaseException:
+            given.clear()
+            raise
+        given.sent()
+        # Searches within the session are completed by what is kept.
+        if clean and given is self._changes and len(given) <= MOST:
+            with self._guard:
+                self._dirty.discard(CLUSTERS)
+
+    def _others_wrote(self) -> None:
+        """Take nothing of what is kept of clusters for granted."""
+        self._changes.clear()
+        with self._guard:
+            self._dirty.add(CLUSTERS)
+
     def _catch_up(self, kind: str) -> None:
         """Make our own earlier writes visible to searches."""
+        if kind == CLUSTERS and not self._lock.inside() and self._changes.stamp != self._shown:
+            with self._guard:
+                self._dirty.add(CLUSTERS)
         if not self._options.fresh_reads or (kind == FEATURES and not self._options.fresh_probes):
             return
         with self._guard:
@@ -453,11 +560,15 @@ class ElasticIndex:
         wanted = list(kinds)
         with self._guard:
             self._dirty.difference_update(wanted)
-        shown = self._recent.newest()
+        shown, stamp = self._recent.newest(), self._changes.stamp
         try:
             self._schema.refresh([self._of[kind] for kind in wanted])
             if FEATURES in wanted:
                 self._recent.seen(shown)
+            if CLUSTERS in wanted:
+                self._shown = stamp
+                if self._lock.inside():
+                    self._changes.shown()
         except BaseException:
             with self._guard:
                 self._dirty.update(wanted)
