@@ -194,11 +194,11 @@ class Lookup:
         """
         every = dict.fromkeys(chain.from_iterable(names))
         payloads: dict[str, tuple[bytes, str]] = {}
-        if assigned:
+        some = dict.fromkeys(name for row in more for name in names[row])
+        if assigned or 2 * len(some) > len(every):
             payloads, known = self._index.payloads_with_assignments(every)
             every.clear()
         else:
-            some = dict.fromkeys(name for row in more for name in names[row])
             known = self._index.assignments(some) if some else {}
         for row in more:
             standing = dict.fromkeys(known[name].representative for name in names[row] if name in known)
