@@ -19,6 +19,9 @@ class Near:
     """An index of which edges, clusters and keys are kept once they are known; everything else is asked of the index itself.
 
     Others' writes are not noticed: hold ``index.writing()`` as long as it is used. Records may lack payload and terms.
+
+    Attributes:
+        changed: assignments that were written through it, by page id.
     """
 
     def __init__(self, index: Index) -> None:
@@ -27,6 +30,7 @@ class Near:
         self._records: dict[str, FeatureRecord] = {}
         self._assigned: dict[str, Assignment | None] = {}
         self._groups: dict[str, dict[str, Assignment]] = {}
+        self.changed: dict[str, Assignment] = {}
 
     def as_index(self) -> Index:
         """Itself, with the type of what it stands for."""
@@ -106,7 +110,7 @@ class Near:
         given = list(assignments)
         self._index.assign_many(given)
         for each in given:
-            self._assigned[each.page_id] = each
+            self._assigned[each.page_id] = self.changed[each.page_id] = each
             for cluster_id, group in self._groups.items():
                 group.pop(each.page_id, None)
                 if cluster_id == each.cluster_id:

@@ -167,10 +167,10 @@ class Settling:
             decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
         others = {name for edge in (*edges, *before) for name in (edge.left, edge.right)}
         marks = marks_of_groups([[each] for each in alone], edges)
-        changed = {*new, *same, *touched, *others} - marks.keys()
+        changed = {*new, *same, *touched, *others, *near.changed} - marks.keys()
         if changed:
             marks.update(marks_of(index, changed))
-        self._recent.assign(index.assignments(new).values())
+        self._recent.assign(near.changed.values())
         return Settlement(
             decisions=decisions,
             marks=marks,

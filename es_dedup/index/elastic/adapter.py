@@ -291,12 +291,13 @@ class ElasticIndex:
         self._catch_up(FEATURES)
         searches = [json.dumps(search) for search in records.hash_searches(hashes)]
         several = not self._prober.one_shard
+        recent = self._recent.copies(hashes)
         answers, found = self._prober.ask(probes, searches)
         if not several and not self._prober.one_shard and len(self._recent):  # found out just now
             self._show(FEATURES)
             return self.probe_with_copies(probes, hashes, limit=limit)
         copies = records.pages_with_hash(self._server, self._of[FEATURES], hashes, found, limit)
-        for value, names in self._recent.copies(hashes).items():
+        for value, names in recent.items():
             copies[value] = sorted({*copies.get(value, ()), *names})[:limit]
         return answers, copies
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.index.elastic.reading import partial
-from es_dedup.index.elastic.recent import NEWEST, RecentPages, newest_of, shared
+from es_dedup.index.elastic.recent import NEWEST, newest_of, shared
 from es_dedup.index.elastic.server import pauses, reason_in
 from es_dedup.index.elastic.tokens import tokens_of
 from es_dedup.index.weighing import ENOUGH, weights_of
@@ -24,6 +24,7 @@ from es_dedup.model import Candidate, ProbeAnswer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from es_dedup.index.elastic.recent import RecentPages
     from es_dedup.index.elastic.server import Server
     from es_dedup.model import Probe, Scope
 
@@ -57,8 +58,8 @@ class Prober:
         recent: pages that are looked at beside what searches see.
     """
 
-    def __init__(self, server: Server, index: str, recent: RecentPages | None = None) -> None:
-        self._server, self._index, self._recent = server, index, recent or RecentPages()
+    def __init__(self, server: Server, index: str, recent: RecentPages) -> None:
+        self._server, self._index, self._recent = server, index, recent
         # Statistics of a term are those of one shard. Answers tell how many there are, so another generation is noticed.
         self.one_shard = True
 
@@ -312,8 +313,9 @@ def _cut(answer: Answer | None, probe: Probe, capped: int, recent: Mapping[str, 
         return ProbeAnswer((), capped_terms=capped, problem=problem)
     found = [] if answer is None else [hit["sort"] for hit in answer["hits"]["hits"]]
     if recent:
-        known = {page_id for _, page_id in found}
-        found += [[weight, page_id] for page_id, weight in recent.items() if page_id not in known]
+        # Where searches see them by now, they were not asked for all that these pages carry.
+        found = [each for each in found if each[1] not in recent]
+        found += [[weight, page_id] for page_id, weight in recent.items()]
         found.sort(key=lambda each: (-each[0], each[1]))
     candidates = [
         Candidate(page_id, round(score) / ENOUGH) for score, page_id in found if page_id != probe.exclude
