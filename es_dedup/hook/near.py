@@ -107,14 +107,16 @@ class Near:
 
     def assign_many(self, assignments: Iterable[Assignment]) -> None:
         """See ``ClusterStore.assign_many``."""
-        given = list(assignments)
-        self._index.assign_many(given)
-        for each in given:
-            self._assigned[each.page_id] = self.changed[each.page_id] = each
-            for cluster_id, group in self._groups.items():
-                group.pop(each.page_id, None)
-                if cluster_id == each.cluster_id:
-                    group[each.page_id] = each
+        given = {each.page_id: each for each in assignments}
+        self._index.assign_many(given.values())
+        for group in self._groups.values():
+            for page_id in group.keys() & given.keys():
+                del group[page_id]
+        for each in given.values():
+            if each.cluster_id in self._groups:
+                self._groups[each.cluster_id][each.page_id] = each
+        self._assigned.update(given)
+        self.changed.update(given)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._index, name)

@@ -128,7 +128,7 @@ class FeatureIndex(Protocol):
         """One answer per probe, in order.
 
         A distinct term that a page shares weighs one part in ``min_shared`` of its group (in several groups: where it
-        weighs most). A page answers if the terms it shares weigh 1 or more together, so if it has ``min_shared`` of any
+        weighs most), and half of it where more pages than ``common_df`` of that group carry it. A page answers if the terms it shares weigh 1 or more together, so if it has ``min_shared`` of any
         one group. Candidates are ordered by weight, most first, then page id ascending, at most ``limit``;
         ``truncated`` tells that more answered. Terms carried by more than ``max_df`` pages are left out and
         counted, also towards ``min_shared``. A probe to

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 HOT_TERMS: Final = 12  # of each kind, asked again without the cap when the rarer ones found nothing
 HOT_MAX_DF: Final = 5_000
+COMMON_DF: Final = (
+    20  # grams in more pages than this count half: two of them are a phrase that a site uses again
+)
 COMMON_SHARE: Final = (
     0.25  # of a page's terms that are common and make it ask again; most others nobody carries
 )
@@ -239,7 +242,7 @@ def probe_groups(table: FeatureTable, settings: Settings) -> list[list[TermGroup
         ):
             for row, terms in enumerate(_rows(tag, chosen.values, chosen.offsets)):
                 if terms:
-                    groups[row].append(TermGroup(terms, 1 if len(terms) < 2 * least else least))
+                    groups[row].append(_of_coverage(terms, least))
     if ccdet.Ccdet.name in settings.detectors:
         few = settings.ccdet.min_features
         for row, terms in enumerate(_rows(ccdet.TAG, table.periods.signatures, table.periods.offsets)):
@@ -254,6 +257,15 @@ def probe_groups(table: FeatureTable, settings: Settings) -> list[list[TermGroup
             # the judge has nothing to go by. Asked alone it keeps its promise for every pair within the limit.
             groups[row].append(TermGroup(terms, 2 if groups[row] else 1))
     return [own + asked_by_others(table.others, row, settings) for row, own in enumerate(groups)]
+
+
+def _of_coverage(terms: tuple[int, ...], least: int) -> TermGroup:
+    """Grams or clauses; of a page of few grams each counts, whatever else carries it."""
+    if len(terms) < 2 * least:
+        return TermGroup(terms, 1)
+    return TermGroup(
+        terms, least, COMMON_DF if least > 1 and len(terms) >= coverage.PROBED_GRAMS[0] else None
+    )
 
 
 def _rows(tag: int, values: NDArray[Any], offsets: NDArray[np.int64]) -> list[tuple[int, ...]]:

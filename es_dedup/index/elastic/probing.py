@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.index.elastic.reading import partial
-from es_dedup.index.elastic.recent import NEWEST, newest_of, shared
+from es_dedup.index.elastic.recent import NEWEST, newest_of
 from es_dedup.index.elastic.server import pauses, reason_in
 from es_dedup.index.elastic.tokens import tokens_of
-from es_dedup.index.weighing import ENOUGH, weights_of
+from es_dedup.index.weighing import ENOUGH, by_frequency, common_of, weights_of
 from es_dedup.model import Candidate, ProbeAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_dedup.index.elastic.recent import RecentPages
+    from es_dedup.index.elastic.recent import Carriers, RecentPages
     from es_dedup.index.elastic.server import Server
     from es_dedup.model import Probe, Scope
 
@@ -98,7 +98,7 @@ class Prober:
         carriers = self._recent.carriers(distinct)
         made = _Asked(probes, asked, most, carriers)
         sure = not self.one_shard
-        # What seems common may be rare, when pages were deleted: it is counted beside the probes that leave it out.
+        # What seems common may be rare, when pages were deleted: it is counted beside the probes that take it for that.
         doubtful = [] if sure else sorted(made.common())
         counting = _counts(doubtful)
         bodies = [body for body in made.bodies if body is not None]
@@ -111,7 +111,8 @@ class Prober:
             self.one_shard = False
             return self._answer(probes, ())[0], others
         exact, problem = _counted(doubtful, told[: len(counting)])
-        exact = {term: count + len(carriers.get(term, ())) for term, count in exact.items()}
+        unseen = carriers.counts() if exact else {}
+        exact = {term: count + unseen.get(term, 0) for term, count in exact.items()}
         if problem:
             return [ProbeAnswer((), problem=problem if terms else "") for terms in asked], others
         found = made.answers(told[len(counting) : len(counting) + len(bodies)])
@@ -124,9 +125,7 @@ class Prober:
                 found[at] = answer
         return found, others
 
-    def _still_recent(
-        self, answer: Answer, distinct: Sequence[int], carriers: dict[int, list[str]]
-    ) -> dict[int, list[str]]:
+    def _still_recent(self, answer: Answer, distinct: Sequence[int], carriers: Carriers) -> Carriers:
         """Of the recent pages those that the searches beside this answer did not see."""
         if partial(answer):
             return carriers
@@ -188,13 +187,21 @@ class _Asked:
         probes: Sequence[Probe],
         weights: Sequence[Mapping[int, int]],
         counts: Mapping[int, int],
-        carriers: Mapping[int, Sequence[str]],
+        carriers: Carriers,
         *,
         counted: bool = False,
     ) -> None:
-        self._probes, self._weights, self._carriers = probes, weights, carriers
-        more = {} if counted else {term: len(names) for term, names in carriers.items()}
+        self._probes, self._carriers = probes, carriers
+        more = {} if counted else carriers.counts()
         every = {**counts, **{term: counts[term] + count for term, count in more.items()}}
+        self._halved = [
+            {term: most for term, most in common_of(probe).items() if every[term] > most} for probe in probes
+        ]
+        weights = [
+            by_frequency(terms, halved, every) if halved else terms
+            for terms, halved in zip(weights, self._halved, strict=True)
+        ]
+        self._weights = weights
         self._common = [
             {term for term in terms if every[term] > probe.max_df}
             for probe, terms in zip(probes, weights, strict=True)
@@ -210,30 +217,26 @@ class _Asked:
         ]
 
     def common(self) -> set[int]:
-        """Terms that were left out of any probe because many pages carry them."""
-        return set().union(*self._common)
+        """Terms that were left out of any probe, or count half, because many pages carry them."""
+        return set().union(*self._common, *self._halved)
 
     def mistaken(self, counts: Mapping[int, int]) -> list[int]:
-        """Places of probes that left out a term which is not that common after all."""
+        """Places of probes with a term that is not that common after all."""
+        kinds = zip(self._probes, self._common, self._halved, strict=True)
         return [
             place
-            for place, (probe, common) in enumerate(zip(self._probes, self._common, strict=True))
+            for place, (probe, common, halved) in enumerate(kinds)
             if any(counts[term] <= probe.max_df for term in common)
+            or any(counts[term] <= most for term, most in halved.items())
         ]
 
     def answers(self, told: Sequence[Answer]) -> list[ProbeAnswer]:
         """One answer per probe, out of those of the searches that were sent."""
         waiting = iter(told)
+        recent = self._carriers.answers(self._weights, self._common)
         return [
-            _cut(
-                None if body is None else next(waiting),
-                probe,
-                len(common),
-                shared(weights, self._carriers, common) if self._carriers else {},
-            )
-            for body, probe, common, weights in zip(
-                self.bodies, self._probes, self._common, self._weights, strict=True
-            )
+            _cut(None if body is None else next(waiting), probe, len(common), own)
+            for body, probe, common, own in zip(self.bodies, self._probes, self._common, recent, strict=True)
         ]
 
 

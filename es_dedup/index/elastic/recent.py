@@ -43,6 +43,54 @@ class _Part:
     hashes: NDArray[np.uint64]
 
 
+@dataclass(frozen=True, slots=True)
+class Carriers:
+    """Pages, and who of them carries which term: both arrays side by side, by term ascending; owners are places in ``ids``."""
+
+    ids: list[str]
+    terms: NDArray[np.uint64]
+    owners: NDArray[np.int64]
+
+    def counts(self) -> dict[int, int]:
+        """For each term that any page carries, how many do."""
+        terms, counts = np.unique(self.terms, return_counts=True)
+        return dict(zip(terms.tolist(), counts.tolist(), strict=True))
+
+    def answers(
+        self, weights: Sequence[Mapping[int, int]], left_out: Sequence[Collection[int]]
+    ) -> list[dict[str, int]]:
+        """For each probe the pages that answer it, and what they weigh.
+
+        Args:
+            weights: of each probe's terms.
+            left_out: of each probe the terms that do not count.
+        """
+        found: list[dict[str, int]] = [{} for _ in weights]
+        if not len(self.terms):
+            return found
+        terms = np.array([term for asked in weights for term in asked], dtype=np.uint64)
+        each = np.array(
+            [
+                0 if term in out else weight
+                for asked, out in zip(weights, left_out, strict=True)
+                for term, weight in asked.items()
+            ],
+            dtype=np.int64,
+        )
+        rows = np.repeat(np.arange(len(weights)), [len(asked) for asked in weights])
+        first = np.searchsorted(self.terms, terms, side="left")
+        many = np.searchsorted(self.terms, terms, side="right") - first
+        places = np.arange(many.sum()) + np.repeat(first - (np.cumsum(many) - many), many)
+        pairs = np.repeat(rows, many) * len(self.ids) + self.owners[places]
+        pairs, inverse = np.unique(pairs, return_inverse=True)
+        sums = np.bincount(inverse, weights=np.repeat(each, many), minlength=len(pairs))
+        enough = sums >= ENOUGH
+        for pair, weight in zip(pairs[enough].tolist(), sums[enough].tolist(), strict=True):
+            row, owner = divmod(pair, len(self.ids))
+            found[row][self.ids[owner]] = round(weight)
+        return found
+
+
 class RecentPages:
     """Pages made since the last refresh; threads may share it."""
 
@@ -100,20 +148,20 @@ class RecentPages:
             while self._parts and self._parts[0].last <= newest:
                 self._parts.popleft()
 
-    def carriers(self, terms: Collection[int]) -> dict[int, list[str]]:
-        """The pages that carry each of these terms; terms that none carries are absent."""
+    def carriers(self, terms: Sequence[int]) -> Carriers:
+        """The pages that carry any of these terms, which are ascending."""
         parts = tuple(self._parts)
-        found: dict[int, list[str]] = {}
-        if not parts:
-            return found
-        asked = np.fromiter(terms, dtype=np.uint64, count=len(terms))
-        for part in parts:
-            hits = np.flatnonzero(np.isin(part.terms, asked))
-            for term, owner in zip(part.terms[hits].tolist(), part.owners[hits].tolist(), strict=True):
-                names = found.setdefault(term, [])
-                if part.ids[owner] not in names:
-                    names.append(part.ids[owner])
-        return found
+        asked = np.array(terms if parts else (), dtype=np.uint64)
+        found, owners, before = [asked[:0]], [np.empty(0, dtype=np.int64)], 0
+        for part in parts if len(asked) else ():
+            place = np.minimum(np.searchsorted(asked, part.terms), len(asked) - 1)
+            hits = np.flatnonzero(asked[place] == part.terms)
+            found.append(part.terms[hits])
+            owners.append(part.owners[hits] + before)
+            before += len(part.ids)
+        every, theirs = np.concatenate(found), np.concatenate(owners)
+        order = np.argsort(every, kind="stable")
+        return Carriers([name for part in parts for name in part.ids], every[order], theirs[order])
 
     def copies(self, hashes: Iterable[int]) -> dict[int, list[str]]:
         """The pages with each of these content hashes; 0 finds none."""
@@ -131,30 +179,15 @@ def _part(batch: RecordBatch, places: Sequence[int], last: int) -> _Part:
     starts, stops = batch.term_offsets[rows], batch.term_offsets[rows + 1]
     terms = np.concatenate([batch.terms[start:stop] for start, stop in zip(starts, stops, strict=True)])
     owners = np.repeat(np.arange(len(rows)), stops - starts)
-    order = np.argsort(terms, kind="stable")
+    order = np.lexsort((owners, terms))
+    terms, owners = terms[order], owners[order]
+    again = (terms[1:] == terms[:-1]) & (owners[1:] == owners[:-1])
+    once = np.flatnonzero(~np.concatenate((np.zeros(min(1, len(terms)), dtype=bool), again)))
     hashes = np.array([batch.content_hashes[place] for place in places], dtype=np.uint64)
-    return _Part(last, [batch.ids[place] for place in places], terms[order], owners[order], hashes)
+    return _Part(last, [batch.ids[place] for place in places], terms[once], owners[once], hashes)
 
 
 def newest_of(answer: Mapping[str, Any]) -> int:
     """The number of the newest write that the search ``NEWEST`` saw; -1 in an empty index."""
     hits = answer["hits"]["hits"]
     return int(hits[0]["sort"][0]) if hits else -1
-
-
-def shared(
-    weights: Mapping[int, int], carriers: Mapping[int, Sequence[str]], common: Collection[int]
-) -> dict[str, int]:
-    """What each of the pages weighs for a probe, of those that answer it.
-
-    Args:
-        weights: of the probe's terms.
-        carriers: of terms; see ``RecentPages.carriers``.
-        common: terms that do not count.
-    """
-    found: dict[str, int] = {}
-    for term in carriers.keys() & weights.keys():
-        if term not in common:
-            for page_id in carriers[term]:
-                found[page_id] = found.get(page_id, 0) + weights[term]
-    return {page_id: weight for page_id, weight in found.items() if weight >= ENOUGH}
