@@ -12,7 +12,8 @@ import random
 import secrets
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from bench_check import edited
@@ -23,15 +24,16 @@ from traced import Trace, pid_of
 
 from es_dedup import Page, Relation, Settings
 from es_dedup.batch.featurise import chunks
-from es_dedup.hook import DedupHook, HookReport, HostFields, dedup_bulk
+from es_dedup.hook import DedupHook, HookReport, HostFields, dedup_bulk, dedup_streaming_bulk
 from es_dedup.hook.documents import item_of
 from es_dedup.index.elastic import ElasticIndex
 from es_dedup.index.port import Assignment
-from es_dedup.model import WritePolicy
 from es_dedup.wiring import open_host, open_index
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from es_dedup.batch.featurise import Chunk
 
 BATCH: Final = 100
 LEAST_CHARS: Final = 200
@@ -143,25 +145,21 @@ def measured(
     watched: Trace,
 ) -> Row:
     """Write pages in batches, and check what their documents say."""
-    said, times = HookReport(), []
-    batches = [
-        [action_of(page, name) for page, _ in sent[at : at + BATCH]] for at in range(0, len(sent), BATCH)
-    ]
-    for actions in batches:
-        features = None
-        if kind == "at hand":
-            items = [item_of({"index": _head(each)}, _body(each), {}) for each in actions]
-            features = hook.featurise(items)
-        with watched.batch():
-            begun = time.perf_counter()
-            if features is not None:
-                prepared = hook.prepare(items, WritePolicy.MARK, said, features=features)
-                operations: list[Any] = [each.action for each in prepared]
-                bulk(client, operations, expand_action_callback=lambda each: each)
-                hook.finish(prepared, report=said)
-            else:
-                dedup_bulk(client, actions, hook=hook, report=said, chunk_size=BATCH)
-            times.append(time.perf_counter() - begun)
+    said, ends = HookReport(), []
+    actions = [action_of(page, name) for page, _ in sent]
+    made: dict[str, Chunk] = {}
+    if kind == "at hand":
+        items = [item_of({"index": _head(each)}, _body(each), {}) for each in actions]
+        made = {
+            items[at].page_id: hook.featurise(items[at : at + BATCH]) for at in range(0, len(items), BATCH)
+        }
+    with timed(hook, ends, made), watched.batch(-(-len(sent) // BATCH)):
+        begun = time.perf_counter()
+        if watched.whole:  # what each request costs can be told only while there is one at a time
+            list(dedup_streaming_bulk(client, actions, BATCH, hook=hook, report=said))
+        else:
+            dedup_bulk(client, actions, hook=hook, report=said, chunk_size=BATCH)
+    times = [end - start for start, end in pairwise([begun, *ends])]
     expect(said.written == len(sent), f"{len(sent) - said.written} pages were not written")
     expect(not said.not_repaired, "some documents could not be marked")
     cut = len(said.inconclusive)
@@ -187,6 +185,25 @@ def measured(
     }
 
 
+@contextmanager
+def timed(hook: DedupHook, ends: list[float], made: Mapping[str, Chunk]) -> Iterator[None]:
+    """Note when each batch is finished, and let the hook take features that were made before."""
+    finish, featurise = hook.finish, hook.featurise
+
+    def finished(*given: Any, **more: Any) -> Any:
+        again = finish(*given, **more)
+        ends.append(time.perf_counter())
+        return again
+
+    hook.finish = finished  # type: ignore[method-assign]
+    if made:
+        hook.featurise = lambda items: made[items[0].page_id]  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        hook.finish, hook.featurise = finish, featurise  # type: ignore[method-assign]
+
+
 def without(new: Sequence[Page], client: Elasticsearch, name: str) -> Row:
     """The same writes without the hook, into an index beside."""
     watched, times = Trace(pid_of(client)), []
@@ -196,7 +213,7 @@ def without(new: Sequence[Page], client: Elasticsearch, name: str) -> Row:
             {**action_of(page, f"{name}-plain"), "dedup": {**mark, "cluster_id": page.id}}
             for page in new[at : at + BATCH]
         ]
-        with watched.batch():
+        with watched.batch(1):
             begun = time.perf_counter()
             bulk(client, actions)
             times.append(time.perf_counter() - begun)

@@ -56,25 +56,26 @@ class Trace:
         whole: note each request, which itself costs about a millisecond; else only the totals.
 
     Attributes:
+        whole: as given.
         batches: how many.
         own, server: seconds of processor time.
     """
 
     def __init__(self, pid: int | None, *, whole: bool = False) -> None:
-        self._pid, self._whole = pid, whole
+        self._pid, self.whole = pid, whole
         self._bytes = threading.local()
         self.spent: defaultdict[str, Spent] = defaultdict(Spent)
         self.batches, self.own, self.server = 0, 0.0, 0.0
 
     @contextmanager
-    def batch(self) -> Iterator[None]:
-        """Count what is done inside as one batch."""
-        with self._watching() if self._whole else nullcontext():
+    def batch(self, count: int) -> Iterator[None]:
+        """Count what is done inside as so many batches."""
+        with self._watching() if self.whole else nullcontext():
             server, own = self.server_seconds(), time.process_time()
             yield
             self.own += time.process_time() - own
             self.server += self.server_seconds() - server
-            self.batches += 1
+            self.batches += count
 
     def server_seconds(self) -> float:
         """Processor time of the server's threads so far."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -19,11 +20,12 @@ MOST_PAGES: Final = 5_000
 class Recent:
     """An index of which payloads and clusters of the pages stored last are at hand; all else is asked of the index itself.
 
-    For finding and comparing, not for deciding what is written: others may have changed a page since.
+    For finding and comparing, not for deciding what is written: others may have changed a page since. Threads may share it.
     """
 
     def __init__(self, index: Index) -> None:
         self._index = index
+        self._guard = threading.Lock()
         self._payloads: OrderedDict[str, Payload] = OrderedDict()
         self._assigned: dict[str, Assignment] = {}
 
@@ -34,27 +36,31 @@ class Recent:
     def add(self, records: RecordBatch) -> None:
         """Keep pages that were stored just now."""
         published = records.published or ("",) * len(records.ids)
-        for name, payload, when in zip(records.ids, records.payloads, published, strict=True):
-            self._payloads[name] = payload, when
-            self._payloads.move_to_end(name)
-        while len(self._payloads) > MOST_PAGES:
-            name, _ = self._payloads.popitem(last=False)
-            self._assigned.pop(name, None)
+        with self._guard:
+            for name, payload, when in zip(records.ids, records.payloads, published, strict=True):
+                self._payloads[name] = payload, when
+                self._payloads.move_to_end(name)
+            while len(self._payloads) > MOST_PAGES:
+                name, _ = self._payloads.popitem(last=False)
+                self._assigned.pop(name, None)
 
     def assign(self, assigned: Iterable[Assignment]) -> None:
         """Keep assignments of such pages."""
-        self._assigned.update((each.page_id, each) for each in assigned if each.page_id in self._payloads)
+        with self._guard:
+            self._assigned.update((each.page_id, each) for each in assigned if each.page_id in self._payloads)
 
     def forget(self) -> None:
         """Keep nothing: others have written."""
-        self._payloads.clear()
-        self._assigned.clear()
+        with self._guard:
+            self._payloads.clear()
+            self._assigned.clear()
 
     def payloads(self, page_ids: Iterable[str]) -> dict[str, Payload]:
         """See ``FeatureIndex.payloads``."""
         names = list(page_ids)
-        missing = [name for name in names if name not in self._payloads]
-        found = {name: self._payloads[name] for name in names if name in self._payloads}
+        with self._guard:
+            found = {name: self._payloads[name] for name in names if name in self._payloads}
+        missing = [name for name in names if name not in found]
         return found | self._index.payloads(missing) if missing else found
 
     def payloads_with_assignments(
@@ -62,10 +68,15 @@ class Recent:
     ) -> tuple[dict[str, Payload], dict[str, Assignment]]:
         """See ``Index.payloads_with_assignments``."""
         names = list(page_ids)
-        here = {name for name in names if name in self._payloads and name in self._assigned}
+        with self._guard:
+            here = {
+                name: (self._payloads[name], self._assigned[name])
+                for name in names
+                if name in self._payloads and name in self._assigned
+            }
         payloads, assigned = self._index.payloads_with_assignments(name for name in names if name not in here)
-        payloads.update((name, self._payloads[name]) for name in here)
-        assigned.update((name, self._assigned[name]) for name in here)
+        payloads.update((name, payload) for name, (payload, _) in here.items())
+        assigned.update((name, each) for name, (_, each) in here.items())
         return payloads, assigned
 
     def __getattr__(self, name: str) -> Any:

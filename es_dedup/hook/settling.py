@@ -7,6 +7,7 @@ was found is held against the store again where another process has changed clus
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -32,7 +33,7 @@ from es_dedup.marks import marks_of, marks_of_groups
 from es_dedup.model import Decision, Outcome, Relation, WritePolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.config import Settings
@@ -74,8 +75,30 @@ class Settlement:
     truncated: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A batch whose features are stored and compared.
+
+    Attributes:
+        todo: pages that are new, changed, or not settled.
+        found: related pages, and what finds them; None for a batch without pages.
+        stored, assigned: what was known of the pages before.
+        failed: page id to reason, for pages that cannot be processed.
+        same: pages that are settled and as they were.
+        held: how many sessions we had held.
+    """
+
+    todo: Chunk
+    found: tuple[Looked, Lookup] | None
+    stored: Mapping[str, FeatureRecord]
+    assigned: Mapping[str, Assignment]
+    failed: Mapping[str, str]
+    same: Sequence[str]
+    held: int
+
+
 class Settling:
-    """Stores and settles batches of pages in one index; for one thread at a time."""
+    """Stores and settles batches of pages in one index; for one thread at a time, but for ``look``."""
 
     def __init__(
         self, index: Index, settings: Settings, window: Window | None = None, claims: Claims | None = None
@@ -86,6 +109,7 @@ class Settling:
         self._known: tuple[str | None, Statistics] | None = None
         self._recent = Recent(index)
         self._session = 0  # rises whenever others have held a session
+        self._held = 0  # sessions of ours
 
     def featurise(self, pages: Sequence[Page]) -> Chunk:
         """Features of pages; one that breaks an extractor is named in ``failed``, and the others go on."""
@@ -114,9 +138,16 @@ class Settling:
         Raises:
             IndexError_: the store failed; features may be kept, and to repeat the call is safe.
         """
-        index, ids = self._index, list(chunk.records.ids)
+        return self.conclude(self.look(chunk, again=again), policy)
+
+    def look(self, chunk: Chunk, *, again: bool = False) -> Seen:
+        """The first part of ``settle``, most of the work: store features, find and compare; clusters stay as they are.
+
+        Another thread may meanwhile do what follows on the batch before.
+        """
+        index, ids, held = self._index, list(chunk.records.ids), self._held
         if not ids:
-            return Settlement(failed=chunk.failed, session=self._session)
+            return Seen(chunk, None, {}, {}, chunk.failed, (), held)
         stored, assigned, notes = index.known(ids, [STATISTICS])
         todo = _take(chunk, _to_do(chunk, stored, {} if again else assigned))
         failed = dict(chunk.failed)
@@ -126,20 +157,42 @@ class Settling:
             self._recent.add(todo.records)
         same = [name for name in ids if name not in failed and name not in set(todo.records.ids)]
         lookup = self.lookup(notes[STATISTICS])
-        looked = self._look(todo, lookup)  # most of the work, and other processes may do theirs meanwhile
-        with index.writing() as alone:
-            other: set[str] = set()
-            if not alone:
-                self._catch_up()
-                other = _replaced_meanwhile(looked, index)
+        looked = self._look(todo, lookup)
+        return Seen(todo, (looked, lookup), stored, assigned, failed, same, held)
+
+    def conclude(self, seen: Seen, policy: WritePolicy) -> Settlement:
+        """The second part: edges, clusters and decisions, while no other process changes clusters."""
+        index, todo = self._index, seen.todo
+        if seen.found is None:
+            return Settlement(failed=seen.failed, session=self._session)
+        looked, lookup = seen.found
+        with self._writing() as alone:
+            as_seen = alone and seen.held == self._held - 1
+            other = set() if as_seen else _replaced_meanwhile(looked, index)
             near = Near(index)
-            if alone:
-                near.learn({}, {}, (name for name in todo.records.ids if name not in assigned))
+            if as_seen:
+                near.learn({}, {}, (name for name in todo.records.ids if name not in seen.assigned))
             with index.together():
                 settled = self._settle(
-                    _without(todo, other), same, stored, (looked, other), (near, lookup), policy
+                    _without(todo, other),
+                    list(seen.same),
+                    seen.stored,
+                    (looked, other),
+                    (near, lookup),
+                    policy,
                 )
-        return replace(settled, failed=failed)
+        return replace(settled, failed=seen.failed)
+
+    @contextmanager
+    def _writing(self) -> Iterator[bool]:
+        """A write session that sees what others have written; whether nobody else has held one since our last."""
+        with self._index.writing() as alone:
+            self._held += 1
+            if not alone:
+                self._index.refresh_clusters()
+                self._recent.forget()
+                self._session += 1
+            yield alone
 
     def _settle(
         self,
@@ -196,9 +249,7 @@ class Settling:
             IndexError_: the store failed; to repeat the call is safe.
         """
         index = self._index
-        with index.writing() as alone:
-            if not alone:
-                self._catch_up()
+        with self._writing():
             self._recent.forget()
             before = index.edges_of(page_ids)
             others = {name for edge in before for name in (edge.left, edge.right)} - set(page_ids)
@@ -218,9 +269,7 @@ class Settling:
 
     def marks(self, page_ids: Collection[str]) -> Mapping[str, Mark]:
         """Marks of pages and of all others in their clusters, while no other process changes them."""
-        with self._index.writing() as alone:
-            if not alone:
-                self._catch_up()
+        with self._writing():
             return marks_of(self._index, page_ids)
 
     def moved(self, session: int) -> bool:
@@ -234,12 +283,6 @@ class Settling:
             snapshot = self._index.load_statistics()
             self._known = latest, Statistics.from_bytes(snapshot) if snapshot else Statistics.empty()
         return Lookup(self._recent.as_index(), self._settings, self._known[1], day_of)
-
-    def _catch_up(self) -> None:
-        """Make visible what others have written since our last session."""
-        self._index.refresh_clusters()
-        self._recent.forget()
-        self._session += 1
 
     def _look(self, todo: Chunk, lookup: Lookup) -> Looked:
         days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
