@@ -145,7 +145,8 @@ def measured(
     watched: Trace,
 ) -> Row:
     """Write pages in batches, and check what their documents say."""
-    said, ends = HookReport(), []
+    said = HookReport()
+    ends: list[float] = []
     actions = [action_of(page, name) for page, _ in sent]
     made: dict[str, Chunk] = {}
     if kind == "at hand":

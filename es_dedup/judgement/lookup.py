@@ -34,6 +34,7 @@ HOT_MAX_DF: Final = 5_000
 COMMON_DF: Final = (
     20  # grams in more pages than this count half: two of them are a phrase that a site uses again
 )
+FEW_CAPPED: Final = 16  # one term in so many may be common, as a line that a site puts on all pages, and others still find all
 COMMON_SHARE: Final = (
     0.25  # of a page's terms that are common and make it ask again; most others nobody carries
 )
@@ -134,7 +135,7 @@ class Lookup:
             assigned: read the candidates' clusters as well.
         """
         hashes = asked.table.hashes.tolist()
-        answers, copies = self._ask(asked, hashes)
+        answers, copies, capped = self._ask(asked, hashes)
         limit = self._settings.index.limit
         names = [
             dict.fromkeys((*copies.get(digest, ())[:limit], *(each.page_id for each in answer.candidates)))
@@ -146,7 +147,7 @@ class Lookup:
         partly = [
             row
             for row, (digest, answer) in enumerate(zip(hashes, answers, strict=True))
-            if answer.truncated or answer.capped_terms or len(copies.get(digest, ())) > limit
+            if answer.truncated or capped[row] or len(copies.get(digest, ())) > limit
         ]
         stored, known = self._read(names, partly, assigned=assigned)
         for row, more in enumerate(also):
@@ -213,8 +214,11 @@ class Lookup:
 
     def _ask(
         self, asked: Pages, hashes: Sequence[int]
-    ) -> tuple[list[ProbeAnswer], Mapping[int, Sequence[str]]]:
-        """Candidates by rare terms first (a page that finds none and has many common ones asks for those); and exact copies."""
+    ) -> tuple[list[ProbeAnswer], Mapping[int, Sequence[str]], list[bool]]:
+        """Candidates by rare terms first (a page that finds none and has many common ones asks for those); and exact copies.
+
+        Last, for each page whether so many of its terms are common that candidates may be missing.
+        """
         limits = self._settings.index
         groups = probe_groups(asked.table, self._settings)
         probes = [
@@ -224,12 +228,16 @@ class Lookup:
         answers, copies = self._index.probe_with_copies(
             probes, [digest for digest in hashes if digest], limit=limits.limit + 1
         )
+        capped = [
+            answer.capped_terms * FEW_CAPPED > _asked(probe)
+            for probe, answer in zip(probes, answers, strict=True)
+        ]
         again = [row for row, answer in enumerate(answers) if _common(probes[row], answer)]
         if again:
             hot = [_hottest(probes[row], limits.limit) for row in again]
             for row, answer in zip(again, self._index.probe_many(hot), strict=True):
                 answers[row] = answer
-        return answers, copies
+        return answers, copies, capped
 
 
 def probe_groups(table: FeatureTable, settings: Settings) -> list[list[TermGroup]]:
@@ -275,9 +283,13 @@ def _rows(tag: int, values: NDArray[Any], offsets: NDArray[np.int64]) -> list[tu
     return [tuple(terms[start:end]) for start, end in pairwise(bounds)]
 
 
+def _asked(probe: Probe) -> int:
+    return sum(len(group.terms) for group in probe.groups)
+
+
 def _common(probe: Probe, answer: ProbeAnswer) -> bool:
     """A wire story that hundreds of pages carry has common terms, and those nobody else has; a page of template alone has the former."""
-    asked = sum(len(group.terms) for group in probe.groups)
+    asked = _asked(probe)
     return not answer.problem and not answer.candidates and answer.capped_terms >= COMMON_SHARE * asked > 0
 
 
