@@ -43,7 +43,7 @@ def asked(names: list[str]) -> list[Probe]:
     return [
         Probe(
             (TermGroup(every[name][:15], 3, (None, 4, 8)[at % 3]), TermGroup(every[name][12:], 2)),
-            limit=(3, 50)[at % 2],
+            limit=(3, 50)[at // 2 % 2],
             max_df=(6, 1000)[at % 2],
             exclude=name if at % 2 else None,
         )
