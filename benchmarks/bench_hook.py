@@ -12,24 +12,28 @@ import random
 import secrets
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from bench_check import edited
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk, scan
-from harness import Row, cpu_seconds, data_file, expect, page_of, parser_of, quantile, report, rows_of
+from harness import Row, data_file, expect, page_of, parser_of, quantile, report, rows_of
+from traced import Trace, pid_of
 
 from es_dedup import Page, Relation, Settings
 from es_dedup.batch.featurise import chunks
-from es_dedup.hook import DedupHook, HookReport, HostFields, dedup_bulk
+from es_dedup.hook import DedupHook, HookReport, HostFields, dedup_bulk, dedup_streaming_bulk
 from es_dedup.hook.documents import item_of
+from es_dedup.index.elastic import ElasticIndex
 from es_dedup.index.port import Assignment
-from es_dedup.model import WritePolicy
 from es_dedup.wiring import open_host, open_index
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from es_dedup.batch.featurise import Chunk
 
 BATCH: Final = 100
 LEAST_CHARS: Final = 200
@@ -47,6 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--pages", type=int, default=2_000, help="pages written in each run, a fifth of them copies"
     )
     parser.add_argument("--durability", default="request", choices=("request", "async"))
+    parser.add_argument("--merge", action="store_true", help="merge the stored features into one segment")
+    parser.add_argument("--requests", action="store_true", help="show what each request of a batch costs")
     given = parser.parse_args(arguments)
     if not given.url:
         raise SystemExit("Name a server by --url or ES_DEDUP_ES_URL; `scripts/servers up es8` starts one.")
@@ -60,13 +66,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with Elasticsearch(given.url, request_timeout=120) as client:
         try:
             with DedupHook.open(f"{given.url}/{name}", FIELDS, settings=settings) as hook:
-                fill(f"{given.url}/{name}", name, stored, settings, client)
+                fill(f"{given.url}/{name}", name, stored, settings, client, merge=given.merge)
                 for kind, new in (("at hand", rest[: given.pages]), ("computed", rest[given.pages :])):
-                    sent = sent_pages(kind, new, stored)
-                    found.append(measured(kind, sent, hook, client, name))
+                    sent, trace = sent_pages(kind, new, stored), Trace(pid_of(client), whole=given.requests)
+                    found.append(measured(kind, sent, hook, client, name, trace))
+                    if given.requests:
+                        report(f"One batch of {BATCH}, features {kind}", trace.rows(), None)
                 check_clusters(client, name)
+            found.append(without(rest[: given.pages], client, name))
         finally:
-            client.indices.delete(index=name, ignore_unavailable=True)
+            client.indices.delete(index=f"{name},{name}-plain", ignore_unavailable=True)
             client.indices.delete(index=f"{name}-dedup-*", expand_wildcards="all", ignore_unavailable=True)
     title = f"The hook in batches of {BATCH} on a live index of {len(stored):,} pages"
     report(title, found, given.json, {**GOALS, "translog of the features": given.durability})
@@ -85,7 +94,15 @@ def action_of(page: Page, name: str) -> dict[str, Any]:
     }
 
 
-def fill(address: str, name: str, pages: Sequence[Page], settings: Settings, client: Elasticsearch) -> None:
+def fill(
+    address: str,
+    name: str,
+    pages: Sequence[Page],
+    settings: Settings,
+    client: Elasticsearch,
+    *,
+    merge: bool = False,
+) -> None:
     """Store pages, each in a cluster of its own: the hook's work is measured, not a full run's."""
     renamed = (
         Page(f"{name}/{page.id}", text=page.text, title=page.title, published=page.published, site=page.site)
@@ -97,6 +114,8 @@ def fill(address: str, name: str, pages: Sequence[Page], settings: Settings, cli
             ids = chunk.records.ids
             index.assign_many(Assignment(each, each, each, Relation.EXACT, 1.0) for each in ids)
         index.refresh()
+        if merge and isinstance(index, ElasticIndex):
+            index.compact()
     with closing(open_host(address, settings)) as host:
         host.write_index(name)
     mark = {"canonical": True, "relation": "unique", "cluster_size": 1}
@@ -118,26 +137,30 @@ def sent_pages(kind: str, new: Sequence[Page], stored: Sequence[Page]) -> list[t
 
 
 def measured(
-    kind: str, sent: Sequence[tuple[Page, str]], hook: DedupHook, client: Elasticsearch, name: str
+    kind: str,
+    sent: Sequence[tuple[Page, str]],
+    hook: DedupHook,
+    client: Elasticsearch,
+    name: str,
+    watched: Trace,
 ) -> Row:
     """Write pages in batches, and check what their documents say."""
-    said, times = HookReport(), []
-    batches = [sent[at : at + BATCH] for at in range(0, len(sent), BATCH)]
-    cpu = cpu_seconds()
-    for batch in batches:
-        actions = [action_of(page, name) for page, _ in batch]
-        if kind == "at hand":
-            items = [item_of({"index": _head(each)}, _body(each), {}) for each in actions]
-            features = hook.featurise(items)
-            begun = time.perf_counter()
-            prepared = hook.prepare(items, WritePolicy.MARK, said, features=features)
-            operations: list[Any] = [each.action for each in prepared]
-            bulk(client, operations, expand_action_callback=lambda each: each)
-            hook.finish(prepared, report=said)
+    said = HookReport()
+    ends: list[float] = []
+    actions = [action_of(page, name) for page, _ in sent]
+    made: dict[str, Chunk] = {}
+    if kind == "at hand":
+        items = [item_of({"index": _head(each)}, _body(each), {}) for each in actions]
+        made = {
+            items[at].page_id: hook.featurise(items[at : at + BATCH]) for at in range(0, len(items), BATCH)
+        }
+    with timed(hook, ends, made), watched.batch(-(-len(sent) // BATCH)):
+        begun = time.perf_counter()
+        if watched.whole:  # what each request costs can be told only while there is one at a time
+            list(dedup_streaming_bulk(client, actions, BATCH, hook=hook, report=said))
         else:
-            begun = time.perf_counter()
             dedup_bulk(client, actions, hook=hook, report=said, chunk_size=BATCH)
-        times.append(time.perf_counter() - begun)
+    times = [end - start for start, end in pairwise([begun, *ends])]
     expect(said.written == len(sent), f"{len(sent) - said.written} pages were not written")
     expect(not said.not_repaired, "some documents could not be marked")
     cut = len(said.inconclusive)
@@ -155,10 +178,54 @@ def measured(
         "pages/s": round(len(sent) / sum(times), 1),
         "p50 ms a batch": round(1000 * quantile(times, 0.5), 1),
         "best batch, pages/s": round(BATCH / min(times), 1),
-        "own CPU ms a page": round(1000 * (cpu_seconds() - cpu) / len(sent), 2),
+        "own CPU ms a page": round(1000 * watched.own / len(sent), 2),
+        "server CPU ms a page": round(1000 * watched.server / len(sent), 2),
         "copies marked": f"{hits} + {inside} inside, of {len(copies)}",
         "re-checked": cut,
         "settle s": round(said.seconds["settle"], 1),
+    }
+
+
+@contextmanager
+def timed(hook: DedupHook, ends: list[float], made: Mapping[str, Chunk]) -> Iterator[None]:
+    """Note when each batch is finished, and let the hook take features that were made before."""
+    finish, featurise = hook.finish, hook.featurise
+
+    def finished(*given: Any, **more: Any) -> Any:
+        again = finish(*given, **more)
+        ends.append(time.perf_counter())
+        return again
+
+    hook.finish = finished  # type: ignore[method-assign]
+    if made:
+        hook.featurise = lambda items: made[items[0].page_id]  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        hook.finish, hook.featurise = finish, featurise  # type: ignore[method-assign]
+
+
+def without(new: Sequence[Page], client: Elasticsearch, name: str) -> Row:
+    """The same writes without the hook, into an index beside."""
+    watched, times = Trace(pid_of(client)), []
+    for at in range(0, len(new), BATCH):
+        mark = {"canonical": True, "relation": "unique", "cluster_size": 1}
+        actions = [
+            {**action_of(page, f"{name}-plain"), "dedup": {**mark, "cluster_id": page.id}}
+            for page in new[at : at + BATCH]
+        ]
+        with watched.batch(1):
+            begun = time.perf_counter()
+            bulk(client, actions)
+            times.append(time.perf_counter() - begun)
+    return {
+        "features": "no hook",
+        "pages": len(new),
+        "pages/s": round(len(new) / sum(times), 1),
+        "p50 ms a batch": round(1000 * quantile(times, 0.5), 1),
+        "best batch, pages/s": round(BATCH / min(times), 1),
+        "own CPU ms a page": round(1000 * watched.own / len(new), 2),
+        "server CPU ms a page": round(1000 * watched.server / len(new), 2),
     }
 
 

@@ -186,10 +186,17 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class TermGroup:
-    """Terms of which ``min_shared`` are enough to answer the probe; each counts as one part in so many."""
+    """Terms of which ``min_shared`` are enough to answer the probe; each counts as one part in so many.
+
+    Attributes:
+        terms: distinct.
+        min_shared: at least 1.
+        common_df: a term found in more pages than this counts half as much; None: all count alike.
+    """
 
     terms: tuple[int, ...]
     min_shared: int = 1
+    common_df: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,14 +15,16 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
 
-    from es_dedup.hook.documents import Item
+    from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.hook import DedupHook
     from es_dedup.hook.report import HookReport
     from es_dedup.hook.run import BulkResult
     from es_dedup.model import WritePolicy
 
     Action = bytes | str | Mapping[str, Any]
+    Result = tuple[bool, dict[str, Any]]
 
+CHUNK_SIZE: Final = 500  # the helper's own default
 AHEAD: Final = 1_000  # actions that a thread reads before they are wanted
 
 
@@ -61,9 +64,7 @@ def dedup_streaming_bulk(
 
     run = Run(hook, policy, report, chunk_size, options, expand_action)
     for items in batches(actions, run):
-        waiting = [items]
-        while waiting:
-            yield from _write(client, run, waiting.pop(), waiting)
+        yield from _written(client, run, items)
 
 
 def dedup_bulk(
@@ -78,17 +79,47 @@ def dedup_bulk(
 ) -> BulkResult:
     """``elasticsearch.helpers.bulk`` whose documents are decided on before they are written.
 
-    Arguments and errors as ``dedup_streaming_bulk``.
+    Arguments and errors as ``dedup_streaming_bulk``. While a batch is written by a thread, the next one is read and looked at; it is
+    decided on only after that.
 
     Returns:
         ``(successes, errors)`` as the helper, with the attribute ``report``.
     """
+    from elasticsearch.helpers import expand_action  # noqa: PLC0415 - of an extra
+
     tally = Tally(report, stats_only=stats_only)
     options["yield_ok"] = True
-    stream = dedup_streaming_bulk(client, actions, hook=hook, policy=policy, report=tally.report, **options)
-    for ok, item in stream:
+    run = Run(hook, policy, tally.report, options.pop("chunk_size", CHUNK_SIZE), options, expand_action)
+    for ok, item in _overlapping(client, run, actions):
         tally.add(item, ok=ok)
     return tally.result
+
+
+def _overlapping(client: Elasticsearch, run: Run, actions: Iterable[Action]) -> Iterator[Result]:
+    """Batch after batch; while a thread writes one, the next one is read and looked at."""
+    coming = batches(actions, run)
+    items, ahead = next(coming, None), None
+    with ThreadPoolExecutor(1, thread_name_prefix="es-dedup-hook") as pool:
+        while items is not None:
+            batch = run.prepare(items, ahead)
+            writing = pool.submit(lambda *given: list(_written(client, run, *given)), items, batch)
+            following, ahead, problem = None, None, None
+            try:
+                following = next(coming, None)
+                if following is not None and run.independent(following, items):
+                    ahead = run.look(following)
+            except Exception as error:  # noqa: BLE001 - raised when what came before it is written
+                problem = error
+            try:
+                yield from writing.result()
+            except BaseException:
+                if ahead is not None and following is not None:
+                    run.take_back(following)
+                raise
+            if problem is not None:
+                run.take_back(following or [])
+                raise problem
+            items = following
 
 
 def batches(actions: Iterable[Action], run: Run) -> Iterator[list[Item]]:
@@ -137,20 +168,22 @@ def timed(actions: Iterable[Any], seconds: float) -> Iterator[Any]:
             waiting.get_nowait()
 
 
-def _write(
-    client: Elasticsearch, run: Run, items: list[Item], waiting: list[list[Item]]
-) -> Iterator[tuple[bool, dict[str, Any]]]:
+def _written(
+    client: Elasticsearch, run: Run, items: list[Item], batch: Batch | None = None
+) -> Iterator[Result]:
+    """Write a batch, and what it left out because of documents that then failed."""
     from elasticsearch.helpers import streaming_bulk  # noqa: PLC0415 - of an extra
 
-    batch = run.prepare(items)
-    results: list[tuple[bool, dict[str, Any]]] = []
-    try:
-        for result in streaming_bulk(client, run.actions(batch), **run.helper_options):
-            results.append(result)  # noqa: PERF402 - those before an error are needed
-    except Exception:
-        run.lost(batch, results)
-        raise
-    again = run.finish(batch, results)
-    if again:
-        waiting.append(again)
-    yield from run.results(batch, results, again)
+    waiting = [items]
+    while waiting:
+        batch = batch or run.prepare(waiting.pop())
+        results: list[Result] = []
+        try:
+            for result in streaming_bulk(client, run.actions(batch), **run.helper_options):
+                results.append(result)  # noqa: PERF402 - those before an error are needed
+        except Exception:
+            run.lost(batch, results)
+            raise
+        again = run.finish(batch, results)
+        yield from run.results(batch, results, again)
+        waiting, batch = [again] if again else [], None

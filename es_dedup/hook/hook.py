@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from es_dedup.batch.featurise import Chunk
     from es_dedup.hook.dispatch import Dispatcher
     from es_dedup.hook.documents import Item
-    from es_dedup.hook.settling import Settlement
+    from es_dedup.hook.settling import Seen, Settlement
     from es_dedup.hook.window import Window
     from es_dedup.index.claims import Claims
     from es_dedup.index.host import Host, HostFields
@@ -32,6 +32,15 @@ if TYPE_CHECKING:
 
 DECIDED_AT_A_TIME: Final = 100
 RECHECKED_AT_A_TIME: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What ``DedupHook.look`` has found, or why it has not; and the seconds it took."""
+
+    seen: Seen | None = None
+    problem: IndexError_ | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 class DedupHook:
@@ -167,6 +176,36 @@ class DedupHook:
         whole = [item for item in items if item.operation in WRITES]
         return self._settling.featurise([self._fields.page(item.page_id, item.body or {}) for item in whole])
 
+    def look(self, items: Sequence[Item], features: Chunk | None = None) -> Ahead:
+        """Find what is related to documents, ahead of ``prepare``; another thread may do so while the batch before is written.
+
+        Their features are stored. Who does not go on to ``prepare`` calls ``take_back``.
+
+        Args:
+            items: with distinct ``_id``, none of them in a batch that is not finished.
+            features: what ``featurise`` made of the same documents; None: they are made now.
+        """
+        whole = [item for item in items if item.operation in WRITES]
+        if self.dispatcher is not None or not whole:
+            return Ahead()
+        self._resolve(items)
+        started = time.perf_counter()
+        features = features or self.featurise(whole)
+        made = time.perf_counter()
+        try:
+            seen, problem = self._settling.look(features), None
+        except IndexError_ as error:
+            seen, problem = None, error
+        return Ahead(seen, problem, {"features": made - started, "settle": time.perf_counter() - made})
+
+    def take_back(self, items: Sequence[Item], report: HookReport) -> None:
+        """Make the store say of documents what the host index does: they were looked at and are not written."""
+        names = [item.page_id for item in items]
+        try:
+            self._reconcile(names, HookReport())
+        except IndexError_ as error:
+            report.not_repaired.update(dict.fromkeys(names, str(error)))
+
     def prepare(
         self,
         items: Sequence[Item],
@@ -174,6 +213,7 @@ class DedupHook:
         report: HookReport,
         *,
         features: Chunk | None = None,
+        ahead: Ahead | None = None,
     ) -> Batch:
         """Decide on documents with distinct ``_id``; does not raise when the store does not answer.
 
@@ -182,6 +222,7 @@ class DedupHook:
             policy: for ``index`` and ``create``.
             report: counts are added to it.
             features: what ``featurise`` made of the same documents; None: they are made now.
+            ahead: what ``look`` gave for the same documents; None: they are looked at now.
 
         Raises:
             DuplicatePage: policy ``fail``, and a document is a duplicate; nothing of the batch is kept.
@@ -198,7 +239,7 @@ class DedupHook:
                 item.mark = _waiting(item.page_id, PENDING)
         elif whole:
             try:
-                self._decide(batch, policy, report, features)
+                self._decide(batch, policy, report, ahead or self.look(items, features))
             except IndexError_ as error:
                 self._unsure(whole, str(error), report)
         return batch
@@ -281,13 +322,16 @@ class DedupHook:
 
     # Inner workings
 
-    def _decide(self, batch: Batch, policy: WritePolicy, report: HookReport, features: Chunk | None) -> None:
+    def _decide(self, batch: Batch, policy: WritePolicy, report: HookReport, ahead: Ahead) -> None:
         whole = [item for item in batch.items if item.operation in WRITES]
-        if features is None:
-            with _timed(report, "features"):
-                features = self.featurise(whole)
+        for stage, seconds in ahead.seconds.items():
+            report.seconds[stage] += seconds
+        if ahead.problem is not None:
+            raise ahead.problem
+        if ahead.seen is None:
+            return
         with _timed(report, "settle"):
-            batch.settled = self._settling.settle(features, policy)
+            batch.settled = self._settling.conclude(ahead.seen, policy)
         report.pairs_compared += batch.settled.pairs
         report.truncated += batch.settled.truncated
         if policy is WritePolicy.FAIL:

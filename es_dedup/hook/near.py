@@ -1,4 +1,4 @@
-"""The part of a store around some pages, read ahead: clustering asks page by page, a server is asked level by level."""
+"""The part of a store around some pages within one write session: what was read or written once is not read again."""
 
 from __future__ import annotations
 
@@ -7,28 +7,51 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from es_dedup.clustering import same_neighbours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from es_dedup.index.port import FeatureRecord, Index
+    from es_dedup.index.port import Assignment, FeatureRecord, Index
     from es_dedup.model import Edge
 
 MOST_PAGES: Final = 20_000  # whose edges are read ahead
 
 
 class Near:
-    """An index whose edges around some pages are at hand; everything else is asked of the index itself.
+    """An index of which edges, clusters and keys are kept once they are known; everything else is asked of the index itself.
 
-    Edges that are put or dropped through it are no longer at hand. Others' writes are not noticed: hold
-    ``index.writing()`` as long as it is used.
+    Others' writes are not noticed: hold ``index.writing()`` as long as it is used. Records may lack payload and terms.
+
+    Attributes:
+        changed: assignments that were written through it, by page id.
     """
 
-    def __init__(self, index: Index, seeds: Iterable[str]) -> None:
+    def __init__(self, index: Index) -> None:
         self._index = index
         self._beside: dict[str, list[Edge]] = {}
         self._records: dict[str, FeatureRecord] = {}
-        front = set(seeds)
+        self._assigned: dict[str, Assignment | None] = {}
+        self._groups: dict[str, dict[str, Assignment]] = {}
+        self.changed: dict[str, Assignment] = {}
+
+    def as_index(self) -> Index:
+        """Itself, with the type of what it stands for."""
+        return cast("Index", self)
+
+    def learn(
+        self,
+        records: Mapping[str, FeatureRecord],
+        assigned: Mapping[str, Assignment],
+        unassigned: Iterable[str] = (),
+    ) -> None:
+        """Keep what is known: records, assignments, and pages that have none."""
+        self._records.update(records)
+        self._assigned.update(dict.fromkeys(unassigned))
+        self._assigned.update(assigned)
+
+    def read_around(self, seeds: Iterable[str]) -> None:
+        """Read the edges of these pages, and of all that same-edges lead to, level by level."""
+        front = set(seeds) - self._beside.keys()
         while front and len(self._beside) < MOST_PAGES:
-            edges = index.edges_of(front)
+            edges = self._index.edges_of(front)
             self._beside.update((name, []) for name in front)
             for edge in edges:
                 for name in (edge.left, edge.right):
@@ -36,10 +59,6 @@ class Near:
                         self._beside[name].append(edge)
             same = [edge for edge in edges if edge.relation.same]
             front = same_neighbours(same, front) - self._beside.keys()
-
-    def as_index(self) -> Index:
-        """Itself, with the type of what it stands for."""
-        return cast("Index", self)
 
     def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
         """See ``ClusterStore.edges_of``."""
@@ -64,6 +83,40 @@ class Near:
         for edge in given:
             self._beside.pop(edge.left, None)
             self._beside.pop(edge.right, None)
+
+    def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
+        """See ``ClusterStore.assignments``."""
+        names = list(dict.fromkeys(page_ids))
+        missing = [name for name in names if name not in self._assigned]
+        if missing:
+            self.learn({}, self._index.assignments(missing), missing)
+        return {name: each for name in names if (each := self._assigned[name]) is not None}
+
+    def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
+        """See ``ClusterStore.members``."""
+        names = sorted(set(cluster_ids))
+        missing = [name for name in names if name not in self._groups]
+        if missing:
+            found = self._index.members(missing)
+            for name in missing:
+                self._groups[name] = {each.page_id: each for each in found.get(name, ())}
+        groups = {name: self._groups[name] for name in names}
+        return {
+            name: [group[page_id] for page_id in sorted(group)] for name, group in groups.items() if group
+        }
+
+    def assign_many(self, assignments: Iterable[Assignment]) -> None:
+        """See ``ClusterStore.assign_many``."""
+        given = {each.page_id: each for each in assignments}
+        self._index.assign_many(given.values())
+        for group in self._groups.values():
+            for page_id in group.keys() & given.keys():
+                del group[page_id]
+        for each in given.values():
+            if each.cluster_id in self._groups:
+                self._groups[each.cluster_id][each.page_id] = each
+        self._assigned.update(given)
+        self.changed.update(given)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._index, name)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from es_dedup.errors import IndexError_
-from es_dedup.hook.documents import Batch, item_of
+from es_dedup.hook.documents import WRITES, Batch, item_of
 from es_dedup.hook.report import HookReport
 from es_dedup.model import WritePolicy
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from es_dedup.hook.documents import Item
-    from es_dedup.hook.hook import DedupHook
+    from es_dedup.hook.hook import Ahead, DedupHook
 
     Action = bytes | str | Mapping[str, Any]
     Result = tuple[bool, dict[str, Any]]
@@ -134,13 +134,26 @@ class Run:
 
     # One batch
 
-    def prepare(self, items: Items) -> Batch:
+    def prepare(self, items: Items, ahead: Ahead | None = None) -> Batch:
         """Decide on a batch.
 
         Raises:
             DuplicatePage: see ``DedupHook.prepare``.
         """
-        return self._hook.prepare(items, self._policy, self.report)
+        return self._hook.prepare(items, self._policy, self.report, ahead=ahead)
+
+    def look(self, items: Items) -> Ahead:
+        """See ``DedupHook.look``."""
+        return self._hook.look(items)
+
+    def independent(self, items: Items, before: Items) -> bool:
+        """Whether a batch can be looked at while the one before is written: that one only brings other, whole documents."""
+        plain = self._policy is WritePolicy.MARK and all(item.operation in WRITES for item in before)
+        return plain and not {item.page_id for item in items} & {item.page_id for item in before}
+
+    def take_back(self, items: Items) -> None:
+        """See ``DedupHook.take_back``."""
+        self._hook.take_back(items, self.report)
 
     @staticmethod
     def actions(batch: Batch) -> list[Any]:

@@ -7,24 +7,25 @@ was found is held against the store again where another process has changed clus
 
 from __future__ import annotations
 
-import secrets
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from es_dedup.batch.featurise import day_of, make_chunk, name_of
-from es_dedup.batch.ingest import changed, joined
+from es_dedup.batch.ingest import changed, joined, keys_of
 from es_dedup.batch.policy import Stored, left_out
-from es_dedup.batch.settle import SESSION, STATISTICS, repair_around
+from es_dedup.batch.settle import STATISTICS, repair_around
 from es_dedup.clustering import same_neighbours
 from es_dedup.decisions import stored_decision
 from es_dedup.detectors.features import pack
 from es_dedup.extraction import create_extractor
 from es_dedup.hook.claiming import first_with
 from es_dedup.hook.near import Near
+from es_dedup.hook.recent import Recent
 from es_dedup.hook.window import Arrival, WindowUnavailable
-from es_dedup.index.port import Assignment
+from es_dedup.index.port import Assignment, FeatureRecord
 from es_dedup.judgement.compare import Pages
 from es_dedup.judgement.lookup import Lookup, probe_groups
 from es_dedup.judgement.statistics import Statistics
@@ -32,14 +33,15 @@ from es_dedup.marks import marks_of, marks_of_groups
 from es_dedup.model import Decision, Outcome, Relation, WritePolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.config import Settings
     from es_dedup.hook.window import Window
     from es_dedup.index.claims import Claims
+    from es_dedup.index.columns import RecordBatch
     from es_dedup.index.host import Mark
-    from es_dedup.index.port import FeatureRecord, Index
+    from es_dedup.index.port import Index
     from es_dedup.judgement.lookup import Looked
     from es_dedup.model import Edge, Page
 
@@ -58,7 +60,7 @@ class Settlement:
         replaces: page id to the stored pages that it duplicates, for policy ``overwrite``.
         failed: page id to reason, for pages that cannot be processed.
         unanswered: pages of which a part of the store did not answer; of other inconclusive ones candidates were cut.
-        session: the session after which the marks were read.
+        session: see ``Settling.moved``.
         pairs, truncated: pairs compared, and pages whose list of candidates was cut.
     """
 
@@ -68,13 +70,35 @@ class Settlement:
     replaces: Mapping[str, Collection[str]] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     unanswered: Collection[str] = ()
-    session: str = ""
+    session: int = 0
     pairs: int = 0
     truncated: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A batch whose features are stored and compared.
+
+    Attributes:
+        todo: pages that are new, changed, or not settled.
+        found: related pages, and what finds them; None for a batch without pages.
+        stored, assigned: what was known of the pages before.
+        failed: page id to reason, for pages that cannot be processed.
+        same: pages that are settled and as they were.
+        held: how many sessions we had held.
+    """
+
+    todo: Chunk
+    found: tuple[Looked, Lookup] | None
+    stored: Mapping[str, FeatureRecord]
+    assigned: Mapping[str, Assignment]
+    failed: Mapping[str, str]
+    same: Sequence[str]
+    held: int
+
+
 class Settling:
-    """Stores and settles batches of pages in one index; for one thread at a time."""
+    """Stores and settles batches of pages in one index; for one thread at a time, but for ``look``."""
 
     def __init__(
         self, index: Index, settings: Settings, window: Window | None = None, claims: Claims | None = None
@@ -83,7 +107,9 @@ class Settling:
         self._window, self._claims = window, claims
         self._extractor = create_extractor(settings.extraction)
         self._known: tuple[str | None, Statistics] | None = None
-        self._session = ""
+        self._recent = Recent(index)
+        self._session = 0  # rises whenever others have held a session
+        self._held = 0  # sessions of ours
 
     def featurise(self, pages: Sequence[Page]) -> Chunk:
         """Features of pages; one that breaks an extractor is named in ``failed``, and the others go on."""
@@ -112,24 +138,61 @@ class Settling:
         Raises:
             IndexError_: the store failed; features may be kept, and to repeat the call is safe.
         """
-        index, ids = self._index, list(chunk.records.ids)
+        return self.conclude(self.look(chunk, again=again), policy)
+
+    def look(self, chunk: Chunk, *, again: bool = False) -> Seen:
+        """The first part of ``settle``, most of the work: store features, find and compare; clusters stay as they are.
+
+        Another thread may meanwhile do what follows on the batch before.
+        """
+        index, ids, held = self._index, list(chunk.records.ids), self._held
         if not ids:
-            return Settlement(failed=chunk.failed, session=self._session)
-        stored, assigned = index.get_many(ids), index.assignments(ids)
+            return Seen(chunk, None, {}, {}, chunk.failed, (), held)
+        stored, assigned, notes = index.known(ids, [STATISTICS])
         todo = _take(chunk, _to_do(chunk, stored, {} if again else assigned))
         failed = dict(chunk.failed)
         if todo.records.ids:
             failed |= index.put_batch(todo.records).failed
             todo = _take(todo, [row for row, name in enumerate(todo.records.ids) if name not in failed])
+            self._recent.add(todo.records)
         same = [name for name in ids if name not in failed and name not in set(todo.records.ids)]
-        before = index.note(SESSION) or ""
-        lookup = self.lookup()
-        looked = self._look(todo, lookup)  # most of the work, and other processes may do theirs meanwhile
-        with index.writing():
-            self._catch_up()
-            other = _replaced_meanwhile(looked, index) if self._session != before else set()
-            settled = self._settle(_without(todo, other), same, stored, (looked, other), lookup, policy)
-        return replace(settled, failed=failed)
+        lookup = self.lookup(notes[STATISTICS])
+        looked = self._look(todo, lookup)
+        return Seen(todo, (looked, lookup), stored, assigned, failed, same, held)
+
+    def conclude(self, seen: Seen, policy: WritePolicy) -> Settlement:
+        """The second part: edges, clusters and decisions, while no other process changes clusters."""
+        index, todo = self._index, seen.todo
+        if seen.found is None:
+            return Settlement(failed=seen.failed, session=self._session)
+        looked, lookup = seen.found
+        with self._writing() as alone:
+            as_seen = alone and seen.held == self._held - 1
+            other = set() if as_seen else _replaced_meanwhile(looked, index)
+            near = Near(index)
+            if as_seen:
+                near.learn({}, {}, (name for name in todo.records.ids if name not in seen.assigned))
+            with index.together():
+                settled = self._settle(
+                    _without(todo, other),
+                    list(seen.same),
+                    seen.stored,
+                    (looked, other),
+                    (near, lookup),
+                    policy,
+                )
+        return replace(settled, failed=seen.failed)
+
+    @contextmanager
+    def _writing(self) -> Iterator[bool]:
+        """A write session that sees what others have written; whether nobody else has held one since our last."""
+        with self._index.writing() as alone:
+            self._held += 1
+            if not alone:
+                self._index.refresh_clusters()
+                self._recent.forget()
+                self._session += 1
+            yield alone
 
     def _settle(
         self,
@@ -137,31 +200,30 @@ class Settling:
         same: list[str],
         stored: Mapping[str, FeatureRecord],
         found: tuple[Looked, Collection[str]],
-        lookup: Lookup,
+        around: tuple[Near, Lookup],
         policy: WritePolicy,
     ) -> Settlement:
-        index, new = self._index, list(todo.records.ids)
-        looked, other = found
+        new = list(todo.records.ids)
+        (looked, other), (near, lookup) = found, around
+        index = near.as_index()
         replaced = {name for name in new if name in stored}
         before = index.edges_of(replaced) if replaced else []
         touched = same_neighbours(before, replaced)
         if before:
             index.drop_edges(replaced)
         edges = [edge for edge in _distinct(looked.edges()) if not {edge.left, edge.right} & set(other)]
-        alone = self._place({*new, *touched}, edges, lookup) if new else []
-        if new:
-            self._session = secrets.token_hex(8)
-            index.set_note(SESSION, self._session)
+        alone = self._place(todo.records, touched, edges, near, lookup) if new else []
         cut = {looked.asked.ids[row] for row in looked.inconclusive}
-        decisions = self._decisions(Stored(new, replaced, cut), edges, same)
+        decisions = _decisions(index, Stored(new, replaced, cut), edges, same)
         _add_evidence(decisions, looked)
         for name in set(looked.asked.ids).intersection(other):
             decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
         others = {name for edge in (*edges, *before) for name in (edge.left, edge.right)}
         marks = marks_of_groups([[each] for each in alone], edges)
-        near = {*new, *same, *touched, *others} - marks.keys()
-        if near:
-            marks.update(marks_of(index, near))
+        changed = {*new, *same, *touched, *others, *near.changed} - marks.keys()
+        if changed:
+            marks.update(marks_of(index, changed))
+        self._recent.assign(near.changed.values())
         return Settlement(
             decisions=decisions,
             marks=marks,
@@ -187,8 +249,8 @@ class Settling:
             IndexError_: the store failed; to repeat the call is safe.
         """
         index = self._index
-        with index.writing():
-            self._catch_up()
+        with self._writing():
+            self._recent.forget()
             before = index.edges_of(page_ids)
             others = {name for edge in before for name in (edge.left, edge.right)} - set(page_ids)
             touched = same_neighbours(before, set(page_ids))
@@ -199,34 +261,28 @@ class Settling:
             if not removed and not others | touched:
                 return 0, {}
             if touched:
-                near = Near(index, touched)
-                repair_around(near.as_index(), touched, self.lookup(), self._settings)
-            self._session = secrets.token_hex(8)
-            index.set_note(SESSION, self._session)
+                near = Near(index)
+                near.read_around(touched)
+                with index.together():
+                    repair_around(near.as_index(), touched, self.lookup(), self._settings)
             return removed, marks_of(index, touched | others)
 
     def marks(self, page_ids: Collection[str]) -> Mapping[str, Mark]:
         """Marks of pages and of all others in their clusters, while no other process changes them."""
-        with self._index.writing():
-            self._catch_up()
+        with self._writing():
             return marks_of(self._index, page_ids)
 
-    def moved(self, session: str) -> bool:
-        """Whether another process has changed clusters since."""
-        return (self._index.note(SESSION) or "") != session
+    def moved(self, session: int) -> bool:
+        """Whether another process may have changed clusters since this session."""
+        return session != self._session or not self._index.undisturbed()
 
-    def lookup(self) -> Lookup:
-        """Finds and compares stored pages with the statistics at hand."""
-        version = self._index.note(STATISTICS)
-        if self._known is None or self._known[0] != version:
+    def lookup(self, *version: str | None) -> Lookup:
+        """Finds and compares stored pages with the statistics at hand; ``version`` of those that are stored, where it is known."""
+        (latest,) = version or (self._index.note(STATISTICS),)
+        if self._known is None or self._known[0] != latest:
             snapshot = self._index.load_statistics()
-            self._known = version, Statistics.from_bytes(snapshot) if snapshot else Statistics.empty()
-        return Lookup(self._index, self._settings, self._known[1], day_of)
-
-    def _catch_up(self) -> None:
-        """Make visible what others have written since our last session."""
-        self._index.refresh_clusters()
-        self._session = self._index.note(SESSION) or ""
+            self._known = latest, Statistics.from_bytes(snapshot) if snapshot else Statistics.empty()
+        return Lookup(self._recent.as_index(), self._settings, self._known[1], day_of)
 
     def _look(self, todo: Chunk, lookup: Lookup) -> Looked:
         days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
@@ -245,40 +301,38 @@ class Settling:
                 also = [[*first, *names] for first, names in zip(also, recent, strict=True)]
         return lookup.of(asked, also)
 
-    def _place(self, touched: set[str], edges: Sequence[Edge], lookup: Lookup) -> list[Assignment]:
+    def _place(
+        self,
+        records: RecordBatch,
+        beside: Iterable[str],
+        edges: Sequence[Edge],
+        near: Near,
+        lookup: Lookup,
+    ) -> list[Assignment]:
         """Store edges and clusters: pages without relatives stand alone, around all others clusters are repaired.
 
         Returns:
             Assignments of those that stand alone.
         """
-        index = self._index
-        beside = same_neighbours(edges, touched)
-        known = index.assignments({*touched, *beside})
+        index, touched = near.as_index(), {*records.ids, *beside}
+        ends = {name for edge in edges for name in (edge.left, edge.right)}
+        near.learn(keys_only(records), {})
+        if further := (ends | touched) - set(records.ids):
+            stored, assigned, _ = self._index.known(further)
+            near.learn(stored, assigned, further)
+        related = same_neighbours(edges, touched)
+        known = index.assignments({*touched, *related})
         # A page that another process has stored, and that it has not yet come to settle, is settled with ours.
-        touched |= {name for name in beside if name not in known}
+        touched |= {name for name in related if name not in known}
         linked = {name for edge in edges if edge.relation.same for name in (edge.left, edge.right)} & touched
         linked |= {name for name in touched if name in known} | index.members(touched).keys() & touched
         alone = [Assignment(name, name, name, Relation.EXACT, 1.0) for name in sorted(touched - linked)]
         index.put_edges(edges)
         index.assign_many(alone)
         if linked:
-            near = Near(index, linked)
-            repair_around(near.as_index(), linked, lookup, self._settings)
+            near.read_around(linked | related)
+            repair_around(index, linked, lookup, self._settings)
         return alone
-
-    def _decisions(self, stored: Stored, edges: Sequence[Edge], same: Sequence[str]) -> dict[str, Decision]:
-        index = self._index
-        assigned = index.assignments([*stored.new, *same])
-        decisions = stored.decisions(stored.new, edges, assigned)
-        if same:
-            old = index.edges_of(same)
-            for name in same:
-                if name not in assigned:  # taken out between the first look and the session
-                    decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
-                    continue
-                own = [edge for edge in old if name in (edge.left, edge.right)]
-                decisions[name] = stored_decision(name, assigned[name], own)
-        return decisions
 
     def _left_out(
         self, policy: WritePolicy, decisions: Mapping[str, Decision], edges: Sequence[Edge]
@@ -287,6 +341,39 @@ class Settling:
             return ()
         said = {name: each for name, each in decisions.items() if each.duplicate_of or each.contained_in}
         return left_out(said, edges, self._index, self._settings) if said else ()
+
+
+def keys_only(records: RecordBatch) -> dict[str, FeatureRecord]:
+    """Records by page id with what the canonical order looks at, and nothing else."""
+    return {
+        key.page_id: FeatureRecord(
+            page_id=key.page_id,
+            length=key.length,
+            content_hash=0,
+            terms=(),
+            payload=b"",
+            published=key.published,
+            site=key.site,
+            url=key.url,
+        )
+        for key in keys_of(records)
+    }
+
+
+def _decisions(
+    index: Index, stored: Stored, edges: Sequence[Edge], same: Sequence[str]
+) -> dict[str, Decision]:
+    assigned = index.assignments([*stored.new, *same])
+    decisions = stored.decisions(stored.new, edges, assigned)
+    if same:
+        old = index.edges_of(same)
+        for name in same:
+            if name not in assigned:  # taken out between the first look and the session
+                decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
+                continue
+            own = [edge for edge in old if name in (edge.left, edge.right)]
+            decisions[name] = stored_decision(name, assigned[name], own)
+    return decisions
 
 
 def _to_do(

@@ -104,10 +104,11 @@ class FeatureIndex(Protocol):
     def put_batch(self, batch: RecordBatch) -> WriteReport:
         """Store records given as columns, with the guarantees of ``put_many``; fastest in large batches."""
 
-    def writing(self) -> AbstractContextManager[None]:
+    def writing(self) -> AbstractContextManager[bool]:
         """Keep other writers out over several calls; may be nested within one thread.
 
-        Each call inside is still kept by itself: what it returned from stays when a later one fails.
+        Each call inside is still kept by itself, but for ``Index.together``: what it returned from stays when a later one fails.
+        The value is True only where no other session was held since this object's last one.
 
         Raises:
             IndexLocked: another writer did not finish in time.
@@ -127,7 +128,7 @@ class FeatureIndex(Protocol):
         """One answer per probe, in order.
 
         A distinct term that a page shares weighs one part in ``min_shared`` of its group (in several groups: where it
-        weighs most). A page answers if the terms it shares weigh 1 or more together, so if it has ``min_shared`` of any
+        weighs most), and half of it where more pages than ``common_df`` of that group carry it. A page answers if the terms it shares weigh 1 or more together, so if it has ``min_shared`` of any
         one group. Candidates are ordered by weight, most first, then page id ascending, at most ``limit``;
         ``truncated`` tells that more answered. Terms carried by more than ``max_df`` pages are left out and
         counted, also towards ``min_shared``. A probe to
@@ -250,6 +251,20 @@ class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
         self, page_ids: Iterable[str]
     ) -> tuple[dict[str, tuple[bytes, str]], dict[str, Assignment]]:
         """What ``payloads`` and ``assignments`` answer, asked for together."""
+
+    def known(
+        self, page_ids: Iterable[str], notes: Sequence[str] = ()
+    ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
+        """What ``get_many``, ``assignments`` and ``note`` (for each name) answer, asked for together."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """Let the edges and assignments changed inside be kept when the block ends, all at once where that is quicker.
+
+        For use within ``writing``; reads inside see them. When the block raises a part may be kept, or nothing.
+        """
+
+    def undisturbed(self) -> bool:
+        """Whether no other write session was held since this object's last one; False where that is not known."""
 
     def sizes(self) -> dict[str, int]:
         """Bytes of storage per part, and their ``total``."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from es_dedup.model import Probe
 
 ENOUGH: Final = 2_520
@@ -17,3 +19,24 @@ def weights_of(probe: Probe) -> dict[int, int]:
     for group in sorted(probe.groups, key=lambda group: -group.min_shared):  # where it weighs most comes last
         weights |= dict.fromkeys(group.terms, -(-ENOUGH // max(1, group.min_shared)))
     return weights
+
+
+def common_of(probe: Probe) -> dict[int, int]:
+    """For terms that count half where they are common, in more pages than how many they are."""
+    common: dict[int, int | None] = {}
+    for group in sorted(probe.groups, key=lambda group: -group.min_shared):
+        common |= dict.fromkeys(group.terms, group.common_df)
+    return {term: most for term, most in common.items() if most is not None}
+
+
+def by_frequency(
+    weights: Mapping[int, int], common: Mapping[int, int], counts: Mapping[int, int]
+) -> dict[int, int]:
+    """Weights with those of common terms halved.
+
+    Args:
+        weights, common: of one probe, see ``weights_of`` and ``common_of``.
+        counts: number of pages that carry each term; absent: none.
+    """
+    halved = {term: weights[term] // 2 for term, most in common.items() if counts.get(term, 0) > most}
+    return {**weights, **halved}

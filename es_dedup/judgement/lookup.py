@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 HOT_TERMS: Final = 12  # of each kind, asked again without the cap when the rarer ones found nothing
 HOT_MAX_DF: Final = 5_000
+COMMON_DF: Final = (
+    20  # grams in more pages than this count half: two of them are a phrase that a site uses again
+)
+FEW_CAPPED: Final = 16  # one term in so many may be common, as a line that a site puts on all pages, and others still find all
 COMMON_SHARE: Final = (
     0.25  # of a page's terms that are common and make it ask again; most others nobody carries
 )
@@ -134,7 +138,7 @@ class Lookup:
             assigned: read the candidates' clusters as well.
         """
         hashes = asked.table.hashes.tolist()
-        answers, copies = self._ask(asked, hashes)
+        answers, copies, capped = self._ask(asked, hashes)
         limit = self._settings.index.limit
         names = [
             dict.fromkeys((*copies.get(digest, ())[:limit], *(each.page_id for each in answer.candidates)))
@@ -146,7 +150,7 @@ class Lookup:
         partly = [
             row
             for row, (digest, answer) in enumerate(zip(hashes, answers, strict=True))
-            if answer.truncated or answer.capped_terms or len(copies.get(digest, ())) > limit
+            if answer.truncated or capped[row] or len(copies.get(digest, ())) > limit
         ]
         stored, known = self._read(names, partly, assigned=assigned)
         for row, more in enumerate(also):
@@ -198,11 +202,11 @@ class Lookup:
         """
         every = dict.fromkeys(chain.from_iterable(names))
         payloads: dict[str, tuple[bytes, str]] = {}
-        if assigned:
+        some = dict.fromkeys(name for row in more for name in names[row])
+        if assigned or 2 * len(some) > len(every):
             payloads, known = self._index.payloads_with_assignments(every)
             every.clear()
         else:
-            some = dict.fromkeys(name for row in more for name in names[row])
             known = self._index.assignments(some) if some else {}
         for row in more:
             standing = dict.fromkeys(known[name].representative for name in names[row] if name in known)
@@ -214,8 +218,11 @@ class Lookup:
 
     def _ask(
         self, asked: Pages, hashes: Sequence[int]
-    ) -> tuple[list[ProbeAnswer], Mapping[int, Sequence[str]]]:
-        """Candidates by rare terms first (a page that finds none and has many common ones asks for those); and exact copies."""
+    ) -> tuple[list[ProbeAnswer], Mapping[int, Sequence[str]], list[bool]]:
+        """Candidates by rare terms first (a page that finds none and has many common ones asks for those); and exact copies.
+
+        Last, for each page whether so many of its terms are common that candidates may be missing.
+        """
         limits = self._settings.index
         groups = probe_groups(asked.table, self._settings, self.statistics.weights(asked.table.coverage))
         probes = [
@@ -225,12 +232,16 @@ class Lookup:
         answers, copies = self._index.probe_with_copies(
             probes, [digest for digest in hashes if digest], limit=limits.limit + 1
         )
+        capped = [
+            answer.capped_terms * FEW_CAPPED > _asked(probe)
+            for probe, answer in zip(probes, answers, strict=True)
+        ]
         again = [row for row, answer in enumerate(answers) if _common(probes[row], answer)]
         if again:
             hot = [_hottest(probes[row], limits.limit) for row in again]
             for row, answer in zip(again, self._index.probe_many(hot), strict=True):
                 answers[row] = answer
-        return answers, copies
+        return answers, copies, capped
 
 
 def probe_groups(
@@ -254,7 +265,7 @@ def probe_groups(
         ):
             for row, terms in enumerate(_rows(tag, chosen.values, chosen.offsets)):
                 if terms:
-                    groups[row].append(TermGroup(terms, 1 if len(terms) < 2 * least else least))
+                    groups[row].append(_of_coverage(terms, least))
     if ccdet.Ccdet.name in settings.detectors:
         few = settings.ccdet.min_features
         for row, terms in enumerate(_rows(ccdet.TAG, table.periods.signatures, table.periods.offsets)):
@@ -271,6 +282,15 @@ def probe_groups(
     return [own + asked_by_others(table.others, row, settings) for row, own in enumerate(groups)]
 
 
+def _of_coverage(terms: tuple[int, ...], least: int) -> TermGroup:
+    """Grams or clauses; of a page of few grams each counts, whatever else carries it."""
+    if len(terms) < 2 * least:
+        return TermGroup(terms, 1)
+    return TermGroup(
+        terms, least, COMMON_DF if least > 1 and len(terms) >= coverage.PROBED_GRAMS[0] else None
+    )
+
+
 def _rows(tag: int, values: NDArray[Any], offsets: NDArray[np.int64]) -> list[tuple[int, ...]]:
     """Each row's values as terms."""
     terms: list[int] = tagged_terms(tag, values).tolist()
@@ -278,9 +298,13 @@ def _rows(tag: int, values: NDArray[Any], offsets: NDArray[np.int64]) -> list[tu
     return [tuple(terms[start:end]) for start, end in pairwise(bounds)]
 
 
+def _asked(probe: Probe) -> int:
+    return sum(len(group.terms) for group in probe.groups)
+
+
 def _common(probe: Probe, answer: ProbeAnswer) -> bool:
     """A wire story that hundreds of pages carry has common terms, and those nobody else has; a page of template alone has the former."""
-    asked = sum(len(group.terms) for group in probe.groups)
+    asked = _asked(probe)
     return not answer.problem and not answer.candidates and answer.capped_terms >= COMMON_SHARE * asked > 0
 
 

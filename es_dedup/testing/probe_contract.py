@@ -57,6 +57,16 @@ class ProbeContract(IndexFixtures):
         (answer,) = filled.probe_many([Probe((TermGroup((2, 77), 2), TermGroup((9, 3), 3)))])
         assert answer.candidates == ()
 
+    def test_common_terms_of_a_group_count_half(self, filled: FeatureIndex) -> None:
+        (answer,) = filled.probe_many(
+            [Probe((TermGroup((1, 2, 3), 2, 2),))]
+        )  # 1 and 2 are found in more than two pages
+        assert answer.candidates == (Candidate("a", 1.0), Candidate("c", 1.0))
+        (answer,) = filled.probe_many([Probe((TermGroup((1, 2, 3), 2, 3),))])
+        assert answer.candidates == (Candidate("a", 1.25), Candidate("c", 1.25))
+        (answer,) = filled.probe_many([Probe((TermGroup((1, 2), 1, 0), TermGroup((9,), 2)))])
+        assert answer.candidates == (Candidate("b", 1.5), Candidate("a", 1.0), Candidate("c", 1.0))
+
     @pytest.mark.parametrize("least", [3, 7, 11, 13])
     def test_parts_that_do_not_divide_evenly_make_a_whole_too(self, index: FeatureIndex, least: int) -> None:
         index.put_many([record("a", range(least)), record("b", range(least - 1))])

@@ -10,7 +10,7 @@ import pytest
 from elasticsearch import AsyncElasticsearch
 from elasticsearch.helpers import BulkIndexError
 
-from es_dedup.errors import DuplicatePage
+from es_dedup.errors import DuplicatePage, IndexUnavailable
 from es_dedup.hook import (
     DedupHook,
     HookReport,
@@ -230,6 +230,75 @@ class TestErrors:
         assert result.report.outcomes == {"inconclusive": 2}
         assert marks(client, name)["copy-0"]["relation"] == "inconclusive"
         assert hook.recheck(name).outcomes == {"duplicate": 2}
+        assert clusters(client, name) == STORIES
+
+
+class TestAhead:
+    """While a batch is written the next one is looked at."""
+
+    def test_many_batches_have_the_clusters_of_one(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        copies = [action_of(story(n % 7, f"copy-{n:02}", day=2 + n % 9), name) for n in range(30)]
+        dedup_bulk(client, [*(action_of(story(n), name) for n in range(7)), *copies], hook=hook, chunk_size=4)
+        groups = [{f"story-{n}", *(f"copy-{m:02}" for m in range(30) if m % 7 == n)} for n in range(7)]
+        assert clusters(client, name) == set(map(frozenset, groups))
+
+    def test_a_batch_that_was_looked_at_and_never_written_is_taken_back(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        client.indices.create(index=name, mappings={"properties": {"count": {"type": "integer"}}})
+        actions = five(name)
+        actions[1]["_source"]["count"] = "no number"
+        with pytest.raises(BulkIndexError):
+            dedup_bulk(client, actions, hook=hook, chunk_size=2)
+        assert set(marks(client, name)) == {"story-0"}
+        names = [f"{name}/{action['_id']}" for action in actions]
+        assert hook._index.get_many(names).keys() == {f"{name}/story-0"}
+        assert clusters(client, name) == {frozenset({"story-0"})}
+
+    def test_an_input_that_fails_raises_when_what_came_before_is_written(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        def actions() -> Iterator[dict[str, Any]]:
+            yield from five(name)[:3]
+            raise KeyError("gone")
+
+        with pytest.raises(KeyError):
+            dedup_bulk(client, actions(), hook=hook, chunk_size=2)
+        assert set(marks(client, name)) == {"story-0", "story-1"}
+
+    def test_a_batch_is_written_before_a_slow_input_gives_the_next(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        report = HookReport()
+
+        def actions() -> Iterator[dict[str, Any]]:
+            yield five(name)[0]
+            for _ in range(600):
+                if report.written:
+                    break
+                time.sleep(0.05)
+            yield five(name)[1]
+
+        dedup_bulk(client, actions(), hook=hook, report=report, chunk_size=1)
+        assert report.written == 2
+
+    def test_a_store_that_fails_meanwhile_leaves_that_batch_undecided(
+        self, hook: DedupHook, client: Elasticsearch, name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        put, calls = hook._index.put_batch, iter(range(9))
+
+        def failing(*given: Any) -> Any:
+            if next(calls) == 1:
+                raise IndexUnavailable("features", "gone for a moment")
+            return put(*given)
+
+        monkeypatch.setattr(hook._index, "put_batch", failing)
+        report = dedup_bulk(client, five(name), hook=hook, chunk_size=3).report
+        assert report.outcomes == {"unique": 3, "inconclusive": 2}
+        assert report.written == 5
+        hook.recheck(name)
         assert clusters(client, name) == STORIES
 
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
-import threading
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 from es_dedup.errors import IndexError_, IndexUnavailable
 from es_dedup.index import checks
 from es_dedup.index.columns import RecordBatch
 from es_dedup.index.elastic import clusters, fulltext, records
-from es_dedup.index.elastic.bulk import Write, write_all
-from es_dedup.index.elastic.keeping import Keeping
-from es_dedup.index.elastic.locking import WriterLock
-from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS, alias_of
+from es_dedup.index.elastic.bulk import Write
+from es_dedup.index.elastic.keeping import Keeping, note_key
+from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS
 from es_dedup.index.elastic.options import Options
 from es_dedup.index.elastic.probing import Prober
 from es_dedup.index.elastic.reading import WINDOW, documents, documents_of_several, pages_of_hits, whole
-from es_dedup.index.elastic.schema import Schema
-from es_dedup.index.elastic.server import Server
+from es_dedup.index.elastic.recent import CREATED
+from es_dedup.index.elastic.store import Store
 from es_dedup.index.elastic.tokens import key_of, storable
-from es_dedup.index.elastic.watching import Watch
 from es_dedup.index.port import WriteReport
 
 if TYPE_CHECKING:
@@ -34,10 +30,7 @@ if TYPE_CHECKING:
     from es_dedup.model import Edge, Probe, ProbeAnswer
 
 
-CREATED: Final = 201
-
-
-class ElasticIndex:
+class ElasticIndex(Store):
     """All ports of ``es_dedup.index.port`` over four Elasticsearch indices whose names begin with one name.
 
     Threads may share one object. Reads by id see every write at once; searches see the writes of the same object, because
@@ -79,20 +72,12 @@ class ElasticIndex:
             IndexUnavailable: the server does not answer.
             IndexRefused: the server does not let us.
         """
-        self._options = options or Options()
-        self._server = Server(address, self._options)
-        self._read_only = read_only
+        super().__init__(address, fingerprint, options or Options(), read_only=read_only)
         self._segment = segment or checks.each_character
-        self._of = {kind: alias_of(address.name, kind) for kind in KINDS}
-        self._schema = Schema(self._server, address.name, fingerprint, self._options)
-        self._watch = Watch(self._schema)
         self._keeping = Keeping(
             self._server, self._of[META], self._options, lambda place: self._watch.seen(META, [place])
         )
-        self._prober = Prober(self._server, self._of[FEATURES])
-        self._lock = WriterLock(self._server, self._of[META])
-        self._guard = threading.Lock()
-        self._dirty: set[str] = set()
+        self._prober = Prober(self._server, self._of[FEATURES], self._recent)
         try:
             self._schema.open(read_only=read_only)
         except BaseException:
@@ -113,22 +98,6 @@ class ElasticIndex:
         """Let go of the connections; may be called twice. Later calls raise ``IndexUnavailable``."""
         self._server.close()
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Keep other write sessions out over several calls; may be nested within one thread.
-
-        A call outside any session is not kept out: it replaces whole documents, and repeating it is safe.
-
-        Raises:
-            IndexLocked: another session did not finish within ``lock_seconds``.
-            IndexUnavailable: opened for reading only, or no answer.
-            SettingsMismatch: it was filled anew with other settings since it was opened.
-        """
-        self._must_write()
-        with self._lock.held(self._options.lock_seconds):
-            self._watch.seen(META, filter(None, [self._lock.place]))
-            yield
-
     # FeatureIndex
 
     def put_many(self, records_: Iterable[FeatureRecord]) -> WriteReport:
@@ -141,7 +110,7 @@ class ElasticIndex:
         failed = {batch.ids[place]: reason for place, reason in wrong.items()}
         last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in wrong}
         places = list(last.values())
-        results = self._write(FEATURES, records.writes(batch, places, self._of[FEATURES]))
+        results = self._write_pages(batch, places)
         self._must_be_ours(results, last)
         for page_id, result in zip(last, results, strict=True):
             if not result.done:
@@ -150,6 +119,18 @@ class ElasticIndex:
         new = {page_id for page_id, result in zip(last, results, strict=True) if result.status == CREATED}
         self._put_texts(batch, [place for page_id, place in last.items() if page_id not in failed], new)
         return WriteReport(sum(result.done for result in results), failed)
+
+    def _write_pages(self, batch: RecordBatch, places: Sequence[int]) -> list[Result]:
+        """Write features; where that can be, searches are completed by what is kept here, and need no refresh."""
+        with self._guard:
+            clean = FEATURES not in self._dirty
+        results = self._write(FEATURES, records.writes(batch, places, self._of[FEATURES]))
+        written = [place for place, result in zip(places, results, strict=True) if result.done]
+        whole_ = self._recent.add(batch, written, [result for result in results if result.done])
+        if clean and whole_ and self._prober.one_shard:
+            with self._guard:
+                self._dirty.discard(FEATURES)
+        return results
 
     def _must_be_ours(self, results: Sequence[Result], page_ids: Iterable[str]) -> None:
         """Take features back that went to a generation of other settings, and say so."""
@@ -194,16 +175,40 @@ class ElasticIndex:
         )
         return dict(map(records.payload_of, found))
 
+    def known(
+        self, page_ids: Iterable[str], notes: Sequence[str] = ()
+    ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
+        """See ``Index.known``."""
+        wanted = storable(page_ids)
+        keys = [key_of(page_id) for page_id in wanted]
+        features, kept, said = documents_of_several(
+            self._server,
+            (self._of[FEATURES], keys, records.FIELDS, records.STORED),
+            (self._of[CLUSTERS], keys, True, ()),
+            (self._of[META], [note_key(name) for name in notes], True, ()),
+        )
+        found = {record.page_id: record for record in map(records.record_of, features)}
+        assigned = clusters.assignments_in(kept)
+        if self._lock.inside():
+            changed = self._changes.known(wanted)
+            assigned |= {name: each for name, each in changed.items() if each is not None}
+            assigned = {name: each for name, each in assigned.items() if changed.get(name, each) is not None}
+        return (
+            {page_id: found[page_id] for page_id in wanted if page_id in found},
+            {page_id: assigned[page_id] for page_id in wanted if page_id in assigned},
+            self._keeping.notes_in(said, notes),
+        )
+
     def payloads_with_assignments(
         self, page_ids: Iterable[str]
     ) -> tuple[dict[str, tuple[bytes, str]], dict[str, Assignment]]:
         """See ``Index.payloads_with_assignments``."""
         wanted = storable(page_ids)
+        keys = [key_of(page_id) for page_id in wanted]
         features, kept = documents_of_several(
             self._server,
-            [key_of(page_id) for page_id in wanted],
-            (self._of[FEATURES], records.COMPARED, records.PAYLOAD),
-            (self._of[CLUSTERS], True, ()),
+            (self._of[FEATURES], keys, records.COMPARED, records.PAYLOAD),
+            (self._of[CLUSTERS], keys, True, ()),
         )
         assigned = clusters.assignments_in(kept)
         return dict(map(records.payload_of, features)), {
@@ -224,14 +229,24 @@ class ElasticIndex:
         """See ``FeatureIndex.probe_with_copies``."""
         if not probes and not hashes:
             return [], {}
+        if any(probe.scope is not None for probe in probes):
+            self._show(FEATURES)
         self._catch_up(FEATURES)
         searches = [json.dumps(search) for search in records.hash_searches(hashes)]
+        several = not self._prober.one_shard
+        recent = self._recent.copies(hashes)
         answers, found = self._prober.ask(probes, searches)
-        return answers, records.pages_with_hash(self._server, self._of[FEATURES], hashes, found, limit)
+        if not several and not self._prober.one_shard and len(self._recent):  # found out just now
+            self._show(FEATURES)
+            return self.probe_with_copies(probes, hashes, limit=limit)
+        copies = records.pages_with_hash(self._server, self._of[FEATURES], hashes, found, limit)
+        for value, names in recent.items():
+            copies[value] = sorted({*copies.get(value, ()), *names})[:limit]
+        return answers, copies
 
     def document_frequency(self, terms: Sequence[int]) -> list[int]:
         """See ``FeatureIndex.document_frequency``."""
-        self._catch_up(FEATURES)
+        self._show(FEATURES)
         counts, problem = self._prober.count(terms)
         if problem:
             raise IndexUnavailable(self._server.name, problem)
@@ -246,13 +261,15 @@ class ElasticIndex:
         self._must_all(results)
         kept = documents(self._server, self._of[TEXTS], map(key_of, wanted), fields=False)
         self._must_all(self._write(TEXTS, [Write("delete", self._of[TEXTS], found["_id"]) for found in kept]))
-        self.drop_edges(wanted)
-        self._must_all(self._write(CLUSTERS, self._deletes(CLUSTERS, wanted)))
+        edges = self.edges_of(wanted)
+        with self._changing() as changes:
+            changes.drop(edges)
+            changes.unassign(wanted)
         return sum(result.condition is not None and result.status < 300 for result in results)  # noqa: PLR2004 - HTTP
 
     def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
         """See ``FeatureIndex.scan``."""
-        self._catch_up(FEATURES)
+        self._show(FEATURES)
         for hits in pages_of_hits(
             self._server,
             self._of[FEATURES],
@@ -287,7 +304,7 @@ class ElasticIndex:
 
     def count(self) -> int:
         """See ``FeatureIndex.count``."""
-        self._catch_up(FEATURES)
+        self._show(FEATURES)
         body = {"query": {"match_all": {}}, "size": 0, "track_total_hits": True}
         return int(whole(self._server, self._of[FEATURES], body)["hits"]["total"]["value"])
 
@@ -310,17 +327,22 @@ class ElasticIndex:
 
     def put_edges(self, edges: Iterable[Edge]) -> None:
         """See ``ClusterStore.put_edges``."""
-        self._must_all(self._write(CLUSTERS, clusters.edge_writes(edges, self._of[CLUSTERS])))
+        given = list(edges)
+        with self._changing() as changes:
+            changes.put(given)
 
     def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
         """See ``ClusterStore.edges_of``."""
         self._catch_up(CLUSTERS)
-        return clusters.edges_of(self._server, self._of[CLUSTERS], page_ids)
+        names = list(page_ids)
+        found = clusters.edges_of(self._server, self._of[CLUSTERS], names)
+        return self._changes.edges_of(names, found) if self._lock.inside() else found
 
     def drop_edges(self, page_ids: Iterable[str]) -> None:
         """See ``ClusterStore.drop_edges``."""
         found = self.edges_of(page_ids)
-        self._must_all(self._write(CLUSTERS, clusters.edge_deletes(found, self._of[CLUSTERS])))
+        with self._changing() as changes:
+            changes.drop(found)
 
     def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
         """See ``ClusterStore.replace_all``."""
@@ -338,21 +360,34 @@ class ElasticIndex:
         except BaseException:
             self._schema.drop(concrete)
             raise
+        self._changes.clear()
         with self._guard:
             self._dirty.discard(CLUSTERS)
 
     def assign_many(self, assignments: Iterable[Assignment]) -> None:
         """See ``ClusterStore.assign_many``."""
-        self._must_all(self._write(CLUSTERS, clusters.assignment_writes(assignments, self._of[CLUSTERS])))
+        given = list(assignments)
+        with self._changing() as changes:
+            changes.assign(given)
 
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
         """See ``ClusterStore.assignments``."""
-        return clusters.assignments(self._server, self._of[CLUSTERS], page_ids)
+        names = list(dict.fromkeys(page_ids))
+        changed = self._changes.known(names) if self._lock.inside() else {}
+        found: dict[str, Assignment | None] = dict(changed)
+        found |= clusters.assignments(
+            self._server, self._of[CLUSTERS], (name for name in names if name not in changed)
+        )
+        return {name: each for name in names if (each := found.get(name)) is not None}
 
     def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
         """See ``ClusterStore.members``."""
         self._catch_up(CLUSTERS)
-        return clusters.members(self._server, self._of[CLUSTERS], cluster_ids)
+        names = list(cluster_ids)
+        found: Iterable[Assignment] = clusters.members(self._server, self._of[CLUSTERS], names)
+        if self._lock.inside():
+            found = self._changes.members(names, found)
+        return clusters.grouped(found)
 
     def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
         """See ``ClusterStore.clusters``."""
@@ -381,54 +416,3 @@ class ElasticIndex:
         self.refresh()
         found = {kind: self._schema.size(kind) for kind in KINDS}
         return found | {"total": sum(found.values())}
-
-    # Inner workings
-
-    def _must_write(self) -> None:
-        if self._read_only:
-            raise IndexUnavailable(self._server.name, "it was opened for reading only")
-        self._lock.check()
-        self._watch.check()
-
-    def _write(self, kind: str, writes: Iterable[Write]) -> list[Result]:
-        self._must_write()
-        given = list(writes)  # before anything is sent: an iterator may be slow, or read this index
-        if not given:
-            return []
-        with self._guard:
-            self._dirty.add(kind)
-        return self._send(given, alias=True)
-
-    def _send(self, writes: Iterable[Write], *, alias: bool) -> list[Result]:
-        options = self._options
-        return write_all(
-            self._server, writes, chunk_bytes=options.chunk_bytes, seconds=options.retry_seconds, alias=alias
-        )
-
-    def _must_all(self, results: Iterable[Result]) -> None:
-        problems = [result.reason for result in results if not result.done]
-        if problems:
-            raise IndexError_(f"{self._server.name}: {len(problems)} writes failed: {problems[0]}")
-
-    def _deletes(self, kind: str, page_ids: Iterable[str]) -> list[Write]:
-        return [Write("delete", self._of[kind], key_of(page_id)) for page_id in page_ids]
-
-    def _catch_up(self, kind: str) -> None:
-        """Make our own earlier writes visible to searches."""
-        if not self._options.fresh_reads or (kind == FEATURES and not self._options.fresh_probes):
-            return
-        with self._guard:
-            behind = kind in self._dirty
-        if behind:
-            self._refresh([kind])
-
-    def _refresh(self, kinds: Iterable[str]) -> None:
-        wanted = list(kinds)
-        with self._guard:
-            self._dirty.difference_update(wanted)
-        try:
-            self._schema.refresh([self._of[kind] for kind in wanted])
-        except BaseException:
-            with self._guard:
-                self._dirty.update(wanted)
-            raise

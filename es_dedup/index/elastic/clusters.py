@@ -50,10 +50,16 @@ def edge_writes(edges: Iterable[Edge], index: str) -> Iterator[Write]:
         yield Write("index", index, key, body)
 
 
-def edge_deletes(edges: Iterable[Edge], index: str) -> Iterator[Write]:
-    """One delete per edge."""
-    for edge in map(turned, edges):
-        yield Write("delete", index, pair_key(edge.left, edge.right))
+def pair_deletes(pairs: Iterable[tuple[str, str]], index: str) -> Iterator[Write]:
+    """One delete per edge between two pages, the lesser id first."""
+    for left, right in pairs:
+        yield Write("delete", index, pair_key(left, right))
+
+
+def assignment_deletes(page_ids: Iterable[str], index: str) -> Iterator[Write]:
+    """One delete per page."""
+    for page_id in page_ids:
+        yield Write("delete", index, key_of(page_id))
 
 
 def assignment_writes(assignments: Iterable[Assignment], index: str) -> Iterator[Write]:
@@ -95,13 +101,18 @@ def assignments_in(found: Iterable[Mapping[str, Any]]) -> dict[str, Assignment]:
     return {each.page_id: each for each in read}
 
 
-def members(server: Server, index: str, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
-    """Assignments by cluster id, clusters and members by id ascending."""
+def members(server: Server, index: str, cluster_ids: Iterable[str]) -> list[Assignment]:
+    """Assignments in these clusters."""
     found: list[Assignment] = []
     for some in chunked(storable(cluster_ids), VALUES_AT_A_TIME):
         found += _all(server, index, any_of("cluster_id", some))
-    found.sort(key=_place)
-    return {cluster: list(group) for cluster, group in groupby(found, key=lambda each: each.cluster_id)}
+    return found
+
+
+def grouped(found: Iterable[Assignment]) -> dict[str, list[Assignment]]:
+    """Assignments by cluster id, clusters and members by id ascending."""
+    ordered = sorted(found, key=_place)
+    return {cluster: list(group) for cluster, group in groupby(ordered, key=lambda each: each.cluster_id)}
 
 
 def clusters(server: Server, index: str, *, min_size: int, after: str | None) -> Iterator[list[Assignment]]:
@@ -114,7 +125,7 @@ def clusters(server: Server, index: str, *, min_size: int, after: str | None) ->
             yield list(group)
         return
     for large in _large(server, index, min_size, after):
-        yield from members(server, index, large).values()
+        yield from grouped(members(server, index, large)).values()
 
 
 def _large(server: Server, index: str, min_size: int, after: str | None) -> Iterator[list[str]]:

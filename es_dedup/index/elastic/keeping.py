@@ -11,7 +11,7 @@ from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.reading import documents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from es_dedup.index.elastic.options import Options
     from es_dedup.index.elastic.server import Server
@@ -32,12 +32,20 @@ class Keeping:
 
     def note(self, name: str) -> str | None:
         """A small text, or None."""
-        found = self._get(f"note:{name}")
-        return None if found is None else base64.b64decode(found["value"]).decode()
+        found = self._get(note_key(name))
+        return None if found is None else _note(found)
+
+    def notes_in(self, found: Iterable[Mapping[str, Any]], names: Iterable[str]) -> dict[str, str | None]:
+        """Notes out of the documents that hold them; None for those that are not there."""
+        there = {document["_id"]: document for document in found}
+        for document in there.values():
+            self._seen(document["_index"])
+        keys = {name: note_key(name) for name in names}
+        return {name: _note(there[key]["_source"]) if key in there else None for name, key in keys.items()}
 
     def set_note(self, name: str, value: str | None) -> None:
         """Keep a small text; None removes it."""
-        key = f"note:{name}"
+        key = note_key(name)
         if value is None:
             self._write([Write("delete", self._index, key)])
         else:
@@ -102,3 +110,12 @@ class Keeping:
         for result in results:
             if not result.done:
                 raise IndexUnavailable(self._server.name, result.reason)
+
+
+def note_key(name: str) -> str:
+    """The ``_id`` of a note."""
+    return f"note:{name}"
+
+
+def _note(source: Mapping[str, Any]) -> str:
+    return base64.b64decode(source["value"]).decode()

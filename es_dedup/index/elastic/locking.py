@@ -1,7 +1,8 @@
-"""One writer at a time, across processes and machines: a document that its holder keeps touching.
+"""One writer at a time, across processes and machines: a document that its holder keeps touching, and says when it is free.
 
 Whoever waits watches the document's sequence number. When it has not changed for as long as a lease lasts, by the waiter's own
-clock, the holder is taken to be dead and the document is taken over. No two machines' clocks are compared.
+clock, the holder is taken to be dead and the document is taken over. No two machines' clocks are compared. Who finds it as he left
+it knows that nobody has held it since.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ LEASE_SECONDS: Final = 8.0
 TOUCH_SECONDS: Final = 2.0
 POLL_SECONDS: Final = 0.1
 KEY: Final = "lock:writer"
+NOBODY: Final = ""  # owner of a document that is free
 
 
 class WriterLock:
@@ -49,6 +51,9 @@ class WriterLock:
         self._depth = 0
         self._seen: Seen | None = None
         self._lost = False
+        self._left: tuple[Seen, str] | None = None  # as it was when we let go of it, and where
+        self._holder = 0
+        self.alone = False  # nobody else has held it since we did before
         self.place = ""  # the real index that the lock was last taken in
 
     @contextmanager
@@ -69,6 +74,7 @@ class WriterLock:
                     yield
                 return
             self._take(seconds)
+            self._holder = threading.get_ident()
             stop = threading.Event()
             keeper = threading.Thread(target=self._keep, args=(stop,), daemon=True, name="es-dedup-lock")
             keeper.start()
@@ -78,6 +84,7 @@ class WriterLock:
             finally:
                 stop.set()
                 keeper.join()
+                self._holder = 0
                 self._let_go()
         finally:
             self._thread.release()
@@ -91,6 +98,14 @@ class WriterLock:
         if self._depth and self._lost:
             raise IndexLocked(self._server.name, self._lease)
 
+    def inside(self) -> bool:
+        """Whether this thread holds it."""
+        return self._holder == threading.get_ident()
+
+    def untouched(self) -> bool:
+        """Whether nobody has held it since we did."""
+        return self._left is not None and self._read()[0] == self._left[0]
+
     @contextmanager
     def _deeper(self) -> Iterator[None]:
         self._depth += 1
@@ -101,15 +116,21 @@ class WriterLock:
 
     def _take(self, seconds: float) -> None:
         end = time.monotonic() + seconds
+        left, self._left, self.alone = self._left, None, False
+        if left is not None and self._put(left[0]):
+            self.alone = self.place == left[1]
+            return
         watched: tuple[Seen | None, float] = (None, time.monotonic())
-        while not self._put(None):
-            now = time.monotonic()
+        while True:
             seen, owner = self._read()
-            if seen is None:
-                continue  # let go of in between
+            if seen is None or owner == NOBODY:
+                if self._put(seen):
+                    return
+                continue  # somebody else was faster
             if owner == self._owner:  # our own write, whose answer was lost
                 self._seen = seen
                 return
+            now = time.monotonic()
             if seen != watched[0]:
                 watched = (seen, now)
             elif now - watched[1] >= self._lease and self._put(seen):
@@ -118,12 +139,13 @@ class WriterLock:
                 raise IndexLocked(self._server.name, seconds)
             time.sleep(min(POLL_SECONDS, max(0.0, end - now)))
 
-    def _put(self, seen: Seen | None) -> bool:
+    def _put(self, seen: Seen | None, *, free: bool = False) -> bool:
         """Write the document if it is not there, or if it is as it was seen; whether that was so."""
         condition: dict[str, Any] = (
             {"op_type": "create"} if seen is None else {"if_seq_no": seen[0], "if_primary_term": seen[1]}
         )
-        document = {"kind": "lock", "owner": self._owner, "at": int(time.time() * 1000)}
+        owner = NOBODY if free else self._owner
+        document = {"kind": "lock", "owner": owner, "at": int(time.time() * 1000)}
 
         def ask(client: Elasticsearch) -> tuple[Seen, str] | None:
             try:
@@ -165,13 +187,6 @@ class WriterLock:
         seen = self._seen
         if self._lost or seen is None:
             return
-
-        def ask(client: Elasticsearch) -> None:
-            try:
-                client.delete(index=self._index, id=KEY, if_seq_no=seen[0], if_primary_term=seen[1])
-            except Exception as error:
-                if not is_engine_error(error) or status_of(error) not in (CONFLICT, NOT_FOUND):
-                    raise
-
         with suppress(IndexError_):  # it runs out by itself
-            self._server.call(ask, writing=True)
+            if self._put(seen, free=True) and self._seen is not None:
+                self._left = self._seen, self.place

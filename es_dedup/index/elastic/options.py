@@ -17,8 +17,8 @@ class Options:
         chunk_bytes: of one bulk request.
         shards, replicas, refresh, durability: see ``mappings.body_of``; used when an index is made.
         lock_seconds: how long a write session waits for another writer.
-        fresh_reads: searches see all earlier writes of the same object, at the cost of a refresh after each
-            write; without it they see what was written about ``refresh`` ago.
+        fresh_reads: searches see all earlier writes of the same object, at the cost of a refresh where these are not at hand;
+            without it they see what was written about ``refresh`` ago.
         fresh_probes: the same for searches of features alone; of use only with ``fresh_reads``.
     """
 

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.index.elastic.reading import partial
+from es_dedup.index.elastic.recent import NEWEST, newest_of
 from es_dedup.index.elastic.server import pauses, reason_in
 from es_dedup.index.elastic.tokens import tokens_of
-from es_dedup.index.weighing import ENOUGH, weights_of
+from es_dedup.index.weighing import ENOUGH, by_frequency, common_of, weights_of
 from es_dedup.model import Candidate, ProbeAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from es_dedup.index.elastic.recent import Carriers, RecentPages
     from es_dedup.index.elastic.server import Server
     from es_dedup.model import Probe, Scope
 
@@ -53,12 +55,13 @@ class Prober:
     Args:
         server: where to.
         index: alias or index.
+        recent: pages that are looked at beside what searches see.
     """
 
-    def __init__(self, server: Server, index: str) -> None:
-        self._server, self._index = server, index
+    def __init__(self, server: Server, index: str, recent: RecentPages) -> None:
+        self._server, self._index, self._recent = server, index, recent
         # Statistics of a term are those of one shard. Answers tell how many there are, so another generation is noticed.
-        self._one_shard = True
+        self.one_shard = True
 
     def ask(
         self, probes: Sequence[Probe], beside: Sequence[str] = ()
@@ -87,33 +90,48 @@ class Prober:
     ) -> tuple[list[ProbeAnswer], list[Answer]]:
         asked = [weights_of(probe) for probe in probes]
         distinct = sorted(set().union(*asked))
-        most, problem = self._most(distinct) if self._one_shard else self.count(distinct)
+        most, problem = self._most(distinct) if self.one_shard else self.count(distinct)
         if problem:
             return [ProbeAnswer((), problem=problem if terms else "") for terms in asked], self._search(
                 beside
             )
-        made = _Asked(probes, asked, most)
-        sure = not self._one_shard
-        # What seems common may be rare, when pages were deleted: it is counted beside the probes that leave it out.
+        carriers = self._recent.carriers(distinct)
+        made = _Asked(probes, asked, most, carriers)
+        sure = not self.one_shard
+        # What seems common may be rare, when pages were deleted: it is counted beside the probes that take it for that.
         doubtful = [] if sure else sorted(made.common())
         counting = _counts(doubtful)
         bodies = [body for body in made.bodies if body is not None]
-        told = self._search([*counting, *bodies, *beside] or [NOTHING])
+        first = [NEWEST] if len(self._recent) else []
+        told = self._search([*first, *counting, *bodies, *beside] or [NOTHING])
+        if first:
+            carriers = self._still_recent(told.pop(0), distinct, carriers)
         others = told[len(counting) + len(bodies) :] if beside else []
         if any(answer.get("_shards", {}).get("total", 1) > 1 for answer in told) and not sure:
-            self._one_shard = False
+            self.one_shard = False
             return self._answer(probes, ())[0], others
         exact, problem = _counted(doubtful, told[: len(counting)])
+        unseen = carriers.counts() if exact else {}
+        exact = {term: count + unseen.get(term, 0) for term, count in exact.items()}
         if problem:
             return [ProbeAnswer((), problem=problem if terms else "") for terms in asked], others
         found = made.answers(told[len(counting) : len(counting) + len(bodies)])
         again = [] if sure else made.mistaken(exact)
         if again:
-            more = _Asked([probes[at] for at in again], [asked[at] for at in again], {**most, **exact})
+            some = [probes[at] for at in again], [asked[at] for at in again]
+            more = _Asked(*some, {**most, **exact}, carriers, counted=True)
             told = self._search([body for body in more.bodies if body is not None])
             for at, answer in zip(again, more.answers(told), strict=True):
                 found[at] = answer
         return found, others
+
+    def _still_recent(self, answer: Answer, distinct: Sequence[int], carriers: Carriers) -> Carriers:
+        """Of the recent pages those that the searches beside this answer did not see."""
+        if partial(answer):
+            return carriers
+        before = len(self._recent)
+        self._recent.seen(newest_of(answer))
+        return carriers if len(self._recent) == before else self._recent.carriers(distinct)
 
     def _most(self, distinct: Sequence[int]) -> tuple[dict[int, int], str]:
         """For each term at least the number of pages that carry it, out of the statistics of one shard.
@@ -165,11 +183,27 @@ class _Asked:
     """Searches for some probes, by what is known of how many pages carry each term."""
 
     def __init__(
-        self, probes: Sequence[Probe], weights: Sequence[Mapping[int, int]], counts: Mapping[int, int]
+        self,
+        probes: Sequence[Probe],
+        weights: Sequence[Mapping[int, int]],
+        counts: Mapping[int, int],
+        carriers: Carriers,
+        *,
+        counted: bool = False,
     ) -> None:
-        self._probes = probes
+        self._probes, self._carriers = probes, carriers
+        more = {} if counted else carriers.counts()
+        every = {**counts, **{term: counts[term] + count for term, count in more.items()}}
+        self._halved = [
+            {term: most for term, most in common_of(probe).items() if every[term] > most} for probe in probes
+        ]
+        weights = [
+            by_frequency(terms, halved, every) if halved else terms
+            for terms, halved in zip(weights, self._halved, strict=True)
+        ]
+        self._weights = weights
         self._common = [
-            {term for term in terms if counts[term] > probe.max_df}
+            {term for term in terms if every[term] > probe.max_df}
             for probe, terms in zip(probes, weights, strict=True)
         ]
         # A term that no page carries can be left out of the query; it was looked up already.
@@ -183,23 +217,26 @@ class _Asked:
         ]
 
     def common(self) -> set[int]:
-        """Terms that were left out of any probe because many pages carry them."""
-        return set().union(*self._common)
+        """Terms that were left out of any probe, or count half, because many pages carry them."""
+        return set().union(*self._common, *self._halved)
 
     def mistaken(self, counts: Mapping[int, int]) -> list[int]:
-        """Places of probes that left out a term which is not that common after all."""
+        """Places of probes with a term that is not that common after all."""
+        kinds = zip(self._probes, self._common, self._halved, strict=True)
         return [
             place
-            for place, (probe, common) in enumerate(zip(self._probes, self._common, strict=True))
+            for place, (probe, common, halved) in enumerate(kinds)
             if any(counts[term] <= probe.max_df for term in common)
+            or any(counts[term] <= most for term, most in halved.items())
         ]
 
     def answers(self, told: Sequence[Answer]) -> list[ProbeAnswer]:
         """One answer per probe, out of those of the searches that were sent."""
         waiting = iter(told)
+        recent = self._carriers.answers(self._weights, self._common)
         return [
-            _cut(None if body is None else next(waiting), probe, len(common))
-            for body, probe, common in zip(self.bodies, self._probes, self._common, strict=True)
+            _cut(None if body is None else next(waiting), probe, len(common), own)
+            for body, probe, common, own in zip(self.bodies, self._probes, self._common, recent, strict=True)
         ]
 
 
@@ -274,12 +311,15 @@ def _inside(scope: Scope) -> Iterable[dict[str, Any]]:
         yield {"range": {"length": {name: bound for name, bound in lengths.items() if bound is not None}}}
 
 
-def _cut(answer: Answer | None, probe: Probe, capped: int) -> ProbeAnswer:
-    if answer is None:
-        return ProbeAnswer((), capped_terms=capped)
-    if problem := partial(answer):
+def _cut(answer: Answer | None, probe: Probe, capped: int, recent: Mapping[str, int]) -> ProbeAnswer:
+    if answer is not None and (problem := partial(answer)):
         return ProbeAnswer((), capped_terms=capped, problem=problem)
-    found = [hit["sort"] for hit in answer["hits"]["hits"]]
+    found = [] if answer is None else [hit["sort"] for hit in answer["hits"]["hits"]]
+    if recent:
+        # Where searches see them by now, they were not asked for all that these pages carry.
+        found = [each for each in found if each[1] not in recent]
+        found += [[weight, page_id] for page_id, weight in recent.items()]
+        found.sort(key=lambda each: (-each[0], each[1]))
     candidates = [
         Candidate(page_id, round(score) / ENOUGH) for score, page_id in found if page_id != probe.exclude
     ]

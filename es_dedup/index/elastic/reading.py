@@ -49,34 +49,36 @@ def documents(
 
 
 def documents_of_several(
-    server: Server, keys: Sequence[str], *places: tuple[str, Fields, Sequence[str]]
+    server: Server, *places: tuple[str, Sequence[str], Fields, Sequence[str]]
 ) -> list[list[Document]]:
-    """Documents with these ``_id`` out of several indices, in one request for each ``KEYS_AT_A_TIME`` keys.
+    """Documents by ``_id`` out of several indices, in one request for each ``KEYS_AT_A_TIME`` keys.
 
     Args:
         server: where to.
-        keys: the same for all indices.
-        places: of each index its name, and what is read of its documents: ``fields`` and ``stored`` of ``documents``.
+        places: of each index its name, the keys, and what is read of its documents: ``fields`` and ``stored`` of ``documents``.
 
     Raises:
         IndexUnavailable: some could not be read.
     """
     found: list[list[Document]] = [[] for _ in places]
-    for some in chunked(keys, KEYS_AT_A_TIME // len(places)):
-        asked: list[Document] = [
-            {
-                "_index": index,
-                "_id": key,
-                "_source": fields if isinstance(fields, bool) else list(fields),
-                **({"stored_fields": list(stored)} if stored else {}),
-            }
-            for index, fields, stored in places
-            for key in some
-        ]
-        answers = list(server.call(partial_(_mget, asked)))
-        for place, group in enumerate(found):
-            group.extend(_there(server, answers[place * len(some) : (place + 1) * len(some)]))
+    asked = [
+        (place, _asked(index, key, fields, stored))
+        for place, (index, keys, fields, stored) in enumerate(places)
+        for key in keys
+    ]
+    for start in range(0, len(asked), KEYS_AT_A_TIME):
+        some = asked[start : start + KEYS_AT_A_TIME]
+        answers = server.call(partial_(_mget, [each for _, each in some]))
+        for (place, _), answer in zip(some, answers, strict=True):
+            found[place].extend(_there(server, [answer]))
     return found
+
+
+def _asked(index: str, key: str, fields: Fields, stored: Sequence[str]) -> Document:
+    what: dict[str, Any] = {"_source": fields if isinstance(fields, bool) else list(fields)}
+    if stored:
+        what["stored_fields"] = list(stored)
+    return {"_index": index, "_id": key, **what}
 
 
 def _mget(asked: list[Document], client: Elasticsearch) -> list[Document]:

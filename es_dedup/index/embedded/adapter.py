@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
@@ -15,7 +16,6 @@ from es_dedup.index.embedded.schema import STORED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
     from pathlib import Path
     from types import TracebackType
 
@@ -85,7 +85,8 @@ class EmbeddedIndex:
         """Let go of the file; may be called twice. Later calls raise ``IndexUnavailable``."""
         self._connection.close()
 
-    def writing(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def writing(self) -> Iterator[bool]:
         """Keep other writers out over several calls; may be nested within one thread.
 
         Each call inside is still kept by itself: what it returned from stays when a later one fails.
@@ -94,7 +95,8 @@ class EmbeddedIndex:
             IndexLocked: another writer did not finish within ``lock_seconds``.
             IndexUnavailable: opened for reading only.
         """
-        return self._connection.writing()
+        with self._connection.writing():
+            yield False
 
     # FeatureIndex
 
@@ -337,6 +339,22 @@ class EmbeddedIndex:
         """See ``Index.payloads_with_assignments``."""
         wanted = list(page_ids)
         return self.payloads(wanted), self.assignments(wanted)
+
+    def known(
+        self, page_ids: Iterable[str], notes: Sequence[str] = ()
+    ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
+        """See ``Index.known``."""
+        wanted = list(page_ids)
+        return self.get_many(wanted), self.assignments(wanted), {name: self.note(name) for name in notes}
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """See ``Index.together``; each call is kept by itself."""
+        yield
+
+    def undisturbed(self) -> bool:
+        """See ``Index.undisturbed``; not known here."""
+        return False
 
     def sizes(self) -> dict[str, int]:
         """Bytes of the file per part, and their ``total``; see ``embedded.sizes``."""

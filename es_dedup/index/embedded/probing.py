@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.index.embedded import names, postings
-from es_dedup.index.weighing import ENOUGH, weights_of
+from es_dedup.index.weighing import ENOUGH, by_frequency, common_of, weights_of
 from es_dedup.model import Candidate, ProbeAnswer
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -77,13 +77,19 @@ class _Lookup:
         parts = [self._docs[start:end] for start, end in slices if start != end]
         return np.concatenate(parts) if parts else self._docs[:0]
 
+    def counts(self, terms: Iterable[int]) -> dict[int, int]:
+        """How many pages carry each of the terms; none of those that were left out."""
+        slices = ((term, self._slices[self._at[term]]) for term in terms)
+        return {term: end - start for term, (start, end) in slices}
+
     def capped(self, terms: set[int]) -> int:
         """How many of the terms were left out."""
         return int(self._capped[[self._at[term] for term in terms]].sum()) if terms else 0
 
 
 def _rank(connection: sqlite3.Connection, lookup: _Lookup, probe: Probe, excluded: int) -> _Ranked:
-    asked = weights_of(probe)
+    asked, common = weights_of(probe), common_of(probe)
+    asked = by_frequency(asked, common, lookup.counts(common)) if common else asked
     docs, weights = _weighed(lookup, asked)
     keep = (weights >= ENOUGH) & (docs != excluded)
     docs, weights = docs[keep], weights[keep]

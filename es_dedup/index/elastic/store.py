@@ -1,0 +1,188 @@
+"""What writing to the indices and catching up with it rest on: write sessions, and what searches do not see yet."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from es_dedup.errors import IndexError_, IndexUnavailable
+from es_dedup.index.elastic.bulk import Write, write_all
+from es_dedup.index.elastic.changes import MOST, Changes
+from es_dedup.index.elastic.locking import WriterLock
+from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, alias_of
+from es_dedup.index.elastic.recent import RecentPages
+from es_dedup.index.elastic.schema import Schema
+from es_dedup.index.elastic.server import Server
+from es_dedup.index.elastic.tokens import key_of
+from es_dedup.index.elastic.watching import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from es_dedup.index.elastic.address import Address
+    from es_dedup.index.elastic.bulk import Result
+    from es_dedup.index.elastic.options import Options
+
+
+class Store:
+    """The indices of one name on one server, without what is read and written of them.
+
+    Args:
+        address, fingerprint, options, read_only: as ``ElasticIndex``.
+    """
+
+    def __init__(self, address: Address, fingerprint: str, options: Options, *, read_only: bool) -> None:
+        self._options, self._read_only = options, read_only
+        self._server = Server(address, options)
+        self._of = {kind: alias_of(address.name, kind) for kind in KINDS}
+        self._schema = Schema(self._server, address.name, fingerprint, options)
+        self._watch = Watch(self._schema)
+        self._lock = WriterLock(self._server, self._of[META])
+        self._guard = threading.Lock()
+        self._dirty: set[str] = set()
+        self._recent = RecentPages()
+        self._changes = Changes()
+        self._shown = 0  # stamp of the changes that searches see
+        self._together = False
+        self._others = False  # changes were made outside any session
+
+    @contextmanager
+    def writing(self) -> Iterator[bool]:
+        """Keep other write sessions out over several calls; may be nested within one thread.
+
+        A call outside any session is not kept out: it replaces whole documents, and repeating it is safe.
+
+        Yields:
+            Whether no other session was held since this object's last one.
+
+        Raises:
+            IndexLocked: another session did not finish within ``lock_seconds``.
+            IndexUnavailable: opened for reading only, or no answer.
+            SettingsMismatch: it was filled anew with other settings since it was opened.
+        """
+        self._must_write()
+        nested = self._lock.inside()
+        with self._lock.held(self._options.lock_seconds):
+            self._watch.seen(META, filter(None, [self._lock.place]))
+            if not nested and (self._others or not self._lock.alone):
+                self._distrust()
+            yield self._lock.alone
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Send what is changed inside of edges and assignments in one request when the block ends; see ``Index.together``."""
+        self._together = self._lock.inside()
+        try:
+            yield
+            self._together = False
+            self._send_changes()
+        except BaseException:
+            self._distrust()  # nothing of it is kept, or nobody knows what
+            raise
+        finally:
+            self._together = False
+
+    def undisturbed(self) -> bool:
+        """See ``Index.undisturbed``."""
+        return self._lock.untouched()
+
+    def _must_write(self) -> None:
+        if self._read_only:
+            raise IndexUnavailable(self._server.name, "it was opened for reading only")
+        self._lock.check()
+        self._watch.check()
+
+    def _write(self, kind: str, writes: Iterable[Write]) -> list[Result]:
+        self._must_write()
+        given = list(writes)  # before anything is sent: an iterator may be slow, or read this index
+        if not given:
+            return []
+        with self._guard:
+            self._dirty.add(kind)
+        return self._send(given, alias=True)
+
+    def _send(self, writes: Iterable[Write], *, alias: bool) -> list[Result]:
+        options = self._options
+        return write_all(
+            self._server, writes, chunk_bytes=options.chunk_bytes, seconds=options.retry_seconds, alias=alias
+        )
+
+    def _must_all(self, results: Iterable[Result]) -> None:
+        problems = [result.reason for result in results if not result.done]
+        if problems:
+            raise IndexError_(f"{self._server.name}: {len(problems)} writes failed: {problems[0]}")
+
+    def _deletes(self, kind: str, page_ids: Iterable[str]) -> list[Write]:
+        return [Write("delete", self._of[kind], key_of(page_id)) for page_id in page_ids]
+
+    @contextmanager
+    def _changing(self) -> Iterator[Changes]:
+        """Change edges and assignments: at once, or together with others."""
+        self._must_write()
+        changes = self._changes
+        if not self._lock.inside():
+            self._others = True
+            changes = Changes()
+        yield changes
+        if not self._together:
+            self._send_changes(changes)
+
+    def _send_changes(self, changes: Changes | None = None) -> None:
+        given = self._changes if changes is None else changes
+        with self._guard:
+            clean = CLUSTERS not in self._dirty
+        try:
+            self._must_all(self._write(CLUSTERS, given.unsent(self._of[CLUSTERS])))
+        except BaseException:
+            given.clear()
+            raise
+        given.sent()
+        # Searches within the session are completed by what is kept.
+        if clean and given is self._changes and len(given) <= MOST:
+            with self._guard:
+                self._dirty.discard(CLUSTERS)
+
+    def _distrust(self) -> None:
+        """Take nothing of what is kept of clusters for granted."""
+        self._changes.clear()
+        self._others = False
+        with self._guard:
+            self._dirty.add(CLUSTERS)
+
+    def _catch_up(self, kind: str) -> None:
+        """Make our own earlier writes visible to searches."""
+        if kind == CLUSTERS and not self._lock.inside() and self._changes.stamp != self._shown:
+            with self._guard:
+                self._dirty.add(CLUSTERS)
+        if not self._options.fresh_reads or (kind == FEATURES and not self._options.fresh_probes):
+            return
+        with self._guard:
+            behind = kind in self._dirty
+        if behind:
+            self._refresh([kind])
+
+    def _show(self, kind: str) -> None:
+        """The same for searches that are not completed by what is kept here."""
+        if len(self._recent):
+            with self._guard:
+                self._dirty.add(kind)
+        self._catch_up(kind)
+
+    def _refresh(self, kinds: Iterable[str]) -> None:
+        wanted = list(kinds)
+        with self._guard:
+            self._dirty.difference_update(wanted)
+        shown, stamp = self._recent.newest(), self._changes.stamp
+        try:
+            self._schema.refresh([self._of[kind] for kind in wanted])
+            if FEATURES in wanted:
+                self._recent.seen(shown)
+            if CLUSTERS in wanted:
+                self._shown = stamp
+                if self._lock.inside():
+                    self._changes.shown()
+        except BaseException:
+            with self._guard:
+                self._dirty.update(wanted)
+            raise
