@@ -38,16 +38,17 @@ class Structured:
     bodies: list[str] = field(default_factory=list)
 
 
-def read_structured(scripts: Iterable[tuple[str, str]]) -> Structured:
+def read_structured(scripts: Iterable[tuple[bytes, bytes]], charset: str) -> Structured:
     """Read all JSON-LD of a page; what is malformed is left out.
 
     Args:
         scripts: attributes and content of each script.
+        charset: of both.
     """
     found = Structured()
     for attributes, source in scripts:
-        if "ld+json" in attributes:
-            for value in _objects(source):
+        if b"ld+json" in attributes:
+            for value in _objects(source.decode(charset, "replace")):
                 _read(value, found)
     return found
 
