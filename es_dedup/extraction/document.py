@@ -14,7 +14,6 @@ from es_dedup.extraction.markup import (
     BLOCK,
     BREAK,
     CLOSES,
-    INLINE,
     LEFT_OUT,
     LINK,
     NOTHING,
@@ -34,7 +33,9 @@ if TYPE_CHECKING:
 
 _HTML, _BODY, _PRE = number_of("html"), number_of("body"), number_of("pre")
 _VOID: Final = frozenset({BREAK, NOTHING})
-_CHUNK: Final = 8_192  # tags between looks at the clock
+_UNNAMED: Final = ("", "", False)
+_SLASH: Final = ord("/")
+_CHUNK: Final = 4_096  # tags between looks at the clock
 
 _NO_DISPLAY: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _IDEOGRAPH: Final = "[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
@@ -180,149 +181,137 @@ class _Walk:
         self.parts: list[bytes] = []
         self.linked: list[bytes] = []
         self.links = 0
-        self.open = [_HTML, _BODY]
-        self.blocks = [_HTML, _BODY]  # open block elements
-        self.written = [b"", b""]  # their attributes
-        self.indices = [-1, -1]  # their nodes; -1 while there is no text in them
+        self.open: list[int] = []  # numbers of the open elements
+        self.blocks: list[int] = []  # of the open block elements: the place of the tag, or ~node once there is text in them
         self.left_out = 0  # how many elements are open at the first that is left out; 0 for none
         self.in_link = self.in_pre = 0
         self.names = [name.decode("utf-8", "replace") for name in tags.names]
 
     def run(self) -> Document | None:
-        tags = self.tags
-        if tags.first and not (tags.first.isspace() or is_wide_space(tags.first)):
-            self.parts.append(tags.first)
-        for start in range(0, len(tags.numbers), _CHUNK):
+        limit = self.max_depth or len(self.tags.numbers)
+        for start in range(0, len(self.tags.numbers), _CHUNK):
             self.deadline.check()
-            end = start + _CHUNK
-            self._read(tags.numbers[start:end], tags.attributes[start:end], tags.texts[start:end])
-            if self.max_depth is not None and self.document.depth > self.max_depth:
+            self._read(start, start + _CHUNK)
+            if len(self.open) > limit or self.document.depth > limit:
                 return None
         self._flush()
         return self.document
 
-    def _read(  # noqa: C901, PLR0912, PLR0915 - one loop over all tags; a call for each costs a third more
-        self, numbers: list[int], attributes: list[bytes], texts: list[bytes]
-    ) -> None:
-        parts, linked, opened = self.parts, self.linked, self.open
-        blocks, written, indices, flush = self.blocks, self.written, self.indices, self._flush
-        roles, closes = self.tags.roles, CLOSES
-        deepest = self.document.depth
-        for number, names, text in zip(numbers, attributes, texts, strict=True):
+    def _read(self, start: int, end: int) -> None:  # noqa: C901, PLR0912, PLR0915 - one loop over all tags; a call for each costs a third more
+        parts, linked, opened, blocks = self.parts, self.linked, self.open, self.blocks
+        flush, roles, closes = self._flush, self.tags.roles, CLOSES
+        left_out, in_link, in_pre = self.left_out, self.in_link, self.in_pre
+        tags, place = self.tags, start - 1
+        for number, written, text in zip(
+            tags.numbers[start:end], tags.attributes[start:end], tags.texts[start:end], strict=True
+        ):
+            place += 1
+            closing = 0
+            if number < 0:
+                if opened[-1] == ~number:
+                    closing = 1
+                elif ~number in opened:
+                    closing = self._reached(~number)
+            elif number in closes:
+                closed = closes[number]
+                while opened[-1 - closing] in closed:
+                    closing += 1
+            while closing:
+                closing -= 1
+                last = opened.pop()
+                role = roles[last]
+                if left_out:
+                    left_out *= left_out <= len(opened)
+                elif role == BLOCK:
+                    if parts:
+                        flush()
+                    blocks.pop()
+                    if in_pre and last == _PRE:
+                        in_pre -= 1
+                elif role == LINK:
+                    in_link -= 1
             if number >= 0:
                 role = roles[number]
-                if number in closes:
-                    closed = closes[number]
-                    while opened[-1] in closed:
-                        self._close()
-                if self.left_out:
-                    if role not in _VOID and number > _BODY and not (names and is_closed(names)):
+                holds = role not in _VOID and not (written and written[-1] == _SLASH and is_closed(written))
+                if left_out:
+                    if holds and number > _BODY:
                         opened.append(number)
                     continue
                 if role == BLOCK:
-                    if number <= _BODY:
-                        self._root(number, names)
+                    if number <= _BODY and place > _BODY:
+                        tags.attributes[number] = tags.attributes[number] or written
                     else:
                         if parts:
                             flush()
-                        if not (names and is_closed(names)):
+                        if holds:
                             opened.append(number)
-                            blocks.append(number)
-                            written.append(names)
-                            indices.append(-1)
-                            self.in_pre += number == _PRE
-                            if len(opened) > deepest:
-                                deepest = len(opened)
+                            blocks.append(place)
+                            in_pre += number == _PRE
+                elif role == LINK:
+                    self.links += 1
+                    if holds:
+                        opened.append(number)
+                        in_link += 1
                 elif role == BREAK:
                     if parts:
                         flush()
-                elif role == LINK:
-                    self.links += 1
-                    if not (names and is_closed(names)):
-                        opened.append(number)
-                        self.in_link += 1
-                elif role == LEFT_OUT:
-                    if not (names and is_closed(names)):
-                        opened.append(number)
-                        self.left_out = len(opened)
-                        continue
-                elif role == INLINE and not (names and is_closed(names)):
+                elif holds:
                     opened.append(number)
-            else:
-                number = ~number
-                if opened[-1] == number:
-                    self._close()
-                elif number in opened:
-                    self._close_through(number)
-                if self.left_out:
-                    continue
+                    if role == LEFT_OUT:
+                        left_out = len(opened)
+                        continue
+            elif left_out:
+                continue
             if text:
-                if self.in_pre:
-                    self._lines(text)
+                if in_pre:
+                    self._lines(text, linked=in_link > 0)
                 elif parts or not (text.isspace() or is_wide_space(text)):
                     parts.append(text)
-                    if self.in_link:
+                    if in_link:
                         linked.append(text)
-        self.document.depth = deepest
+        self.left_out, self.in_link, self.in_pre = left_out, in_link, in_pre
 
-    def _close(self) -> None:
-        """Close the innermost element."""
-        if self.left_out:
-            if len(self.open) == self.left_out:
-                self.left_out = 0
-            self.open.pop()
-            return
-        number = self.open.pop()
-        role = self.tags.roles[number]
-        if role == BLOCK:
-            if self.parts:
-                self._flush()
-            self.blocks.pop()
-            self.written.pop()
-            self.indices.pop()
-            self.in_pre -= self.in_pre > 0 and number == _PRE
-        elif role == LINK:
-            self.in_link -= 1
-
-    def _close_through(self, number: int) -> None:
-        """Close elements up to the innermost one of a name, if no open element inside it reaches farther."""
+    def _reached(self, number: int) -> int:
+        """How many elements an end tag closes: none where one inside reaches farther, and the whole page never ends."""
+        if number == _HTML:
+            return 0
         reach = REACH.get(number, PLAIN_REACH)
-        for count, inner in enumerate(reversed(self.open)):
+        for count, inner in enumerate(reversed(self.open), 1):
             if inner == number:
-                if number != _HTML:
-                    for _ in range(count + 1):
-                        self._close()
-                return
+                return count
             if REACH.get(inner, PLAIN_REACH) > reach:
-                return
+                break
+        return 0
 
-    def _root(self, number: int, names: bytes) -> None:
-        """``<html>`` and ``<body>`` are open in every page; the first of each says what they are called."""
-        if number < len(self.blocks) and self.blocks[number] == number and not self.written[number]:
-            self.written[number] = names
-
-    def _lines(self, text: bytes) -> None:
+    def _lines(self, text: bytes, *, linked: bool) -> None:
         """Preformatted text: each line is a run of its own."""
         if not self.parts and (text.isspace() or is_wide_space(text)):
             return
         for line in text_of(text).splitlines(keepends=True):
-            written = line.encode("utf-8", "replace").replace(b"&", b"&amp;")
+            written = line.replace("&", "&amp;").encode("utf-8", "replace")
             self.parts.append(written)
-            if self.in_link:
+            if linked:
                 self.linked.append(written)
             if line.endswith("\n"):
                 self._flush()
 
     def _current(self) -> int:
         """The innermost open block element; nodes are made when the first text stands in them."""
-        indices, nodes, names = self.indices, self.document.nodes, self.names
-        level = len(indices)
-        while level and indices[level - 1] < 0:
+        blocks, nodes, tags = self.blocks, self.document.nodes, self.tags
+        level = len(blocks)
+        while level and blocks[level - 1] >= 0:
             level -= 1
-        above = indices[level - 1] if level else -1
-        for new in range(level, len(indices)):
-            nodes.append(_node(names[self.blocks[new]], self.written[new], above, nodes))
-            above = indices[new] = len(nodes) - 1
+        above = ~blocks[level - 1] if level else -1
+        hidden = above >= 0 and nodes[above].hidden
+        for place in blocks[level:]:
+            written = tags.attributes[place]
+            names, role, hides = _named(written) if written else _UNNAMED
+            hidden = hidden or hides
+            tag = self.names[tags.numbers[place]]
+            nodes.append(Node(len(nodes), above, tag, written, hidden, names, role))
+            above = len(nodes) - 1
+            blocks[level] = ~above
+            level += 1
         return above
 
     def _flush(self) -> None:
@@ -334,12 +323,15 @@ class _Walk:
             link_chars = 0
             if linked:
                 link_chars = chars if len(linked) == len(parts) else min(chars, _length(linked))
-            current = self.indices[-1]
+            current = ~self.blocks[-1]
             if current < 0:
                 current = self._current()
-            hidden = self.document.nodes[current].hidden
+            document = self.document
+            hidden = document.nodes[current].hidden
             led = bool(linked) and linked[0] is parts[0]
-            self.document.blocks.append(Block(current, text, chars, link_chars, hidden, self.links, led))
+            document.blocks.append(Block(current, text, chars, link_chars, hidden, self.links, led))
+            if len(self.open) > document.depth:
+                document.depth = len(self.open)
         parts.clear()
         linked.clear()
         self.links = 0
@@ -357,14 +349,6 @@ def _length(parts: list[bytes]) -> int:
     """Of all characters but white space."""
     text = _joined(parts)
     return len(text) if text.isalnum() else sum(map(len, text.split()))
-
-
-def _node(tag: str, written: bytes, parent: int, nodes: list[Node]) -> Node:
-    hidden = parent >= 0 and nodes[parent].hidden
-    if not written:
-        return Node(len(nodes), parent, tag, written, hidden)
-    names, role, hides = _named(written)
-    return Node(len(nodes), parent, tag, written, hidden or hides, names, role)
 
 
 @lru_cache(maxsize=4_096)

@@ -71,6 +71,7 @@ _CLOSES: Final = {
     "tr": "caption colgroup p td th tr",
     "ul": "address dir menu p pre",
 }
+_ROOT: Final = b"<html><body>"  # in every page; its own tags only say what these two are called
 _MAX_SPACE: Final = 200
 PLAIN_REACH: Final = 100
 _REACH: Final = {
@@ -130,6 +131,9 @@ def number_of(name: str) -> int:
     return _KNOWN.numbers[name.encode()]
 
 
+_FOUND: Final = frozenset(map(number_of, "meta link h1 time video audio object embed".split()))
+
+
 class _Numbers(dict[bytes, int]):
     """Numbers of the tags of one page, as they are written; names never heard of get numbers of their own."""
 
@@ -152,31 +156,31 @@ class _Numbers(dict[bytes, int]):
 
 
 class Tags:
-    """The tags of a page in order, each with its attributes and the text up to the next one.
+    """The tags of a page in order, each with its attributes and the text up to the next one; ``html`` and ``body`` before all others.
 
     Attributes:
         numbers: of each tag; of an end tag the complement (``~``) of it.
         attributes: of each tag, as written, in UTF-8.
         texts: behind each tag, as written.
-        first: text before all tags.
         names: by number, in lower case.
         roles: by number.
     """
 
     def __init__(self, markup: bytes) -> None:
-        pieces = _TAG.split(markup)
+        pieces = _TAG.split(_ROOT + markup)
         numbers = _Numbers()
         self.markup = markup
-        self.first: bytes = pieces[0]
         self.numbers = list(map(numbers.__getitem__, pieces[1::3]))
         self.attributes: list[bytes] = pieces[2::3]
         self.texts: list[bytes] = pieces[3::3]
         self.names, self.roles = numbers.names, numbers.roles
+        self._found: dict[int, list[int]] = {number: [] for number in _FOUND}
+        for place in [place for place, number in enumerate(self.numbers) if number in _FOUND]:
+            self._found[self.numbers[place]].append(place)
 
     def places(self, *names: str) -> list[int]:
-        """Places of the start tags of some known names."""
-        wanted = {number_of(name) for name in names}
-        return [place for place, number in enumerate(self.numbers) if number in wanted]
+        """Places of the start tags of some of the names ``meta link h1 time video audio object embed``, in page order."""
+        return sorted(place for name in names for place in self._found[number_of(name)])
 
     def name_at(self, place: int) -> str:
         """Name of a tag in lower case; empty for an end tag."""

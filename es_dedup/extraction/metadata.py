@@ -49,6 +49,8 @@ _AUTHOR_KEYS: Final = (
 _SITE_KEYS: Final = ("og:site_name", "application-name", "apple-mobile-web-app-title")
 MAX_NAME_CHARS: Final = 80
 _BYLINE_BLOCKS: Final = 150
+_FULL_DATE: Final = re.compile(r"(?:19|20)\d{2}[-/.年]\d{1,2}[-/.月]\d{1,2}.{0,4}\d{1,2}[:：]\d{2}")
+_SOME_NEXT: Final = re.compile(rb"""rel\s{0,9}=\s{0,9}["']?[^"'<>]{0,80}[nN]ext""")
 _NEXT: Final = re.compile(rb"\b(?i:next)\b")
 _BYLINE: Final = re.compile(
     r"(?:作者|撰文|文[/／])\s?[:：]?\s?([\u4e00-\u9fff·]{2,8})(?![\u4e00-\u9fff])|^[Bb]y\s+([A-Z][\w.'-]+(?:\s[A-Z][\w.'-]+){1,3})$"
@@ -116,6 +118,8 @@ def _canonical(tags: Tags, metas: dict[str, str], url: str | None) -> str | None
 
 
 def _next_page(tags: Tags, url: str | None) -> str | None:
+    if not _SOME_NEXT.search(tags.markup):
+        return None
     for place, written in enumerate(tags.attributes):
         if b"rel" in written and _NEXT.search(written) and tags.name_at(place) in ("a", "link"):
             attributes = tags.attributes_at(place)
@@ -203,8 +207,10 @@ def _published(document: Document, metas: dict[str, str], url: str | None) -> da
 def _date_line(lines: Sequence[str]) -> datetime | None:
     """A short line near the head of the page that is little else than a full date with time."""
     for line in lines[:150]:
-        if len(line) <= _MAX_DATELINE_CHARS and re.search(
-            r"(?:19|20)\d{2}[-/.年]\d{1,2}[-/.月]\d{1,2}.{0,4}\d{1,2}[:：]\d{2}", line
+        if (
+            len(line) <= _MAX_DATELINE_CHARS
+            and ("20" in line or "19" in line)
+            and _FULL_DATE.search(line)
         ):
             return parse_moment(line)
     return None
@@ -233,7 +239,12 @@ def _author(document: Document, metas: dict[str, str]) -> str:
         if (name := clean(name)) and len(name) <= MAX_NAME_CHARS and "://" not in name:
             return name
     for block in document.blocks[:_BYLINE_BLOCKS]:
-        if block.chars <= _MAX_DATELINE_CHARS and (found := _BYLINE.search(block.text)):
+        text = block.text
+        if (
+            block.chars <= _MAX_DATELINE_CHARS
+            and (text.startswith(("By", "by")) or "作者" in text or "文" in text)
+            and (found := _BYLINE.search(text))
+        ):
             return found[1] or found[2]
     return ""
 
