@@ -16,7 +16,6 @@ from es_dedup.extraction.markup import (
     CLOSES,
     LEFT_OUT,
     LINK,
-    NOTHING,
     PLAIN_REACH,
     REACH,
     Tags,
@@ -32,7 +31,8 @@ if TYPE_CHECKING:
     from es_dedup.extraction.guard import Deadline
 
 _HTML, _BODY, _PRE = number_of("html"), number_of("body"), number_of("pre")
-_VOID: Final = frozenset({BREAK, NOTHING})
+_LINK_END: Final = ~number_of("a")
+_HELD: Final = frozenset({BLOCK, LEFT_OUT})
 _UNNAMED: Final = ("", "", False)
 _SLASH: Final = ord("/")
 _CHUNK: Final = 4_096  # tags between looks at the clock
@@ -184,7 +184,8 @@ class _Walk:
         self.open: list[int] = []  # numbers of the open elements
         self.blocks: list[int] = []  # of the open block elements: the place of the tag, or ~node once there is text in them
         self.left_out = 0  # how many elements are open at the first that is left out; 0 for none
-        self.in_link = self.in_pre = 0
+        self.in_link = 0  # how many elements were open at the link that is open; 0 for none
+        self.in_pre = 0
         self.names = [name.decode("utf-8", "replace") for name in tags.names]
 
     def run(self) -> Document | None:
@@ -206,63 +207,58 @@ class _Walk:
             tags.numbers[start:end], tags.attributes[start:end], tags.texts[start:end], strict=True
         ):
             place += 1
-            closing = 0
-            if number < 0:
-                if opened[-1] == ~number:
-                    closing = 1
-                elif ~number in opened:
-                    closing = self._reached(~number)
-            elif number in closes:
-                closed = closes[number]
-                while opened[-1 - closing] in closed:
-                    closing += 1
-            while closing:
-                closing -= 1
-                last = opened.pop()
-                role = roles[last]
-                if left_out:
-                    left_out *= left_out <= len(opened)
-                elif role == BLOCK:
-                    if parts:
-                        flush()
-                    blocks.pop()
-                    if in_pre and last == _PRE:
-                        in_pre -= 1
-                elif role == LINK:
-                    in_link -= 1
-            if number >= 0:
-                role = roles[number]
-                holds = role not in _VOID and not (written and written[-1] == _SLASH and is_closed(written))
-                if left_out:
-                    if holds and number > _BODY:
-                        opened.append(number)
-                    continue
-                if role == BLOCK:
-                    if number <= _BODY and place > _BODY:
-                        tags.attributes[number] = tags.attributes[number] or written
+            if number:
+                closing = 0
+                if number < 0:
+                    if opened[-1] == ~number:
+                        closing = 1
+                    elif number == _LINK_END:
+                        in_link = 0
+                    elif ~number in opened:
+                        closing = self._reached(~number)
+                elif number in closes:
+                    closed = closes[number]
+                    while opened[-1 - closing] in closed:
+                        closing += 1
+                while closing:
+                    closing -= 1
+                    last = opened.pop()
+                    if left_out:
+                        left_out *= left_out <= len(opened)
                     else:
                         if parts:
                             flush()
-                        if holds:
+                        blocks.pop()
+                        if in_pre and last == _PRE:
+                            in_pre -= 1
+                        if len(opened) < in_link:
+                            in_link = 0
+                if number > 0:
+                    role = roles[number]
+                    holds = not (written and written[-1] == _SLASH and is_closed(written))
+                    if left_out:
+                        if holds and number > _BODY and role in _HELD:
                             opened.append(number)
-                            blocks.append(place)
-                            in_pre += number == _PRE
-                elif role == LINK:
-                    self.links += 1
-                    if holds:
+                    elif role == BLOCK:
+                        if number <= _BODY and place > 1:
+                            tags.attributes[number - 1] = tags.attributes[number - 1] or written
+                        else:
+                            if parts:
+                                flush()
+                            if holds:
+                                opened.append(number)
+                                blocks.append(place)
+                                in_pre += number == _PRE
+                    elif role == LINK:
+                        self.links += 1
+                        in_link = len(opened) if holds else 0
+                    elif role == BREAK:
+                        if parts:
+                            flush()
+                    elif role == LEFT_OUT and holds:
                         opened.append(number)
-                        in_link += 1
-                elif role == BREAK:
-                    if parts:
-                        flush()
-                elif holds:
-                    opened.append(number)
-                    if role == LEFT_OUT:
                         left_out = len(opened)
-                        continue
-            elif left_out:
-                continue
-            if text:
+            if text and not left_out:
                 if in_pre:
                     self._lines(text, linked=in_link > 0)
                 elif parts or not (text.isspace() or is_wide_space(text)):

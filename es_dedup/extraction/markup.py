@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BLOCK, INLINE, LINK, BREAK, NOTHING, LEFT_OUT = range(6)
-"""Roles of elements. ``BREAK`` and ``NOTHING`` never hold anything: a line break, and an image or the like."""
+BLOCK, LINK, BREAK, LEFT_OUT, NOTED = range(5)
+"""Roles of elements. ``BREAK`` never holds anything; ``NOTED`` ones are inline, and looked for later."""
+
+NOTHING: Final = 0
+"""Number of all tags that neither break a text nor link it: ``<b>``, ``</b>``, ``<img>`` and the like."""
 
 MAX_INNER_CHARS: Final = 2_000
 """Headings and titles are short; nothing longer is read as one."""
 
 _TAG: Final = re.compile(
-    rb"""<(/?[a-zA-Z][^\s/>]*+)([^>=]*+(?:=\s*+(?:"[^"]*+"|'[^']*+')?[^>=]*+)*+)>"""
+    rb"""<(/?[a-zA-Z][^ \t\n\r\f/>]*+)([^>=]*+(?:=(?:"[^"]*+"|[ \t\n\r\f]*+(?:"[^"]*+"|'[^']*+')?)[^>=]*+)*+)>"""
 )
 _ATTRIBUTE: Final = re.compile(
     r"""([^\s=>/][^\s=>/]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>]*+)))?+"""
@@ -30,43 +33,31 @@ _UNQUOTED_END: Final = re.compile(rb"""=\s*+[^\s"'>][^\s>]*+$""")
 
 _INLINE_TAGS: Final = (
     "abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr o:p q rb ruby s samp small span strike "
-    "strong sub sup time tt u var g-emoji st1:chsdate"
+    "strong sub sup tt u var wbr g-emoji st1:chsdate img input head"
 )
+_NOTED_TAGS: Final = "meta link time embed"
 _LEFT_OUT_TAGS: Final = (
     "title script style noscript template iframe object applet svg math canvas select option button "
     "textarea datalist audio video map rp rt frameset noframes"
 )
-_VOID_BREAKS: Final = "br hr base basefont col frame isindex param"
-_VOID_NOTHING: Final = "head img input link meta"  # a head holds no text once its title is taken out
+_BREAKS: Final = "br hr base basefont col frame isindex param"
 # New tag: the tags that it closes while one of them is the innermost.
 _CLOSES: Final = {
-    "a": "a",
-    "address": "p ul",
-    "blockquote": "p",
-    "caption": "p",
-    "center": "b font i p",
+    **dict.fromkeys("address menu pre".split(), "p ul"),
+    **dict.fromkeys("blockquote caption center dir div h1 h2 h3 h4 h5 h6 hr ol".split(), "p"),
     "col": "caption p",
     "colgroup": "caption colgroup p",
-    "dd": "address dir dt menu p pre",
-    "dir": "p",
-    "div": "p",
-    "dl": "address dir dt menu p pre",
+    **dict.fromkeys("dd dl".split(), "address dir dt menu p pre"),
     "dt": "address dd dir menu p pre",
-    "fieldset": "a h1 h2 h3 h4 h5 h6 legend p pre",
+    "fieldset": "h1 h2 h3 h4 h5 h6 legend p pre",
     "form": "address dir dl form h1 h2 h3 h4 h5 h6 menu ol p pre ul",
-    "frameset": "p",
-    **dict.fromkeys("h1 h2 h3 h4 h5 h6 hr ol xmp title".split(), "p"),
     "li": "address dl h1 h2 h3 h4 h5 h6 li p pre",
-    "menu": "p ul",
-    "optgroup": "option",
-    "option": "option",
-    "p": "b big h1 h2 h3 h4 h5 h6 i p s small strike tt u",
-    "pre": "p ul",
-    "table": "a h1 h2 h3 h4 h5 h6 p pre",
+    **dict.fromkeys("optgroup option".split(), "option"),
+    "p": "h1 h2 h3 h4 h5 h6 p",
+    "table": "h1 h2 h3 h4 h5 h6 p pre",
     "tbody": "caption colgroup p tbody td tfoot th thead tr",
-    "td": "a b font i p span td th u",
+    **dict.fromkeys("td th".split(), "p td th"),
     "tfoot": "caption colgroup p tbody td th thead tr",
-    "th": "a b font i p span td th u",
     "thead": "caption colgroup",
     "tr": "caption colgroup p td th tr",
     "ul": "address dir menu p pre",
@@ -88,37 +79,32 @@ _REACH: Final = {
 }
 """An end tag closes nothing through an open element that reaches farther than its own."""
 
+_EMPTY: Final = frozenset(b"img input meta link br hr embed base basefont col frame isindex param".split())
+
 
 class _Names:
     """Numbers of tag names, with what is known of each."""
 
     def __init__(self) -> None:
-        self.numbers: dict[bytes, int] = {}
-        self.roles: list[int] = []
-        for names, role in (
-            ("html body " + " ".join((*_CLOSES, *_CLOSES.values(), *_REACH)), BLOCK),
-            (_INLINE_TAGS, INLINE),
-            ("a", LINK),
-            (_VOID_BREAKS, BREAK),
-            (_VOID_NOTHING + " wbr embed", NOTHING),
-            (_LEFT_OUT_TAGS, LEFT_OUT),
-            ("address article aside dd details dl figcaption figure footer header main nav section summary", BLOCK),
-        ):
-            for name in names.split():
-                self._add(name, role)
-        closes = {self.numbers[new.encode()]: old.split() for new, old in _CLOSES.items()}
-        self.closes = {new: frozenset(self.numbers[name.encode()] for name in old) for new, old in closes.items()}
+        roles = dict.fromkeys(("", "html", "body", *" ".join((*_CLOSES, *_CLOSES.values(), *_REACH)).split()), BLOCK)
+        roles |= dict.fromkeys(_LEFT_OUT_TAGS.split(), LEFT_OUT)
+        roles |= dict.fromkeys(_BREAKS.split(), BREAK)
+        roles |= dict.fromkeys(_NOTED_TAGS.split(), NOTED)
+        roles["a"] = LINK
+        self.names = [name.encode() for name in roles]
+        self.roles = list(roles.values())
+        self.numbers = {name: number for number, name in enumerate(self.names)}
+        self.closes = {
+            self.numbers[new.encode()]: frozenset(self.numbers[name.encode()] for name in old.split())
+            for new, old in _CLOSES.items()
+        }
         self.reach = {self.numbers[name.encode()]: reach for name, reach in _REACH.items()}
-        self.names = list(self.numbers)
-        for name, number in list(self.numbers.items()):
-            self.numbers[b"/" + name] = ~number
-
-    def _add(self, name: str, role: int) -> None:
-        number = self.numbers.setdefault(name.encode(), len(self.roles))
-        if number == len(self.roles):
-            self.roles.append(role)
-        else:
-            self.roles[number] = role
+        held = (BLOCK, LINK, LEFT_OUT)
+        ends = {b"/" + name: ~number for name, number in self.numbers.items() if self.roles[number] in held}
+        self.numbers |= ends
+        for name in [*(name.encode() for name in _INLINE_TAGS.split()), *self.names]:
+            self.numbers.setdefault(name, NOTHING)
+            self.numbers.setdefault(b"/" + name, NOTHING)
 
 
 _KNOWN: Final = _Names()
@@ -159,7 +145,8 @@ class Tags:
     """The tags of a page in order, each with its attributes and the text up to the next one; ``html`` and ``body`` before all others.
 
     Attributes:
-        numbers: of each tag; of an end tag the complement (``~``) of it.
+        written: each tag's name as written, with the slash of an end tag.
+        numbers: of each tag; of an end tag the complement (``~``) of it; ``NOTHING`` for many.
         attributes: of each tag, as written, in UTF-8.
         texts: behind each tag, as written.
         names: by number, in lower case.
@@ -170,7 +157,8 @@ class Tags:
         pieces = _TAG.split(_ROOT + markup)
         numbers = _Numbers()
         self.markup = markup
-        self.numbers = list(map(numbers.__getitem__, pieces[1::3]))
+        self.written: list[bytes] = pieces[1::3]
+        self.numbers = list(map(numbers.__getitem__, self.written))
         self.attributes: list[bytes] = pieces[2::3]
         self.texts: list[bytes] = pieces[3::3]
         self.names, self.roles = numbers.names, numbers.roles
@@ -183,9 +171,8 @@ class Tags:
         return sorted(place for name in names for place in self._found[number_of(name)])
 
     def name_at(self, place: int) -> str:
-        """Name of a tag in lower case; empty for an end tag."""
-        number = self.numbers[place]
-        return "" if number < 0 else self.names[number].decode("utf-8", "replace")
+        """Name of a tag in lower case; of an end tag with the slash."""
+        return self.written[place].lower().decode("utf-8", "replace")
 
     def attributes_at(self, place: int) -> dict[str, str]:
         """Attributes of a tag."""
@@ -193,15 +180,16 @@ class Tags:
 
     def inner_text(self, place: int) -> str:
         """Text inside an element, at most ``MAX_INNER_CHARS`` bytes of it, as written; empty for a tag that never holds any."""
-        number = self.numbers[place]
-        if self.roles[number] in (BREAK, NOTHING):
-            return ""
-        return "".join(map(text_of, self._inside(place, number)))[:MAX_INNER_CHARS]
+        return "".join(map(text_of, self._inside(place)))[:MAX_INNER_CHARS]
 
-    def _inside(self, place: int, number: int) -> Iterator[bytes]:
+    def _inside(self, place: int) -> Iterator[bytes]:
+        name = self.written[place].lower()
         depth = length = 0
+        if name in _EMPTY:
+            return
         for at in range(place, len(self.numbers)):
-            depth += (self.numbers[at] == number) - (self.numbers[at] == ~number)
+            tag = self.written[at].lower()
+            depth += (tag == name) - (tag == b"/" + name)
             if depth <= 0 or length > MAX_INNER_CHARS:
                 return
             yield self.texts[at]
