@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 META_BYTES: Final = 4096
@@ -73,6 +74,7 @@ class Decoded:
     notes: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=256)
 def normal_name(label: str | None) -> str | None:
     """Python's name for a declared charset, widened to the superset that browsers use.
 
@@ -102,7 +104,11 @@ def _reads_markup(name: str) -> bool:
 
 def declared_in_markup(data: bytes) -> str | None:
     """The charset named by a ``<meta>`` or XML declaration within the first ``META_BYTES`` bytes, or None."""
-    head = data[:META_BYTES]
+    return _declared(data[:META_BYTES])
+
+
+@lru_cache(maxsize=8)  # asked for twice a page
+def _declared(head: bytes) -> str | None:
     for pattern in (_META, _XML):
         if found := pattern.search(head):
             return normal_name(found[1].decode("ascii"))

@@ -147,12 +147,13 @@ def _read_metas(tags: Tags) -> dict[str, str]:
 
 def clean(text: str) -> str:
     """White space folded to single spaces; line ends between ideographs and invisible characters removed."""
+    text = text.strip()
+    if text.isprintable():  # true of most lines, and cheap to see: their only white space is the space
+        return " ".join(text.split()) if "  " in text else text
     if "\n" in text or "\r" in text:
         text = _BROKEN_LINE.sub("", text)
     text = " ".join(text.split())
-    if not text.isprintable():  # far cheaper than the substitution, and true of nearly every line
-        text = " ".join(_INVISIBLE.sub("", text).split())
-    return text
+    return text if text.isprintable() else " ".join(_INVISIBLE.sub("", text).split())
 
 
 def build(markup: bytes, deadline: Deadline, *, max_depth: int | None = None) -> Document | None:
@@ -324,7 +325,7 @@ class _Walk:
                 current = self._current()
             document = self.document
             hidden = document.nodes[current].hidden
-            led = bool(linked) and linked[0] is parts[0]
+            led = link_chars > 0 and linked[0] is parts[0]
             document.blocks.append(Block(current, text, chars, link_chars, hidden, self.links, led))
             if len(self.open) > document.depth:
                 document.depth = len(self.open)
@@ -335,9 +336,9 @@ class _Walk:
 
 def _joined(parts: list[bytes]) -> str:
     """References to characters end where their text ends."""
-    whole = b"".join(parts) if len(parts) > 1 else parts[0]
+    whole = parts[0] if len(parts) == 1 else b"".join(parts)
     if b"&" in whole:
-        return "".join(map(text_of, parts))
+        return "".join([text_of(part) for part in parts])
     return whole.decode("utf-8", "ignore")
 
 

@@ -22,6 +22,9 @@ NOTHING: Final = 0
 MAX_INNER_CHARS: Final = 2_000
 """Headings and titles are short; nothing longer is read as one."""
 
+MAX_ATTRIBUTES_BYTES: Final = 20_000
+"""Of one tag."""
+
 _TAG: Final = re.compile(
     rb"""<(/?[a-zA-Z][^ \t\n\r\f/>]*+)([^>=]*+(?:=(?:"[^"]*+"|[ \t\n\r\f]*+(?:"[^"]*+"|'[^']*+')?)[^>=]*+)*+)>"""
 )
@@ -29,7 +32,6 @@ _ATTRIBUTE: Final = re.compile(
     r"""([^\s=>/][^\s=>/]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>]*+)))?+"""
 )
 _REFERENCE: Final = re.compile(r"&#?\w{1,32};")  # in values a name without semicolon is part of an address
-_UNQUOTED_END: Final = re.compile(rb"""=\s*+[^\s"'>][^\s>]*+$""")
 
 _INLINE_TAGS: Final = (
     "abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr o:p q rb ruby s samp small span strike "
@@ -198,7 +200,8 @@ class Tags:
 
 def is_closed(attributes: bytes) -> bool:
     """The tag ends with a slash, which is no part of an unquoted value."""
-    return attributes.endswith(b"/") and not _UNQUOTED_END.search(attributes)
+    last = attributes.rsplit(None, 1)[-1]
+    return last.endswith(b"/") and (b"=" not in last or last.endswith((b'"/', b"'/")))
 
 
 def is_wide_space(written: bytes) -> bool:
@@ -215,9 +218,10 @@ def text_of(written: bytes) -> str:
 
 
 def read_attributes(written: bytes) -> dict[str, str]:
-    """Names in lower case to values; the first of equal names counts."""
+    """Names in lower case to values; the first of equal names counts. What stands behind ``MAX_ATTRIBUTES_BYTES`` is not read."""
     found: dict[str, str] = {}
-    for name, double, single, plain in _ATTRIBUTE.findall(text := written.decode("utf-8", "replace")):
+    text = written[:MAX_ATTRIBUTES_BYTES].decode("utf-8", "replace")
+    for name, double, single, plain in _ATTRIBUTE.findall(text):
         found.setdefault(name.lower(), double or single or plain)
     if "&" in text:
         return {name: _REFERENCE.sub(lambda match: unescape(match[0]), value) for name, value in found.items()}

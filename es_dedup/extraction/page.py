@@ -129,12 +129,12 @@ class HtmlExtractor:
         """The page as blocks, by the short way if it is an ordinary page; None when there is nothing in it."""
         limits = self._config
         trimmed = source.trimmed
+        if not trimmed.markup.strip() and trimmed.title is None:
+            return None
         document: Document | None = None
-        if not trimmed.is_odd:
-            if not trimmed.markup.strip() and trimmed.title is None:
-                return None
+        if trimmed.markup.count(b"<") <= limits.max_nodes:
             document = build(trimmed.markup, deadline, max_depth=limits.max_depth)
-        if document is None or len(document.nodes) >= limits.max_nodes:
+        if document is None:
             text = trimmed.markup.decode("utf-8", "replace")
             guarded = guard(text, max_depth=limits.max_depth, max_nodes=limits.max_nodes, deadline=deadline)
             notes.extend(guarded.notes)

@@ -1,24 +1,10 @@
-"""The short way to the parser: cut scripts, styles and comments out of an ordinary page.
-
-Looking at every tag in Python costs as much as parsing. Nearly all pages have few tags, none of them huge, and are not
-nested deeply: they only lose what holds no text. Every other page goes through ``guard``.
-"""
+"""Cuts scripts, styles, comments and what else holds no text out of a page, in one pass over its bytes."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 from typing import Final
-
-MAX_BYTES: Final = 3_000_000
-"""After the cut; what is longer is looked at tag by tag."""
-
-MAX_TAGS: Final = 20_000
-FEW_EQUALS: Final = 5_000
-"""So many attributes cost the parser a fifth of a second in one tag, which is quadratic there; no need to look closer."""
-
-MAX_ATTRIBUTES: Final = 150
-"""Of one tag."""
 
 _RAW: Final = re.compile(
     rb"<(?:(?=[sSnNtTiI])(?i:(script|style|svg|noscript|select|textarea|title|iframe)(?=[\s/>]))|!(?:--)?+|\?|/(?=[^a-zA-Z]))"
@@ -28,11 +14,6 @@ _END: Final = {
     for name in (b"script", b"style", b"svg", b"noscript", b"select", b"textarea", b"title", b"iframe")
 }
 _COMMENT_END: Final = re.compile(rb"--!?>")
-_MANY_ATTRIBUTES: Final = re.compile(
-    rb"""<[a-zA-Z][^\s/>]*+(?>[\s=/]*+[^\s=>/]++(?>\s*+=\s*+(?>"[^"]*+"|'[^']*+'|[^\s>]*+))?+)"""
-    + b"{%d}" % MAX_ATTRIBUTES
-)
-_LONG_BARE_TAG: Final = re.compile(rb"<[a-zA-Z][^>=]{2000,}+")
 _OPEN_TAG: Final = re.compile(rb"</?[a-zA-Z][^>]*+$")
 _INSIDE: Final = frozenset(b"\"'=\\`")
 """Before a ``<script`` that stands in an attribute."""
@@ -46,13 +27,11 @@ class Trimmed:
         markup: start and end tags, and text between them; in the charset of the page.
         scripts: attributes and content of each script, in page order.
         title: of the page; None when there is none.
-        is_odd: it has so many or so large tags that it must be looked at tag by tag.
     """
 
     markup: bytes
     scripts: list[tuple[bytes, bytes]] = field(default_factory=list)
     title: bytes | None = None
-    is_odd: bool = False
 
 
 def trim(data: bytes) -> Trimmed:
@@ -83,8 +62,7 @@ def trim(data: bytes) -> Trimmed:
         kept.append(data[copied:start])
         copied = position = end
     kept.append(data[copied:])
-    trimmed.markup = markup = _without_open_end(b"".join(kept))
-    trimmed.is_odd = _is_odd(markup)
+    trimmed.markup = _without_open_end(b"".join(kept))
     return trimmed
 
 
@@ -112,8 +90,3 @@ def _without_open_end(markup: bytes) -> bytes:
     start = markup.rfind(b"<")
     return markup[:start] if start >= 0 and _OPEN_TAG.match(markup, start) else markup
 
-
-def _is_odd(markup: bytes) -> bool:
-    if len(markup) > MAX_BYTES or markup.count(b"<") > MAX_TAGS or _LONG_BARE_TAG.search(markup):
-        return True
-    return markup.count(b"=") > FEW_EQUALS and bool(_MANY_ATTRIBUTES.search(markup))
