@@ -30,7 +30,7 @@ from es_dedup.extraction.structured import Structured, read_structured
 if TYPE_CHECKING:
     from es_dedup.extraction.guard import Deadline
 
-_HTML, _BODY, _PRE = number_of("html"), number_of("body"), number_of("pre")
+_BODY, _PRE = number_of("body"), number_of("pre")
 _LINK_END: Final = ~number_of("a")
 _HELD: Final = frozenset({BLOCK, LEFT_OUT})
 _UNNAMED: Final = ("", "", False)
@@ -269,9 +269,7 @@ class _Walk:
         self.left_out, self.in_link, self.in_pre = left_out, in_link, in_pre
 
     def _reached(self, number: int) -> int:
-        """How many elements an end tag closes: none where one inside reaches farther, and the whole page never ends."""
-        if number == _HTML:
-            return 0
+        """How many elements an end tag closes: none where one inside reaches farther."""
         reach = REACH.get(number, PLAIN_REACH)
         for count, inner in enumerate(reversed(self.open), 1):
             if inner == number:

@@ -104,6 +104,7 @@ class _Names:
         held = (BLOCK, LINK, LEFT_OUT)
         ends = {b"/" + name: ~number for name, number in self.numbers.items() if self.roles[number] in held}
         self.numbers |= ends
+        self.numbers[b"/html"] = NOTHING  # the whole page never ends
         for name in [*(name.encode() for name in _INLINE_TAGS.split()), *self.names]:
             self.numbers.setdefault(name, NOTHING)
             self.numbers.setdefault(b"/" + name, NOTHING)

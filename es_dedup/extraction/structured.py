@@ -82,8 +82,9 @@ def _objects(source: str) -> Iterator[dict[str, Any]]:
 
 
 def _read(value: dict[str, Any], found: Structured) -> None:
-    for key in _KEYS.intersection(value):
-        item = value[key]
+    for key, item in value.items():
+        if key not in _KEYS:
+            continue
         if key == "@type":
             found.types.update(text.lower() for text in _texts(item))
         elif key in _NAME_LISTS:

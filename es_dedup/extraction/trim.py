@@ -14,7 +14,7 @@ _END: Final = {
     for name in (b"script", b"style", b"svg", b"noscript", b"select", b"textarea", b"title", b"iframe")
 }
 _COMMENT_END: Final = re.compile(rb"--!?>")
-_OPEN_TAG: Final = re.compile(rb"</?[a-zA-Z][^>]*+$")
+_OPEN_TAG: Final = re.compile(rb"</?[a-zA-Z]")
 _INSIDE: Final = frozenset(b"\"'=\\`")
 """Before a ``<script`` that stands in an attribute."""
 
@@ -86,7 +86,6 @@ def _after_raw(data: bytes, position: int, name: bytes, trimmed: Trimmed, unclos
 
 
 def _without_open_end(markup: bytes) -> bytes:
-    """Without a tag that the end of the page cuts through."""
-    start = markup.rfind(b"<")
-    return markup[:start] if start >= 0 and _OPEN_TAG.match(markup, start) else markup
-
+    """Without tags that the end of the page cuts through; each tag that is left ends somewhere, which keeps reading them linear."""
+    found = _OPEN_TAG.search(markup, markup.rfind(b">") + 1)
+    return markup[: found.start()] if found else markup
