@@ -156,48 +156,54 @@ def clean(text: str) -> str:
     return text if text.isprintable() else " ".join(_INVISIBLE.sub("", text).split())
 
 
-def build(markup: bytes, deadline: Deadline, *, max_depth: int | None = None) -> Document | None:
+def build(markup: bytes, deadline: Deadline) -> Document:
     """Read markup once, tag by tag.
 
     Args:
         markup: trimmed, in UTF-8.
         deadline: when to give up.
-        max_depth: of open elements.
-
-    Returns:
-        None when elements are nested deeper.
 
     Raises:
         DeadlineExceeded: the time is up.
     """
-    return _Walk(Tags(markup), deadline, max_depth).run()
+    walk = _Walk(Tags(markup), deadline)
+    walk.run(len(walk.tags.numbers))
+    return walk.document
+
+
+def build_shallow(markup: bytes, deadline: Deadline, max_depth: int) -> Document | None:
+    """The same, or None where elements are nested deeper than ``max_depth``."""
+    walk = _Walk(Tags(markup), deadline)
+    return walk.document if walk.run(max_depth) else None
 
 
 class _Walk:
     """What is open at one place of a page."""
 
-    def __init__(self, tags: Tags, deadline: Deadline, max_depth: int | None) -> None:
+    def __init__(self, tags: Tags, deadline: Deadline) -> None:
         self.document = Document(tags)
-        self.tags, self.deadline, self.max_depth = tags, deadline, max_depth
+        self.tags, self.deadline = tags, deadline
         self.parts: list[bytes] = []
         self.linked: list[bytes] = []
         self.links = 0
         self.open: list[int] = []  # numbers of the open elements
-        self.blocks: list[int] = []  # of the open block elements: the place of the tag, or ~node once there is text in them
+        self.blocks: list[
+            int
+        ] = []  # of the open block elements: the place of the tag, or ~node once there is text in them
         self.left_out = 0  # how many elements are open at the first that is left out; 0 for none
         self.in_link = 0  # how many elements were open at the link that is open; 0 for none
         self.in_pre = 0
         self.names = [name.decode("utf-8", "replace") for name in tags.names]
 
-    def run(self) -> Document | None:
-        limit = self.max_depth or len(self.tags.numbers)
+    def run(self, max_depth: int) -> bool:
+        """Read all tags; False where they are nested deeper than allowed."""
         for start in range(0, len(self.tags.numbers), _CHUNK):
             self.deadline.check()
             self._read(start, start + _CHUNK)
-            if len(self.open) > limit or self.document.depth > limit:
-                return None
+            if max(len(self.open), self.document.depth) > max_depth:
+                return False
         self._flush()
-        return self.document
+        return True
 
     def _read(self, start: int, end: int) -> None:  # noqa: C901, PLR0912, PLR0915 - one loop over all tags; a call for each costs a third more
         parts, linked, opened, blocks = self.parts, self.linked, self.open, self.blocks
@@ -325,8 +331,7 @@ class _Walk:
             hidden = document.nodes[current].hidden
             led = link_chars > 0 and linked[0] is parts[0]
             document.blocks.append(Block(current, text, chars, link_chars, hidden, self.links, led))
-            if len(self.open) > document.depth:
-                document.depth = len(self.open)
+            document.depth = max(document.depth, len(self.open))
         parts.clear()
         linked.clear()
         self.links = 0

@@ -28,9 +28,7 @@ MAX_ATTRIBUTES_BYTES: Final = 20_000
 _TAG: Final = re.compile(
     rb"""<(/?[a-zA-Z][^ \t\n\r\f/>]*+)([^>=]*+(?:=(?:"[^"]*+"|[ \t\n\r\f]*+(?:"[^"]*+"|'[^']*+')?)[^>=]*+)*+)>"""
 )
-_ATTRIBUTE: Final = re.compile(
-    r"""([^\s=>/][^\s=>/]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>]*+)))?+"""
-)
+_ATTRIBUTE: Final = re.compile(r"""([^\s=>/][^\s=>/]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>]*+)))?+""")
 _REFERENCE: Final = re.compile(r"&#?\w{1,32};")  # in values a name without semicolon is part of an address
 
 _INLINE_TAGS: Final = (
@@ -88,7 +86,9 @@ class _Names:
     """Numbers of tag names, with what is known of each."""
 
     def __init__(self) -> None:
-        roles = dict.fromkeys(("", "html", "body", *" ".join((*_CLOSES, *_CLOSES.values(), *_REACH)).split()), BLOCK)
+        roles = dict.fromkeys(
+            ("", "html", "body", *" ".join((*_CLOSES, *_CLOSES.values(), *_REACH)).split()), BLOCK
+        )
         roles |= dict.fromkeys(_LEFT_OUT_TAGS.split(), LEFT_OUT)
         roles |= dict.fromkeys(_BREAKS.split(), BREAK)
         roles |= dict.fromkeys(_NOTED_TAGS.split(), NOTED)
@@ -225,5 +225,7 @@ def read_attributes(written: bytes) -> dict[str, str]:
     for name, double, single, plain in _ATTRIBUTE.findall(text):
         found.setdefault(name.lower(), double or single or plain)
     if "&" in text:
-        return {name: _REFERENCE.sub(lambda match: unescape(match[0]), value) for name, value in found.items()}
+        return {
+            name: _REFERENCE.sub(lambda match: unescape(match[0]), value) for name, value in found.items()
+        }
     return found

@@ -207,11 +207,7 @@ def _published(document: Document, metas: dict[str, str], url: str | None) -> da
 def _date_line(lines: Sequence[str]) -> datetime | None:
     """A short line near the head of the page that is little else than a full date with time."""
     for line in lines[:150]:
-        if (
-            len(line) <= _MAX_DATELINE_CHARS
-            and ("20" in line or "19" in line)
-            and _FULL_DATE.search(line)
-        ):
+        if len(line) <= _MAX_DATELINE_CHARS and ("20" in line or "19" in line) and _FULL_DATE.search(line):
             return parse_moment(line)
     return None
 
@@ -226,7 +222,11 @@ def _declared_dates(document: Document, metas: dict[str, str]) -> Iterator[str]:
             if b"datePublished" in written:
                 attributes = tags.attributes_at(place)
                 if attributes.get("itemprop") == "datePublished":
-                    yield attributes.get("content") or attributes.get("datetime") or clean(tags.inner_text(place))
+                    yield (
+                        attributes.get("content")
+                        or attributes.get("datetime")
+                        or clean(tags.inner_text(place))
+                    )
     for place in tags.places("time"):
         if stamp := tags.attributes_at(place).get("datetime"):
             yield stamp

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Protocol
 
 from es_dedup.extraction.choice import Choice, why_of
-from es_dedup.extraction.document import build, clean
+from es_dedup.extraction.document import build, build_shallow, clean
 from es_dedup.extraction.guard import Deadline, DeadlineExceeded, binary_kind, guard
 from es_dedup.extraction.language import language_of
 from es_dedup.extraction.markup import MAX_INNER_CHARS, text_of
@@ -133,7 +133,7 @@ class HtmlExtractor:
             return None
         document: Document | None = None
         if trimmed.markup.count(b"<") <= limits.max_nodes:
-            document = build(trimmed.markup, deadline, max_depth=limits.max_depth)
+            document = build_shallow(trimmed.markup, deadline, limits.max_depth)
         if document is None:
             text = trimmed.markup.decode("utf-8", "replace")
             guarded = guard(text, max_depth=limits.max_depth, max_nodes=limits.max_nodes, deadline=deadline)

@@ -76,9 +76,9 @@ class View:
         self.hints = hints = [named_hint(node.tag, node.names, talk) for node in self.nodes]
         captions = False
         for index, node in enumerate(self.nodes):
-            if node.role and node.role in _HIDDEN_ROLES:
-                hints[index] = -1
-            elif node.hidden and not (node.parent >= 0 and self.nodes[node.parent].hidden):
+            if node.role in _HIDDEN_ROLES or (
+                node.hidden and not (node.parent >= 0 and self.nodes[node.parent].hidden)
+            ):
                 hints[index] = -1
             captions = captions or node.tag == "figcaption"
         if captions:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.extraction.document import Document, build
+from es_dedup.extraction.document import Document, build, build_shallow
 from es_dedup.extraction.guard import Deadline
 from es_dedup.extraction.source import read_source
 from es_dedup.extraction.trim import trim
@@ -27,25 +27,37 @@ SAMPLES = sorted((Path(__file__).parents[3] / "samples" / "pages").glob("*/*.htm
 
 
 def element(tag: str, inside: list[str]) -> str:
-    return f"<{tag}>{''.join(inside)}</{tag.split()[0]}>"
+    return f"<{tag}>{''.join(inside)}</{tag.split(maxsplit=1)[0]}>"
 
 
-TREES = st.recursive(TEXTS, lambda inner: st.builds(element, TAGS, st.lists(inner, max_size=4)), max_leaves=25)
-UNCLOSED = st.sampled_from(["<p>never closed", "<li>item", "<ul><li>a<li>b</ul>", "<table><tr><td>a<td>b<tr><td>c</table>", "<dl><dt>a<dd>b</dl>"])
-LINKS = st.builds(lambda text: f"<a href=/x>{text}</a>", st.sampled_from(["a link", "<b>一个</b>链接", "&nbsp;x", "<img>"]))
+TREES = st.recursive(
+    TEXTS, lambda inner: st.builds(element, TAGS, st.lists(inner, max_size=4)), max_leaves=25
+)
+UNCLOSED = st.sampled_from(
+    [
+        "<p>never closed",
+        "<li>item",
+        "<ul><li>a<li>b</ul>",
+        "<table><tr><td>a<td>b<tr><td>c</table>",
+        "<dl><dt>a<dd>b</dl>",
+    ]
+)
+LINKS = st.builds(
+    lambda text: f"<a href=/x>{text}</a>", st.sampled_from(["a link", "<b>一个</b>链接", "&nbsp;x", "<img>"])
+)
 
 
 def read(markup: bytes) -> Document:
-    found = build(markup, Deadline(60))
-    assert found is not None
-    return found
+    return build(markup, Deadline(60))
 
 
 def check(markup: bytes) -> None:
     root = parse(markup)
     if root is None:
         return
-    found = [(block.text, block.chars, block.link_chars, block.links, block.led) for block in read(markup).blocks]
+    found = [
+        (block.text, block.chars, block.link_chars, block.links, block.led) for block in read(markup).blocks
+    ]
     assert found == blocks(root)
 
 
@@ -93,7 +105,7 @@ def test_what_is_left_out_ends_with_the_element_around_it() -> None:
 
 def test_names_and_hidden_parts() -> None:
     found = read(
-        "<body class=page><div ID='a' Class=\"b c\" class=d><p style='display: none'>x</p><p hidden>y<b>z".encode()
+        b"<body class=page><div ID='a' Class=\"b c\" class=d><p style='display: none'>x</p><p hidden>y<b>z"
     )
     assert [(node.tag, node.names, node.hidden) for node in found.nodes] == [
         ("html", "", False),
@@ -107,5 +119,5 @@ def test_names_and_hidden_parts() -> None:
 
 def test_deeper_than_allowed() -> None:
     page = b"<div>" * 50 + b"x"
-    assert build(page, Deadline(60), max_depth=40) is None
-    assert build(page, Deadline(60), max_depth=60) is not None
+    assert build_shallow(page, Deadline(60), 40) is None
+    assert build_shallow(page, Deadline(60), 60) is not None

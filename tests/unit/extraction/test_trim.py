@@ -56,9 +56,7 @@ def guarded(markup: bytes) -> bytes:
 
 
 def texts(markup: bytes) -> list[str]:
-    document = build(markup, Deadline(60))
-    assert document is not None
-    return [block.text for block in document.blocks]
+    return [block.text for block in build(markup, Deadline(60)).blocks]
 
 
 def test_the_guard_changes_no_text_of_the_samples() -> None:
