@@ -30,7 +30,7 @@ from es_dedup.extraction.structured import Structured, read_structured
 if TYPE_CHECKING:
     from es_dedup.extraction.guard import Deadline
 
-_BODY, _PRE = number_of("body"), number_of("pre")
+_PRE = number_of("pre")
 _LINK_END: Final = ~number_of("a")
 _HELD: Final = frozenset({BLOCK, LEFT_OUT})
 _UNNAMED: Final = ("", "", False)
@@ -192,7 +192,7 @@ class _Walk:
         ] = []  # of the open block elements: the place of the tag, or ~node once there is text in them
         self.left_out = 0  # how many elements are open at the first that is left out; 0 for none
         self.in_link = 0  # how many elements were open at the link that is open; 0 for none
-        self.in_pre = 0
+        self.has_pre = _PRE in tags.numbers
         self.names = [name.decode("utf-8", "replace") for name in tags.names]
 
     def run(self, max_depth: int) -> bool:
@@ -208,7 +208,7 @@ class _Walk:
     def _read(self, start: int, end: int) -> None:  # noqa: C901, PLR0912, PLR0915 - one loop over all tags; a call for each costs a third more
         parts, linked, opened, blocks = self.parts, self.linked, self.open, self.blocks
         flush, roles, closes = self._flush, self.tags.roles, CLOSES
-        left_out, in_link, in_pre = self.left_out, self.in_link, self.in_pre
+        left_out, in_link, has_pre = self.left_out, self.in_link, self.has_pre
         tags, place = self.tags, start - 1
         for number, written, text in zip(
             tags.numbers[start:end], tags.attributes[start:end], tags.texts[start:end], strict=True
@@ -216,66 +216,56 @@ class _Walk:
             place += 1
             if number:
                 closing = 0
-                if number < 0:
-                    if opened[-1] == ~number:
-                        closing = 1
-                    elif number == _LINK_END:
-                        in_link = 0
-                    elif ~number in opened:
-                        closing = self._reached(~number)
+                if number == _LINK_END:
+                    in_link = 0
+                elif number < 0:
+                    closing = 1 if opened[-1] == ~number else self._reached(~number)
                 elif number in closes:
-                    closed = closes[number]
-                    while opened[-1 - closing] in closed:
+                    while opened[-1 - closing] in closes[number]:
                         closing += 1
-                while closing:
-                    closing -= 1
-                    last = opened.pop()
+                for _ in range(closing):
+                    opened.pop()
                     if left_out:
                         left_out *= left_out <= len(opened)
                     else:
                         if parts:
                             flush()
                         blocks.pop()
-                        if in_pre and last == _PRE:
-                            in_pre -= 1
                         if len(opened) < in_link:
                             in_link = 0
                 if number > 0:
                     role = roles[number]
                     holds = not (written and written[-1] == _SLASH and is_closed(written))
                     if left_out:
-                        if holds and number > _BODY and role in _HELD:
+                        if holds and role in _HELD:
                             opened.append(number)
                     elif role == BLOCK:
-                        if number <= _BODY and place > 1:
-                            tags.attributes[number - 1] = tags.attributes[number - 1] or written
-                        else:
-                            if parts:
-                                flush()
-                            if holds:
-                                opened.append(number)
-                                blocks.append(place)
-                                in_pre += number == _PRE
+                        if parts:
+                            flush()
+                        if holds:
+                            opened.append(number)
+                            blocks.append(place)
                     elif role == LINK:
                         self.links += 1
                         in_link = len(opened) if holds else 0
                     elif role == BREAK:
-                        if parts:
-                            flush()
+                        flush()
                     elif role == LEFT_OUT and holds:
                         opened.append(number)
                         left_out = len(opened)
             if text and not left_out:
-                if in_pre:
+                if has_pre and _PRE in opened:
                     self._lines(text, linked=in_link > 0)
                 elif parts or not (text.isspace() or is_wide_space(text)):
                     parts.append(text)
                     if in_link:
                         linked.append(text)
-        self.left_out, self.in_link, self.in_pre = left_out, in_link, in_pre
+        self.left_out, self.in_link = left_out, in_link
 
     def _reached(self, number: int) -> int:
         """How many elements an end tag closes: none where one inside reaches farther."""
+        if number not in self.open:
+            return 0
         reach = REACH.get(number, PLAIN_REACH)
         for count, inner in enumerate(reversed(self.open), 1):
             if inner == number:

@@ -120,7 +120,7 @@ def number_of(name: str) -> int:
     return _KNOWN.numbers[name.encode()]
 
 
-_FOUND: Final = frozenset(map(number_of, "meta link h1 time video audio object embed".split()))
+_FOUND: Final = frozenset(map(number_of, "html body meta link h1 time video audio object embed".split()))
 
 
 class _Numbers(dict[bytes, int]):
@@ -168,9 +168,17 @@ class Tags:
         self._found: dict[int, list[int]] = {number: [] for number in _FOUND}
         for place in [place for place, number in enumerate(self.numbers) if number in _FOUND]:
             self._found[self.numbers[place]].append(place)
+        self._merge_roots()
+
+    def _merge_roots(self) -> None:
+        """The attributes of the first ``html`` and ``body`` that a page has itself, for those before all tags."""
+        for place in self.places("html", "body")[2:]:
+            root = self.numbers[place] - 1
+            self.attributes[root] = self.attributes[root] or self.attributes[place]
+            self.numbers[place] = NOTHING
 
     def places(self, *names: str) -> list[int]:
-        """Places of the start tags of some of the names ``meta link h1 time video audio object embed``, in page order."""
+        """Places of the start tags of some of the names ``html body meta link h1 time video audio object embed``, in page order."""
         return sorted(place for name in names for place in self._found[number_of(name)])
 
     def name_at(self, place: int) -> str:
