@@ -174,7 +174,7 @@ class Tags:
         """The attributes of the first ``html`` and ``body`` that a page has itself, for those before all tags."""
         for place in self.places("html", "body")[2:]:
             root = self.numbers[place] - 1
-            self.attributes[root] = self.attributes[root] or self.attributes[place]
+            self.attributes[root] = self.attributes[root] or self.attributes[place].rstrip(b"/")
             self.numbers[place] = NOTHING
 
     def places(self, *names: str) -> list[int]:

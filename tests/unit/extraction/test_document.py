@@ -117,6 +117,12 @@ def test_names_and_hidden_parts() -> None:
     assert [block.text for block in found.blocks] == ["x", "yz"]
 
 
+def test_the_whole_page_is_open_whatever_its_tags_say() -> None:
+    found = read(b"<html class=a/><body id=b /><p>x</html></body></p>y</body></html><li>z")
+    assert [block.text for block in found.blocks] == ["x", "y", "z"]
+    assert [node.names for node in found.nodes[:2]] == ["a", "b"]
+
+
 def test_deeper_than_allowed() -> None:
     page = b"<div>" * 50 + b"x"
     assert build_shallow(page, Deadline(60), 40) is None
