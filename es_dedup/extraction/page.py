@@ -1,4 +1,4 @@
-"""One page from bytes to content: decode, guard, parse, choose the main text, read the metadata."""
+"""One page from bytes to content: decode and trim, read tag by tag, choose the main text, read the metadata."""
 
 from __future__ import annotations
 

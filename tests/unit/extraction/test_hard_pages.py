@@ -43,9 +43,11 @@ SAID_QUOTED = [
 ]  # fmt: skip
 CASES = {
     "a consent banner before the article": (
-        f"<div><p>We and our partners use cookies to store and read data on your device, to measure visits and to show advertisements. "
-        f"You may change your preferences at any time in the settings of your browser.</p><button>Accept</button></div>{NAV}"
-        f"<div><h1>A flood</h1>{paragraphs(RIVER)}</div>{FOOT}",
+        (
+            f"<div><p>We and our partners use cookies to store and read data on your device, to measure visits and to show advertisements. "
+            f"You may change your preferences at any time in the settings of your browser.</p><button>Accept</button></div>{NAV}"
+            f"<div><h1>A flood</h1>{paragraphs(RIVER)}</div>{FOOT}"
+        ),
         RIVER,
     ),
     "widgets between the paragraphs": (
@@ -80,9 +82,11 @@ CASES = {
         SAID_QUOTED,
     ),
     "a question with an accepted answer": (
-        f"<title>Which road is open?</title>{NAV}<main><h1>Which road is open?</h1><div class=q><div class=b><p>{RIVER[3]} Which road can I take until then?</p></div></div>"
-        f"<div class=n><span>2 Answers</span></div><div class=q><div class=ok>✓ accepted</div><div class=b><p>{QUOTED[2]}</p></div><div>2026-03-01 10:20</div></div>"
-        f"<div class=q><div class=b><p>{QUOTED[3]}</p></div><div>2026-03-02 11:40</div></div></main>{FOOT}",
+        (
+            f"<title>Which road is open?</title>{NAV}<main><h1>Which road is open?</h1><div class=q><div class=b><p>{RIVER[3]} Which road can I take until then?</p></div></div>"
+            f"<div class=n><span>2 Answers</span></div><div class=q><div class=ok>✓ accepted</div><div class=b><p>{QUOTED[2]}</p></div><div>2026-03-01 10:20</div></div>"
+            f"<div class=q><div class=b><p>{QUOTED[3]}</p></div><div>2026-03-02 11:40</div></div></main>{FOOT}"
+        ),
         [RIVER[3], "Which road can I take until then?", QUOTED[2], QUOTED[3]],
     ),
 }
