@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 META_BYTES: Final = 4096
@@ -22,6 +23,7 @@ _BOMS: Final = (  # the four-byte marks first: UTF-32-LE starts with the mark of
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_MARKS: Final = tuple(mark for mark, _ in _BOMS)
 _META: Final = re.compile(
     rb"""<meta[^>]{0,300}?charset\s{0,9}=\s{0,9}["']?\s{0,9}([a-zA-Z0-9_.:-]{2,40})""", re.IGNORECASE
 )
@@ -72,6 +74,7 @@ class Decoded:
     notes: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=256)
 def normal_name(label: str | None) -> str | None:
     """Python's name for a declared charset, widened to the superset that browsers use.
 
@@ -101,19 +104,32 @@ def _reads_markup(name: str) -> bool:
 
 def declared_in_markup(data: bytes) -> str | None:
     """The charset named by a ``<meta>`` or XML declaration within the first ``META_BYTES`` bytes, or None."""
-    head = data[:META_BYTES]
+    return _declared(data[:META_BYTES])
+
+
+@lru_cache(maxsize=8)  # asked for twice a page
+def _declared(head: bytes) -> str | None:
     for pattern in (_META, _XML):
         if found := pattern.search(head):
             return normal_name(found[1].decode("ascii"))
     return None
 
 
-def decode(data: bytes, http_charset: str | None = None) -> Decoded:
+def stands_for_itself(data: bytes, http_charset: str | None = None) -> bool:
+    """False where the bytes of ASCII characters may stand for others: in UTF-16, UTF-32 and charsets of seven bits, and behind a mark."""
+    if data.startswith(_MARKS) or _wide_without_mark(data):
+        return False
+    declared = (normal_name((http_charset or "").rpartition("=")[2]), declared_in_markup(data))
+    return _seven_bit(data, declared) is None
+
+
+def decode(data: bytes, http_charset: str | None = None, *, head: bytes | None = None) -> Decoded:
     """Decode a page.
 
     Args:
         data: bytes as served; may be empty, and may end inside a character.
         http_charset: charset of the HTTP header, if known; ``text/html; charset=gbk`` is accepted too.
+        head: where a declaration is looked for, if not in ``data``.
 
     Returns:
         The text and its charset. Never raises for what the bytes hold.
@@ -124,7 +140,7 @@ def decode(data: bytes, http_charset: str | None = None) -> Decoded:
     if wide := _wide_without_mark(data):
         return Decoded(data.decode(wide, "replace"), wide, (f"no byte order mark, read as {wide}",))
     http = normal_name((http_charset or "").rpartition("=")[2])
-    meta = declared_in_markup(data)
+    meta = declared_in_markup(data if head is None else head)
     if seven := _seven_bit(data, (http, meta)):
         return Decoded(data.decode(seven, "replace"), seven)
     try:

@@ -7,37 +7,35 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
-from lxml import etree
-
+from es_dedup.extraction.markup import (
+    BLOCK,
+    BREAK,
+    CLOSES,
+    LEFT_OUT,
+    LINK,
+    PLAIN_REACH,
+    REACH,
+    Tags,
+    is_closed,
+    is_wide_space,
+    number_of,
+    read_attributes,
+    text_of,
+)
 from es_dedup.extraction.structured import Structured, read_structured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from es_dedup.extraction.guard import Deadline
 
-MAX_INNER_CHARS: Final = 2_000
-"""Headings and titles are short; nothing longer is read as one."""
-
-_INLINE_TAGS: Final = frozenset(
-    "abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr o:p q rb rp rt ruby s "
-    "samp small span strike strong sub sup time tt u var wbr g-emoji st1:chsdate".split()
-)
-_LEFT_OUT_TAGS: Final = frozenset(
-    "head title script style noscript template iframe object embed applet svg math canvas select option button input "
-    "textarea datalist audio video map rp rt frameset noframes link meta".split()
-)
-_BLOCK, _INLINE, _LINK, _BREAK, _LEFT_OUT, _INSIDE = range(6)  # the last: inside of what is left out
-_ROLES: Final = {
-    **dict.fromkeys(_INLINE_TAGS, _INLINE),
-    **dict.fromkeys(_LEFT_OUT_TAGS, _LEFT_OUT),
-    "a": _LINK,
-    "br": _BREAK,
-}
-"""Every other element is a block."""
+_PRE = number_of("pre")
+_LINK_END: Final = ~number_of("a")
+_HELD: Final = frozenset({BLOCK, LEFT_OUT})
+_UNNAMED: Final = ("", "", False)
+_SLASH: Final = ord("/")
+_CHUNK: Final = 4_096  # tags between looks at the clock
 
 _NO_DISPLAY: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _IDEOGRAPH: Final = "[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
@@ -54,7 +52,7 @@ class Node:
     Attributes:
         index: place in ``Document.nodes``; children come after their parent.
         parent: index of the enclosing block element, -1 for the root.
-        element: the parser's element.
+        written: its attributes, as they are written.
         hidden: by its own or an enclosing ``hidden`` attribute or style.
         names: its class attribute, its id, both or none, with a space between.
         role: its role attribute.
@@ -63,10 +61,15 @@ class Node:
     index: int
     parent: int
     tag: str
-    element: etree._Element
+    written: bytes = b""
     hidden: bool = False
     names: str = ""
     role: str = ""
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """All attributes; names in lower case."""
+        return read_attributes(self.written)
 
 
 @dataclass(slots=True, eq=False)
@@ -96,246 +99,254 @@ class Document:
     """Block elements with text in them, and text blocks, in page order.
 
     Attributes:
-        root: the parser's root element.
+        tags: all tags of the page, without the title's.
         url: where the page was found, if known.
         scripts: attributes and content of each script, where the scan kept them.
+        charset: of the scripts.
         depth: of the deepest element that was met.
-        markup: what was parsed: a glance at it can spare a walk over the tree.
+        title: text of the title element; may be empty.
     """
 
-    root: etree._Element
+    tags: Tags
     nodes: list[Node] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     url: str | None = None
-    scripts: list[tuple[str, str]] = field(default_factory=list)
+    scripts: list[tuple[bytes, bytes]] = field(default_factory=list)
+    charset: str = "utf-8"
     depth: int = 0
-    markup: str = ""
+    title: str = ""
     _metas: dict[str, str] | None = None
-    _title: str | None = None
     _structured: Structured | None = None
 
     @property
     def metas(self) -> dict[str, str]:
         """``name``, ``property``, ``itemprop`` and ``http-equiv`` to content; the first of equal names wins."""
         if self._metas is None:
-            self._metas = _read_metas(self.root)
+            self._metas = _read_metas(self.tags)
         return self._metas
-
-    @property
-    def title(self) -> str:
-        """Text of the title element; may be empty."""
-        if self._title is None:
-            element = next(self.root.iter("title"), None)
-            self._title = inner_text(element) if element is not None else ""
-        return self._title
 
     @property
     def structured(self) -> Structured:
         """What the page says of itself in JSON-LD."""
         if self._structured is None:
-            self._structured = read_structured(self.scripts)
+            self._structured = read_structured(self.scripts, self.charset)
         return self._structured
 
 
-def _read_metas(root: etree._Element) -> dict[str, str]:
+def _read_metas(tags: Tags) -> dict[str, str]:
     found: dict[str, str] = {}
-    for element in root.iter("meta"):
-        content = (element.get("content") or "").strip()
+    for place in tags.places("meta"):
+        attributes = tags.attributes_at(place)
+        content = attributes.get("content", "").strip()
         if content:
             for attribute in ("property", "name", "itemprop", "http-equiv"):
-                if key := element.get(attribute):
+                if key := attributes.get(attribute):
                     found.setdefault(key.strip().lower()[:80], content)
     return found
 
 
-def parse(markup: str) -> etree._Element | None:
-    """The element tree of guarded markup, or None when there is no element in it. Reads no file and no network."""
-    parser = etree.HTMLParser(
-        encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True, recover=True
-    )
-    data = markup.encode("utf-8", "replace")
-    if not data.strip():
-        return None
-    try:
-        return etree.fromstring(data, parser)
-    except etree.LxmlError:
-        return None
-
-
 def clean(text: str) -> str:
     """White space folded to single spaces; line ends between ideographs and invisible characters removed."""
+    text = text.strip()
+    if text.isprintable():  # true of most lines, and cheap to see: their only white space is the space
+        return " ".join(text.split()) if "  " in text else text
     if "\n" in text or "\r" in text:
         text = _BROKEN_LINE.sub("", text)
     text = " ".join(text.split())
-    if not text.isprintable():  # far cheaper than the substitution, and true of nearly every line
-        text = " ".join(_INVISIBLE.sub("", text).split())
-    return text
+    return text if text.isprintable() else " ".join(_INVISIBLE.sub("", text).split())
 
 
-def inner_text(element: etree._Element) -> str:
-    """Cleaned text inside an element, at most ``MAX_INNER_CHARS`` characters of it."""
-    parts: list[str] = []
-    length = 0
-    for part in element.itertext(with_tail=False):
-        text = part if isinstance(part, str) else part.decode("utf-8", "replace")
-        parts.append(text)
-        length += len(text)
-        if length > MAX_INNER_CHARS:
-            break
-    return clean("".join(parts)[:MAX_INNER_CHARS])
+def build(markup: bytes, deadline: Deadline) -> Document:
+    """Read markup once, tag by tag.
 
-
-def build(root: etree._Element, deadline: Deadline) -> Document:
-    """Walk the tree once.
+    Args:
+        markup: trimmed, in UTF-8.
+        deadline: when to give up.
 
     Raises:
         DeadlineExceeded: the time is up.
     """
-    return _Walk(root, deadline).run()
+    walk = _Walk(Tags(markup), deadline)
+    walk.run(len(walk.tags.numbers))
+    return walk.document
+
+
+def build_shallow(markup: bytes, deadline: Deadline, max_depth: int) -> Document | None:
+    """The same, or None where elements are nested deeper than ``max_depth``."""
+    walk = _Walk(Tags(markup), deadline)
+    return walk.document if walk.run(max_depth) else None
 
 
 class _Walk:
-    def __init__(self, root: etree._Element, deadline: Deadline) -> None:
-        self.document = Document(root)
-        self.deadline = deadline
-        self.parts: list[str] = []
-        self.linked: list[str] = []
-        self.links = 0
-        self.stack: list[etree._Element] = []  # open block elements
-        self.indices: list[int] = []  # their nodes; -1 while there is no text in them
+    """What is open at one place of a page."""
 
-    def run(self) -> Document:  # noqa: C901, PLR0912, PLR0915 - one loop over all elements; a call for each costs a third more
-        document, parts, linked = self.document, self.parts, self.linked
-        stack, indices, flush, roles = self.stack, self.indices, self._flush, _ROLES
-        opened: list[etree._Element] = []
-        opened_roles: list[int] = []
-        in_link = in_pre = deepest = 0
-        for count, element in enumerate(_elements(document.root)):
-            if not count & 4095:
-                self.deadline.check()
-            above = element.getparent() if element is not None else None
-            while opened and opened[-1] is not above:
-                closed, role = opened.pop(), opened_roles.pop()
-                if role == _BLOCK:
-                    if parts:
+    def __init__(self, tags: Tags, deadline: Deadline) -> None:
+        self.document = Document(tags)
+        self.tags, self.deadline = tags, deadline
+        self.parts: list[bytes] = []
+        self.linked: list[bytes] = []
+        self.links = 0
+        self.open: list[int] = []  # numbers of the open elements
+        self.blocks: list[
+            int
+        ] = []  # of the open block elements: the place of the tag, or ~node once there is text in them
+        self.left_out = 0  # how many elements are open at the first that is left out; 0 for none
+        self.in_link = 0  # how many elements were open at the link that is open; 0 for none
+        self.has_pre = _PRE in tags.numbers
+        self.names = [name.decode("utf-8", "replace") for name in tags.names]
+
+    def run(self, max_depth: int) -> bool:
+        """Read all tags; False where they are nested deeper than allowed."""
+        for start in range(0, len(self.tags.numbers), _CHUNK):
+            self.deadline.check()
+            self._read(start, start + _CHUNK)
+            if max(len(self.open), self.document.depth) > max_depth:
+                return False
+        self._flush()
+        return True
+
+    def _read(self, start: int, end: int) -> None:  # noqa: C901, PLR0912, PLR0915 - one loop over all tags; a call for each costs a third more
+        parts, linked, opened, blocks = self.parts, self.linked, self.open, self.blocks
+        flush, roles, closes = self._flush, self.tags.roles, CLOSES
+        left_out, in_link, has_pre = self.left_out, self.in_link, self.has_pre
+        tags, place = self.tags, start - 1
+        for number, written, text in zip(
+            tags.numbers[start:end], tags.attributes[start:end], tags.texts[start:end], strict=True
+        ):
+            place += 1
+            if number:
+                closing = 0
+                if number == _LINK_END:
+                    in_link = 0
+                elif number < 0:
+                    closing = 1 if opened[-1] == ~number else self._reached(~number)
+                elif number in closes:
+                    while opened[-1 - closing] in closes[number]:
+                        closing += 1
+                for _ in range(closing):
+                    opened.pop()
+                    if left_out:
+                        left_out *= left_out <= len(opened)
+                    else:
+                        if parts:
+                            flush()
+                        blocks.pop()
+                        if len(opened) < in_link:
+                            in_link = 0
+                if number > 0:
+                    role = roles[number]
+                    holds = not (written and written[-1] == _SLASH and is_closed(written))
+                    if left_out:
+                        if holds and role in _HELD:
+                            opened.append(number)
+                    elif role == BLOCK:
+                        if parts:
+                            flush()
+                        if holds:
+                            opened.append(number)
+                            blocks.append(place)
+                    elif role == LINK:
+                        self.links += 1
+                        in_link = len(opened) if holds else 0
+                    elif role == BREAK:
                         flush()
-                    stack.pop()
-                    indices.pop()
-                    in_pre -= in_pre > 0 and closed.tag == "pre"
-                elif role == _LINK:
-                    in_link -= 1
-                elif role == _INSIDE:
-                    continue
-                text = closed.tail
-                if text and in_pre:
+                    elif role == LEFT_OUT and holds:
+                        opened.append(number)
+                        left_out = len(opened)
+            if text and not left_out:
+                if has_pre and _PRE in opened:
                     self._lines(text, linked=in_link > 0)
-                elif text and (parts or not text.isspace()):
+                elif parts or not (text.isspace() or is_wide_space(text)):
                     parts.append(text)
                     if in_link:
                         linked.append(text)
-            if element is None:
-                break
-            tag: Any = element.tag
-            role = _INSIDE if opened and opened_roles[-1] >= _LEFT_OUT else roles.get(tag, _BLOCK)
-            opened.append(element)
-            opened_roles.append(role)
-            if role >= _LEFT_OUT:
-                continue
-            if len(opened) > deepest:  # noqa: PLR1730 - a call of max() for each element
-                deepest = len(opened)
-            if role == _BLOCK:
-                if parts:
-                    flush()
-                stack.append(element)
-                indices.append(-1)
-                in_pre += tag == "pre"
-            elif role == _LINK:
-                in_link += 1
-                self.links += 1
-            elif role == _BREAK and parts:
-                flush()
-            text = element.text
-            if text and in_pre:
-                self._lines(text, linked=in_link > 0)
-            elif text and (parts or not text.isspace()):
-                parts.append(text)
-                if in_link:
-                    linked.append(text)
-        flush()
-        document.depth = deepest
-        return document
+        self.left_out, self.in_link = left_out, in_link
 
-    def _lines(self, text: str, *, linked: bool) -> None:
+    def _reached(self, number: int) -> int:
+        """How many elements an end tag closes: none where one inside reaches farther."""
+        if number not in self.open:
+            return 0
+        reach = REACH.get(number, PLAIN_REACH)
+        for count, inner in enumerate(reversed(self.open), 1):
+            if inner == number:
+                return count
+            if REACH.get(inner, PLAIN_REACH) > reach:
+                break
+        return 0
+
+    def _lines(self, text: bytes, *, linked: bool) -> None:
         """Preformatted text: each line is a run of its own."""
-        if not self.parts and text.isspace():
+        if not self.parts and (text.isspace() or is_wide_space(text)):
             return
-        for line in text.splitlines(keepends=True):
-            self.parts.append(line)
+        for line in text_of(text).splitlines(keepends=True):
+            written = line.replace("&", "&amp;").encode("utf-8", "replace")
+            self.parts.append(written)
             if linked:
-                self.linked.append(line)
+                self.linked.append(written)
             if line.endswith("\n"):
                 self._flush()
 
     def _current(self) -> int:
         """The innermost open block element; nodes are made when the first text stands in them."""
-        indices, nodes = self.indices, self.document.nodes
-        level = len(indices)
-        while level and indices[level - 1] < 0:
+        blocks, nodes, tags = self.blocks, self.document.nodes, self.tags
+        level = len(blocks)
+        while level and blocks[level - 1] >= 0:
             level -= 1
-        above = indices[level - 1] if level else -1
-        for new in range(level, len(indices)):
-            nodes.append(_node(self.stack[new], above, nodes))
-            above = indices[new] = len(nodes) - 1
+        above = ~blocks[level - 1] if level else -1
+        hidden = above >= 0 and nodes[above].hidden
+        for place in blocks[level:]:
+            written = tags.attributes[place]
+            names, role, hides = _named(written) if written else _UNNAMED
+            hidden = hidden or hides
+            tag = self.names[tags.numbers[place]]
+            nodes.append(Node(len(nodes), above, tag, written, hidden, names, role))
+            above = len(nodes) - 1
+            blocks[level] = ~above
+            level += 1
         return above
 
     def _flush(self) -> None:
         parts, linked = self.parts, self.linked
         if not parts:
             return
-        if text := clean("".join(parts) if len(parts) > 1 else parts[0]):
+        if text := clean(_joined(parts)):
             chars = len(text) - text.count(" ")
             link_chars = 0
             if linked:
                 link_chars = chars if len(linked) == len(parts) else min(chars, _length(linked))
-            current = self.indices[-1] if self.indices else -1
+            current = ~self.blocks[-1]
             if current < 0:
                 current = self._current()
-            hidden = current >= 0 and self.document.nodes[current].hidden
-            led = bool(linked) and linked[0] is parts[0]
-            self.document.blocks.append(Block(current, text, chars, link_chars, hidden, self.links, led))
+            document = self.document
+            hidden = document.nodes[current].hidden
+            led = link_chars > 0 and linked[0] is parts[0]
+            document.blocks.append(Block(current, text, chars, link_chars, hidden, self.links, led))
+            document.depth = max(document.depth, len(self.open))
         parts.clear()
         linked.clear()
         self.links = 0
 
 
-def _length(parts: list[str]) -> int:
+def _joined(parts: list[bytes]) -> str:
+    """References to characters end where their text ends."""
+    whole = parts[0] if len(parts) == 1 else b"".join(parts)
+    if b"&" in whole:
+        return "".join([text_of(part) for part in parts])
+    return whole.decode("utf-8", "ignore")
+
+
+def _length(parts: list[bytes]) -> int:
     """Of all characters but white space."""
-    text = "".join(parts)
+    text = _joined(parts)
     return len(text) if text.isalnum() else sum(map(len, text.split()))
 
 
-def _elements(root: etree._Element) -> Iterator[etree._Element | None]:
-    """All elements in page order but those in the head, and None to close what is open."""
-    parts = ((child,) if child.tag == "head" else child.iter() for child in root)
-    return chain((root,), *parts, (None,))
-
-
-def _node(element: etree._Element, parent: int, nodes: list[Node]) -> Node:
-    """All attributes are read at once: a call for each costs more than the walk itself."""
-    hidden = parent >= 0 and nodes[parent].hidden
-    names = identity = role = ""
-    attributes: Any = element.items()  # in HTML always str
-    for key, value in attributes:
-        if key == "class":
-            names = value
-        elif key == "id":
-            identity = value
-        elif key == "style":
-            hidden = hidden or bool(_NO_DISPLAY.search(value))
-        elif key == "hidden":
-            hidden = True
-        elif key == "role":
-            role = value
+@lru_cache(maxsize=4_096)
+def _named(written: bytes) -> tuple[str, str, bool]:
+    """Class and id, role, and whether the element is hidden; repeated elements have equal attributes."""
+    attributes = read_attributes(written)
+    names, identity = attributes.get("class", ""), attributes.get("id", "")
     if identity:
         names = f"{names} {identity}" if names else identity
-    return Node(len(nodes), parent, element.tag, element, hidden, names, role)
+    hides = "hidden" in attributes or bool(_NO_DISPLAY.search(attributes.get("style", "")))
+    return names, attributes.get("role", ""), hides

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MIN_CHARS: Final = 80
 """A shorter text in a script is a label or a message."""
 
-MAX_SCRIPT_CHARS: Final = 2_000_000
+MAX_SCRIPT_BYTES: Final = 2_000_000
 MAX_VALUES: Final = 20_000
 
 _KEYS: Final = re.compile(
@@ -53,10 +53,11 @@ def description_text(document: Document) -> str:
 
 
 def _state_texts(document: Document) -> Iterator[str]:
-    for attributes, source in document.scripts:
-        if len(source) > MAX_SCRIPT_CHARS or len(source) < MIN_CHARS or "ld+json" in attributes:
+    for attributes, written in document.scripts:
+        if len(written) > MAX_SCRIPT_BYTES or len(written) < MIN_CHARS or b"ld+json" in attributes:
             continue
-        if "json" in attributes:
+        source = written.decode(document.charset, "replace")
+        if b"json" in attributes:
             yield from _texts(parsed(source))
         elif found := _STATE.match(source):
             end = max(source.rfind("}"), source.rfind("]")) + 1

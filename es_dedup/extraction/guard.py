@@ -1,7 +1,6 @@
-"""Makes hostile markup harmless before it is parsed, in one linear scan.
+"""Makes pages with too many tags, or nested too deeply, harmless in one linear scan: flattened, cut, long tags shortened.
 
-What costs a parser more than linear time or memory is taken out first: deep nesting, piles of formatting tags, tags with
-thousands of attributes. Scripts, styles and comments go too, which halves the parser's work; JSON-LD is kept aside.
+Ordinary pages never come here.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Final
 MAX_FORMATTING_DEPTH: Final = 24
 """Nested formatting tags (``<b>``, ``<font>`` …) beyond this are dropped; browsers rebuild them at quadratic cost."""
 MAX_TAG_CHARS: Final = 2_000
-"""A longer tag is rewritten with few, short attributes: duplicates are looked up at quadratic cost in the parser."""
+"""A longer tag is rewritten with few, short attributes: duplicates are looked up at quadratic cost in parsers."""
 MAX_READ_CHARS: Final = 200_000
 """Of a long tag; attributes behind it are left out."""
 
@@ -22,7 +21,7 @@ MAX_ATTRIBUTES: Final = 48
 MAX_VALUE_CHARS: Final = 4_000
 MAX_JSON_CHARS: Final = 2_000_000
 PARSER_DEPTH: Final = 900
-"""The parser stops reading at depth 2,048; unclosed ``<p>`` and ``<li>`` may double what is counted here."""
+"""No page has a use for more, whatever the settings allow; parsers behind our seam stop reading at 2,048."""
 
 _TOKEN: Final = re.compile(
     r"""<(?:(/?)([a-zA-Z][^\s/>]*+)([^>=]*+(?:=\s*+(?:"[^"]*+"|'[^']*+')?[^>=]*+)*+)>?|!--|[!?][^>]*+>?)"""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from es_dedup.extraction.document import Block, Node
 
-_NUMBER_BITS: Final = 32
+_NUMBER_BITS: Final = 20
 _DIGITS: Final = {ord(digit): None for digit in "0123456789"}
 
 
@@ -33,13 +33,19 @@ class Kinds:
     """
 
     def __init__(self, nodes: Sequence[Node]) -> None:
-        marks = [_mark(node.tag, node.names) if node.names else node.tag for node in nodes]
         numbers: dict[str, int] = {}
-        own = [numbers.setdefault(mark, len(numbers) + 1) for mark in marks]
+        marks: list[str] = []
+        own: list[int] = []
         pairs: list[int] = []  # with the element around it
         kinds: list[int] = []  # with the two elements around it
-        for node, number in zip(nodes, own, strict=True):
-            parent = node.parent
+        for node in nodes:
+            names, parent = node.names, node.parent
+            mark = _mark(node.tag, names) if names else node.tag
+            number = numbers.get(mark)
+            if number is None:
+                number = numbers[mark] = len(numbers) + 1
+            marks.append(mark)
+            own.append(number)
             if parent < 0:
                 pairs.append(number)
                 kinds.append(number)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
-from lxml import etree
-
 from es_dedup.extraction.dates import LABELS, labelled_moment, parse_moment, url_moment
-from es_dedup.extraction.document import clean, inner_text
+from es_dedup.extraction.document import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from es_dedup.extraction.document import Document
+    from es_dedup.extraction.markup import Tags
 
 MAX_TITLE_CHARS: Final = 500
 MAX_URL_CHARS: Final = 2_000
@@ -50,10 +49,12 @@ _AUTHOR_KEYS: Final = (
 _SITE_KEYS: Final = ("og:site_name", "application-name", "apple-mobile-web-app-title")
 MAX_NAME_CHARS: Final = 80
 _BYLINE_BLOCKS: Final = 150
+_FULL_DATE: Final = re.compile(r"(?:19|20)\d{2}[-/.年]\d{1,2}[-/.月]\d{1,2}.{0,4}\d{1,2}[:：]\d{2}")
+_SOME_NEXT: Final = re.compile(rb"""rel\s{0,9}=\s{0,9}["']?[^"'<>]{0,80}[nN]ext""")
+_NEXT: Final = re.compile(rb"\b(?i:next)\b")
 _BYLINE: Final = re.compile(
     r"(?:作者|撰文|文[/／])\s?[:：]?\s?([\u4e00-\u9fff·]{2,8})(?![\u4e00-\u9fff])|^[Bb]y\s+([A-Z][\w.'-]+(?:\s[A-Z][\w.'-]+){1,3})$"
 )
-_DATED: Final = etree.XPath('//*[@itemprop="datePublished"]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +83,15 @@ class Metadata:
 def read_metadata(document: Document, url: str | None) -> Metadata:
     """Read a page's metadata; whatever is missing or malformed is left out."""
     metas = document.metas
-    canonical = _canonical(document.root, metas, url)
+    canonical = _canonical(document.tags, metas, url)
     return Metadata(
-        title=_title(document.root, metas),
+        title=_title(document, metas),
         url=canonical or url,
         site=site_of(canonical or url),
         published=_published(document, metas, canonical or url),
         author=_author(document, metas),
         site_name=_site_name(document, metas),
-        next_page=_next_page(document.root, url),
+        next_page=_next_page(document.tags, url),
     )
 
 
@@ -103,11 +104,12 @@ def site_of(url: str | None) -> str:
     return host.removeprefix("www.")
 
 
-def _canonical(root: etree._Element, metas: dict[str, str], url: str | None) -> str | None:
+def _canonical(tags: Tags, metas: dict[str, str], url: str | None) -> str | None:
     links = (
-        link.get("href")
-        for link in root.iter("link")
-        if "canonical" in (link.get("rel") or "").lower().split()
+        attributes.get("href")
+        for place in tags.places("link")
+        if b"canonical" in tags.attributes[place].lower()
+        and "canonical" in (attributes := tags.attributes_at(place)).get("rel", "").lower().split()
     )
     for candidate in (*links, metas.get("og:url")):
         if candidate and (absolute := _absolute(candidate.strip(), url)):
@@ -115,10 +117,14 @@ def _canonical(root: etree._Element, metas: dict[str, str], url: str | None) -> 
     return None
 
 
-def _next_page(root: etree._Element, url: str | None) -> str | None:
-    for link in root.iter("link", "a"):
-        if "next" in (link.get("rel") or "").lower().split():
-            return _absolute((link.get("href") or "").strip(), url)
+def _next_page(tags: Tags, url: str | None) -> str | None:
+    if not _SOME_NEXT.search(tags.markup):
+        return None
+    for place, written in enumerate(tags.attributes):
+        if b"rel" in written and _NEXT.search(written) and tags.name_at(place) in ("a", "link"):
+            attributes = tags.attributes_at(place)
+            if "next" in attributes.get("rel", "").lower().split():
+                return _absolute(attributes.get("href", "").strip(), url)
     return None
 
 
@@ -134,13 +140,12 @@ def _absolute(candidate: str, url: str | None) -> str | None:
     return absolute if usable else None
 
 
-def _title(root: etree._Element, metas: dict[str, str]) -> str:
-    heads = [heading for element in root.iter("h1") if (heading := inner_text(element))][:8]
+def _title(document: Document, metas: dict[str, str]) -> str:
+    tags = document.tags
+    heads = [heading for place in tags.places("h1") if (heading := clean(tags.inner_text(place)))][:8]
     declared = [metas[key] for key in _TITLE_KEYS if key in metas]
-    element = next(root.iter("title"), None)
-    page = [inner_text(element)] if element is not None else []
     names = [metas[key] for key in ("og:site_name", "application-name") if key in metas]
-    for title in (*declared, *page):
+    for title in (*declared, document.title):
         if title := clean(title)[:MAX_TITLE_CHARS]:
             return cut_site_name(title, names=names, headings=heads)
     return heads[0][:MAX_TITLE_CHARS] if heads else ""
@@ -202,9 +207,7 @@ def _published(document: Document, metas: dict[str, str], url: str | None) -> da
 def _date_line(lines: Sequence[str]) -> datetime | None:
     """A short line near the head of the page that is little else than a full date with time."""
     for line in lines[:150]:
-        if len(line) <= _MAX_DATELINE_CHARS and re.search(
-            r"(?:19|20)\d{2}[-/.年]\d{1,2}[-/.月]\d{1,2}.{0,4}\d{1,2}[:：]\d{2}", line
-        ):
+        if len(line) <= _MAX_DATELINE_CHARS and ("20" in line or "19" in line) and _FULL_DATE.search(line):
             return parse_moment(line)
     return None
 
@@ -213,18 +216,20 @@ def _declared_dates(document: Document, metas: dict[str, str]) -> Iterator[str]:
     yield from (metas[key] for key in _DATE_KEYS[:4] if key in metas)
     yield from document.structured.dates
     yield from (metas[key] for key in _DATE_KEYS[4:] if key in metas)
-    for element in _dated(document):
-        yield element.get("content") or element.get("datetime") or inner_text(element)
-    for element in document.root.iter("time"):
-        if stamp := element.get("datetime"):
+    tags = document.tags
+    if b"datePublished" in tags.markup:
+        for place, written in enumerate(tags.attributes):
+            if b"datePublished" in written:
+                attributes = tags.attributes_at(place)
+                if attributes.get("itemprop") == "datePublished":
+                    yield (
+                        attributes.get("content")
+                        or attributes.get("datetime")
+                        or clean(tags.inner_text(place))
+                    )
+    for place in tags.places("time"):
+        if stamp := tags.attributes_at(place).get("datetime"):
             yield stamp
-
-
-def _dated(document: Document) -> list[Any]:
-    if "datePublished" not in document.markup:
-        return []
-    found: Any = _DATED(document.root)
-    return list(found)
 
 
 def _author(document: Document, metas: dict[str, str]) -> str:
@@ -234,7 +239,12 @@ def _author(document: Document, metas: dict[str, str]) -> str:
         if (name := clean(name)) and len(name) <= MAX_NAME_CHARS and "://" not in name:
             return name
     for block in document.blocks[:_BYLINE_BLOCKS]:
-        if block.chars <= _MAX_DATELINE_CHARS and (found := _BYLINE.search(block.text)):
+        text = block.text
+        if (
+            block.chars <= _MAX_DATELINE_CHARS
+            and (text.startswith(("By", "by")) or "作者" in text or "文" in text)
+            and (found := _BYLINE.search(text))
+        ):
             return found[1] or found[2]
     return ""
 

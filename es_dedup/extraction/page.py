@@ -1,17 +1,17 @@
-"""One page from bytes to content: decode, guard, parse, choose the main text, read the metadata."""
+"""One page from bytes to content: decode and trim, read tag by tag, choose the main text, read the metadata."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Protocol
 
-from es_dedup.extraction.charset import decode
 from es_dedup.extraction.choice import Choice, why_of
-from es_dedup.extraction.document import build, parse
+from es_dedup.extraction.document import build, build_shallow, clean
 from es_dedup.extraction.guard import Deadline, DeadlineExceeded, binary_kind, guard
 from es_dedup.extraction.language import language_of
+from es_dedup.extraction.markup import MAX_INNER_CHARS, text_of
 from es_dedup.extraction.metadata import read_metadata
-from es_dedup.extraction.trim import trim
+from es_dedup.extraction.source import Source, read_source
 from es_dedup.model import Content, PageKind, Skipped
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ _ERROR_TITLE = re.compile(
     r"access denied|just a moment)[.!…]{0,3}(?:$| [|-])",
     re.IGNORECASE,
 )
-_TAG = re.compile(r"</?[a-zA-Z]|<!")
 
 
 class MainText(Protocol):
@@ -93,19 +92,9 @@ class HtmlExtractor:
         *,
         explain: bool,
     ) -> Content | Skipped:
-        charset: str | None = None
-        may_hold_nulls = (
-            isinstance(html, str) or b"\x00" in html
-        )  # bytes are searched far faster than wide text
-        if isinstance(html, bytes):
-            decoded = decode(html, http_charset)
-            html, charset = decoded.text, decoded.charset
-            notes.extend(decoded.notes)
-        if not _TAG.search(html):
-            html = f"<body><pre>{html.replace('<', '&lt;')}</pre>"
-        if may_hold_nulls:
-            html = html.replace("\x00", "")
-        document = self._parsed(html, notes, deadline)
+        source = read_source(html, http_charset)
+        notes.extend(source.notes)
+        document = self._document(source, notes, deadline)
         if document is None:
             return Skipped("empty", "no markup and no text")
         document.url = url
@@ -126,7 +115,7 @@ class HtmlExtractor:
             url=about.url,
             site=about.site,
             published=about.published,
-            charset=charset,
+            charset=source.charset,
             notes=tuple(notes),
             author=about.author,
             site_name=about.site_name,
@@ -136,23 +125,21 @@ class HtmlExtractor:
             why=why_of(document, choice, explain=explain),
         )
 
-    def _parsed(self, html: str, notes: list[str], deadline: Deadline) -> Document | None:
+    def _document(self, source: Source, notes: list[str], deadline: Deadline) -> Document | None:
         """The page as blocks, by the short way if it is an ordinary page; None when there is nothing in it."""
         limits = self._config
-        if (trimmed := trim(html)) is not None:
-            root = parse(trimmed.markup)
-            if root is None:
-                return None
-            document = build(root, deadline)
-            if document.depth < limits.max_depth and len(document.nodes) < limits.max_nodes:
-                document.scripts, document.markup = trimmed.scripts, trimmed.markup
-                return document
-        guarded = guard(html, max_depth=limits.max_depth, max_nodes=limits.max_nodes, deadline=deadline)
-        notes.extend(guarded.notes)
-        root = parse(guarded.markup)
-        if root is None:
+        trimmed = source.trimmed
+        if not trimmed.markup.strip() and trimmed.title is None:
             return None
-        deadline.check()
-        document = build(root, deadline)
-        document.scripts, document.markup = guarded.scripts, guarded.markup
+        document: Document | None = None
+        if trimmed.markup.count(b"<") <= limits.max_nodes:
+            document = build_shallow(trimmed.markup, deadline, limits.max_depth)
+        if document is None:
+            text = trimmed.markup.decode("utf-8", "replace")
+            guarded = guard(text, max_depth=limits.max_depth, max_nodes=limits.max_nodes, deadline=deadline)
+            notes.extend(guarded.notes)
+            deadline.check()
+            document = build(guarded.markup.encode("utf-8", "replace"), deadline)
+        document.scripts, document.charset = trimmed.scripts, source.script_charset
+        document.title = clean(text_of(trimmed.title or b"")[:MAX_INNER_CHARS])
         return document

@@ -25,8 +25,7 @@ def kind_of(view: View, choice: Choice) -> PageKind:
     if units >= SHORT_UNITS:
         return PageKind.ARTICLE
     declared = view.document.metas.get("og:type", "").lower()
-    root = view.document.root
-    if declared.startswith(("video", "music")) or next(root.iter(*_PLAYERS), None) is not None:
+    if declared.startswith(("video", "music")) or view.document.tags.places(*_PLAYERS):
         return PageKind.MEDIA
     headlines = sum(
         1

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
 MAX_VALUES: Final = 2_000
 """Objects and lists of a page that are looked at."""
 
-_TEXT_KEYS: Final = ("articleBody", "reviewBody", "text")
+_TEXT_LISTS: Final = {
+    "datePublished": "dates",
+    "headline": "headlines",
+    "description": "descriptions",
+    **dict.fromkeys(("articleBody", "reviewBody", "text"), "bodies"),
+}
+_NAME_LISTS: Final = {"author": "authors", "publisher": "publishers"}
+_KEYS: Final = frozenset({"@type", *_TEXT_LISTS, *_NAME_LISTS})
 
 
 @dataclass(slots=True)
@@ -38,16 +45,17 @@ class Structured:
     bodies: list[str] = field(default_factory=list)
 
 
-def read_structured(scripts: Iterable[tuple[str, str]]) -> Structured:
+def read_structured(scripts: Iterable[tuple[bytes, bytes]], charset: str) -> Structured:
     """Read all JSON-LD of a page; what is malformed is left out.
 
     Args:
         scripts: attributes and content of each script.
+        charset: of both.
     """
     found = Structured()
     for attributes, source in scripts:
-        if "ld+json" in attributes:
-            for value in _objects(source):
+        if b"ld+json" in attributes:
+            for value in _objects(source.decode(charset, "replace")):
                 _read(value, found)
     return found
 
@@ -74,14 +82,15 @@ def _objects(source: str) -> Iterator[dict[str, Any]]:
 
 
 def _read(value: dict[str, Any], found: Structured) -> None:
-    found.types.update(text.lower() for text in _texts(value.get("@type")))
-    found.dates += _texts(value.get("datePublished"))
-    found.headlines += _texts(value.get("headline"))
-    found.descriptions += _texts(value.get("description"))
-    found.authors += _names(value.get("author"))
-    found.publishers += _names(value.get("publisher"))
-    for key in _TEXT_KEYS:
-        found.bodies += _texts(value.get(key))
+    for key, item in value.items():
+        if key not in _KEYS:
+            continue
+        if key == "@type":
+            found.types.update(text.lower() for text in _texts(item))
+        elif key in _NAME_LISTS:
+            getattr(found, _NAME_LISTS[key]).extend(_names(item))
+        else:
+            getattr(found, _TEXT_LISTS[key]).extend(_texts(item))
 
 
 def _texts(value: Any) -> list[str]:

@@ -38,6 +38,9 @@ _PROFILES: Final = re.compile(
     r"^(?:forum )?posts:? ?[\d,.]{1,9}$|^(?:joined|registered|member since|thread starter|topic starter)\b.{0,25}$|^(?:帖子|主题|积分|注册时间|在线时间|威望)[:：]? ?[\d-]{1,10}$",
     re.IGNORECASE | re.MULTILINE,
 )
+_PROFILE_WORDS: Final = (
+    "posts", "joined", "registered", "member since", "starter", "帖子", "主题", "积分", "注册时间", "在线时间", "威望",
+)  # fmt: skip
 _MANY_PROFILES: Final = 3
 _ENOUGH: Final = 2
 _STOPPED: Final = 0.3
@@ -66,9 +69,11 @@ def is_thread(document: Document) -> bool:
     score -= 2 * bool(types & _ARTICLE_TYPES)
     if score >= _ENOUGH:
         return True
-    lines = [block.text for block in document.blocks if block.chars <= _BAR_CHARS]
-    score += 2 * (len(_PROFILES.findall("\n".join(lines))) >= _MANY_PROFILES)
-    score += 2 * any(_BAR.search(line) for line in lines if "只看" in line or "倒序" in line)
+    lines = "\n".join([block.text for block in document.blocks if block.chars <= _BAR_CHARS])
+    lower = lines.lower()
+    if any(map(lower.__contains__, _PROFILE_WORDS)):
+        score += 2 * (len(_PROFILES.findall(lines)) >= _MANY_PROFILES)
+    score += 2 * (("只看" in lines or "倒序" in lines) and bool(_BAR.search(lines)))
     return score >= _ENOUGH
 
 

@@ -125,7 +125,7 @@ class _Blocks:
 
 def _look(node: Node) -> tuple[str, ...]:
     """Display attributes a block declares itself; empty when it declares none."""
-    get = node.element.get
+    get = node.attributes.get
     plain = [f"{key}={value}" for key in _DISPLAY_ATTRIBUTES if (value := get(key))]
     styles = [f"{name}:{value.strip()}".lower() for name, value in _DISPLAY.findall(get("style") or "")]
     return (node.tag, *plain, *sorted(styles)) if plain or styles else ()
@@ -133,7 +133,7 @@ def _look(node: Node) -> tuple[str, ...]:
 
 def _width(node: Node) -> tuple[float, bool] | None:
     """Stated width and whether it is in per cent; None when the page does not say."""
-    attributes = node.element.attrib
+    attributes = node.attributes
     values = [
         value for name, value in _DISPLAY.findall(attributes.get("style") or "") if name.lower() == "width"
     ]

@@ -1,8 +1,4 @@
-"""The short way to the parser: cut scripts, styles and comments out of an ordinary page.
-
-Looking at every tag in Python costs as much as parsing. Nearly all pages have few tags, none of them huge, and are not
-nested deeply: they only lose what holds no text. Every other page goes through ``guard``.
-"""
+"""Cuts scripts, styles, comments and what else holds no text out of a page, in one pass over its bytes."""
 
 from __future__ import annotations
 
@@ -10,89 +6,86 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-MAX_CHARS: Final = 2_000_000
-"""After the cut; what is longer is looked at tag by tag."""
-
-MAX_TAGS: Final = 20_000
-FEW_EQUALS: Final = 5_000
-"""So many attributes cost the parser a fifth of a second in one tag, which is quadratic there; no need to look closer."""
-
-MAX_ATTRIBUTES: Final = 150
-"""Of one tag."""
-
-_RAW: Final = re.compile(r"<(?=[sSnN!])(?:(?i:(script|style|svg|noscript|select)(?=[\s/>]))|!--)")
-_END: Final = {
-    name: re.compile(f"</{name}(?=[\\s/>])", re.IGNORECASE)
-    for name in ("script", "style", "svg", "noscript", "select")
-}
-_COMMENT_END: Final = re.compile(r"--!?>")
-_MANY_ATTRIBUTES: Final = re.compile(
-    r"""<[a-zA-Z][^\s/>]*+(?>[\s=/]*+[^\s=>/]++(?>\s*+=\s*+(?>"[^"]*+"|'[^']*+'|[^\s>]*+))?+)"""
-    f"{{{MAX_ATTRIBUTES}}}"
+_RAW: Final = re.compile(
+    rb"<(?:(?=[sSnNtTiI])(?i:(script|style|svg|noscript|select|textarea|title|iframe)(?=[\s/>]))|!(?:--)?+|\?|/(?=[^a-zA-Z]))"
 )
-_LONG_BARE_TAG: Final = re.compile("<[a-zA-Z][^>=]{2000,}+")
-_INSIDE: Final = frozenset("\"'=\\`")
-"""Before a ``<script`` that stands in an attribute or in a string of a script."""
+_END: Final = {
+    name: re.compile(rb"</" + name + rb"(?=[\s/>])", re.IGNORECASE)
+    for name in (b"script", b"style", b"svg", b"noscript", b"select", b"textarea", b"title", b"iframe")
+}
+_COMMENT_END: Final = re.compile(rb"--!?>")
+_OPEN_TAG: Final = re.compile(rb"</?[a-zA-Z]")
+_INSIDE: Final = frozenset(b"\"'=\\`")
+"""Before a ``<script`` that stands in an attribute."""
 
 
 @dataclass(slots=True)
 class Trimmed:
-    """Markup without scripts, styles and comments.
+    """Markup without scripts, styles, comments, declarations and the title.
 
     Attributes:
-        markup: ready for the parser.
+        markup: start and end tags, and text between them; in the charset of the page.
         scripts: attributes and content of each script, in page order.
+        title: of the page; None when there is none.
     """
 
-    markup: str
-    scripts: list[tuple[str, str]] = field(default_factory=list)
+    markup: bytes
+    scripts: list[tuple[bytes, bytes]] = field(default_factory=list)
+    title: bytes | None = None
 
 
-def trim(text: str) -> Trimmed | None:
-    """Cut out what holds no text, or None when the page must be looked at tag by tag.
+def trim(data: bytes) -> Trimmed:
+    """Cut out what holds no text.
 
     Args:
-        text: decoded page without null bytes; time and memory are linear in its length.
+        data: page without null bytes, in any charset in which ASCII bytes stand for themselves; time and memory are linear in its length.
     """
-    kept: list[str] = []
-    scripts: list[tuple[str, str]] = []
-    unclosed: set[str] = set()
+    kept: list[bytes] = []
+    trimmed = Trimmed(b"")
+    unclosed: set[bytes] = set()
     copied = position = 0
-    while found := _RAW.search(text, position):
+    while found := _RAW.search(data, position):
         start, position = found.span()
-        if start and text[start - 1] in _INSIDE:
+        if start and data[start - 1] in _INSIDE and _is_in_tag(data, start):
             continue
         name = found[1]
-        if name is None:
+        if name is not None:
+            end = _after_raw(data, position, name.lower(), trimmed, unclosed)
+        elif data.startswith(b"--", position - 2):
             # ``<!-->`` and ``<!--->`` are whole comments
             closed = _COMMENT_END.search(
-                text, position - 2 if text.startswith((">", "->"), position) else position
+                data, position - 2 if data.startswith((b">", b"->"), position) else position
             )
-            end = closed.end() if closed else len(text)
+            end = closed.end() if closed else len(data)
         else:
-            end = _after_raw(text, position, name.lower(), scripts, unclosed)
-        kept.append(text[copied:start])
+            end = data.find(b">", position) + 1 or len(data)
+        kept.append(data[copied:start])
         copied = position = end
-    kept.append(text[copied:])
-    markup = "".join(kept)
-    return None if _is_odd(markup) else Trimmed(markup, scripts)
+    kept.append(data[copied:])
+    trimmed.markup = _without_open_end(b"".join(kept))
+    return trimmed
 
 
-def _after_raw(
-    text: str, position: int, name: str, scripts: list[tuple[str, str]], unclosed: set[str]
-) -> int:
+def _is_in_tag(data: bytes, place: int) -> bool:
+    opened = data.rfind(b"<", 0, place)
+    return opened >= 0 and data.find(b">", opened, place) < 0
+
+
+def _after_raw(data: bytes, position: int, name: bytes, trimmed: Trimmed, unclosed: set[bytes]) -> int:
     """Where such an element ends: of one that is never closed, behind its tag; scripts and styles take the rest of the page."""
-    opened = text.find(">", position) + 1 or len(text)
-    found = None if name in unclosed else _END[name].search(text, opened)
+    opened = data.find(b">", position) + 1 or len(data)
+    found = None if name in unclosed else _END[name].search(data, opened)
     if found is None:
         unclosed.add(name)  # searching again would be quadratic
-        return len(text) if name in ("script", "style") else opened
-    if name == "script" and found.start() > opened:
-        scripts.append((text[position : opened - 1], text[opened : found.start()]))
-    return text.find(">", found.end()) + 1 or len(text)
+        return len(data) if name in (b"script", b"style") else opened
+    if name == b"script" and found.start() > opened:
+        trimmed.scripts.append((data[position : opened - 1], data[opened : found.start()]))
+    elif name == b"title" and trimmed.title is None:
+        trimmed.title = data[opened : found.start()]
+    return data.find(b">", found.end()) + 1 or len(data)
 
 
-def _is_odd(markup: str) -> bool:
-    if len(markup) > MAX_CHARS or markup.count("<") > MAX_TAGS or _LONG_BARE_TAG.search(markup):
-        return True
-    return markup.count("=") > FEW_EQUALS and bool(_MANY_ATTRIBUTES.search(markup))
+def _without_open_end(markup: bytes) -> bytes:
+    """Without tags that the end of the page cuts through; each tag that is left ends somewhere, which keeps reading them linear."""
+    found = _OPEN_TAG.search(markup, markup.rfind(b">") + 1)
+    return markup[: found.start()] if found else markup

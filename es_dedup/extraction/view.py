@@ -73,26 +73,27 @@ class View:
 
     def judge(self, *, talk: bool) -> None:
         """Read the hints again: with or without replies as furniture."""
-        self.hints = [
-            -1 if node.role and node.role in _HIDDEN_ROLES else named_hint(node.tag, node.names, talk)
-            for node in self.nodes
-        ]
-        for node in self.nodes:
-            if node.hidden and not (node.parent >= 0 and self.nodes[node.parent].hidden):
-                self.hints[node.index] = -1
-        for index in self._captions():
-            self.hints[index] = -1
+        self.hints = hints = [named_hint(node.tag, node.names, talk) for node in self.nodes]
+        captions = False
+        for index, node in enumerate(self.nodes):
+            if node.role in _HIDDEN_ROLES or (
+                node.hidden and not (node.parent >= 0 and self.nodes[node.parent].hidden)
+            ):
+                hints[index] = -1
+            captions = captions or node.tag == "figcaption"
+        if captions:
+            for index in self._captions():
+                hints[index] = -1
         self._forgive()
 
     def _captions(self) -> list[int]:
         """Captions of figures; one with several paragraphs of prose is a text."""
         captions = {node.index: 0 for node in self.nodes if node.tag == "figcaption"}
-        if captions:
-            for block, prose in zip(self.blocks, self.prose, strict=True):
-                if prose > 0 and block.node >= 0:
-                    inside = block.node if block.node in captions else self.parents[block.node]
-                    if inside in captions:
-                        captions[inside] += 1
+        for block, prose in zip(self.blocks, self.prose, strict=True):
+            if prose > 0 and block.node >= 0:
+                inside = block.node if block.node in captions else self.parents[block.node]
+                if inside in captions:
+                    captions[inside] += 1
         return [index for index, paragraphs in captions.items() if paragraphs <= 1]
 
     def linked(self, place: int) -> bool:
@@ -133,8 +134,11 @@ class View:
         linked = block.link_chars / block.chars
         if linked > LINKED:
             return -(4.0 + 0.3 * units)
-        stops = len(STOPS.findall(block.text))
-        if stops > 1 or (stops and units >= _FEW_UNITS) or _MANY_UNITS <= units <= _TOO_MANY_UNITS:
+        if units >= _FEW_UNITS:
+            stops = 2 if STOPS.search(block.text) else 0  # one is enough
+        else:
+            stops = len(STOPS.findall(block.text))
+        if stops > 1 or _MANY_UNITS <= units <= _TOO_MANY_UNITS:
             return units * (1 - 1.5 * linked) if stops or units < _TOO_MANY_UNITS else -0.3 * units
         return -(2.0 + 4.0 * linked) if units < _TOO_MANY_UNITS else -0.3 * units
 
@@ -177,17 +181,19 @@ class View:
                 total += prose
                 if block.node >= 0:
                     mass[block.node] += prose
-        parents = self.parents
+        parents, hints = self.parents, self.hints
         for index in range(len(parents) - 1, 0, -1):
             if units := mass[index]:
                 mass[parents[index]] += units
         negative: list[bool] = []
-        for index, (parent, hint) in enumerate(zip(parents, self.hints, strict=True)):
-            above = parent >= 0 and negative[parent]
-            if not above and hint < 0:
+        for index, (parent, hint) in enumerate(zip(parents, hints, strict=True)):
+            if parent >= 0 and negative[parent]:
+                negative.append(True)
+            elif hint < 0:
                 forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
-                above = mass[index] < forgiven * total
-            negative.append(above)
+                negative.append(mass[index] < forgiven * total)
+            else:
+                negative.append(False)
         self.mass, self.total, self.negative = mass, total, negative
 
 

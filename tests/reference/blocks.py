@@ -1,8 +1,10 @@
-"""Blocks of a page by plain recursion: the slow twin of ``extraction.document.build``."""
+"""Blocks of a page by plain recursion over the tree of libxml2: the slow twin of ``extraction.document.build``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from lxml import etree
 
 from es_dedup.extraction.document import clean
 
@@ -20,6 +22,14 @@ LEFT_OUT = frozenset(
 Event: TypeAlias = (
     "tuple[str, str, bool]"  # text, or a break, or the beginning of a link; the text; whether it is in a link
 )
+
+
+def parse(markup: bytes) -> Any:
+    """The element tree, or None when there is no element."""
+    parser = etree.HTMLParser(
+        encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True, recover=True
+    )
+    return etree.fromstring(markup, parser) if markup.strip() else None
 
 
 def blocks(root: Any) -> list[tuple[str, int, int, int, bool]]:

@@ -1,4 +1,4 @@
-"""The walk over the tree gives the blocks that plain recursion gives, on pages of all kinds."""
+"""Reading tag by tag gives the blocks that recursion over a parser's tree gives; of broken markup no text is lost."""
 
 from __future__ import annotations
 
@@ -8,41 +8,122 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.extraction.document import build, parse
+from es_dedup.extraction.document import Document, build, build_shallow
 from es_dedup.extraction.guard import Deadline
+from es_dedup.extraction.source import read_source
 from es_dedup.extraction.trim import trim
-from tests.reference.blocks import blocks
+from tests.reference.blocks import blocks, parse
 
-PIECES = st.sampled_from(
-    ["<p>", "</p>", "<div class=a>", "</div>", "<b>", "</b>", "<a href=/x>", "</a>", "<br>", "<pre>", "</pre>", "<li>", "<ul>", "</ul>", "<table><tr><td>", "</table>",
-     "<span>", "</span>", "<svg><g>", "</svg>", "<select><option>", "</select>", "<button>", "</button>", "<ruby>字<rt>zi</rt></ruby>", "<img alt=x>", "<textarea>",
-     " ", "\n", "one line\nanother", "一行\n又一行", "text, and more.", "&nbsp;", "&#8203;", "\u3000"]
+TEXTS = st.sampled_from(
+    [" ", "\n", "one line\nanother", "一行\n又一行", "text, and more.", "&nbsp;", "&#8203;", "\u3000", "a &amp; b", "<br>", "<img alt=x>", "<hr>",
+     "<ruby>字<rt>zi</rt></ruby>", "<button>b<p>c</button>"]
 )  # fmt: skip
+TAGS = st.sampled_from(
+    ["p", "div class=a", "span", "b", "pre", "ul", "li", "section id=x", "h2", "dl", "dd", "table", "tr", "td", "x-y", "blockquote", "DIV", "noscript"]
+)  # fmt: skip
+PIECES = ["<p>", "</p>", "<div class=a>", "</div>", "<b>", "</b>", "<a href=/x>", "</a>", "<br>", "<pre>", "</pre>", "<li>", "<ul>", "</ul>", "<td>", "</table>",
+          "<h1>", "</h1>", "</body>", "</html>", "<body>", "<p/>", "</nosuch>", "<span title='>'>"]  # fmt: skip
 SAMPLES = sorted((Path(__file__).parents[3] / "samples" / "pages").glob("*/*.html"))
 
 
-def check(markup: str) -> None:
+def element(tag: str, inside: list[str]) -> str:
+    return f"<{tag}>{''.join(inside)}</{tag.split(maxsplit=1)[0]}>"
+
+
+TREES = st.recursive(
+    TEXTS, lambda inner: st.builds(element, TAGS, st.lists(inner, max_size=4)), max_leaves=25
+)
+UNCLOSED = st.sampled_from(
+    [
+        "<p>never closed",
+        "<li>item",
+        "<ul><li>a<li>b</ul>",
+        "<table><tr><td>a<td>b<tr><td>c</table>",
+        "<dl><dt>a<dd>b</dl>",
+    ]
+)
+LINKS = st.builds(
+    lambda text: f"<a href=/x>{text}</a>", st.sampled_from(["a link", "<b>一个</b>链接", "&nbsp;x", "<img>"])
+)
+
+
+def read(markup: bytes) -> Document:
+    return build(markup, Deadline(60))
+
+
+def check(markup: bytes) -> None:
     root = parse(markup)
     if root is None:
         return
-    found = build(root, Deadline(60)).blocks
-    assert [(block.text, block.chars, block.link_chars, block.links, block.led) for block in found] == blocks(
-        root
-    )
+    found = [
+        (block.text, block.chars, block.link_chars, block.links, block.led) for block in read(markup).blocks
+    ]
+    assert found == blocks(root)
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.lists(PIECES, max_size=40))
-def test_any_markup(pieces: list[str]) -> None:
-    check("<body>" + "".join(pieces))
+@given(st.lists(st.one_of(TREES, LINKS, UNCLOSED), max_size=6))
+def test_trees_of_any_kind(pieces: list[str]) -> None:
+    check(trim(("<body>" + "".join(pieces)).encode()).markup)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.one_of(st.sampled_from(PIECES), st.integers(100, 999).map(str)), max_size=40))
+def test_broken_markup_loses_no_text(pieces: list[str]) -> None:
+    text = "".join(block.text.replace(" ", "") for block in read("".join(pieces).encode()).blocks)
+    assert text == "".join(piece for piece in pieces if piece.isdigit())
 
 
 @pytest.mark.parametrize("path", SAMPLES[::4], ids=lambda path: path.stem)
 def test_sample_pages(path: Path) -> None:
-    text = path.read_bytes().decode("utf-8", "replace")
-    trimmed = trim(text)
-    check(trimmed.markup if trimmed else text)
+    check(read_source(path.read_bytes(), None).trimmed.markup)
 
 
 def test_there_are_sample_pages() -> None:
     assert len(SAMPLES) > 20
+
+
+@pytest.mark.parametrize(
+    ("markup", "linked"),
+    [
+        ("<a href=/x>one</a> two", 3),
+        ("<div><a href=/x>one</div>two", 3),
+        ("<a href=/x><div>one</div></a><p>two", 3),
+        ("<div><a href=/x>one<div>two</a></div>three", 6),
+        ("<a name=x/>one", 3),
+        ("<a name='x'/>one", 0),
+    ],
+)
+def test_a_link_ends_with_its_tag_or_with_the_element_around_it(markup: str, linked: int) -> None:
+    assert sum(block.link_chars for block in read(markup.encode()).blocks) == linked
+
+
+def test_what_is_left_out_ends_with_the_element_around_it() -> None:
+    found = read(b"<div>a<button>b<div>c</div>d</div>e<button/>f")
+    assert [block.text for block in found.blocks] == ["a", "ef"]
+
+
+def test_names_and_hidden_parts() -> None:
+    found = read(
+        b"<body class=page><div ID='a' Class=\"b c\" class=d><p style='display: none'>x</p><p hidden>y<b>z"
+    )
+    assert [(node.tag, node.names, node.hidden) for node in found.nodes] == [
+        ("html", "", False),
+        ("body", "page", False),
+        ("div", "b c a", False),
+        ("p", "", True),
+        ("p", "", True),
+    ]
+    assert [block.text for block in found.blocks] == ["x", "yz"]
+
+
+def test_the_whole_page_is_open_whatever_its_tags_say() -> None:
+    found = read(b"<html class=a/><body id=b /><p>x</html></body></p>y</body></html><li>z")
+    assert [block.text for block in found.blocks] == ["x", "y", "z"]
+    assert [node.names for node in found.nodes[:2]] == ["a", "b"]
+
+
+def test_deeper_than_allowed() -> None:
+    page = b"<div>" * 50 + b"x"
+    assert build_shallow(page, Deadline(60), 40) is None
+    assert build_shallow(page, Deadline(60), 60) is not None

@@ -1,4 +1,4 @@
-"""The short way to the parser: the same text as the long one, and every odd page is sent the long way."""
+"""What is cut out before a page is read, and that the guard changes no text of ordinary pages."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.config import ExtractionConfig
-from es_dedup.extraction import extract
-from es_dedup.extraction import page as page_module
+from es_dedup.extraction.document import build
+from es_dedup.extraction.guard import Deadline, guard
 from es_dedup.extraction.hints import _NEGATIVE, _POSITIVE, _TALK, _flags_of_word
-from es_dedup.extraction.trim import MAX_TAGS, trim
+from es_dedup.extraction.source import read_source
+from es_dedup.extraction.trim import trim
 from tests.samples import pages
-
-PLAIN = ExtractionConfig(extractor="plain")
 
 
 @pytest.mark.parametrize(
@@ -30,38 +28,41 @@ PLAIN = ExtractionConfig(extractor="plain")
         ("a<svg>b", "ab"),
         ("a<scripture>b", "a<scripture>b"),
         ('<p title="<script>">a</p>', '<p title="<script>">a</p>'),
+        ('<p>"<script>b</script>"</p>', '<p>""</p>'),
+        ('<p>say "<!-- c -->"</p>', '<p>say ""</p>'),
+        ("<!DOCTYPE html><?xml version=1?>a</ >b<p", "ab"),
+        ("a < b</p", "a < b"),
         ("a<script>'</scr' + 'ipt>' </script>b", "ab"),
     ],
 )
 def test_what_holds_no_text_is_cut_out(markup: str, kept: str) -> None:
-    found = trim(markup)
-    assert found is not None
-    assert found.markup == kept
+    assert trim(markup.encode()).markup == kept.encode()
 
 
 def test_scripts_are_kept_aside_with_their_attributes() -> None:
-    found = trim('<script type="a">1</script><script></script><script>2</script>')
-    assert found is not None
-    assert found.scripts == [(' type="a"', "1"), ("", "2")]
+    found = trim(b'<script type="a">1</script><script></script><script>2</script>')
+    assert found.scripts == [(b' type="a"', b"1"), (b"", b"2")]
 
 
-@pytest.mark.parametrize(
-    "markup",
-    [
-        "<p>" * (MAX_TAGS + 1),
-        "<p " + "a " * 5_000 + ">x",
-        "<p " + " ".join(f"a{n}='>'" for n in range(6_000)) + ">x",
-        "x" * 2_000_001,
-    ],
-)
-def test_odd_pages_are_looked_at_tag_by_tag(markup: str) -> None:
-    assert trim(markup) is None
+def test_the_first_title_is_kept_aside() -> None:
+    found = trim(b"<TITLE>a <b> c</title ><p>x<title>d</title>")
+    assert found.title == b"a <b> c"
+    assert found.markup == b"<p>x"
 
 
-def test_both_ways_give_the_same_text_of_all_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    short = [extract(page.html or b"", url=page.url, config=PLAIN).text for page in pages()]
-    monkeypatch.setattr(page_module, "trim", lambda _: None)
-    assert [extract(page.html or b"", url=page.url, config=PLAIN).text for page in pages()] == short
+def guarded(markup: bytes) -> bytes:
+    text = markup.decode()
+    return guard(text, max_depth=200, max_nodes=100_000, deadline=Deadline(60)).markup.encode()
+
+
+def texts(markup: bytes) -> list[str]:
+    return [block.text for block in build(markup, Deadline(60)).blocks]
+
+
+def test_the_guard_changes_no_text_of_the_samples() -> None:
+    for page in pages():
+        markup = read_source(page.html or b"", None).trimmed.markup
+        assert texts(guarded(markup)) == texts(markup)
 
 
 @given(
@@ -72,12 +73,9 @@ def test_both_ways_give_the_same_text_of_all_samples(monkeypatch: pytest.MonkeyP
         max_size=30,
     )
 )
-def test_both_ways_give_the_same_text_of_random_pages(parts: list[str]) -> None:
-    markup = "<div>" + "".join(parts)
-    short = extract(markup, config=PLAIN)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page_module, "trim", lambda _: None)
-        assert extract(markup, config=PLAIN).text == short.text
+def test_the_guard_changes_no_text_of_random_pages(parts: list[str]) -> None:
+    markup = trim(("<div>" + "".join(parts)).encode()).markup
+    assert texts(guarded(markup)) == texts(markup)
 
 
 @given(st.text("abcdefgimnoprstuvwy-_ ", max_size=20), st.sampled_from((*_NEGATIVE, *_POSITIVE, *_TALK)))

@@ -1,0 +1,239 @@
+"""Markup as a flat list of tags and texts, and what HTML says of each tag: role, what it closes, how far its end reaches.
+
+No tree is built. Pages have five times as many elements as elements that matter here, and an object for each of them costs more
+than reading the markup. What closes what is as in libxml2, so the blocks are those of its tree (``tests/reference/blocks``).
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BLOCK, LINK, BREAK, LEFT_OUT, NOTED = range(5)
+"""Roles of elements. ``BREAK`` never holds anything; ``NOTED`` ones are inline, and looked for later."""
+
+NOTHING: Final = 0
+"""Number of all tags that neither break a text nor link it: ``<b>``, ``</b>``, ``<img>`` and the like."""
+
+MAX_INNER_CHARS: Final = 2_000
+"""Headings and titles are short; nothing longer is read as one."""
+
+MAX_ATTRIBUTES_BYTES: Final = 20_000
+"""Of one tag."""
+
+_TAG: Final = re.compile(
+    rb"""<(/?[a-zA-Z][^ \t\n\r\f/>]*+)([^>=]*+(?:=(?:"[^"]*+"|[ \t\n\r\f]*+(?:"[^"]*+"|'[^']*+')?)[^>=]*+)*+)>"""
+)
+_ATTRIBUTE: Final = re.compile(r"""([^\s=>/][^\s=>/]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>]*+)))?+""")
+_REFERENCE: Final = re.compile(r"&#?\w{1,32};")  # in values a name without semicolon is part of an address
+
+_INLINE_TAGS: Final = (
+    "abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr o:p q rb ruby s samp small span strike "
+    "strong sub sup tt u var wbr g-emoji st1:chsdate img input head"
+)
+_NOTED_TAGS: Final = "meta link time embed"
+_LEFT_OUT_TAGS: Final = (
+    "title script style noscript template iframe object applet svg math canvas select option button "
+    "textarea datalist audio video map rp rt frameset noframes"
+)
+_BREAKS: Final = "br hr base basefont col frame isindex param"
+# New tag: the tags that it closes while one of them is the innermost.
+_CLOSES: Final = {
+    **dict.fromkeys("address menu pre".split(), "p ul"),
+    **dict.fromkeys("blockquote caption center dir div h1 h2 h3 h4 h5 h6 hr ol".split(), "p"),
+    "col": "caption p",
+    "colgroup": "caption colgroup p",
+    **dict.fromkeys("dd dl".split(), "address dir dt menu p pre"),
+    "dt": "address dd dir menu p pre",
+    "fieldset": "h1 h2 h3 h4 h5 h6 legend p pre",
+    "form": "address dir dl form h1 h2 h3 h4 h5 h6 menu ol p pre ul",
+    "li": "address dl h1 h2 h3 h4 h5 h6 li p pre",
+    **dict.fromkeys("optgroup option".split(), "option"),
+    "p": "h1 h2 h3 h4 h5 h6 p",
+    "table": "h1 h2 h3 h4 h5 h6 p pre",
+    "tbody": "caption colgroup p tbody td tfoot th thead tr",
+    **dict.fromkeys("td th".split(), "p td th"),
+    "tfoot": "caption colgroup p tbody td th thead tr",
+    "thead": "caption colgroup",
+    "tr": "caption colgroup p td th tr",
+    "ul": "address dir menu p pre",
+}
+_ROOT: Final = b"<html><body>"  # in every page; its own tags only say what these two are called
+_MAX_SPACE: Final = 200
+PLAIN_REACH: Final = 100
+_REACH: Final = {
+    "div": 150,
+    "td": 160,
+    "th": 160,
+    "tr": 170,
+    "thead": 180,
+    "tbody": 180,
+    "tfoot": 180,
+    "table": 190,
+    "body": 200,
+    "html": 220,
+}
+"""An end tag closes nothing through an open element that reaches farther than its own."""
+
+_EMPTY: Final = frozenset(b"img input meta link br hr embed base basefont col frame isindex param".split())
+
+
+class _Names:
+    """Numbers of tag names, with what is known of each."""
+
+    def __init__(self) -> None:
+        roles = dict.fromkeys(
+            ("", "html", "body", *" ".join((*_CLOSES, *_CLOSES.values(), *_REACH)).split()), BLOCK
+        )
+        roles |= dict.fromkeys(_LEFT_OUT_TAGS.split(), LEFT_OUT)
+        roles |= dict.fromkeys(_BREAKS.split(), BREAK)
+        roles |= dict.fromkeys(_NOTED_TAGS.split(), NOTED)
+        roles["a"] = LINK
+        self.names = [name.encode() for name in roles]
+        self.roles = list(roles.values())
+        self.numbers = {name: number for number, name in enumerate(self.names)}
+        self.closes = {
+            self.numbers[new.encode()]: frozenset(self.numbers[name.encode()] for name in old.split())
+            for new, old in _CLOSES.items()
+        }
+        self.reach = {self.numbers[name.encode()]: reach for name, reach in _REACH.items()}
+        held = (BLOCK, LINK, LEFT_OUT)
+        ends = {b"/" + name: ~number for name, number in self.numbers.items() if self.roles[number] in held}
+        self.numbers |= ends
+        self.numbers[b"/html"] = NOTHING  # the whole page never ends
+        for name in [*(name.encode() for name in _INLINE_TAGS.split()), *self.names]:
+            self.numbers.setdefault(name, NOTHING)
+            self.numbers.setdefault(b"/" + name, NOTHING)
+
+
+_KNOWN: Final = _Names()
+CLOSES: Final = _KNOWN.closes
+REACH: Final = _KNOWN.reach
+
+
+def number_of(name: str) -> int:
+    """The number that stands for a known tag."""
+    return _KNOWN.numbers[name.encode()]
+
+
+_FOUND: Final = frozenset(map(number_of, "html body meta link h1 time video audio object embed".split()))
+
+
+class _Numbers(dict[bytes, int]):
+    """Numbers of the tags of one page, as they are written; names never heard of get numbers of their own."""
+
+    def __init__(self) -> None:
+        super().__init__(_KNOWN.numbers)
+        self.roles = _KNOWN.roles.copy()
+        self.names = _KNOWN.names.copy()
+
+    def __missing__(self, tag: bytes) -> int:
+        lower = tag.lower()
+        is_end = lower.startswith(b"/")
+        name = lower[1:] if is_end else lower
+        number = dict.get(self, name)
+        if number is None:
+            number = self[name] = len(self.names)
+            self.names.append(name)
+            self.roles.append(BLOCK)
+        self[tag] = number = ~number if is_end else number
+        return number
+
+
+class Tags:
+    """The tags of a page in order, each with its attributes and the text up to the next one; ``html`` and ``body`` before all others.
+
+    Attributes:
+        written: each tag's name as written, with the slash of an end tag.
+        numbers: of each tag; of an end tag the complement (``~``) of it; ``NOTHING`` for many.
+        attributes: of each tag, as written, in UTF-8.
+        texts: behind each tag, as written.
+        names: by number, in lower case.
+        roles: by number.
+    """
+
+    def __init__(self, markup: bytes) -> None:
+        pieces = _TAG.split(_ROOT + markup)
+        numbers = _Numbers()
+        self.markup = markup
+        self.written: list[bytes] = pieces[1::3]
+        self.numbers = list(map(numbers.__getitem__, self.written))
+        self.attributes: list[bytes] = pieces[2::3]
+        self.texts: list[bytes] = pieces[3::3]
+        self.names, self.roles = numbers.names, numbers.roles
+        self._found: dict[int, list[int]] = {number: [] for number in _FOUND}
+        for place in [place for place, number in enumerate(self.numbers) if number in _FOUND]:
+            self._found[self.numbers[place]].append(place)
+        self._merge_roots()
+
+    def _merge_roots(self) -> None:
+        """The attributes of the first ``html`` and ``body`` that a page has itself, for those before all tags."""
+        for place in self.places("html", "body")[2:]:
+            root = self.numbers[place] - 1
+            self.attributes[root] = self.attributes[root] or self.attributes[place].rstrip(b"/")
+            self.numbers[place] = NOTHING
+
+    def places(self, *names: str) -> list[int]:
+        """Places of the start tags of some of the names ``html body meta link h1 time video audio object embed``, in page order."""
+        return sorted(place for name in names for place in self._found[number_of(name)])
+
+    def name_at(self, place: int) -> str:
+        """Name of a tag in lower case; of an end tag with the slash."""
+        return self.written[place].lower().decode("utf-8", "replace")
+
+    def attributes_at(self, place: int) -> dict[str, str]:
+        """Attributes of a tag."""
+        return read_attributes(self.attributes[place])
+
+    def inner_text(self, place: int) -> str:
+        """Text inside an element, at most ``MAX_INNER_CHARS`` bytes of it, as written; empty for a tag that never holds any."""
+        return "".join(map(text_of, self._inside(place)))[:MAX_INNER_CHARS]
+
+    def _inside(self, place: int) -> Iterator[bytes]:
+        name = self.written[place].lower()
+        depth = length = 0
+        if name in _EMPTY:
+            return
+        for at in range(place, len(self.numbers)):
+            tag = self.written[at].lower()
+            depth += (tag == name) - (tag == b"/" + name)
+            if depth <= 0 or length > MAX_INNER_CHARS:
+                return
+            yield self.texts[at]
+            length += len(self.texts[at])
+
+
+def is_closed(attributes: bytes) -> bool:
+    """The tag ends with a slash, which is no part of an unquoted value."""
+    last = attributes.rsplit(None, 1)[-1]
+    return last.endswith(b"/") and (b"=" not in last or last.endswith((b'"/', b"'/")))
+
+
+def is_wide_space(written: bytes) -> bool:
+    """Nothing but white space of any kind, in a text that is short and not plain ASCII."""
+    if len(written) > _MAX_SPACE or (written.isascii() and b"&" not in written):
+        return False
+    return text_of(written).isspace()
+
+
+def text_of(written: bytes) -> str:
+    """Characters of a text or a value, with references to characters resolved."""
+    text = written.decode("utf-8", "ignore")
+    return unescape(text) if "&" in text else text
+
+
+def read_attributes(written: bytes) -> dict[str, str]:
+    """Names in lower case to values; the first of equal names counts. What stands behind ``MAX_ATTRIBUTES_BYTES`` is not read."""
+    found: dict[str, str] = {}
+    text = written[:MAX_ATTRIBUTES_BYTES].decode("utf-8", "replace")
+    for name, double, single, plain in _ATTRIBUTE.findall(text):
+        found.setdefault(name.lower(), double or single or plain)
+    if "&" in text:
+        return {
+            name: _REFERENCE.sub(lambda match: unescape(match[0]), value) for name, value in found.items()
+        }
+    return found

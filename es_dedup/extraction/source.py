@@ -1,0 +1,61 @@
+"""From a page as served to markup in UTF-8 that holds nothing but tags and text.
+
+Scripts go before the charset is looked for: they are most of the bytes of many pages, and say nothing about it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from es_dedup.extraction.charset import META_BYTES, decode, stands_for_itself
+from es_dedup.extraction.trim import Trimmed, trim
+
+_TAG: Final = re.compile(rb"</?[a-zA-Z]|<!")
+_UTF8: Final = "utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A page that can be read.
+
+    Attributes:
+        trimmed: its markup, in UTF-8; scripts are as served.
+        charset: of the page as served; None for text.
+        script_charset: in which the scripts are to be read.
+        notes: what was odd.
+    """
+
+    trimmed: Trimmed
+    charset: str | None
+    script_charset: str = _UTF8
+    notes: tuple[str, ...] = ()
+
+
+def read_source(html: bytes | str, http_charset: str | None) -> Source:
+    """Decode and trim; text without any tag is taken as it is.
+
+    Args:
+        html: as served, or decoded.
+        http_charset: of the HTTP header, if known.
+    """
+    if isinstance(html, str):
+        return Source(_trimmed(html.encode(_UTF8, "replace")), None)
+    if not stands_for_itself(html, http_charset):
+        whole = decode(html, http_charset)
+        return Source(_trimmed(whole.text.encode(_UTF8, "replace")), whole.charset, notes=whole.notes)
+    trimmed = _trimmed(html)
+    decoded = decode(trimmed.markup, http_charset, head=html[:META_BYTES])
+    if decoded.charset != _UTF8:
+        trimmed.markup = decoded.text.encode(_UTF8, "replace")
+        trimmed.title = (trimmed.title or b"").decode(decoded.charset, "replace").encode(_UTF8, "replace")
+    return Source(trimmed, decoded.charset, decoded.charset, decoded.notes)
+
+
+def _trimmed(data: bytes) -> Trimmed:
+    if b"\x00" in data:
+        data = data.replace(b"\x00", b"")
+    if not _TAG.search(data):
+        data = b"<body><pre>" + data.replace(b"<", b"&lt;") + b"</pre>"
+    return trim(data)
