@@ -30,7 +30,7 @@ def tally(body: Body, facets: Body) -> Body:
     Scores are half of the work of a search that has to look at every match.
     """
     made = with_facets(matching(body), facets)
-    if "min_score" in made or has_vectors(made) or _needs_scores(facets):
+    if "min_score" in made or has_vectors(made) or _needs_scores(facets_of(body)):
         return made
     return made | {"query": {"bool": {"filter": [made.get("query", MATCH_ALL)]}}}
 

@@ -117,7 +117,9 @@ def _overview(walk: _Walk, counts: Body) -> Plan[Found]:
     grouped = options.mode is Mode.COLLAPSE
     facets = request.facets
     if grouped:
-        facets = {name: spec for part in modes.counting_facets(request).values() for name, spec in part.items()}
+        facets = {
+            name: spec for part in modes.counting_facets(request).values() for name, spec in part.items()
+        }
     answer = yield from walk.search(bodies.tally(counts, facets) | request.counted)
     if grouped:
         here = replace(request, body=request.body | {"pit": walk.point}, header={})
