@@ -190,9 +190,7 @@ def _below(ordered: NDArray[np.uint64], offsets: Rows, rows: Rows, bound: NDArra
 def _period_pairs(table: FeatureTable, settings: Settings, rows: Carriers) -> tuple[NDArray[np.uint64], int]:
     periods, size = table.periods, np.diff(table.periods.offsets)
     join = TermJoin(periods.signatures, owners_of(periods.offsets), rows, HASH_BITS_IN_TERM)
-    keys = [
-        period_keys(hits, size, settings.ccdet) for hits in join.run(periods.signatures, periods.offsets)
-    ]
+    keys = [period_keys(hits, size, settings.ccdet) for hits in join.run(periods.signatures, periods.offsets)]
     return _merged(keys), join.capped
 
 
@@ -240,8 +238,7 @@ def _others_pairs(
 ) -> Iterator[tuple[NDArray[np.uint64], int]]:
     """Pairs that methods beyond the default ones ask for: each group of their probes as one join."""
     joins = [
-        TermJoin(terms, owners, rows, TERM_BITS)
-        for terms, owners in stored_by_others(table.others, settings)
+        TermJoin(terms, owners, rows, TERM_BITS) for terms, owners in stored_by_others(table.others, settings)
     ]
     if not joins:
         return
@@ -286,7 +283,9 @@ def equal_pairs(hashes: NDArray[np.uint64], ranks: Rows) -> NDArray[np.uint64]:
 class TermJoin:
     """Stored terms in order, ready to be asked; the first ``CARRIERS`` rows of each term answer."""
 
-    def __init__(self, values: NDArray[Any], owners: Rows, rows: Carriers, bits: int, *, least: int = 2) -> None:
+    def __init__(
+        self, values: NDArray[Any], owners: Rows, rows: Carriers, bits: int, *, least: int = 2
+    ) -> None:
         if not rows.answering.all():
             kept = rows.answering[owners]
             values, owners = values[kept], owners[kept]
@@ -301,13 +300,13 @@ class TermJoin:
         self._owners, self._bits, self._rows = owners, bits, len(rows.ranks)
         self.capped = 0
 
-    def run(self, asked: NDArray[Any], offsets: Rows) -> Iterator[Hits]:
-        """Counted pairs, in blocks of askers."""
+    def run(self, asked: NDArray[Any], offsets: Rows, most: int = CHUNK_HITS) -> Iterator[Hits]:
+        """Counted pairs, in blocks of askers with about so many joined rows."""
         at, term = find(self._values, asked, self._bits)
         asker = owners_of(offsets)[at]
         counts = np.minimum(self._counts[term], CARRIERS)
         self.capped += int((self._counts[term] > CARRIERS).sum())
-        for start, end in _blocks(asker, counts):
+        for start, end in _blocks(asker, counts, most):
             yield self._count(asker[start:end], term[start:end], counts[start:end])
 
     def _count(self, asker: Rows, term: Rows, counts: Rows) -> Hits:
@@ -346,12 +345,12 @@ def _in_order(values: NDArray[Any], owners: Rows, ranks: Rows, bits: int) -> tup
     ]
 
 
-def _blocks(asker: Rows, counts: Rows) -> Iterator[tuple[int, int]]:
-    """Slices of about ``CHUNK_HITS`` joined rows that never cut an asker in two."""
+def _blocks(asker: Rows, counts: Rows, most: int) -> Iterator[tuple[int, int]]:
+    """Slices of about ``most`` joined rows that never cut an asker in two."""
     total = np.cumsum(counts)
     start, done = 0, 0
     while start < len(asker):
-        end = int(np.searchsorted(total, done + CHUNK_HITS, side="right"))
+        end = int(np.searchsorted(total, done + most, side="right"))
         end = max(end, start + 1)
         if end < len(asker):
             end = int(np.searchsorted(asker, asker[end - 1], side="right"))
@@ -360,6 +359,7 @@ def _blocks(asker: Rows, counts: Rows) -> Iterator[tuple[int, int]]:
 
 
 def pair_keys(left: Rows, right: Rows) -> NDArray[np.uint64]:
+    """Each pair of rows as one number: the lesser row above the greater."""
     low, high = np.minimum(left, right), np.maximum(left, right)
     return (low.astype(np.uint64) << np.uint64(32)) | high.astype(np.uint64)
 

@@ -71,7 +71,8 @@ class Settled:
         pairs: pairs compared.
         capped_terms, truncated: as in ``AddReport``.
         inconclusive: new pages whose candidate list was cut without a related page in it.
-        assigned: all assignments by page id, where the run made them all.
+        assigned: all assignments by page id, where the run made them all and keeps them.
+        stored, related: pages and edges, of a run that does not keep them.
     """
 
     statistics: Statistics
@@ -81,6 +82,8 @@ class Settled:
     truncated: int = 0
     inconclusive: frozenset[str] = frozenset()
     assigned: Mapping[str, Assignment] | None = None
+    stored: int = 0
+    related: int = 0
 
 
 @contextmanager

@@ -17,7 +17,14 @@ from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS, alias_of
 from es_dedup.index.elastic.options import Options
 from es_dedup.index.elastic.probing import Prober
-from es_dedup.index.elastic.reading import WINDOW, documents, documents_of_several, pages_of_hits, whole
+from es_dedup.index.elastic.reading import (
+    WINDOW,
+    chunked,
+    documents,
+    documents_of_several,
+    pages_of_hits,
+    whole,
+)
 from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import Server
 from es_dedup.index.elastic.tokens import key_of, storable
@@ -35,6 +42,9 @@ if TYPE_CHECKING:
 
 
 CREATED: Final = 201
+REPLACED_AT_A_TIME: Final = (
+    5_000  # edges or assignments of ``replace_all`` whose answers are looked at together
+)
 
 
 class ElasticIndex:
@@ -327,11 +337,10 @@ class ElasticIndex:
         self._must_write()
         concrete = self._schema.next_index(CLUSTERS)
         try:
-            for writes in (
-                clusters.edge_writes(edges, concrete),
-                clusters.assignment_writes(assignments, concrete),
-            ):
-                self._must_all(self._send(writes, alias=False))
+            for some in chunked(edges, REPLACED_AT_A_TIME):
+                self._must_all(self._send(clusters.edge_writes(some, concrete), alias=False))
+            for each in chunked(assignments, REPLACED_AT_A_TIME):
+                self._must_all(self._send(clusters.assignment_writes(each, concrete), alias=False))
             self._schema.refresh([concrete])
             self._lock.check()
             self._schema.swap(CLUSTERS, concrete)
