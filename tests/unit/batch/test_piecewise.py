@@ -96,7 +96,7 @@ def test_the_result_is_that_of_a_run_at_once(tmp_path: Path, changes: dict[str, 
             done = run(index, settings, most)
             edges = len(index.edges_of(names))
             assert (done.stored or len(load_corpus(index).keys), done.related or len(done.edges)) == (
-                375,
+                225,
                 edges,
             )
             found.append((state(index), done.pairs, done.capped_terms))
