@@ -1,7 +1,8 @@
 """One writer at a time, across processes and machines: a document that its holder keeps touching.
 
 Whoever waits watches the document's sequence number. When it has not changed for as long as a lease lasts, by the waiter's own
-clock, the holder is taken to be dead and the document is taken over. No two machines' clocks are compared.
+clock, the holder is taken to be dead and the document is taken over. No two machines' clocks are compared. When the server, or the waiter's
+own machine, stood still meanwhile, the holder's touches stood still too: then the waiter begins to watch anew.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 LEASE_SECONDS: Final = 8.0
 TOUCH_SECONDS: Final = 2.0
 POLL_SECONDS: Final = 0.1
+STILL_SECONDS: Final = 1.0  # between two looks; a few of them leave room for touches within a lease
 KEY: Final = "lock:writer"
 
 
@@ -102,15 +104,17 @@ class WriterLock:
     def _take(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         watched: tuple[Seen | None, float] = (None, time.monotonic())
+        looked = watched[1]
         while not self._put(None):
-            now = time.monotonic()
             seen, owner = self._read()
+            now = time.monotonic()
+            stood_still, looked = now - looked > STILL_SECONDS, now
             if seen is None:
                 continue  # let go of in between
             if owner == self._owner:  # our own write, whose answer was lost
                 self._seen = seen
                 return
-            if seen != watched[0]:
+            if seen != watched[0] or stood_still:
                 watched = (seen, now)
             elif now - watched[1] >= self._lease and self._put(seen):
                 return
