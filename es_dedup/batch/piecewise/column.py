@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int64]
 
-PIECE: Final = 500_000  # elements read at a time
+PIECE: Final = 250_000  # elements read at a time
 SAMPLE: Final = 50_000  # elements that say how values are spread
 FEATURE: Final = np.dtype([("value", "<u4"), ("mask", "<u4")])
 

@@ -15,6 +15,7 @@ import numpy as np
 from es_dedup.batch import join as whole
 from es_dedup.batch.join import Carriers, Hits, TermJoin
 from es_dedup.batch.piecewise.column import Column, offsets_from, value_ranges
+from es_dedup.batch.piecewise.memory import give_back
 from es_dedup.detectors import coverage, simhash
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 ASKERS: Final = 10_000  # rows whose pairs are added up at a time
-HITS: Final = 500_000  # joined rows held at a time
+HITS: Final = 250_000  # joined rows held at a time
 GRAM_BITS: Final = 32
 COUNTED: Final = np.dtype([("pair", "<u8"), ("shared", "<u4")])
 LOW: Final = np.uint64(0xFFFFFFFF)
@@ -197,6 +198,7 @@ class StoredJoin:
             for hits in join.run(values, offsets_from(owners, len(self._pages)), HITS):
                 yield len(ranges) == 1, hits
             self.capped += join.capped
+            give_back()
 
 
 def _added(some: NDArray[Any]) -> Hits:

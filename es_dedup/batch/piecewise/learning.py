@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from es_dedup.batch.piecewise.column import FEATURE, Column, offsets_from, value_ranges
+from es_dedup.batch.piecewise.memory import give_back
 from es_dedup.detectors.ccdet import PeriodTable, learn_noise
 from es_dedup.judgement.statistics import HASH_BITS, LEARN_PAGES, Statistics, title_signatures, weigh
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
@@ -87,4 +88,5 @@ def _weighed(
         known, counted = weigh(*mine, *about)
         values.append(known)
         weights.append(counted)
+        give_back()
     return np.concatenate(values), np.concatenate(weights)

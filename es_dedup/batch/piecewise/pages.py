@@ -10,6 +10,7 @@ import numpy as np
 
 from es_dedup.batch.featurise import day_of
 from es_dedup.batch.piecewise.column import Column
+from es_dedup.batch.piecewise.memory import give_back
 from es_dedup.clustering import PageKey, sort_key
 from es_dedup.detectors.features import FeatureTable, unpack
 from es_dedup.judgement.compare import Pages
@@ -45,6 +46,7 @@ class StoredPages:
     def __init__(self, index: Index, settings: Settings, folder: Path) -> None:
         """Read the index once."""
         self._payloads, self._keys = Column(folder, "payloads", np.uint8), Column(folder, "keys", np.uint8)
+        self._by_key: Rows | None = None
         place = sort_key(settings.cluster)
         columns: dict[str, list[NDArray[Any]]] = {}
         sites: dict[str, str] = {}
@@ -72,6 +74,7 @@ class StoredPages:
         self.fingerprints: NDArray[np.uint64] = whole.get("fingerprints", none.astype(np.uint64))
         self.has_words: NDArray[np.bool_] = whole.get("has_words", none.astype(np.bool_))
         self.ranks = _ranks(whole["order"]) if whole else none
+        give_back()
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -100,14 +103,18 @@ class StoredPages:
 
     def row_of(self, page_id: str) -> int | None:
         """The row of a page; None when it is not stored."""
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            found = self.keys_of(np.array([middle]))[0].page_id
-            if found == page_id:
-                return middle
-            low, high = (middle + 1, high) if found < page_id else (low, middle)
-        return None
+        if self._by_key is None:
+            self._by_key = np.argsort(self.keys, kind="stable")
+        key = np.uint64(hash64(page_id))
+        start = int(np.searchsorted(self.keys, key, side="left", sorter=self._by_key))
+        end = int(np.searchsorted(self.keys, key, side="right", sorter=self._by_key))
+        rows = self._by_key[start:end]
+        found = (
+            row
+            for row, each in zip(rows.tolist(), self.keys_of(rows), strict=True)
+            if each.page_id == page_id
+        )
+        return next(found, None)
 
     def close(self) -> None:
         """Close the files."""

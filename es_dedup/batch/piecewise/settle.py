@@ -15,9 +15,10 @@ import numpy as np
 from es_dedup.batch.piecewise.components import Components, batches
 from es_dedup.batch.piecewise.join import StoredJoin
 from es_dedup.batch.piecewise.learning import learn_stored
+from es_dedup.batch.piecewise.memory import give_back
 from es_dedup.batch.piecewise.pages import StoredPages
 from es_dedup.batch.settle import STATISTICS, Settled, load_corpus, settle_corpus
-from es_dedup.batch.verify import BLOCK, Verified, verify
+from es_dedup.batch.verify import Verified, verify
 from es_dedup.clustering import Neighbourhood, repair
 from es_dedup.detectors.others import DEFAULTS
 from es_dedup.judgement.judge import RELATIONS
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int64]
 
-MOST: Final = 2_000_000  # terms or features held at a time: about 100 MB with what is made of them
+MOST: Final = 500_000  # terms or features held at a time: some 40 MB with what is made of them
+PAIRS: Final = 1_024  # verified at a time, in each of some threads: some 10 MB
 PAGES: Final = 2_000  # pages and edges that are objects at a time
 
 
@@ -84,7 +86,7 @@ def _verified(
     parts: list[Verified] = []
 
     def block(left: Rows, right: Rows, start: int) -> Verified:
-        ours, theirs = left[start : start + BLOCK], right[start : start + BLOCK]
+        ours, theirs = left[start : start + PAIRS], right[start : start + PAIRS]
         rows, at = np.unique(np.concatenate((ours, theirs)), return_inverse=True)
         pages = stored.pages(rows)
         weights = statistics.weights(pages.table.coverage)
@@ -94,7 +96,8 @@ def _verified(
     with ThreadPoolExecutor(settings.workers or None) as pool:
         for left, right in join.pairs():
             compared += len(left)
-            parts += pool.map(partial(block, left, right), range(0, len(left), BLOCK))
+            parts += pool.map(partial(block, left, right), range(0, len(left), PAIRS))
+            give_back()
     return Verified.concatenate(parts), compared
 
 

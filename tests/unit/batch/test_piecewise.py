@@ -125,7 +125,7 @@ def test_no_more_rows_are_held_than_are_asked_for(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(pages_module, "ROWS", 50)
     monkeypatch.setattr(pages_module, "SCANNED", 50)
-    monkeypatch.setattr(settle_module, "BLOCK", 40)
+    monkeypatch.setattr(settle_module, "PAIRS", 40)
     monkeypatch.setattr(
         pages_module.StoredPages, "keys_of", watched("keys", pages_module.StoredPages.keys_of, len)
     )
