@@ -48,8 +48,8 @@ test: $(DEV)  ## all tests, with coverage, on real servers it starts and stops; 
 test-traffic: $(DEV)  ## only writers while servers fail, are restarted, or are given new settings
 	$(SERVERS) run es8 redis -- $(PYTEST) -m traffic $(PYTEST_ARGS)
 
-test-all: $(DEV)  ## all of these on both versions of Elasticsearch, a secured node and three nodes
-	$(SERVERS) run es8 es9 secured three redis -- $(PYTEST) $(PYTEST_ARGS)
+test-all: $(DEV)  ## all of these on both versions of Elasticsearch, a secured node, three nodes, and one with a short queue
+	$(SERVERS) run es8 es9 secured three narrow redis -- $(PYTEST) $(PYTEST_ARGS)
 	$(SERVERS) run es9 redis -- $(ON_ES9) $(PYTEST) $(NOT_TWICE) tests/integration
 
 test-client9: $(DEV)  ## hook, collapse and maintenance with client 9.x on Elasticsearch 9.1, in an environment of its own

@@ -29,7 +29,8 @@ from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.site import open_site
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from es_dedup.index.jobs import Job
     from es_dedup.maintenance.site import Site
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--url", default=os.environ.get("ES_DEDUP_ES_URL", "http://127.0.0.1:9200"))
     given = parser.parse_args(arguments)
-    found = {row["id"]: row for row in rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), given.pages)}
+    found = {row["id"]: row for row in items(data_file(given.data, "broadcast-zh.jsonl.xz"), given.pages)}
     name = f"bench-{secrets.token_hex(4)}"
     with Elasticsearch(given.url, request_timeout=60) as client:
         try:
@@ -58,6 +59,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     title = f"backfill of {len(found):,} broadcast items by {given.workers} processes"
     report(title, rows, given.json, {"goals": GOALS})
     return 0
+
+
+def items(path: Path, count: int) -> Iterator[Row]:
+    """So many items; where there are not enough, once more without their last fifth."""
+    rows = rows_of(path, count)
+    yield from rows
+    for row in rows[: count - len(rows)]:
+        yield row | {"id": f"{row['id']}-again", "text": row["text"][: len(row["text"]) * 4 // 5]}
 
 
 def fill(client: Elasticsearch, name: str, found: Mapping[str, Mapping[str, Any]]) -> None:

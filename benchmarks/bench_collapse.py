@@ -2,7 +2,8 @@
 
 The index holds items of broadcast-zh and, of every fifth, one to three copies without a part of its end, which make a cluster
 with it. Each query is asked in every mode in turn, many times; of each the quickest time counts, for what else the machine does
-only adds to it. Facets are asked for apart. Before any time is taken each mode's first page and totals are checked
+only adds to it. *Cold* are searches before each of which the server's caches of the index were emptied; its cache of whole answers is off
+throughout. Facets are asked for apart. Before any time is taken each mode's first page and totals are checked
 against plain counting.
 
 Needs a server: ``scripts/servers run es8 -- python benchmarks/bench_collapse.py``, or ``ES_DEDUP_ES_URL``.
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 QUERIES: Final = ("中国", "经济发展", "记者 今天", "总书记", "台风", "铁路 建设", "会议")
 ROUNDS: Final = 15
+COLD_ROUNDS: Final = 3
 SIZE: Final = 10
 WINDOW: Final = 60
 ALL: Final = 500_000
@@ -114,7 +116,12 @@ def filled(client: Elasticsearch, rows: Sequence[Row], shards: int) -> Iterator[
     client.indices.create(
         index=index,
         mappings={"properties": properties},
-        settings={"number_of_shards": shards, "number_of_replicas": 0, "max_result_window": ALL},
+        settings={
+            "number_of_shards": shards,
+            "number_of_replicas": 0,
+            "max_result_window": ALL,
+            "requests.cache.enable": False,
+        },
     )
 
     def documents() -> Iterator[Row]:
@@ -153,12 +160,20 @@ def measure(
     }
     for body in asked.values():
         check(client, search, book, body)
-    times: dict[str, dict[str, float]] = {name: {} for name in ("plain", *MODES)}
-    for _ in range(rounds):
-        for text, body in asked.items():
-            keep_least(times["plain"], text, partial(client.search, index=index, body=body))
-            for name, changes in MODES.items():
-                keep_least(times[name], text, partial(search.search, body, **changes))
+
+    def timed(rounds: int, before: Callable[[], Any]) -> dict[str, dict[str, float]]:
+        times: dict[str, dict[str, float]] = {name: {} for name in ("plain", *MODES)}
+        for _ in range(rounds):
+            for text, body in asked.items():
+                before()
+                keep_least(times["plain"], text, partial(client.search, index=index, body=body))
+                for name, changes in MODES.items():
+                    before()
+                    keep_least(times[name], text, partial(search.search, body, **changes))
+        return times
+
+    cold = timed(min(rounds, COLD_ROUNDS), partial(client.indices.clear_cache, index=index))
+    times = timed(rounds, lambda: None)
     plain = times["plain"]
     return [
         {
@@ -168,6 +183,7 @@ def measure(
             "slowest ms": round(max(found.values()), 2),
             "x plain": round(sum(found.values()) / sum(plain.values()), 2),
             "x, worst query": round(max(found[text] / plain[text] for text in plain), 2),
+            "x plain, cold": round(sum(cold[name].values()) / sum(cold["plain"].values()), 2),
         }
         for name, found in times.items()
     ]

@@ -9,6 +9,7 @@ equal text only the first few answer.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,11 +22,11 @@ from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
 from es_dedup.text.ragged import find, owners_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from es_dedup.config import Settings
+    from es_dedup.config import CcdetConfig, Settings
     from es_dedup.detectors.coverage import Sampled
     from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.detectors.features import FeatureTable
@@ -61,7 +62,7 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class Carriers:
     """What joins need to know of each row: its place in canonical order, and whether it answers."""
 
     ranks: Rows
@@ -69,7 +70,7 @@ class _Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class _Hits:
+class Hits:
     """Counted pairs of one detector: ``asker`` probed, ``stored`` was found, ``shared`` terms in common."""
 
     asker: Rows
@@ -90,7 +91,7 @@ def candidate_pairs(
     """
     keys: list[NDArray[np.uint64]] = []
     capped = 0
-    rows = _Rows(ranks, _answering(table.hashes, ranks))
+    rows = Carriers(ranks, answering(table.hashes, ranks))
     enabled = settings.detectors
     if coverage.Coverage.name in enabled:
         cover = table.coverage
@@ -118,7 +119,7 @@ def candidate_pairs(
     for found, count in _others_pairs(table, settings, rows):
         keys.append(found)
         capped += count
-    keys.append(_equal_pairs(table, ranks))
+    keys.append(equal_pairs(table.hashes, ranks))
     every = np.unique(np.concatenate(keys))
     return Joined(
         (every >> np.uint64(32)).astype(np.int64), (every & np.uint64(0xFFFFFFFF)).astype(np.int64), capped
@@ -126,7 +127,7 @@ def candidate_pairs(
 
 
 def _sampled_pairs(
-    asked: Sampled, stored: Sampled, share: float, rows: _Rows
+    asked: Sampled, stored: Sampled, share: float, rows: Carriers
 ) -> tuple[NDArray[np.uint64], int]:
     """Pairs in which the asker holds that share of the other's stored terms that it can know of.
 
@@ -134,30 +135,48 @@ def _sampled_pairs(
     """
     owner = owners_of(stored.offsets)
     ordered = (owner.astype(np.uint64) << np.uint64(32)) | stored.values
-    keys = []
-    join = _TermJoin(stored.values, owner, rows, 32, least=1)  # others ask for more terms than they store
-    third = _nth(stored, LEAST_SHARED)
-    for hits in join.run(asked.values, asked.offsets):
-        # one shared term is enough where the asker can know of two at most
-        likely = np.flatnonzero(
-            (hits.shared >= LEAST_SHARED) | (third[hits.stored] > asked.bound[hits.asker])
-        )
-        asker, found, shared = hits.asker[likely], hits.stored[likely], hits.shared[likely]
-        comparable = _below(ordered, stored.offsets, found, asked.bound[asker])
-        need = np.maximum(LEAST_SHARED, np.ceil(share * comparable))
-        few = (comparable <= FEW_TERMS) & (2 * shared >= comparable)
-        keep = (shared >= need) | few
-        keys.append(_pair_keys(asker[keep], found[keep]))
+    join = TermJoin(stored.values, owner, rows, 32, least=1)  # others ask for more terms than they store
+    third = third_value(stored.values, stored.offsets)
+    keys = [
+        sampled_keys(hits, third, asked.bound, share, partial(_below, ordered, stored.offsets))
+        for hits in join.run(asked.values, asked.offsets)
+    ]
     return _merged(keys), join.capped
 
 
-def _nth(stored: Sampled, place: int) -> NDArray[np.uint64]:
-    """The value at this place of each row, counted from 0; beyond all values where a row is shorter."""
-    at = stored.offsets[:-1] + place
-    having = at < stored.offsets[1:]
-    values = np.full(len(at), 1 << 32, dtype=np.uint64)
-    values[having] = stored.values[at[having]]
-    return values
+def sampled_keys(
+    hits: Hits,
+    third: NDArray[np.uint64],
+    bound: NDArray[np.uint32],
+    share: float,
+    below: Callable[[Rows, NDArray[np.uint32]], Rows],
+) -> NDArray[np.uint64]:
+    """Of counted pairs those in which the asker holds that share of the other's stored terms that it can know of.
+
+    Args:
+        hits: all terms counted.
+        third: ``third_value`` of each row's stored terms.
+        bound: of each row, what it asks for is complete up to there.
+        share: least share.
+        below: how many stored terms of these rows are at most these bounds.
+    """
+    # one shared term is enough where the asker can know of two at most
+    likely = np.flatnonzero((hits.shared >= LEAST_SHARED) | (third[hits.stored] > bound[hits.asker]))
+    asker, found, shared = hits.asker[likely], hits.stored[likely], hits.shared[likely]
+    comparable = below(found, bound[asker])
+    need = np.maximum(LEAST_SHARED, np.ceil(share * comparable))
+    few = (comparable <= FEW_TERMS) & (2 * shared >= comparable)
+    keep = (shared >= need) | few
+    return pair_keys(asker[keep], found[keep])
+
+
+def third_value(values: NDArray[np.uint32], offsets: Rows) -> NDArray[np.uint64]:
+    """The third of each row's values; beyond all values where a row has fewer."""
+    at = offsets[:-1] + LEAST_SHARED
+    having = at < offsets[1:]
+    third = np.full(len(at), 1 << 32, dtype=np.uint64)
+    third[having] = values[at[having]]
+    return third
 
 
 def _below(ordered: NDArray[np.uint64], offsets: Rows, rows: Rows, bound: NDArray[np.uint32]) -> Rows:
@@ -168,47 +187,58 @@ def _below(ordered: NDArray[np.uint64], offsets: Rows, rows: Rows, bound: NDArra
     )
 
 
-def _period_pairs(table: FeatureTable, settings: Settings, rows: _Rows) -> tuple[NDArray[np.uint64], int]:
-    periods, config = table.periods, settings.ccdet
-    size = np.diff(periods.offsets)
-    join = _TermJoin(periods.signatures, owners_of(periods.offsets), rows, HASH_BITS_IN_TERM)
-    keys = []
-    for hits in join.run(periods.signatures, periods.offsets):
-        fewer = np.minimum(size[hits.asker], size[hits.stored])
-        keep = (hits.shared >= config.min_common) & (hits.shared >= config.min_ccs * fewer)
-        keys.append(_pair_keys(hits.asker[keep], hits.stored[keep]))
+def _period_pairs(table: FeatureTable, settings: Settings, rows: Carriers) -> tuple[NDArray[np.uint64], int]:
+    periods, size = table.periods, np.diff(table.periods.offsets)
+    join = TermJoin(periods.signatures, owners_of(periods.offsets), rows, HASH_BITS_IN_TERM)
+    keys = [period_keys(hits, size, settings.ccdet) for hits in join.run(periods.signatures, periods.offsets)]
     return _merged(keys), join.capped
 
 
-def _fingerprint_pairs(table: FeatureTable, settings: Settings, rows: _Rows) -> NDArray[np.uint64]:
+def period_keys(hits: Hits, size: Rows, config: CcdetConfig) -> NDArray[np.uint64]:
+    """Of counted pairs those with enough common signatures, by the number of signatures of each row."""
+    fewer = np.minimum(size[hits.asker], size[hits.stored])
+    keep = (hits.shared >= config.min_common) & (hits.shared >= config.min_ccs * fewer)
+    return pair_keys(hits.asker[keep], hits.stored[keep])
+
+
+def _fingerprint_pairs(table: FeatureTable, settings: Settings, rows: Carriers) -> NDArray[np.uint64]:
     """Pairs with an equal band (or a band one bit apart, beyond three bits) and few differing bits."""
     having = np.flatnonzero(table.has_words)
-    values = table.fingerprints[having]
     limit = settings.simhash.max_hamming_bits
+    stored, asked = bands_of(table.fingerprints[having], limit)
+    offsets = np.zeros(len(table) + 1, dtype=np.int64)
+    offsets[having + 1] = asked.shape[1]
+    join = TermJoin(stored.ravel(), np.repeat(having, simhash.BANDS), rows, TERM_BITS)
+    keys = [
+        fingerprint_keys(hits, table.fingerprints, limit)
+        for hits in join.run(asked.ravel(), np.cumsum(offsets))
+    ]
+    return _merged(keys)
+
+
+def bands_of(values: NDArray[np.uint64], limit: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Bands that fingerprints are found by, and those they ask for within so many bits; a row each."""
     bands = simhash.band_matrix(values)
     near = [bands] + [
         bands[:, band : band + 1] ^ (np.uint64(1) << np.arange(simhash.BAND_BITS, dtype=np.uint64))
         for band in range(max(0, limit - 3))
     ]
-    asked = np.concatenate(near, axis=1)
-    offsets = np.zeros(len(table) + 1, dtype=np.int64)
-    offsets[having + 1] = asked.shape[1]
-    join = _TermJoin(bands.ravel(), np.repeat(having, simhash.BANDS), rows, TERM_BITS)
-    keys = []
-    for hits in join.run(asked.ravel(), np.cumsum(offsets)):
-        bits = np.bitwise_count(table.fingerprints[hits.asker] ^ table.fingerprints[hits.stored])
-        keep = bits <= limit
-        keys.append(_pair_keys(hits.asker[keep], hits.stored[keep]))
-    return _merged(keys)
+    return bands, np.concatenate(near, axis=1)
+
+
+def fingerprint_keys(hits: Hits, fingerprints: NDArray[np.uint64], limit: int) -> NDArray[np.uint64]:
+    """Of found pairs those with few differing bits."""
+    bits = np.bitwise_count(fingerprints[hits.asker] ^ fingerprints[hits.stored])
+    keep = bits <= limit
+    return pair_keys(hits.asker[keep], hits.stored[keep])
 
 
 def _others_pairs(
-    table: FeatureTable, settings: Settings, rows: _Rows
+    table: FeatureTable, settings: Settings, rows: Carriers
 ) -> Iterator[tuple[NDArray[np.uint64], int]]:
     """Pairs that methods beyond the default ones ask for: each group of their probes as one join."""
     joins = [
-        _TermJoin(terms, owners, rows, TERM_BITS)
-        for terms, owners in stored_by_others(table.others, settings)
+        TermJoin(terms, owners, rows, TERM_BITS) for terms, owners in stored_by_others(table.others, settings)
     ]
     if not joins:
         return
@@ -224,11 +254,11 @@ def _others_pairs(
             keys = []
             for hits in join.run(asked, offsets):
                 keep = hits.shared >= least[hits.asker]
-                keys.append(_pair_keys(hits.asker[keep], hits.stored[keep]))
+                keys.append(pair_keys(hits.asker[keep], hits.stored[keep]))
             yield _merged(keys), join.capped - before
 
 
-def _answering(hashes: NDArray[np.uint64], ranks: Rows) -> NDArray[np.bool_]:
+def answering(hashes: NDArray[np.uint64], ranks: Rows) -> NDArray[np.bool_]:
     """The first ``COPIES`` rows of each text: a notice that ten thousand pages repeat is compared with few of them."""
     order = np.lexsort((ranks, hashes))
     ordered = hashes[order]
@@ -238,22 +268,24 @@ def _answering(hashes: NDArray[np.uint64], ranks: Rows) -> NDArray[np.bool_]:
     return answering
 
 
-def _equal_pairs(table: FeatureTable, ranks: Rows) -> NDArray[np.uint64]:
+def equal_pairs(hashes: NDArray[np.uint64], ranks: Rows) -> NDArray[np.uint64]:
     """Each page with the first page of equal text."""
-    order = np.lexsort((ranks, table.hashes))
-    hashes = table.hashes[order]
+    order = np.lexsort((ranks, hashes))
+    hashes = hashes[order]
     first = (
         np.concatenate(([True], hashes[1:] != hashes[:-1])) if len(hashes) else np.zeros(0, dtype=np.bool_)
     )
     leader = order[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))] if len(order) else order
     keep = (leader != order) & (hashes != 0)
-    return np.unique(_pair_keys(order[keep], leader[keep]))
+    return np.unique(pair_keys(order[keep], leader[keep]))
 
 
-class _TermJoin:
+class TermJoin:
     """Stored terms in order, ready to be asked; the first ``CARRIERS`` rows of each term answer."""
 
-    def __init__(self, values: NDArray[Any], owners: Rows, rows: _Rows, bits: int, *, least: int = 2) -> None:
+    def __init__(
+        self, values: NDArray[Any], owners: Rows, rows: Carriers, bits: int, *, least: int = 2
+    ) -> None:
         if not rows.answering.all():
             kept = rows.answering[owners]
             values, owners = values[kept], owners[kept]
@@ -268,20 +300,20 @@ class _TermJoin:
         self._owners, self._bits, self._rows = owners, bits, len(rows.ranks)
         self.capped = 0
 
-    def run(self, asked: NDArray[Any], offsets: Rows) -> Iterator[_Hits]:
-        """Counted pairs, in blocks of askers."""
+    def run(self, asked: NDArray[Any], offsets: Rows, most: int = CHUNK_HITS) -> Iterator[Hits]:
+        """Counted pairs, in blocks of askers with about so many joined rows."""
         at, term = find(self._values, asked, self._bits)
         asker = owners_of(offsets)[at]
         counts = np.minimum(self._counts[term], CARRIERS)
         self.capped += int((self._counts[term] > CARRIERS).sum())
-        for start, end in _blocks(asker, counts):
+        for start, end in _blocks(asker, counts, most):
             yield self._count(asker[start:end], term[start:end], counts[start:end])
 
-    def _count(self, asker: Rows, term: Rows, counts: Rows) -> _Hits:
+    def _count(self, asker: Rows, term: Rows, counts: Rows) -> Hits:
         if worthwhile(len(asker)):
             from es_dedup.batch.compiled.join import shared_terms  # noqa: PLC0415 - see es_dedup.compiled
 
-            return _Hits(*shared_terms(asker, self._starts[term], counts, self._owners, self._rows))
+            return Hits(*shared_terms(asker, self._starts[term], counts, self._owners, self._rows))
         first = np.cumsum(counts) - counts
         place = np.repeat(self._starts[term] - first, counts) + np.arange(int(counts.sum()))
         keys = (np.repeat(asker, counts).astype(np.uint64) << np.uint64(32)) | self._owners[place].astype(
@@ -296,7 +328,7 @@ class _TermJoin:
             (keys & np.uint64(0xFFFFFFFF)).astype(np.int64),
         )
         other = ours != theirs
-        return _Hits(ours[other], theirs[other], shared[other])
+        return Hits(ours[other], theirs[other], shared[other])
 
 
 def _in_order(values: NDArray[Any], owners: Rows, ranks: Rows, bits: int) -> tuple[NDArray[Any], Rows]:
@@ -313,12 +345,12 @@ def _in_order(values: NDArray[Any], owners: Rows, ranks: Rows, bits: int) -> tup
     ]
 
 
-def _blocks(asker: Rows, counts: Rows) -> Iterator[tuple[int, int]]:
-    """Slices of about ``CHUNK_HITS`` joined rows that never cut an asker in two."""
+def _blocks(asker: Rows, counts: Rows, most: int) -> Iterator[tuple[int, int]]:
+    """Slices of about ``most`` joined rows that never cut an asker in two."""
     total = np.cumsum(counts)
     start, done = 0, 0
     while start < len(asker):
-        end = int(np.searchsorted(total, done + CHUNK_HITS, side="right"))
+        end = int(np.searchsorted(total, done + most, side="right"))
         end = max(end, start + 1)
         if end < len(asker):
             end = int(np.searchsorted(asker, asker[end - 1], side="right"))
@@ -326,7 +358,8 @@ def _blocks(asker: Rows, counts: Rows) -> Iterator[tuple[int, int]]:
         start, done = end, int(total[end - 1])
 
 
-def _pair_keys(left: Rows, right: Rows) -> NDArray[np.uint64]:
+def pair_keys(left: Rows, right: Rows) -> NDArray[np.uint64]:
+    """Each pair of rows as one number: the lesser row above the greater."""
     low, high = np.minimum(left, right), np.maximum(left, right)
     return (low.astype(np.uint64) << np.uint64(32)) | high.astype(np.uint64)
 

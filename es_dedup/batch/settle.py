@@ -18,7 +18,7 @@ import numpy as np
 
 from es_dedup.batch.featurise import day_of
 from es_dedup.batch.join import candidate_pairs
-from es_dedup.batch.verify import BLOCK, Verified, related, verify
+from es_dedup.batch.verify import BLOCK, Verified, verify_by
 from es_dedup.clustering import (
     Neighbourhood,
     PageKey,
@@ -29,10 +29,7 @@ from es_dedup.clustering import (
     settle,
 )
 from es_dedup.detectors.features import FeatureTable, unpack
-from es_dedup.judgement.compare import Pages, compare
-from es_dedup.judgement.judge import JUDGE
-from es_dedup.judgement.limits import limits_of
-from es_dedup.judgement.method import decided
+from es_dedup.judgement.compare import Pages
 from es_dedup.judgement.statistics import Statistics, learn
 from es_dedup.model import Progress
 from es_dedup.text.hashing import hash64
@@ -41,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.config import Settings
-    from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.index.port import Assignment, FeatureRecord, Index
     from es_dedup.judgement.lookup import Lookup
     from es_dedup.model import Edge
@@ -73,7 +69,8 @@ class Settled:
         pairs: pairs compared.
         capped_terms, truncated: as in ``AddReport``.
         inconclusive: new pages whose candidate list was cut without a related page in it.
-        assigned: all assignments by page id, where the run made them all.
+        assigned: all assignments by page id, where the run made them all and keeps them.
+        stored, related: pages and edges, of a run that does not keep them.
     """
 
     statistics: Statistics
@@ -83,6 +80,8 @@ class Settled:
     truncated: int = 0
     inconclusive: frozenset[str] = frozenset()
     assigned: Mapping[str, Assignment] | None = None
+    stored: int = 0
+    related: int = 0
 
 
 @contextmanager
@@ -183,7 +182,7 @@ def judge_corpus(
     weights = known.weights(pages.table.coverage)
     joined = candidate_pairs(pages.table, settings, ranks, weights)
     tell(Progress("join", total, total))
-    verifier = _verifier(pages, known, weights, settings)
+    verifier = partial(verify_by, known, settings, pages, weights=weights)
     found = _verify_all(joined.left, joined.right, verifier, settings, tell)
     return Settled(known, found.edges(pages.ids), len(joined.left), joined.capped_terms)
 
@@ -276,18 +275,6 @@ def _ranks(corpus: Corpus, settings: Settings) -> np.ndarray:
     """Place of each row in canonical order."""
     place = {key.page_id: at for at, key in enumerate(canonical_order(corpus.keys, settings.cluster))}
     return np.array([place[page_id] for page_id in corpus.pages.ids], dtype=np.int64)
-
-
-def _verifier(
-    pages: Pages, known: Statistics, weights: Weights, settings: Settings
-) -> Callable[[np.ndarray, np.ndarray], Verified]:
-    """What finds the related among pairs of rows."""
-    limits = limits_of(settings.judge.preset)
-    if settings.judge.method == JUDGE:
-        return lambda left, right: verify(pages, left, right, weights, limits)
-    return lambda left, right: related(
-        decided(compare(pages, left, pages, right, known, limits), settings, known)
-    )
 
 
 def _verify_all(

@@ -9,18 +9,21 @@ import numpy as np
 
 from es_dedup.compiled import worthwhile
 from es_dedup.detectors.coverage_pairs import best_cover, measure
-from es_dedup.judgement.compare import judge_rows
-from es_dedup.judgement.judge import RELATIONS
-from es_dedup.judgement.limits import BALANCED
+from es_dedup.judgement.compare import compare, judge_rows
+from es_dedup.judgement.judge import JUDGE, RELATIONS
+from es_dedup.judgement.limits import BALANCED, limits_of
+from es_dedup.judgement.method import decided
 from es_dedup.model import Edge
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from es_dedup.config import Settings
     from es_dedup.detectors.coverage_pairs import Weights
-    from es_dedup.judgement.compare import Comparison, Pages
+    from es_dedup.judgement.compare import Pages
     from es_dedup.judgement.judge import Judgements
     from es_dedup.judgement.limits import Limits
+    from es_dedup.judgement.statistics import Statistics
 
 BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
 
@@ -90,9 +93,21 @@ def verify(
     return _kept(left, right, judge_rows(measures, pages, left, pages, right, limits))
 
 
-def related(comparison: Comparison) -> Verified:
-    """The related of compared pairs."""
-    return _kept(comparison.left_rows, comparison.right_rows, comparison.judgements)
+def verify_by(
+    statistics: Statistics,
+    settings: Settings,
+    pages: Pages,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    *,
+    weights: Weights,
+) -> Verified:
+    """As ``verify``, by whoever decides: the judge with the limits of its preset, or one method."""
+    limits = limits_of(settings.judge.preset)
+    if settings.judge.method == JUDGE:
+        return verify(pages, left, right, weights, limits)
+    compared = compare(pages, left, pages, right, statistics, limits)
+    return _kept(left, right, decided(compared, settings, statistics).judgements)
 
 
 def _kept(left: NDArray[np.int64], right: NDArray[np.int64], judged: Judgements) -> Verified:

@@ -14,12 +14,25 @@ MATCHING: Final = frozenset(
 )
 """The parts of a body that decide which documents match."""
 ORDERING: Final = frozenset({"sort", "rescore", "track_scores", "size", "from", "search_after"})
+SCORED: Final = ("sampler", "diversified_sampler", "top_hits")
+"""Aggregations that look at scores unasked."""
 MATCH_ALL: Final[Body] = {"match_all": {}}
 
 
 def matching(body: Body) -> Body:
     """Only what decides which documents match: nothing is fetched or aggregated."""
     return {name: value for name, value in body.items() if name in MATCHING} | {"size": 0}
+
+
+def tally(body: Body, facets: Body) -> Body:
+    """What matches, counted only: aggregations without hits, and without scores where nothing depends on them.
+
+    Scores are half of the work of a search that has to look at every match.
+    """
+    made = with_facets(matching(body), facets)
+    if "min_score" in made or has_vectors(made) or _needs_scores(facets_of(body)):
+        return made
+    return made | {"query": {"bool": {"filter": [made.get("query", MATCH_ALL)]}}}
 
 
 def keys_only(body: Body) -> Body:
@@ -113,6 +126,12 @@ def unassigned(options: SearchOptions) -> Body:
     return {"bool": {"must_not": [assigned(options)]}}
 
 
+def shared(options: SearchOptions) -> Body:
+    """A condition: a page that may share its cluster with another; not one whose cluster is marked as of one page."""
+    alone = {"term": {options.size_field: 1}}
+    return {"bool": {"filter": [assigned(options)], "must_not": [alone]}}
+
+
 def in_clusters(cluster_ids: Iterable[str], options: SearchOptions) -> Body:
     """A condition: a page of one of these clusters."""
     return {"terms": {options.cluster_field: list(cluster_ids)}}
@@ -144,6 +163,10 @@ def _with_filter(part: Mapping[str, Any], condition: Body) -> Body:
     before = part.get("filter", [])
     given: Sequence[Any] = before if isinstance(before, list) else [before]
     return {**part, "filter": [*given, condition]}
+
+
+def _needs_scores(facets: Body) -> bool:
+    return any(_holds(facets, name) for name in SCORED) or "_score" in str(facets)
 
 
 def _holds(value: Any, name: str) -> bool:

@@ -1,4 +1,9 @@
-"""How many documents and groups a search finds, and how sure that is."""
+"""How many documents and groups a search finds, and how sure that is.
+
+A page that is alone in its cluster, or in none, is a group. So cluster ids need to be told apart only among pages that may share
+theirs, and those are few. One shard counts them to the last one without listing them: a ``diversified_sampler`` that takes one page of each
+cluster says how many it took. Of several shards each would take one, so there the clusters are listed.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import bodies
 from es_dedup.collapse.calls import Searches, checked
-from es_dedup.collapse.facets import GROUPS, LOOSE
+from es_dedup.collapse.facets import GROUPS, SHARED
 from es_dedup.collapse.model import Bound, GroupTotal, Total
 
 if TYPE_CHECKING:
@@ -19,6 +24,8 @@ if TYPE_CHECKING:
 
 SEVERAL: Final = "es_dedup_several"
 WRAP: Final = "es_dedup_wrap"
+MOST_TAKEN: Final = 200_000
+"""Clusters of several pages that one shard counts at once; the server keeps some 100 bytes for each."""
 MOST_BUCKETS: Final = 50_000
 """Clusters listed in a search; the server's own limit of 65,536 leaves room for facets."""
 MOST_PARTS: Final = 40
@@ -26,7 +33,7 @@ MOST_PARTS: Final = 40
 PRECISION: Final = 40_000
 """Of ``cardinality``; the most that Elasticsearch takes."""
 BULK: Final = f"-responses.**.{GROUPS}.buckets"
-"""What is left out of the answer to an exact count: it would be a list of clusters."""
+"""What is left out of the answer to a count in parts: it would be a list of clusters."""
 
 
 def documents_in(answer: Mapping[str, Any], *, whole: bool = True) -> Total | None:
@@ -46,72 +53,68 @@ def lowered(total: Total | None) -> Total | None:
 
 
 def counters(request: Request) -> Body:
-    """Aggregations that count groups, beside the request's own; none when that is not asked for.
-
-    An exact count needs only the clusters with two matching pages or more: each other page is a group. One shard lists
-    just these. Of several shards each would have to list all it has, for a cluster may have a page on each: ``groups_in``
-    asks for that apart.
-    """
+    """Aggregations that count groups, beside the request's own; none when that is not asked for."""
     options = request.options
     if options.group_total is GroupTotal.NONE:
         return {}
     field = {"field": options.cluster_field}
-    made: Body = {LOOSE: {"missing": field}}
-    if options.group_total is GroupTotal.EXACT:
-        made[GROUPS] = {"terms": field | {"size": MOST_BUCKETS, "min_doc_count": 2, "shard_min_doc_count": 2}}
-        made[SEVERAL] = {"stats_bucket": {"buckets_path": f"{GROUPS}>_count"}}
+    if options.group_total is GroupTotal.ESTIMATE:
+        distinct: Body = {"cardinality": field | {"precision_threshold": PRECISION}}
     else:
-        made[GROUPS] = {"cardinality": field | {"precision_threshold": PRECISION}}
-    # Aggregations do not see a post_filter by themselves.
-    return {WRAP: {"filter": request.body.get("post_filter", bodies.MATCH_ALL), "aggs": made}}
-
-
-def leave_out(request: Request) -> str:
-    """What of the answer is not sent."""
-    return BULK if request.options.group_total is GroupTotal.EXACT else ""
+        one_each = {"shard_size": MOST_TAKEN, "max_docs_per_value": 1, "execution_hint": "global_ordinals"}
+        nothing: Body = {"filter": {"match_none": {}}}  # a sampler has to have something inside
+        distinct = {"diversified_sampler": field | one_each, "aggs": {GROUPS: nothing}}
+    return _wrapped(request, {SHARED: {"filter": bodies.shared(options), "aggs": {GROUPS: distinct}}})
 
 
 def groups_in(request: Request, answer: Mapping[str, Any]) -> Plan[Total | None]:
-    """The number of groups out of the answer to ``counters``; asks again where there are very many."""
+    """The number of groups out of the answer to ``counters``; asks again on several shards, and where there are very many."""
     found = answer.get("aggregations", {}).get(WRAP)
     if found is None:
         return None
-    loose = int(found[LOOSE]["doc_count"])
-    assigned = int(found["doc_count"]) - loose
+    together = int(found[SHARED]["doc_count"])
+    alone = int(found["doc_count"]) - together
     if request.options.group_total is GroupTotal.ESTIMATE:
-        distinct = int(found[GROUPS]["value"])
-        return Total(distinct + loose, Bound.ABOUT if assigned else Bound.EXACT)
-    one_shard = answer["_shards"]["total"] == 1
-    spared, complete = _spared(found)
-    if not (one_shard and complete):
-        parts = max(1, -(-assigned // (MOST_BUCKETS // 2)))
-        if parts > MOST_PARTS:
-            return Total(int(found[SEVERAL]["count"]) + loose, Bound.AT_LEAST)
-        spared, complete = yield from _in_parts(request, parts, one_shard=one_shard)
-    if complete:
-        return Total(assigned - spared + loose)
-    return Total(int(found[SEVERAL]["count"]) + loose, Bound.AT_LEAST)
+        distinct = int(found[SHARED][GROUPS]["value"])
+        return Total(alone + distinct, Bound.ABOUT if together else Bound.EXACT)
+    taken, shards = int(found[SHARED][GROUPS]["doc_count"]), int(answer["_shards"]["total"])
+    if not together or (shards == 1 and taken < MOST_TAKEN):
+        return Total(alone + taken)
+    parts = max(1, -(-together // (MOST_BUCKETS // 2)))
+    if parts <= MOST_PARTS:
+        spared, complete = yield from _in_parts(request, parts, one_shard=shards == 1)
+        if complete:
+            return Total(alone + together - spared)
+    return Total(alone + -(-taken // shards), Bound.AT_LEAST)
 
 
 def _in_parts(request: Request, parts: int, *, one_shard: bool) -> Plan[tuple[int, bool]]:
-    """As ``_spared``, a part of the cluster ids at a time."""
-    wanted = counters(request)[WRAP]
+    """How many pages are not the first of their cluster, and whether all clusters were listed that have such pages.
+
+    One shard lists just the clusters of which two pages or more match. Of several shards each has to list all it has.
+    """
+    options = request.options
     made = []
     for part in range(parts):
-        terms = dict(wanted["aggs"][GROUPS]["terms"])
-        if not one_shard:
-            del terms["shard_min_doc_count"]
+        terms: Body = {"field": options.cluster_field, "size": MOST_BUCKETS, "min_doc_count": 2}
+        if one_shard:
+            terms["shard_min_doc_count"] = 2
         if parts > 1:
             terms["include"] = {"partition": part, "num_partitions": parts}
-        facets = {WRAP: wanted | {"aggs": wanted["aggs"] | {GROUPS: {"terms": terms}}}}
-        made.append(bodies.matching(request.body) | {"aggs": facets, "track_total_hits": False})
-    answers = yield Searches(made, request.index, request.header, leave_out=leave_out(request))
-    found = [_spared(checked(answer)["aggregations"][WRAP]) for answer in answers]
+        listed = {GROUPS: {"terms": terms}, SEVERAL: {"stats_bucket": {"buckets_path": f"{GROUPS}>_count"}}}
+        facets = _wrapped(request, {SHARED: {"filter": bodies.shared(options), "aggs": listed}})
+        made.append(bodies.tally(request.body, facets) | {"track_total_hits": False})
+    answers = yield Searches(made, request.index, request.header, leave_out=BULK)
+    found = [_spared(checked(answer)["aggregations"][WRAP][SHARED]) for answer in answers]
     return sum(spared for spared, _ in found), all(complete for _, complete in found)
 
 
 def _spared(found: Mapping[str, Any]) -> tuple[int, bool]:
-    """How many pages are not the first of their cluster, and whether the server has listed all clusters that it takes."""
     several = found[SEVERAL]
     complete = several["count"] < MOST_BUCKETS and not found[GROUPS]["doc_count_error_upper_bound"]
     return int(several["sum"]) - int(several["count"]), complete
+
+
+def _wrapped(request: Request, facets: Body) -> Body:
+    """Aggregations about what matches; by themselves they do not see a post_filter."""
+    return {WRAP: {"filter": request.body.get("post_filter", bodies.MATCH_ALL), "aggs": facets}}

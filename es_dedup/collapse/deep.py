@@ -115,16 +115,19 @@ def _overview(walk: _Walk, counts: Body) -> Plan[Found]:
     """Totals and facets, for the first page."""
     request, options = walk.request, walk.request.options
     grouped = options.mode is Mode.COLLAPSE
-    facets = bodies.facets_of(modes.counting_body(request)) if grouped else request.facets
-    wanted = bodies.matching(counts) | request.counted
-    answer = yield from walk.search(bodies.with_facets(wanted, facets))
+    facets = request.facets
+    if grouped:
+        facets = {
+            name: spec for part in modes.counting_facets(request).values() for name, spec in part.items()
+        }
+    answer = yield from walk.search(bodies.tally(counts, facets) | request.counted)
     if grouped:
         here = replace(request, body=request.body | {"pit": walk.point}, header={})
         groups = yield from counting.groups_in(here, answer)
-        return modes.counted(request, [answer], [], groups, ended=False)
+        return modes.counted(request, [answer], [], groups, answer, ended=False)
     documents = groups = counting.documents_in(answer)
     if options.mode is Mode.CANONICAL and options.document_total:
-        every = yield from walk.search(bodies.matching(request.body) | request.counted)
+        every = yield from walk.search(bodies.tally(request.body, {}) | request.counted)
         documents = counting.documents_in(every)
     return Found([], documents if options.document_total else None, groups, answer.get("aggregations", {}))
 

@@ -1,8 +1,9 @@
 """Aggregations counted by group: each bucket's ``doc_count`` becomes the number of groups with a page in it.
 
 A group with pages in several buckets counts once in each (as *grouped facets* elsewhere). The server counts distinct cluster
-ids by HyperLogLog++ (``cardinality``), nearly always exact up to some thousand in a bucket and off by about a percent beyond; pages without
-cluster id are added one by one. Each bucket keeps its number of documents under ``documents``. ``terms`` come with the most groups first
+ids by HyperLogLog++ (``cardinality``), nearly always exact up to some thousand in a bucket and off by about a percent beyond. It is asked only
+about pages that may share their cluster; all others count one each. Where ``terms`` are to come with the most groups first, the server has to
+know the number of groups itself, and counts the ids of all pages but those without one. Each bucket keeps its number of documents under ``documents``. ``terms`` come with the most groups first
 unless the request orders them by something else than the count.
 
 Left as they are, and told: measures (``avg``, ``sum`` …) and pipelines, which are about documents; what is inside ``nested``.
@@ -13,6 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.collapse import bodies
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 GROUPS: Final = "es_dedup_groups"
 LOOSE: Final = "es_dedup_loose"
+SHARED: Final = "es_dedup_shared"
 PRECISION: Final = 3_000
 """Distinct values up to which ``cardinality`` is nearly exact; about 24 kB a bucket."""
 RANKED: Final = frozenset({"terms", "multi_terms"})
@@ -50,7 +54,7 @@ def read_groups(facets: Body, answer: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: _read(facets[name], value) if name in facets else value
         for name, value in answer.items()
-        if name not in (GROUPS, LOOSE)
+        if name not in (GROUPS, LOOSE, SHARED)
     }
 
 
@@ -70,10 +74,13 @@ def _counting(spec: Body, options: SearchOptions) -> Body:
         return spec
     field = {"field": options.cluster_field}
     inner = count_groups(_inner(spec), options)
-    inner[GROUPS] = {"cardinality": field | {"precision_threshold": PRECISION}}
-    inner[LOOSE] = {"missing": field}
+    distinct = {"cardinality": field | {"precision_threshold": PRECISION}}
     made = {name: value for name, value in spec.items() if name != "aggregations"} | {"aggs": inner}
-    if way := _way_by_count(kind, spec[kind]):
+    way = _way_by_count(kind, spec[kind])
+    if not way:
+        inner[SHARED] = {"filter": bodies.shared(options), "aggs": {GROUPS: distinct}}
+    else:
+        inner[GROUPS], inner[LOOSE] = distinct, {"filter": bodies.unassigned(options)}
         made[kind] = spec[kind] | {"order": [{GROUPS: way}, {"_key": "asc"}]}
     return made
 
@@ -105,7 +112,12 @@ def _read(spec: Body, answer: Any) -> Any:
 
 def _bucket(inner: Body, bucket: Mapping[str, Any]) -> dict[str, Any]:
     made = dict(bucket) | read_groups(inner, {name: bucket[name] for name in inner if name in bucket})
-    if GROUPS in made:
+    if SHARED in made:
+        together = made.pop(SHARED)
+        groups = made["doc_count"] - together["doc_count"] + together[GROUPS]["value"]
+    elif GROUPS in made:
         groups = made.pop(GROUPS)["value"] + made.pop(LOOSE)["doc_count"]
-        made["documents"], made["doc_count"] = made["doc_count"], groups
+    else:
+        return made
+    made["documents"], made["doc_count"] = made["doc_count"], groups
     return made

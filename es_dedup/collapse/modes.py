@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from es_dedup.collapse.request import Request
 
 ANY: Final = {"track_total_hits": 1}
+FACETS: Final = "facets"
+COUNTS: Final = "counts"
 
 
 def plain(request: Request) -> Plan[Found]:
@@ -29,7 +31,7 @@ def plain(request: Request) -> Plan[Found]:
     body = bodies.filtered(request.fetched, bodies.shown(options)) if canonical else request.fetched
     wanted = [body]
     if canonical and options.document_total:
-        wanted.append(bodies.matching(request.body) | request.counted)
+        wanted.append(bodies.tally(request.body, {}) | request.counted)
     answers = yield Searches(wanted, request.index, request.header)
     found = [checked(answer) for answer in answers]
     problems = problems_in(found)
@@ -52,37 +54,38 @@ def collapse(request: Request) -> Plan[Found]:
     only when there are some, a second and third request put both kinds in one order.
     """
     options = request.options
-    main = counting_body(request)
+    main, apart = parts_of(request, counting_facets(request))
     grouped = main | {"collapse": {"field": options.cluster_field}}
     loose = bodies.narrowed(bodies.matching(request.body), bodies.unassigned(options)) | ANY
-    leave_out = counting.leave_out(request)
-    first, others = yield Searches([grouped, loose], request.index, request.header, leave_out=leave_out)
+    first, *more = yield Searches([grouped, *apart.values(), loose], request.index, request.header)
     mapped = not not_mapped(first)
     if not mapped:  # an index that was never attached: what it holds has no cluster id
         only_counts = main | {"size": 0, "from": 0}
-        (first,) = yield Searches([only_counts], request.index, request.header, leave_out=leave_out)
-    found = [checked(first), checked(others)]
+        (first,) = yield Searches([only_counts], request.index, request.header)
+    found = [checked(answer) for answer in (first, *more)]
     hits: Sequence[Hit] = hits_of(first)
-    if not mapped or others["hits"]["total"]["value"]:
-        hits, more = yield from _with_loose(request)
-        found += more
-    groups = yield from counting.groups_in(request, found[0])
+    if not mapped or found[-1]["hits"]["total"]["value"]:
+        hits, others = yield from _with_loose(request)
+        found += others
+    told = dict(zip(apart, more, strict=False))
+    groups = yield from counting.groups_in(request, told.get(COUNTS, first))
     piles = [Pile([hit], cluster_of(hit, options)) for hit in hits]
-    return counted(request, found, piles, groups, ended=len(hits) < request.size)
+    facets = told.get(FACETS, first)
+    return counted(request, found, piles, groups, facets, ended=len(hits) < request.size)
 
 
 def fold(request: Request) -> Plan[Found]:
     """Mode ``fold``: the best hits, whatever their group, folded here."""
-    options = request.options
-    body = bodies.with_facets(request.fetched, count_groups(request.facets, options))
-    (answer,) = yield Searches([body], request.index, request.header)
-    hits = hits_of(checked(answer))
+    main, apart = parts_of(request, {FACETS: count_groups(request.facets, request.options)})
+    answers = yield Searches([main, *apart.values()], request.index, request.header)
+    found = [checked(answer) for answer in answers]
+    hits = hits_of(found[0])
     piles, notes = yield from folded(request, hits)
-    documents = counting.documents_in(answer)
+    documents = counting.documents_in(found[0])
     ended = len(hits) < request.size or (
         documents is not None and documents.exact and documents.value == len(hits)
     )
-    return counted(request, [answer], piles, None, ended=ended, notes=notes)
+    return counted(request, found, piles, None, found[-1], ended=ended, notes=notes)
 
 
 def folded(request: Request, hits: Sequence[Hit]) -> Plan[tuple[list[Pile], tuple[str, ...]]]:
@@ -100,10 +103,22 @@ def folded(request: Request, hits: Sequence[Hit]) -> Plan[tuple[list[Pile], tupl
     return fold_hits(hits, related, options), notes
 
 
-def counting_body(request: Request) -> Body:
-    """The body with aggregations that count groups."""
-    facets = count_groups(request.facets, request.options) | counting.counters(request)
-    return bodies.with_facets(request.fetched, facets)
+def counting_facets(request: Request) -> dict[str, Body]:
+    """Aggregations that count by group: the request's own, and those of totals."""
+    return {FACETS: count_groups(request.facets, request.options), COUNTS: counting.counters(request)}
+
+
+def parts_of(request: Request, facets: Mapping[str, Body]) -> tuple[Body, dict[str, Body]]:
+    """The search for hits, and by name those that only count, which run beside it and need no scores.
+
+    Neighbours of vectors are looked for once: there the search for hits counts too.
+    """
+    if bodies.has_vectors(request.body):
+        every = {name: spec for part in facets.values() for name, spec in part.items()}
+        return bodies.with_facets(request.fetched, every), {}
+    uncounted = {"track_total_hits": False}
+    apart = {name: bodies.tally(request.body, part) | uncounted for name, part in facets.items() if part}
+    return bodies.with_facets(request.fetched, {}), apart
 
 
 def counted(
@@ -111,16 +126,17 @@ def counted(
     answers: Sequence[Answer],
     piles: list[Pile],
     groups: Total | None,
+    facets: Answer,
     *,
     ended: bool,
     notes: tuple[str, ...] = (),
 ) -> Found:
-    """Findings whose totals and facets are those of the first answer."""
+    """Findings with the documents of the first answer, and the facets of the one that has them."""
     first, problems = answers[0], problems_in(answers)
     documents = counting.documents_in(first) if request.options.document_total else None
     if problems:
         documents, groups = counting.lowered(documents), counting.lowered(groups)
-    answered = first.get("aggregations", {})
+    answered = facets.get("aggregations", {})
     own = {name: answered[name] for name in request.facets if name in answered}
     return Found(
         piles,

@@ -162,18 +162,37 @@ def learn(
         sites = [sites[row] for row in rows.tolist()]
         table, keys, days = table.take(rows), keys[rows], days[rows]
     cover = table.coverage
-    titles = _title_signatures(cover)
+    titles = title_signatures(cover)
     learned = []
     for values, offsets, masks in (
         (cover.grams, cover.gram_offsets, cover.gram_masks),
         (cover.clauses, cover.clause_offsets, cover.clause_masks),
     ):
-        if worthwhile(len(values)):
-            learned.append(_weighed_by_kernel(values, offsets, masks, keys, titles, table.fingerprints, days))
-            continue
-        carried = _carriers(values, offsets, masks, keys)
-        learned.append((carried.values, _weigh(carried, titles, table.fingerprints, days)))
+        learned.append(weigh(values, offsets, masks, keys, titles, table.fingerprints, days))
     return Statistics(*learned[0], *learned[1], learn_noise(table.periods, sites, config), pages)
+
+
+def weigh(
+    values: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    masks: NDArray[np.uint32],
+    keys: NDArray[np.uint64],
+    titles: NDArray[np.uint64],
+    fingerprints: NDArray[np.uint64],
+    days: NDArray[np.int64],
+) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+    """Features that recur, ascending, and what each counts.
+
+    Each feature is weighed by itself, so all carriers of some features give what all features of all pages give.
+
+    Args:
+        values, offsets, masks: features of each page, and where they hold words of its title.
+        keys, titles, fingerprints, days: of the pages; ``title_signatures`` gives the titles.
+    """
+    if worthwhile(len(values)):
+        return _weighed_by_kernel(values, offsets, masks, keys, titles, fingerprints, days)
+    carried = _carriers(values, offsets, masks, keys)
+    return carried.values, _weigh(carried, titles, fingerprints, days)
 
 
 def _look_up(
@@ -185,7 +204,7 @@ def _look_up(
     return found
 
 
-def _title_signatures(cover: CoverageTable) -> NDArray[np.uint64]:
+def title_signatures(cover: CoverageTable) -> NDArray[np.uint64]:
     """One bit per title term, shape (pages, SIGNATURE_WORDS)."""
     signatures = np.zeros((len(cover), SIGNATURE_WORDS), dtype=np.uint64)
     word = (cover.titles >> np.uint32(6)) % np.uint32(SIGNATURE_WORDS)

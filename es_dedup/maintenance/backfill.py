@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.featurise import make_chunk
 from es_dedup.batch.ingest import changed
-from es_dedup.batch.settle import UNSETTLED, load_corpus, settle_corpus, write_session
+from es_dedup.batch.piecewise import settle_stored
+from es_dedup.batch.settle import UNSETTLED, write_session
 from es_dedup.index.host import HostFields, Shard
 from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.letters import bury, bury_failed
@@ -96,11 +97,10 @@ class Settle:
             return
         with write_session(site.index):
             site.index.set_note(UNSETTLED, "1")
-            corpus = load_corpus(site.index)
-            settled = settle_corpus(site.index, corpus, site.settings)
+            settled = settle_stored(site.index, site.settings)
             site.index.set_note(UNSETTLED, None)
-        total = len(corpus.keys)
-        yield Step(1, total, {"settled": total, "pairs": settled.pairs, "edges": len(settled.edges)})
+        total = settled.stored
+        yield Step(1, total, {"settled": total, "pairs": settled.pairs, "edges": settled.related})
 
 
 class MarkAll:

@@ -47,6 +47,7 @@ class Profile:
         inside: the folder of the server in the archive; a star stands for the one folder at the top.
         scripts: archive of a server whose ``bin`` has what this one's lacks.
         version: of the server, where that is not the archive's.
+        more: further lines of ``elasticsearch.yml``, name and value.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Profile:
     inside: str = "*/"
     scripts: Archive | None = None
     version: str = ""
+    more: tuple[tuple[str, str], ...] = ()
 
 
 PROFILES: Final = {
@@ -79,6 +81,14 @@ PROFILES: Final = {
             version="8.16.6",
         ),
         Profile("three", ES_8, (17, 21, 25), 9231, nodes=3, about="a cluster of three nodes"),
+        Profile(
+            "narrow",
+            ES_8,
+            (17, 21, 25),
+            9251,
+            about="one node that can hardly queue writes, so that a part of each bulk request is turned away",
+            more=(("thread_pool.write.size", "1"), ("thread_pool.write.queue_size", "2")),
+        ),
     )
 }
 EITHER: Final = "elastic"
@@ -131,6 +141,7 @@ def configuration(profile: Profile, node: Node, nodes: Sequence[Node]) -> str:
         lines["xpack.security.http.ssl.key"] = "server.key"
         lines["xpack.security.http.ssl.certificate"] = "server.crt"
         lines["xpack.security.transport.ssl.enabled"] = "false"
+    lines.update(profile.more)
     return "".join(f"{key}: {value}\n" for key, value in lines.items())
 
 

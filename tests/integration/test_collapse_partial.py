@@ -150,6 +150,7 @@ def test_very_many_groups_are_counted_in_parts(
     corpus = fill(client, f"{name}-1", invented(1500, 8, unmarked=0.2))
     search = DedupSearch(client, f"{name}-1")
     monkeypatch.setattr(counting, "MOST_BUCKETS", most)
+    monkeypatch.setattr(counting, "MOST_TAKEN", 50)
     for more in ({}, {"post_filter": {"range": {"length": {"gte": 10}}}}):
         body = {"query": {"match": {"body": "bridge ferry tea river"}}} | more
         groups = {corpus.documents[hit["_id"]].group for hit in ranked(client, corpus.index, body)}

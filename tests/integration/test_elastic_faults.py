@@ -393,6 +393,26 @@ class TestLock:
         with first.held(1), pytest.raises(IndexLocked), second.held(2.5):
             pass
 
+    def test_a_server_that_stood_still_makes_no_holder_dead(self, address: str, proxy: Proxy) -> None:
+        """The holder's touches wait like all else, so for a moment after it the document looks long untouched."""
+        index = opened(f"{proxy.url}/{urlsplit(address).path.strip('/')}", Options())
+        first = WriterLock(index._server, index._of["meta"], lease=2.0, touch=0.5)
+        second = WriterLock(index._server, index._of["meta"], lease=2.0, touch=0.5)
+
+        def stand_still() -> None:
+            time.sleep(0.3)
+            proxy.stalled = True
+            time.sleep(3)
+            proxy.stalled = False
+
+        thread = threading.Thread(target=stand_still)
+        with index, first.held(1):
+            thread.start()
+            with pytest.raises(IndexLocked), second.held(6):
+                pass
+            thread.join()
+            first.check()
+
     def test_a_holder_that_was_taken_over_from_is_stopped(self, index: ElasticIndex) -> None:
         slow = WriterLock(index._server, index._of["meta"], lease=0.2, touch=0.5)
         other = WriterLock(index._server, index._of["meta"], lease=0.2, touch=0.05)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from es_dedup.errors import IndexError_, IndexUnavailable
 from es_dedup.index import checks
@@ -14,7 +14,14 @@ from es_dedup.index.elastic.keeping import Keeping, note_key
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS
 from es_dedup.index.elastic.options import Options
 from es_dedup.index.elastic.probing import Prober
-from es_dedup.index.elastic.reading import WINDOW, documents, documents_of_several, pages_of_hits, whole
+from es_dedup.index.elastic.reading import (
+    WINDOW,
+    chunked,
+    documents,
+    documents_of_several,
+    pages_of_hits,
+    whole,
+)
 from es_dedup.index.elastic.recent import CREATED
 from es_dedup.index.elastic.store import Store
 from es_dedup.index.elastic.tokens import key_of, storable
@@ -28,6 +35,11 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.bulk import Result
     from es_dedup.index.port import Assignment, FeatureRecord
     from es_dedup.model import Edge, Probe, ProbeAnswer
+
+
+REPLACED_AT_A_TIME: Final = (
+    5_000  # edges or assignments of ``replace_all`` whose answers are looked at together
+)
 
 
 class ElasticIndex(Store):
@@ -349,11 +361,10 @@ class ElasticIndex(Store):
         self._must_write()
         concrete = self._schema.next_index(CLUSTERS)
         try:
-            for writes in (
-                clusters.edge_writes(edges, concrete),
-                clusters.assignment_writes(assignments, concrete),
-            ):
-                self._must_all(self._send(writes, alias=False))
+            for some in chunked(edges, REPLACED_AT_A_TIME):
+                self._must_all(self._send(clusters.edge_writes(some, concrete), alias=False))
+            for each in chunked(assignments, REPLACED_AT_A_TIME):
+                self._must_all(self._send(clusters.assignment_writes(each, concrete), alias=False))
             self._schema.refresh([concrete])
             self._lock.check()
             self._schema.swap(CLUSTERS, concrete)

@@ -1,8 +1,9 @@
 """One writer at a time, across processes and machines: a document that its holder keeps touching, and says when it is free.
 
 Whoever waits watches the document's sequence number. When it has not changed for as long as a lease lasts, by the waiter's own
-clock, the holder is taken to be dead and the document is taken over. No two machines' clocks are compared. Who finds it as he left
-it knows that nobody has held it since.
+clock, the holder is taken to be dead and the document is taken over. No two machines' clocks are compared. When the server, or the waiter's
+own machine, stood still meanwhile, the holder's touches stood still too: then the waiter begins to watch anew. Who finds the document as
+he left it knows that nobody has held it since.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 LEASE_SECONDS: Final = 8.0
 TOUCH_SECONDS: Final = 2.0
 POLL_SECONDS: Final = 0.1
+STILL_SECONDS: Final = 1.0  # between two looks; a few of them leave room for touches within a lease
 KEY: Final = "lock:writer"
 NOBODY: Final = ""  # owner of a document that is free
 
@@ -121,6 +123,7 @@ class WriterLock:
             self.alone = self.place == left[1]
             return
         watched: tuple[Seen | None, float] = (None, time.monotonic())
+        looked = watched[1]
         while True:
             seen, owner = self._read()
             if seen is None or owner == NOBODY:
@@ -131,7 +134,8 @@ class WriterLock:
                 self._seen = seen
                 return
             now = time.monotonic()
-            if seen != watched[0]:
+            stood_still, looked = now - looked > STILL_SECONDS, now
+            if seen != watched[0] or stood_still:
                 watched = (seen, now)
             elif now - watched[1] >= self._lease and self._put(seen):
                 return

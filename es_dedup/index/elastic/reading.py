@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial as partial_
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from es_dedup.errors import IndexUnavailable
 from es_dedup.index.elastic.server import reason_in, searched
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
     Document = Mapping[str, Any]
     Fields = Sequence[str] | bool
+    Value = TypeVar("Value")
 
 KEYS_AT_A_TIME: Final = 1_000
 WINDOW: Final = 10_000  # hits of one search; Elasticsearch's own limit
 VALUES_AT_A_TIME: Final = 1_000  # of one ``terms`` query
 
 
-def chunked(values: Iterable[str], size: int) -> Iterator[list[str]]:
+def chunked(values: Iterable[Value], size: int) -> Iterator[list[Value]]:
     """Values in lists of at most ``size``."""
     rest = iter(values)
     while some := list(islice(rest, size)):
