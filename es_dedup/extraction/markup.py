@@ -1,7 +1,8 @@
 """Markup as a flat list of tags and texts, and what HTML says of each tag: role, what it closes, how far its end reaches.
 
-No tree is built. Pages have five times as many elements as elements that matter here, and an object for each of them costs more
-than reading the markup. What closes what is as in libxml2, so the blocks are those of its tree (``tests/reference/blocks``).
+``cut`` builds no tree. Pages have five times as many elements as elements that matter here, and an object for each of them costs more
+than reading the markup. What closes what is as in libxml2, so the blocks are those of its tree (``tests/reference/blocks``). ``tree``
+gives the same list from that tree itself.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from html import unescape
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 BLOCK, LINK, BREAK, LEFT_OUT, NOTED = range(5)
 """Roles of elements. ``BREAK`` never holds anything; ``NOTED`` ones are inline, and looked for later."""
@@ -111,7 +112,6 @@ class _Names:
 
 
 _KNOWN: Final = _Names()
-CLOSES: Final = _KNOWN.closes
 REACH: Final = _KNOWN.reach
 
 
@@ -147,6 +147,11 @@ class _Numbers(dict[bytes, int]):
 class Tags:
     """The tags of a page in order, each with its attributes and the text up to the next one; ``html`` and ``body`` before all others.
 
+    Args:
+        markup: the page, in UTF-8.
+        pieces: an empty one, then name, attributes and text of each tag.
+        closes: by the number of a start tag, the elements that it closes; empty where every end is written.
+
     Attributes:
         written: each tag's name as written, with the slash of an end tag.
         numbers: of each tag; of an end tag the complement (``~``) of it; ``NOTHING`` for many.
@@ -156,10 +161,9 @@ class Tags:
         roles: by number.
     """
 
-    def __init__(self, markup: bytes) -> None:
-        pieces = _TAG.split(_ROOT + markup)
+    def __init__(self, markup: bytes, pieces: list[bytes], closes: Mapping[int, frozenset[int]]) -> None:
         numbers = _Numbers()
-        self.markup = markup
+        self.markup, self.closes = markup, closes
         self.written: list[bytes] = pieces[1::3]
         self.numbers = list(map(numbers.__getitem__, self.written))
         self.attributes: list[bytes] = pieces[2::3]
@@ -205,6 +209,11 @@ class Tags:
                 return
             yield self.texts[at]
             length += len(self.texts[at])
+
+
+def cut(markup: bytes) -> Tags:
+    """The tags of trimmed markup as they are written, in time linear in its length."""
+    return Tags(markup, _TAG.split(_ROOT + markup), _KNOWN.closes)
 
 
 def is_closed(attributes: bytes) -> bool:
