@@ -63,7 +63,7 @@ _CLOSES: Final = {
     "tr": "caption colgroup p td th tr",
     "ul": "address dir menu p pre",
 }
-_ROOT: Final = b"<html><body>"  # in every page; its own tags only say what these two are called
+ROOT: Final = b"<html><body>"  # in every page; its own tags only say what these two are called
 _MAX_SPACE: Final = 200
 PLAIN_REACH: Final = 100
 _REACH: Final = {
@@ -204,7 +204,7 @@ class Tags:
             return
         for at in range(place, len(self.numbers)):
             tag = self.written[at].lower()
-            depth += (tag == name) - (tag == b"/" + name)
+            depth += (tag == name and not is_closed(self.attributes[at])) - (tag == b"/" + name)
             if depth <= 0 or length > MAX_INNER_CHARS:
                 return
             yield self.texts[at]
@@ -213,13 +213,15 @@ class Tags:
 
 def cut(markup: bytes) -> Tags:
     """The tags of trimmed markup as they are written, in time linear in its length."""
-    return Tags(markup, _TAG.split(_ROOT + markup), _KNOWN.closes)
+    return Tags(markup, _TAG.split(ROOT + markup), _KNOWN.closes)
 
 
 def is_closed(attributes: bytes) -> bool:
     """The tag ends with a slash, which is no part of an unquoted value."""
+    if not attributes.endswith(b"/"):
+        return False
     last = attributes.rsplit(None, 1)[-1]
-    return last.endswith(b"/") and (b"=" not in last or last.endswith((b'"/', b"'/")))
+    return b"=" not in last or last.endswith((b'"/', b"'/"))
 
 
 def is_wide_space(written: bytes) -> bool:

@@ -134,22 +134,22 @@ class HtmlExtractor:
             return None
         document: Document | None = None
         if trimmed.markup.count(b"<") <= limits.max_nodes:
-            tags = self._tags(trimmed.markup, deadline)
-            document = build_shallow(tags, deadline, limits.max_depth) if tags else None
+            tags = self._tags(trimmed.markup)
+            document = build_shallow(tags, deadline, limits.max_depth) if tags is not None else None
         if document is None:
             text = trimmed.markup.decode("utf-8", "replace")
             guarded = guard(text, max_depth=limits.max_depth, max_nodes=limits.max_nodes, deadline=deadline)
             notes.extend(guarded.notes)
             deadline.check()
             markup = guarded.markup.encode("utf-8", "replace")
-            document = build(self._tags(markup, deadline) or cut(markup), deadline)
+            document = build(self._tags(markup) or cut(markup), deadline)
         document.scripts, document.charset = trimmed.scripts, source.script_charset
         document.title = clean(text_of(trimmed.title or b"")[:MAX_INNER_CHARS])
         return document
 
-    def _tags(self, markup: bytes, deadline: Deadline) -> Tags | None:
+    def _tags(self, markup: bytes) -> Tags | None:
         if self._config.parser == "tags":
             return cut(markup)
         from es_dedup.extraction.tree import read_tree  # noqa: PLC0415 - takes 30 ms to import, for those who ask for it
 
-        return read_tree(markup, deadline)
+        return read_tree(markup)
