@@ -22,7 +22,7 @@ _LONG: Final = re.compile(
     rb"""<[a-zA-Z][^\s/>]*+(?:[\s/]++|(?:=[^\s/>=]*+|[^\s/>=]++)(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+)?+)?+)*+"""
 )
 _WRITTEN: Final = re.compile(rb"<(/?[^\s/>]++)([^>]*+)>")  # in values and texts libxml2 writes ``&gt;``
-_ROOT_END: Final = re.compile(rb"</(?:html|body)(?=[\s/>])[^>]*+>", re.IGNORECASE)
+_ROOT_TAG: Final = re.compile(rb"<(/?)(?:html|body)(?=[\s/>])[^>]*+>", re.IGNORECASE)
 _CONTROLS: Final = bytes({*range(9), *range(14, 32)})
 _SLASH: Final = ord("/")
 
@@ -47,17 +47,25 @@ def read_tree(markup: bytes) -> Tags | None:
 def _parsed(markup: bytes) -> bytes:
     """The tree as libxml2 writes XML; empty when there is no element. No file and no address is read.
 
-    What stands behind the end tags of the page is text of it, as in browsers; libxml2 would not read it.
+    What stands behind the end of the page, also where its first tag ends with a slash, is text of it, as in browsers; libxml2 would not read it.
     """
     parser = etree.HTMLParser(
         encoding="utf-8", huge_tree=True, recover=True, no_network=True, remove_comments=True, remove_pis=True
     )
     sound = markup.decode("utf-8", "ignore").encode().translate(None, _CONTROLS)
     try:
-        root = etree.fromstring(_ROOT_END.sub(b"", sound), parser)
+        root: etree._Element | None = etree.fromstring(_ROOT_TAG.sub(_never_ending, sound), parser)
     except etree.LxmlError:
-        return b""
-    return etree.tostring(root, encoding="utf-8", xml_declaration=False, with_tail=False)
+        root = None
+    return (
+        b""
+        if root is None
+        else etree.tostring(root, encoding="utf-8", xml_declaration=False, with_tail=False)
+    )
+
+
+def _never_ending(tag: re.Match[bytes]) -> bytes:
+    return b"" if tag[1] else tag[0].rstrip(b"/>") + b">"
 
 
 def _depth(tags: Tags) -> int:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup.extraction.document import build
-from es_dedup.extraction.markup import cut
 from es_dedup.extraction.guard import Deadline, guard
 from es_dedup.extraction.hints import _NEGATIVE, _POSITIVE, _TALK, _flags_of_word
+from es_dedup.extraction.markup import cut
 from es_dedup.extraction.source import read_source
 from es_dedup.extraction.trim import trim
 from tests.samples import pages
