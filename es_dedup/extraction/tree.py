@@ -17,10 +17,13 @@ from es_dedup.extraction.markup import ROOT, Tags
 MAX_TREE_DEPTH: Final = 2_000
 """Inline elements count too. libxml2 keeps nothing below 2,048."""
 
+MAX_TREE_ATTRIBUTES: Final = 500
+"""Of one tag. libxml2 takes the square of their number."""
+
 # By the letter of the HTML standard, as libxml2 reads since 2.14: a tag that looks short here is short there.
-_LONG: Final = re.compile(
-    rb"""<[a-zA-Z][^\s/>]*+(?:[\s/]++|(?:=[^\s/>=]*+|[^\s/>=]++)(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+)?+)?+)*+"""
-)
+_ATTRIBUTE: Final = rb"""(?:=[^\s/>=]*+|[^\s/>=]++)(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+)?+)?+"""
+_ATTRIBUTES: Final = re.compile(_ATTRIBUTE)
+_TAG: Final = re.compile(rb"<[a-zA-Z][^\s/>]*+(?:[\s/]++|%b)*+" % _ATTRIBUTE)
 _WRITTEN: Final = re.compile(rb"<(/?[^\s/>]++)([^>]*+)>")  # in values and texts libxml2 writes ``&gt;``
 _ROOT_TAG: Final = re.compile(rb"<(/?)(?:html|body)(?=[\s/>])[^>]*+>", re.IGNORECASE)
 _CONTROLS: Final = bytes({*range(9), *range(14, 32)})
@@ -34,10 +37,10 @@ def read_tree(markup: bytes) -> Tags | None:
         markup: trimmed, in UTF-8.
 
     Returns:
-        None for a page that libxml2 would read slowly or not to its end: a tag is longer than ``MAX_TAG_CHARS`` bytes, so that it may
-        have very many attributes, which cost the square of their number; or elements are nested deeper than ``MAX_TREE_DEPTH``.
+        None for a page that libxml2 would read slowly or not to its end: a tag is longer than ``MAX_TAG_CHARS`` bytes and has more than
+        ``MAX_TREE_ATTRIBUTES``, or elements are nested deeper than ``MAX_TREE_DEPTH``.
     """
-    if max(map(len, _LONG.findall(markup)), default=0) > MAX_TAG_CHARS:
+    if any(len(tag) > MAX_TAG_CHARS and _is_crowded(tag) for tag in _TAG.findall(markup)):
         return None
     written = ROOT + _parsed(markup)
     tags = Tags(markup, _WRITTEN.split(written), {})
@@ -62,6 +65,10 @@ def _parsed(markup: bytes) -> bytes:
         if root is None
         else etree.tostring(root, encoding="utf-8", xml_declaration=False, with_tail=False)
     )
+
+
+def _is_crowded(tag: bytes) -> bool:
+    return len(_ATTRIBUTES.findall(tag)) > MAX_TREE_ATTRIBUTES
 
 
 def _never_ending(tag: re.Match[bytes]) -> bytes:

@@ -17,7 +17,7 @@ from es_dedup.extraction import create_extractor, extract
 from es_dedup.extraction.document import build
 from es_dedup.extraction.guard import MAX_TAG_CHARS, Deadline
 from es_dedup.extraction.markup import Tags, cut
-from es_dedup.extraction.tree import MAX_TREE_DEPTH, read_tree
+from es_dedup.extraction.tree import MAX_TREE_ATTRIBUTES, MAX_TREE_DEPTH, read_tree
 from es_dedup.model import Content
 
 SAMPLES = sorted((Path(__file__).parents[3] / "samples" / "pages").glob("*/*.html"))
@@ -86,9 +86,8 @@ def test_the_attributes_of_the_page_tags_are_those_of_the_page() -> None:
 @pytest.mark.parametrize(
     "markup",
     [
-        "<div " + " ".join(f"a{n}" for n in range(MAX_TAG_CHARS)) + ">x",
+        "<div " + " ".join(f"a{n}" for n in range(MAX_TREE_ATTRIBUTES + 2)) + ">x",
         '<p a=="b c=">" ' + " ".join(f"a{n}=1" for n in range(MAX_TAG_CHARS)) + ">x",  # quotes out of step
-        f"<p title='{'x' * MAX_TAG_CHARS}'>x",
         "<div>" * MAX_TREE_DEPTH + "x",
         "<b>" * MAX_TREE_DEPTH + "x",
         "<li><td>" * MAX_TREE_DEPTH + "x",
@@ -104,7 +103,9 @@ def test_what_would_hurt_is_refused_and_read_tag_by_tag(markup: str) -> None:
 
 def test_what_is_just_below_the_limits_is_read() -> None:
     assert read_tree(b"<b>" * (MAX_TREE_DEPTH - 10) + b"x") is not None
-    assert read_tree(b"<p title='" + b"x" * (MAX_TAG_CHARS - 20) + b"'>x") is not None
+    assert read_tree(b"<p title='" + b"x " * MAX_TAG_CHARS + b"'>x") is not None
+    many = " ".join(f"name{n}=1" for n in range(MAX_TREE_ATTRIBUTES - 1))
+    assert read_tree(f"<p {many}>x".encode()) is not None
 
 
 @pytest.mark.parametrize("markup", [b"", b" ", b"</p>", b"<!x>", b"\x00", b"\xff\xfe"])
