@@ -40,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = parser_of(__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
     parser.add_argument("--extractors", nargs="+", default=["density"], choices=extractor_names())
+    parser.add_argument("--parser", default="tags", choices=("tags", "lxml"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--pages", type=int, default=None, help="pages of each set; all when absent")
     parser.add_argument(
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pages = [page for name in given.sets for page in gold_pages(name, given.data, given.pages)]
     table: list[Row] = []
     for name in given.extractors:
-        extractor = create_extractor(ExtractionConfig(extractor=name))
+        extractor = create_extractor(ExtractionConfig(extractor=name, parser=given.parser))
         groups: dict[str, list[dict[str, float]]] = {}
         for page in pages:
             groups.setdefault(page["group"], []).append(measure(extractor, page, given.rounds))

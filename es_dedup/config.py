@@ -69,11 +69,16 @@ MAX_FILE_BYTES: Final = 2**20
 
 
 class ExtractionConfig(Section):
-    """Limits and options of HTML extraction; none of them makes stored features incomparable."""
+    """Limits and options of HTML extraction; of them only the parser is part of the fingerprint."""
 
     extractor: str = Field(
         "density",
         description="which extractor reads HTML: density, topic or plain; trafilatura or resiliparse to compare",
+    )
+    parser: Literal["tags", "lxml"] = Field(
+        "tags",
+        description="who says what is open and closed in HTML: our own reading of the tags, or lxml's parser",
+        json_schema_extra=SHAPES,
     )
     max_bytes: int = Field(
         10_000_000, ge=1_000, le=200_000_000, description="bytes of a page that are read; the rest is cut"

@@ -1,6 +1,6 @@
 """A parsed page as two flat lists: block elements, and the runs of text between them.
 
-One iterative walk over the tree; everything inherited (hidden, link, hints) is handed down, never looked up.
+One iterative walk over the tags; everything inherited (hidden, link, hints) is handed down, never looked up.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.extraction.markup import (
     BLOCK,
     BREAK,
-    CLOSES,
     LEFT_OUT,
     LINK,
     PLAIN_REACH,
     REACH,
-    Tags,
     is_closed,
     is_wide_space,
     number_of,
@@ -29,6 +27,7 @@ from es_dedup.extraction.structured import Structured, read_structured
 
 if TYPE_CHECKING:
     from es_dedup.extraction.guard import Deadline
+    from es_dedup.extraction.markup import Tags
 
 _PRE = number_of("pre")
 _LINK_END: Final = ~number_of("a")
@@ -156,24 +155,24 @@ def clean(text: str) -> str:
     return text if text.isprintable() else " ".join(_INVISIBLE.sub("", text).split())
 
 
-def build(markup: bytes, deadline: Deadline) -> Document:
-    """Read markup once, tag by tag.
+def build(tags: Tags, deadline: Deadline) -> Document:
+    """Read the tags of a page once.
 
     Args:
-        markup: trimmed, in UTF-8.
+        tags: of trimmed markup.
         deadline: when to give up.
 
     Raises:
         DeadlineExceeded: the time is up.
     """
-    walk = _Walk(Tags(markup), deadline)
-    walk.run(len(walk.tags.numbers))
+    walk = _Walk(tags, deadline)
+    walk.run(len(tags.numbers))
     return walk.document
 
 
-def build_shallow(markup: bytes, deadline: Deadline, max_depth: int) -> Document | None:
+def build_shallow(tags: Tags, deadline: Deadline, max_depth: int) -> Document | None:
     """The same, or None where elements are nested deeper than ``max_depth``."""
-    walk = _Walk(Tags(markup), deadline)
+    walk = _Walk(tags, deadline)
     return walk.document if walk.run(max_depth) else None
 
 
@@ -207,7 +206,7 @@ class _Walk:
 
     def _read(self, start: int, end: int) -> None:  # noqa: C901, PLR0912, PLR0915 - one loop over all tags; a call for each costs a third more
         parts, linked, opened, blocks = self.parts, self.linked, self.open, self.blocks
-        flush, roles, closes = self._flush, self.tags.roles, CLOSES
+        flush, roles, closes = self._flush, self.tags.roles, self.tags.closes
         left_out, in_link, has_pre = self.left_out, self.in_link, self.has_pre
         tags, place = self.tags, start - 1
         for number, written, text in zip(

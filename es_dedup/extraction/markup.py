@@ -1,7 +1,8 @@
 """Markup as a flat list of tags and texts, and what HTML says of each tag: role, what it closes, how far its end reaches.
 
-No tree is built. Pages have five times as many elements as elements that matter here, and an object for each of them costs more
-than reading the markup. What closes what is as in libxml2, so the blocks are those of its tree (``tests/reference/blocks``).
+``cut`` builds no tree. Pages have five times as many elements as elements that matter here, and an object for each of them costs more
+than reading the markup. What closes what is as in libxml2, so the blocks are those of its tree (``tests/reference/blocks``). ``tree``
+gives the same list from that tree itself.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from html import unescape
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 BLOCK, LINK, BREAK, LEFT_OUT, NOTED = range(5)
 """Roles of elements. ``BREAK`` never holds anything; ``NOTED`` ones are inline, and looked for later."""
@@ -62,7 +63,7 @@ _CLOSES: Final = {
     "tr": "caption colgroup p td th tr",
     "ul": "address dir menu p pre",
 }
-_ROOT: Final = b"<html><body>"  # in every page; its own tags only say what these two are called
+ROOT: Final = b"<html><body>"  # in every page; its own tags only say what these two are called
 _MAX_SPACE: Final = 200
 PLAIN_REACH: Final = 100
 _REACH: Final = {
@@ -111,7 +112,6 @@ class _Names:
 
 
 _KNOWN: Final = _Names()
-CLOSES: Final = _KNOWN.closes
 REACH: Final = _KNOWN.reach
 
 
@@ -147,6 +147,11 @@ class _Numbers(dict[bytes, int]):
 class Tags:
     """The tags of a page in order, each with its attributes and the text up to the next one; ``html`` and ``body`` before all others.
 
+    Args:
+        markup: the page, in UTF-8.
+        pieces: an empty one, then name, attributes and text of each tag.
+        closes: by the number of a start tag, the elements that it closes; empty where every end is written.
+
     Attributes:
         written: each tag's name as written, with the slash of an end tag.
         numbers: of each tag; of an end tag the complement (``~``) of it; ``NOTHING`` for many.
@@ -156,10 +161,9 @@ class Tags:
         roles: by number.
     """
 
-    def __init__(self, markup: bytes) -> None:
-        pieces = _TAG.split(_ROOT + markup)
+    def __init__(self, markup: bytes, pieces: list[bytes], closes: Mapping[int, frozenset[int]]) -> None:
         numbers = _Numbers()
-        self.markup = markup
+        self.markup, self.closes = markup, closes
         self.written: list[bytes] = pieces[1::3]
         self.numbers = list(map(numbers.__getitem__, self.written))
         self.attributes: list[bytes] = pieces[2::3]
@@ -200,17 +204,24 @@ class Tags:
             return
         for at in range(place, len(self.numbers)):
             tag = self.written[at].lower()
-            depth += (tag == name) - (tag == b"/" + name)
+            depth += (tag == name and not is_closed(self.attributes[at])) - (tag == b"/" + name)
             if depth <= 0 or length > MAX_INNER_CHARS:
                 return
             yield self.texts[at]
             length += len(self.texts[at])
 
 
+def cut(markup: bytes) -> Tags:
+    """The tags of trimmed markup as they are written, in time linear in its length."""
+    return Tags(markup, _TAG.split(ROOT + markup), _KNOWN.closes)
+
+
 def is_closed(attributes: bytes) -> bool:
     """The tag ends with a slash, which is no part of an unquoted value."""
+    if not attributes.endswith(b"/"):
+        return False
     last = attributes.rsplit(None, 1)[-1]
-    return last.endswith(b"/") and (b"=" not in last or last.endswith((b'"/', b"'/")))
+    return b"=" not in last or last.endswith((b'"/', b"'/"))
 
 
 def is_wide_space(written: bytes) -> bool:

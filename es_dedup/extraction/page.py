@@ -9,7 +9,7 @@ from es_dedup.extraction.choice import Choice, why_of
 from es_dedup.extraction.document import build, build_shallow, clean
 from es_dedup.extraction.guard import Deadline, DeadlineExceeded, binary_kind, guard
 from es_dedup.extraction.language import language_of
-from es_dedup.extraction.markup import MAX_INNER_CHARS, text_of
+from es_dedup.extraction.markup import MAX_INNER_CHARS, cut, text_of
 from es_dedup.extraction.metadata import read_metadata
 from es_dedup.extraction.source import Source, read_source
 from es_dedup.model import Content, PageKind, Skipped
@@ -17,6 +17,7 @@ from es_dedup.model import Content, PageKind, Skipped
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
     from es_dedup.extraction.document import Document
+    from es_dedup.extraction.markup import Tags
 
 _ERROR_CHARS = 2_000
 _ERROR_TITLE = re.compile(
@@ -133,13 +134,22 @@ class HtmlExtractor:
             return None
         document: Document | None = None
         if trimmed.markup.count(b"<") <= limits.max_nodes:
-            document = build_shallow(trimmed.markup, deadline, limits.max_depth)
+            tags = self._tags(trimmed.markup)
+            document = build_shallow(tags, deadline, limits.max_depth) if tags is not None else None
         if document is None:
             text = trimmed.markup.decode("utf-8", "replace")
             guarded = guard(text, max_depth=limits.max_depth, max_nodes=limits.max_nodes, deadline=deadline)
             notes.extend(guarded.notes)
             deadline.check()
-            document = build(guarded.markup.encode("utf-8", "replace"), deadline)
+            markup = guarded.markup.encode("utf-8", "replace")
+            document = build(self._tags(markup) or cut(markup), deadline)
         document.scripts, document.charset = trimmed.scripts, source.script_charset
         document.title = clean(text_of(trimmed.title or b"")[:MAX_INNER_CHARS])
         return document
+
+    def _tags(self, markup: bytes) -> Tags | None:
+        if self._config.parser == "tags":
+            return cut(markup)
+        from es_dedup.extraction.tree import read_tree  # noqa: PLC0415 - takes 30 ms to import, for those who ask for it
+
+        return read_tree(markup)

@@ -1,8 +1,10 @@
-"""Reading tag by tag gives the blocks that recursion over a parser's tree gives; of broken markup no text is lost."""
+"""Both parsers give the blocks that recursion over a tree gives; of broken markup no text is lost."""
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -10,9 +12,16 @@ from hypothesis import strategies as st
 
 from es_dedup.extraction.document import Document, build, build_shallow
 from es_dedup.extraction.guard import Deadline
+from es_dedup.extraction.markup import Tags, cut
 from es_dedup.extraction.source import read_source
+from es_dedup.extraction.tree import read_tree
 from es_dedup.extraction.trim import trim
 from tests.reference.blocks import blocks, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Parser = Callable[[bytes], Tags | None]
 
 TEXTS = st.sampled_from(
     [" ", "\n", "one line\nanother", "一行\n又一行", "text, and more.", "&nbsp;", "&#8203;", "\u3000", "a &amp; b", "<br>", "<img alt=x>", "<hr>",
@@ -23,6 +32,7 @@ TAGS = st.sampled_from(
 )  # fmt: skip
 PIECES = ["<p>", "</p>", "<div class=a>", "</div>", "<b>", "</b>", "<a href=/x>", "</a>", "<br>", "<pre>", "</pre>", "<li>", "<ul>", "</ul>", "<td>", "</table>",
           "<h1>", "</h1>", "</body>", "</html>", "<body>", "<p/>", "</nosuch>", "<span title='>'>"]  # fmt: skip
+OPEN_PAGE = [piece for piece in PIECES if piece not in {"</body>", "</html>", "<a href=/x>"}]
 SAMPLES = sorted((Path(__file__).parents[3] / "samples" / "pages").glob("*/*.html"))
 
 
@@ -47,36 +57,55 @@ LINKS = st.builds(
 )
 
 
-def read(markup: bytes) -> Document:
-    return build(markup, Deadline(60))
+both_parsers = pytest.mark.parametrize("parser", [cut, read_tree])
 
 
-def check(markup: bytes) -> None:
+def read(markup: bytes, parser: Parser = cut) -> Document:
+    tags = parser(markup)
+    assert tags is not None
+    return build(tags, Deadline(60))
+
+
+def seen(document: Document) -> list[tuple[str, int, int, int, bool]]:
+    return [(block.text, block.chars, block.link_chars, block.links, block.led) for block in document.blocks]
+
+
+def check(markup: bytes, parser: Parser) -> None:
     root = parse(markup)
-    if root is None:
-        return
-    found = [
-        (block.text, block.chars, block.link_chars, block.links, block.led) for block in read(markup).blocks
-    ]
-    assert found == blocks(root)
+    if root is not None:
+        assert seen(read(markup, parser)) == blocks(root)
 
 
+@cache
+def sample(path: Path) -> bytes:
+    return read_source(path.read_bytes(), None).trimmed.markup
+
+
+@both_parsers
 @settings(max_examples=400, deadline=None)
-@given(st.lists(st.one_of(TREES, LINKS, UNCLOSED), max_size=6))
-def test_trees_of_any_kind(pieces: list[str]) -> None:
-    check(trim(("<body>" + "".join(pieces)).encode()).markup)
+@given(pieces=st.lists(st.one_of(TREES, LINKS, UNCLOSED), max_size=6))
+def test_trees_of_any_kind(parser: Parser, pieces: list[str]) -> None:
+    check(trim(("<body>" + "".join(pieces)).encode()).markup, parser)
 
 
+@both_parsers
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.one_of(st.sampled_from(PIECES), st.integers(100, 999).map(str)), max_size=40))
-def test_broken_markup_loses_no_text(pieces: list[str]) -> None:
-    text = "".join(block.text.replace(" ", "") for block in read("".join(pieces).encode()).blocks)
+@given(pieces=st.lists(st.one_of(st.sampled_from(PIECES), st.integers(100, 999).map(str)), max_size=40))
+def test_broken_markup_loses_no_text(parser: Parser, pieces: list[str]) -> None:
+    text = "".join(block.text.replace(" ", "") for block in read("".join(pieces).encode(), parser).blocks)
     assert text == "".join(piece for piece in pieces if piece.isdigit())
 
 
-@pytest.mark.parametrize("path", SAMPLES[::4], ids=lambda path: path.stem)
-def test_sample_pages(path: Path) -> None:
-    check(read_source(path.read_bytes(), None).trimmed.markup)
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.one_of(st.sampled_from(OPEN_PAGE), st.integers(100, 999).map(str)), max_size=40))
+def test_of_broken_markup_the_tree_decides(pieces: list[str]) -> None:
+    check("".join(pieces).encode(), read_tree)
+
+
+@both_parsers
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_sample_pages(path: Path, parser: Parser) -> None:
+    check(sample(path), parser)
 
 
 def test_there_are_sample_pages() -> None:
@@ -98,14 +127,17 @@ def test_a_link_ends_with_its_tag_or_with_the_element_around_it(markup: str, lin
     assert sum(block.link_chars for block in read(markup.encode()).blocks) == linked
 
 
-def test_what_is_left_out_ends_with_the_element_around_it() -> None:
-    found = read(b"<div>a<button>b<div>c</div>d</div>e<button/>f")
+@both_parsers
+def test_what_is_left_out_ends_with_the_element_around_it(parser: Parser) -> None:
+    found = read(b"<div>a<button>b<div>c</div>d</div>e<button/>f", parser)
     assert [block.text for block in found.blocks] == ["a", "ef"]
 
 
-def test_names_and_hidden_parts() -> None:
+@both_parsers
+def test_names_and_hidden_parts(parser: Parser) -> None:
     found = read(
-        b"<body class=page><div ID='a' Class=\"b c\" class=d><p style='display: none'>x</p><p hidden>y<b>z"
+        b"<body class=page><div ID='a' Class=\"b c\" class=d><p style='display: none'>x</p><p hidden>y<b>z",
+        parser,
     )
     assert [(node.tag, node.names, node.hidden) for node in found.nodes] == [
         ("html", "", False),
@@ -117,13 +149,16 @@ def test_names_and_hidden_parts() -> None:
     assert [block.text for block in found.blocks] == ["x", "yz"]
 
 
-def test_the_whole_page_is_open_whatever_its_tags_say() -> None:
-    found = read(b"<html class=a/><body id=b /><p>x</html></body></p>y</body></html><li>z")
+@both_parsers
+def test_the_whole_page_is_open_whatever_its_tags_say(parser: Parser) -> None:
+    found = read(b"<html class=a/><body id=b /><p>x</html></body></p>y</body></html><li>z", parser)
     assert [block.text for block in found.blocks] == ["x", "y", "z"]
     assert [node.names for node in found.nodes[:2]] == ["a", "b"]
 
 
-def test_deeper_than_allowed() -> None:
-    page = b"<div>" * 50 + b"x"
-    assert build_shallow(page, Deadline(60), 40) is None
-    assert build_shallow(page, Deadline(60), 60) is not None
+@both_parsers
+def test_deeper_than_allowed(parser: Parser) -> None:
+    tags = parser(b"<div>" * 50 + b"x")
+    assert tags is not None
+    assert build_shallow(tags, Deadline(60), 40) is None
+    assert build_shallow(tags, Deadline(60), 60) is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -31,6 +31,9 @@ PAGES: dict[str, Callable[[], str | bytes]] = {
     "character references": lambda: "<p>x" + "&amp;&#x1F600;&nosuch;" * MANY,
     "entity bomb": lambda: f"<!DOCTYPE l [<!ENTITY l0 'x'>{ENTITIES}]><p>x &l11;</p>",
     "external entity": lambda: '<!DOCTYPE l [<!ENTITY e SYSTEM "file:///etc/passwd">]><p>x &e;</p>',
+    "quotes out of step": lambda: '<p a=="b c=">" ' + " ".join(f"a{n}=1" for n in range(100_000)) + ">x",
+    "cells in items": lambda: "<li><td>" * 50_000 + "x",
+    "ends of the page": lambda: "<html/></body >x" * MANY,
     "unclosed quotes": lambda: "x" + '<a href="' * MANY,
     "two kinds of quotes": lambda: "x" + "<a \"'=" * MANY,
     "equal signs": lambda: "x<a " + "= " * MANY,
@@ -68,10 +71,10 @@ PAGES: dict[str, Callable[[], str | bytes]] = {
 
 
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("method", ["density", "topic"])
-def test_a_hostile_page_ends_in_time(name: str, method: str) -> None:
+@pytest.mark.parametrize(("method", "parser"), [("density", "tags"), ("topic", "tags"), ("density", "lxml")])
+def test_a_hostile_page_ends_in_time(name: str, method: str, parser: Literal["tags", "lxml"]) -> None:
     page = PAGES[name]()
-    config = ExtractionConfig(extractor=method, max_seconds=600)
+    config = ExtractionConfig(extractor=method, parser=parser, max_seconds=600)
     start = time.process_time()
     found = extract(page, url="http://example.cn/", config=config)
     assert time.process_time() - start < MAX_SECONDS
@@ -79,18 +82,21 @@ def test_a_hostile_page_ends_in_time(name: str, method: str) -> None:
     assert "root:" not in found.text
 
 
-def test_entities_of_a_document_type_are_not_expanded() -> None:
-    assert len(extract(PAGES["entity bomb"]()).text) < 100
+@pytest.mark.parametrize("parser", ["tags", "lxml"])
+def test_entities_of_a_document_type_are_not_expanded(parser: Literal["tags", "lxml"]) -> None:
+    assert len(extract(PAGES["entity bomb"](), config=ExtractionConfig(parser=parser)).text) < 100
 
 
+@pytest.mark.parametrize("parser", ["tags", "lxml"])
 @pytest.mark.parametrize("name", ["formatting with ids", "attributes", "tables", "links"])
-def test_the_text_survives_the_guard(name: str) -> None:
-    assert "x" in extract(PAGES[name](), config=ExtractionConfig(extractor="plain")).text
+def test_the_text_survives_the_guard(name: str, parser: Literal["tags", "lxml"]) -> None:
+    assert "x" in extract(PAGES[name](), config=ExtractionConfig(extractor="plain", parser=parser)).text
 
 
-def test_text_below_the_depth_limit_survives() -> None:
+@pytest.mark.parametrize("parser", ["tags", "lxml"])
+def test_text_below_the_depth_limit_survives(parser: Literal["tags", "lxml"]) -> None:
     page = "<div>" * 5000 + "<p>深处的正文，也要读到。</p>" + "</div>" * 5000
-    found = extract(page)
+    found = extract(page, config=ExtractionConfig(parser=parser))
     assert found.text == "深处的正文，也要读到。"
     assert found.notes == ("nested deeper than 256, flattened",)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from es_dedup.extraction.document import build
 from es_dedup.extraction.guard import Deadline, guard
 from es_dedup.extraction.hints import _NEGATIVE, _POSITIVE, _TALK, _flags_of_word
+from es_dedup.extraction.markup import cut
 from es_dedup.extraction.source import read_source
 from es_dedup.extraction.trim import trim
 from tests.samples import pages
@@ -56,7 +57,7 @@ def guarded(markup: bytes) -> bytes:
 
 
 def texts(markup: bytes) -> list[str]:
-    return [block.text for block in build(markup, Deadline(60)).blocks]
+    return [block.text for block in build(cut(markup), Deadline(60)).blocks]
 
 
 def test_the_guard_changes_no_text_of_the_samples() -> None:
