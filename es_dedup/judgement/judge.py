@@ -61,7 +61,7 @@ class Judgements:
     """Judged pairs; every array has shape (pairs,).
 
     Attributes:
-        rule: index into ``RULES``; 0 accepts.
+        rule: index into ``RULES``; 0 accepts. Negative: the method that decides in the judge's place refuses.
         left_cover, right_cover: weighted cover, in [0, 1].
         needed: cover that the better covered page had to reach.
         about: how much the shared text is about the titles, from 0; 1.5 when it is and the titles are equal.

@@ -11,7 +11,7 @@ import hashlib
 import io
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -120,6 +120,15 @@ class Statistics:
         return found
 
 
+class CarryingPages(NamedTuple):
+    """What weighing knows of each page: its key, ``title_signatures``, SimHash, and day number (0 when unknown)."""
+
+    keys: NDArray[np.uint64]
+    titles: NDArray[np.uint64]
+    fingerprints: NDArray[np.uint64]
+    days: NDArray[np.int64]
+
+
 @dataclass(frozen=True, slots=True)
 class _Carried:
     """Pairs of neighbouring carriers of recurring features.
@@ -162,24 +171,18 @@ def learn(
         sites = [sites[row] for row in rows.tolist()]
         table, keys, days = table.take(rows), keys[rows], days[rows]
     cover = table.coverage
-    titles = title_signatures(cover)
+    pages_ = CarryingPages(keys, title_signatures(cover), table.fingerprints, days)
     learned = []
     for values, offsets, masks in (
         (cover.grams, cover.gram_offsets, cover.gram_masks),
         (cover.clauses, cover.clause_offsets, cover.clause_masks),
     ):
-        learned.append(weigh(values, offsets, masks, keys, titles, table.fingerprints, days))
+        learned.append(weigh(values, offsets, masks, pages_))
     return Statistics(*learned[0], *learned[1], learn_noise(table.periods, sites, config), pages)
 
 
 def weigh(
-    values: NDArray[np.uint32],
-    offsets: NDArray[np.int64],
-    masks: NDArray[np.uint32],
-    keys: NDArray[np.uint64],
-    titles: NDArray[np.uint64],
-    fingerprints: NDArray[np.uint64],
-    days: NDArray[np.int64],
+    values: NDArray[np.uint32], offsets: NDArray[np.int64], masks: NDArray[np.uint32], pages: CarryingPages
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     """Features that recur, ascending, and what each counts.
 
@@ -187,12 +190,12 @@ def weigh(
 
     Args:
         values, offsets, masks: features of each page, and where they hold words of its title.
-        keys, titles, fingerprints, days: of the pages; ``title_signatures`` gives the titles.
+        pages: what is known of the pages.
     """
     if worthwhile(len(values)):
-        return _weighed_by_kernel(values, offsets, masks, keys, titles, fingerprints, days)
-    carried = _carriers(values, offsets, masks, keys)
-    return carried.values, _weigh(carried, titles, fingerprints, days)
+        return _weighed_by_kernel(values, offsets, masks, pages)
+    carried = _carriers(values, offsets, masks, pages.keys)
+    return carried.values, _weigh(carried, pages)
 
 
 def _look_up(
@@ -221,20 +224,14 @@ def _places(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def _weighed_by_kernel(
-    values: NDArray[np.uint32],
-    offsets: NDArray[np.int64],
-    masks: NDArray[np.uint32],
-    keys: NDArray[np.uint64],
-    titles: NDArray[np.uint64],
-    fingerprints: NDArray[np.uint64],
-    days: NDArray[np.int64],
+    values: NDArray[np.uint32], offsets: NDArray[np.int64], masks: NDArray[np.uint32], pages: CarryingPages
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     from es_dedup.judgement.compiled import statistics as kernels  # noqa: PLC0415 - see es_dedup.compiled
 
     ordered = kernels.keyed(values)
     ordered.sort()
-    sizes = np.bitwise_count(titles).sum(axis=1).astype(np.int64)
-    pages = kernels.Carriers(_places(keys), titles, sizes, fingerprints, days)
+    sizes = np.bitwise_count(pages.titles).sum(axis=1).astype(np.int64)
+    carriers = kernels.Carriers(_places(pages.keys), pages.titles, sizes, pages.fingerprints, pages.days)
     rules = kernels.Rules(
         MIN_CARRIERS,
         CARRIERS,
@@ -244,8 +241,8 @@ def _weighed_by_kernel(
         LONG_SPAN_DAYS,
         LEAST_WEIGHT,
     )
-    owners = np.repeat(np.arange(len(keys), dtype=np.int32), np.diff(offsets))
-    return kernels.weighed(ordered, owners, masks, pages, rules)
+    owners = np.repeat(np.arange(len(pages.keys), dtype=np.int32), np.diff(offsets))
+    return kernels.weighed(ordered, owners, masks, carriers, rules)
 
 
 def _carriers(
@@ -281,9 +278,7 @@ def _carriers(
     )
 
 
-def _weigh(
-    carried: _Carried, titles: NDArray[np.uint64], fingerprints: NDArray[np.uint64], days: NDArray[np.int64]
-) -> NDArray[np.float32]:
+def _weigh(carried: _Carried, pages: CarryingPages) -> NDArray[np.float32]:
     count = len(carried.values)
     page, neighbour = carried.page, carried.neighbour
 
@@ -292,16 +287,16 @@ def _weigh(
             np.bincount(carried.feature, minlength=count), 1
         )
 
-    shared = np.bitwise_count(titles[page] & titles[neighbour]).sum(axis=1)
-    sizes = np.bitwise_count(titles).sum(axis=1)
+    shared = np.bitwise_count(pages.titles[page] & pages.titles[neighbour]).sum(axis=1)
+    sizes = np.bitwise_count(pages.titles).sum(axis=1)
     topic = _scale(
         mean(shared / np.maximum(np.minimum(sizes[page], sizes[neighbour]), 1)), TITLE_UNLIKE, TITLE_ALIKE
     )
     link = _scale(mean(carried.linked), LINK_LOW, LINK_HIGH)
-    bits = np.bitwise_count(fingerprints[page] ^ fingerprints[neighbour]).astype(np.float64)
+    bits = np.bitwise_count(pages.fingerprints[page] ^ pages.fingerprints[neighbour]).astype(np.float64)
     whole = mean(1.0 - _scale(bits, ALIKE_BITS, UNLIKE_BITS))
     weight = np.maximum(np.maximum(topic, link), whole)
-    weight = np.where(_span(carried, days, count) >= LONG_SPAN_DAYS, np.minimum(weight, whole), weight)
+    weight = np.where(_span(carried, pages.days, count) >= LONG_SPAN_DAYS, np.minimum(weight, whole), weight)
     return np.maximum(weight, LEAST_WEIGHT).astype(np.float32)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from kombu.exceptions import OperationalError
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from es_dedup.config import Settings
+
+ANSWER_SECONDS: Final = (1.0, 5.0)  # a busy worker answers late, and is not to be taken for none
 
 __all__ = ["KINDS", "CeleryDispatcher"]
 
@@ -44,10 +46,12 @@ class CeleryDispatcher:
         return depths(self._app, self._place)
 
     def workers(self) -> int:
-        """How many workers of this index answer within a second."""
+        """How many workers of this index answer within a second; where none does, more time is given."""
         mine = {queue_of(self._place, kind) for kind in KINDS}
+        found: dict[str, Any] = {}
         with translated():
-            found = self._app.control.inspect(timeout=1.0).active_queues() or {}
+            for seconds in ANSWER_SECONDS:
+                found = found or self._app.control.inspect(timeout=seconds).active_queues() or {}
         return sum(any(queue["name"] in mine for queue in queues) for queues in found.values())
 
     def close(self) -> None:

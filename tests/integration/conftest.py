@@ -1,4 +1,4 @@
-"""A hook on a real server, for the files that test it."""
+"""Places on real servers, and a hook on one, for the files that test them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,14 @@ def address(request: pytest.FixtureRequest) -> Iterator[str]:
     remove(place)
     with Elasticsearch(host, request_timeout=30) as client:
         client.indices.delete(index=f"{name}*", ignore_unavailable=True)
+
+
+@pytest.fixture(params=["es8", "es9"])
+def own_address(request: pytest.FixtureRequest) -> Iterator[str]:
+    """An index of one test alone."""
+    place = f"{url_of(request.param)}/{fresh_name()}"
+    yield place
+    remove(place)
 
 
 @pytest.fixture

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from es_dedup.index.elastic import ElasticIndex, Options, parse_address
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import Probe, TermGroup
 from es_dedup.testing.builders import probe, random_records, record
-from tests.servers import fresh_name, remove, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FINGERPRINT = "0123456789abcdef"
 
 
-@pytest.fixture(params=["es8", "es9"])
-def address(request: pytest.FixtureRequest) -> Iterator[str]:
-    url = f"{url_of(request.param)}/{fresh_name()}"
-    yield url
-    remove(url)
-
-
-def opened(address: str, shards: int = 1) -> ElasticIndex:
-    return ElasticIndex(parse_address(address), fingerprint=FINGERPRINT, options=Options(shards=shards))
+def opened(own_address: str, shards: int = 1) -> ElasticIndex:
+    return ElasticIndex(parse_address(own_address), fingerprint=FINGERPRINT, options=Options(shards=shards))
 
 
 def asked(seed: int) -> list[Probe]:
@@ -48,9 +35,9 @@ def asked(seed: int) -> list[Probe]:
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_answers_are_those_of_the_embedded_index(address: str, shards: int) -> None:
+def test_answers_are_those_of_the_embedded_index(own_address: str, shards: int) -> None:
     stored, probes = random_records(400, seed=1), asked(2)
-    with opened(address, shards) as index, EmbeddedIndex(":memory:", fingerprint=FINGERPRINT) as plain:
+    with opened(own_address, shards) as index, EmbeddedIndex(":memory:", fingerprint=FINGERPRINT) as plain:
         for each in (index, plain):
             each.put_many(stored)
             each.put_many(random_records(40, seed=3))  # replaced: their old terms are there until a merge
@@ -64,8 +51,8 @@ def test_answers_are_those_of_the_embedded_index(address: str, shards: int) -> N
         assert index.probe_with_copies(probes, hashes) == (expected, plain.pages_with_hash(hashes))
 
 
-def test_a_term_that_only_deleted_pages_made_common_counts(address: str) -> None:
-    with opened(address) as index:
+def test_a_term_that_only_deleted_pages_made_common_counts(own_address: str) -> None:
+    with opened(own_address) as index:
         index.put_many(record(f"p{number:03}", [5]) for number in range(50))
         index.refresh()
         index.delete_many([f"p{number:03}" for number in range(2, 50)])
@@ -76,8 +63,8 @@ def test_a_term_that_only_deleted_pages_made_common_counts(address: str) -> None
         assert rare.capped_terms == 0
 
 
-def test_several_shards_are_noticed_though_nothing_else_is_asked(address: str) -> None:
-    with opened(address, 3) as index:
+def test_several_shards_are_noticed_though_nothing_else_is_asked(own_address: str) -> None:
+    with opened(own_address, 3) as index:
         index.put_many(record(f"p{number:03}", [number]) for number in range(40))
         answers = [index.probe_many([probe(number)])[0] for number in range(40)]
         assert [answer.candidates[0].page_id for answer in answers] == [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from elasticsearch import Elasticsearch
 
@@ -11,28 +9,17 @@ from es_dedup.index.elastic import ElasticIndex, Options, parse_address
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import Probe, TermGroup
 from es_dedup.testing.builders import assignment, edge, probe, random_records, record
-from tests.servers import fresh_name, remove, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FINGERPRINT = "0123456789abcdef"
 
 
-@pytest.fixture(params=["es8", "es9"])
-def address(request: pytest.FixtureRequest) -> Iterator[str]:
-    url = f"{url_of(request.param)}/{fresh_name()}"
-    yield url
-    remove(url)
+def opened(own_address: str) -> ElasticIndex:
+    return ElasticIndex(parse_address(own_address), fingerprint=FINGERPRINT, options=Options(refresh="-1"))
 
 
-def opened(address: str) -> ElasticIndex:
-    return ElasticIndex(parse_address(address), fingerprint=FINGERPRINT, options=Options(refresh="-1"))
-
-
-def shown(address: str) -> int:
+def shown(own_address: str) -> int:
     """Pages that a search of another client sees."""
-    url, _, name = address.rpartition("/")
+    url, _, name = own_address.rpartition("/")
     with Elasticsearch(url) as client:
         return int(client.count(index=f"{name}-dedup-features", expand_wildcards="all")["count"])
 
@@ -51,9 +38,9 @@ def asked(names: list[str]) -> list[Probe]:
     ]
 
 
-def test_answers_are_those_of_the_embedded_index_without_any_refresh(address: str) -> None:
+def test_answers_are_those_of_the_embedded_index_without_any_refresh(own_address: str) -> None:
     stored = random_records(300, seed=4)
-    with opened(address) as index, EmbeddedIndex(":memory:", fingerprint=FINGERPRINT) as plain:
+    with opened(own_address) as index, EmbeddedIndex(":memory:", fingerprint=FINGERPRINT) as plain:
         for start in range(0, 300, 50):
             some = stored[start : start + 50]
             for each in (index, plain):
@@ -61,15 +48,15 @@ def test_answers_are_those_of_the_embedded_index_without_any_refresh(address: st
             probes, hashes = asked([each.page_id for each in some]), [each.content_hash for each in stored]
             expected = plain.probe_with_copies(probes, hashes)
             assert index.probe_with_copies(probes, hashes) == expected
-            assert shown(address) == 50  # the first write follows none that is known, so it was refreshed
+            assert shown(own_address) == 50  # the first write follows none that is known, so it was refreshed
         assert any(answer.truncated for answer in expected[0])
         assert any(answer.capped_terms for answer in expected[0])
-        assert index.count() == shown(address) == 300
+        assert index.count() == shown(own_address) == 300
         assert index.probe_with_copies(probes, hashes) == expected
 
 
-def test_replaced_and_deleted_pages_and_scopes(address: str) -> None:
-    with opened(address) as index:
+def test_replaced_and_deleted_pages_and_scopes(own_address: str) -> None:
+    with opened(own_address) as index:
         index.put_many([record("a", [1])])
         index.put_many([record("b", [1], site="x.org"), record("c", [1])])
         found = [[each.page_id for each in answer.candidates] for answer in index.probe_many([probe(1)])]
@@ -85,8 +72,8 @@ def test_replaced_and_deleted_pages_and_scopes(address: str) -> None:
         assert [each.page_id for some in index.scan() for each in some] == ["a", "b", "d", "e"]
 
 
-def test_of_two_writers_the_later_one_sees_what_the_former_has_written(address: str) -> None:
-    with opened(address) as first, opened(address) as second:
+def test_of_two_writers_the_later_one_sees_what_the_former_has_written(own_address: str) -> None:
+    with opened(own_address) as first, opened(own_address) as second:
         first.put_many([record("a", [1])])
         first.probe_many([probe(1)])
         for number in range(4):
@@ -107,8 +94,8 @@ def fail_after(index: ElasticIndex) -> None:
 
 
 class TestSessions:
-    def test_who_was_alone_is_told_so(self, address: str) -> None:
-        with opened(address) as first, opened(address) as second:
+    def test_who_was_alone_is_told_so(self, own_address: str) -> None:
+        with opened(own_address) as first, opened(own_address) as second:
             with first.writing() as alone:
                 assert not alone
             assert first.undisturbed()
@@ -122,8 +109,8 @@ class TestSessions:
             with first.writing() as alone:
                 assert not alone
 
-    def test_changes_are_seen_in_the_next_session_without_a_refresh(self, address: str) -> None:
-        with opened(address) as index, opened(address) as other:
+    def test_changes_are_seen_in_the_next_session_without_a_refresh(self, own_address: str) -> None:
+        with opened(own_address) as index, opened(own_address) as other:
             with index.writing():
                 index.put_edges([edge("a", "b")])
                 index.assign_many([assignment("a"), assignment("b", "a")])
@@ -139,8 +126,8 @@ class TestSessions:
             assert index.edges_of(["a"]) == []
             assert index.members(["b"]) == {"b": [assignment("b")]}
 
-    def test_what_others_change_is_seen_in_the_next_session(self, address: str) -> None:
-        with opened(address) as index, opened(address) as other:
+    def test_what_others_change_is_seen_in_the_next_session(self, own_address: str) -> None:
+        with opened(own_address) as index, opened(own_address) as other:
             with index.writing():
                 index.assign_many([assignment("a"), assignment("b", "a")])
             with other.writing():
@@ -150,24 +137,24 @@ class TestSessions:
                 assert index.members(["a"]) == {"a": [assignment("a")]}
                 assert index.known(["a", "b"])[1] == {"a": assignment("a"), "b": assignment("b")}
 
-    def test_nothing_is_kept_of_a_block_that_raises(self, address: str) -> None:
-        with opened(address) as index:
+    def test_nothing_is_kept_of_a_block_that_raises(self, own_address: str) -> None:
+        with opened(own_address) as index:
             with pytest.raises(KeyError), index.writing():
                 fail_after(index)
             with index.writing():
                 assert index.assignments(["a"]) == {}
                 assert index.members(["a"]) == {}
 
-    def test_a_change_outside_any_session_is_seen_within_the_next(self, address: str) -> None:
-        with opened(address) as index:
+    def test_a_change_outside_any_session_is_seen_within_the_next(self, own_address: str) -> None:
+        with opened(own_address) as index:
             with index.writing():
                 index.assign_many([assignment("a")])
             index.assign_many([assignment("a", "b")])
             with index.writing():
                 assert index.members(["a", "b"]) == {"b": [assignment("a", "b")]}
 
-    def test_pages_clusters_and_notes_are_asked_for_together(self, address: str) -> None:
-        with opened(address) as index:
+    def test_pages_clusters_and_notes_are_asked_for_together(self, own_address: str) -> None:
+        with opened(own_address) as index:
             index.put_many([record("a", [1])])
             index.assign_many([assignment("b")])
             index.set_note("n", "said")

@@ -30,6 +30,16 @@ if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
 
+def slowly(name: str, report: HookReport) -> Iterator[dict[str, Any]]:
+    """An input that gives its second document once the first one is written."""
+    yield five(name)[0]
+    for _ in range(600):
+        if report.written:
+            break
+        time.sleep(0.05)
+    yield five(name)[1]
+
+
 class TestMark:
     @pytest.mark.parametrize("chunk_size", [1, 2, 500])
     def test_copies_are_marked_within_a_batch_and_across(
@@ -273,15 +283,7 @@ class TestAhead:
     ) -> None:
         report = HookReport()
 
-        def actions() -> Iterator[dict[str, Any]]:
-            yield five(name)[0]
-            for _ in range(600):
-                if report.written:
-                    break
-                time.sleep(0.05)
-            yield five(name)[1]
-
-        dedup_bulk(client, actions(), hook=hook, report=report, chunk_size=1)
+        dedup_bulk(client, slowly(name, report), hook=hook, report=report, chunk_size=1)
         assert report.written == 2
 
     def test_a_store_that_fails_meanwhile_leaves_that_batch_undecided(
@@ -324,15 +326,11 @@ class TestOtherWays:
     def test_a_slow_input_is_flushed(self, hook: DedupHook, client: Elasticsearch, name: str) -> None:
         report = HookReport()
 
-        def actions() -> Iterator[dict[str, Any]]:
-            yield five(name)[0]
-            for _ in range(600):
-                if report.written:
-                    break
-                time.sleep(0.05)
-            yield five(name)[1]
-
-        list(dedup_streaming_bulk(client, actions(), hook=hook, report=report, flush_after_seconds=0.2))
+        list(
+            dedup_streaming_bulk(
+                client, slowly(name, report), hook=hook, report=report, flush_after_seconds=0.2
+            )
+        )
         assert report.written == 2
         assert set(marks(client, name)) == {"story-0", "story-1"}
 

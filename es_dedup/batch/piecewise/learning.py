@@ -9,7 +9,14 @@ import numpy as np
 from es_dedup.batch.piecewise.column import FEATURE, Column, offsets_from, value_ranges
 from es_dedup.batch.piecewise.memory import give_back
 from es_dedup.detectors.ccdet import PeriodTable, learn_noise
-from es_dedup.judgement.statistics import HASH_BITS, LEARN_PAGES, Statistics, title_signatures, weigh
+from es_dedup.judgement.statistics import (
+    HASH_BITS,
+    LEARN_PAGES,
+    CarryingPages,
+    Statistics,
+    title_signatures,
+    weigh,
+)
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
 
 if TYPE_CHECKING:
@@ -43,7 +50,7 @@ def learn_stored(pages: StoredPages, settings: Settings, folder: Path, most: int
             periods.add(table.periods.signatures, np.diff(table.periods.offsets))
             titles.append(title_signatures(cover))
         kept = np.flatnonzero(chosen)
-        about = (
+        about = CarryingPages(
             pages.keys[kept],
             np.concatenate(titles) if titles else np.zeros((0, 1), dtype=np.uint64),
             pages.fingerprints[kept],
@@ -78,14 +85,14 @@ def _features(values: NDArray[np.uint32], masks: NDArray[np.uint32]) -> NDArray[
 
 
 def _weighed(
-    column: Column, about: tuple[NDArray[Any], ...], most: int
+    column: Column, about: CarryingPages, most: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     values, weights = [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.float32)]
     for low, high in value_ranges([column], most, HASH_BITS):
         found, owners = column.between(low, high)
-        offsets = offsets_from(owners, len(about[0]))
+        offsets = offsets_from(owners, len(about.keys))
         mine = np.ascontiguousarray(found["value"]), offsets, np.ascontiguousarray(found["mask"])
-        known, counted = weigh(*mine, *about)
+        known, counted = weigh(*mine, about)
         values.append(known)
         weights.append(counted)
         give_back()
