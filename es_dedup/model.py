@@ -5,7 +5,7 @@ Everything here is immutable, holds no behaviour beyond small derived properties
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -282,6 +282,7 @@ class JudgedPair:
         reason: the rule that decided, in one phrase.
         evidence: the numbers it rests on, with limits and with what was discounted.
         verdicts: each detector's own verdict.
+        decided_by: ``judge``, or the method that decides in its place.
     """
 
     left: str
@@ -291,19 +292,19 @@ class JudgedPair:
     reason: str
     evidence: Mapping[str, Number]
     verdicts: tuple[Verdict, ...] = ()
+    decided_by: str = "judge"
+
+    @property
+    def all_verdicts(self) -> tuple[Verdict, ...]:
+        """The judge's, where it decided, then each detector's."""
+        if self.decided_by != "judge":
+            return self.verdicts
+        return (Verdict("judge", self.relation, self.score, self.evidence), *self.verdicts)
 
     @property
     def reversed(self) -> JudgedPair:
         """The same judgement seen from the right page (detectors' verdicts are left as they are)."""
-        return JudgedPair(
-            self.right,
-            self.left,
-            self.relation.reversed,
-            self.score,
-            self.reason,
-            self.evidence,
-            self.verdicts,
-        )
+        return replace(self, left=self.right, right=self.left, relation=self.relation.reversed)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -313,6 +314,7 @@ class JudgedPair:
             "relation": str(self.relation),
             "score": round(self.score, 4),
             "reason": self.reason,
+            "decided_by": self.decided_by,
             "evidence": dict(self.evidence),
             "verdicts": [
                 {

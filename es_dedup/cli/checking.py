@@ -93,14 +93,9 @@ def show_pair(output: Output, pair: JudgedPair) -> None:
     output.line(
         f"{clean(pair.left)} ~ {clean(pair.right)}: {pair.relation} {pair.score:.2f} ({clean(pair.reason)})"
     )
-    lines = [("judge", str(pair.relation), pair.score, pair.evidence)]
-    lines += [
-        (verdict.detector, str(verdict.relation), verdict.score, verdict.evidence)
-        for verdict in pair.verdicts
-    ]
-    for name, relation, score, numbers in lines:
-        shown = ", ".join(clean(measure) for measure in measures(numbers))
-        output.line(f"  {name:<10} {relation:<10} {score:.3f}  {shown}")
+    for verdict in pair.all_verdicts:
+        shown = ", ".join(clean(measure) for measure in measures(verdict.evidence))
+        output.line(f"  {verdict.detector:<10} {verdict.relation!s:<10} {verdict.score:.3f}  {shown}")
 
 
 def _decisions(dedup: Deduplicator, intake: Intake) -> Iterator[Decision]:

@@ -14,7 +14,7 @@ from es_dedup.detectors.others import verdicts_of_other
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.judgement import judge as judging
 from es_dedup.judgement.limits import BALANCED
-from es_dedup.model import JudgedPair, Verdict
+from es_dedup.model import JudgedPair, Relation, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -137,15 +137,20 @@ def judged_pair(
         right=comparison.right.ids[right_row],
         relation=judging.RELATIONS[int(judged.relation[pair])],
         score=round(float(judged.score[pair]), 4),
-        reason=_reason(int(judged.rule[pair]), settings.judge.method),
+        reason=_reason(
+            int(judged.rule[pair]), judging.RELATIONS[int(judged.relation[pair])], settings.judge.method
+        ),
         evidence=_evidence(comparison, pair, statistics),
         verdicts=_verdicts(comparison, pair, settings, statistics) if verdicts else (),
+        decided_by=settings.judge.method,
     )
 
 
-def _reason(rule: int, method: str) -> str:
+def _reason(rule: int, relation: Relation, method: str) -> str:
     if method == judging.JUDGE:
         return judging.RULES[rule]
+    if relation is Relation.EXACT:
+        return "texts are equal"
     return f"accepted by {method}" if rule == 0 else f"refused by {method}"
 
 

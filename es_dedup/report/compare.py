@@ -53,14 +53,14 @@ def _text(page: PageView, role: str, spans: list[tuple[int, int, float]], chars:
 
 def _evidence(each: Comparison) -> str:
     judged = each.judged
-    rows = [("judge", str(judged.relation), judged.score, judged.evidence)]
-    rows += [
-        (verdict.detector, str(verdict.relation), verdict.score, verdict.evidence)
-        for verdict in judged.verdicts
-    ]
     cells = (
-        (element("b", escape(name)), relation_tag(relation), f"{score:.3f}", "".join(_numbers(evidence)))
-        for name, relation, score, evidence in rows
+        (
+            element("b", escape(verdict.detector)),
+            relation_tag(str(verdict.relation)),
+            f"{verdict.score:.3f}",
+            "".join(_numbers(verdict.evidence)),
+        )
+        for verdict in judged.all_verdicts
     )
     reason = element(
         "p", relation_tag(str(judged.relation)), f" {judged.score:.2f} – ", escape(judged.reason)

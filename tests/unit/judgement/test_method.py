@@ -52,6 +52,7 @@ def test_a_pair_is_what_the_method_says(name: str) -> None:
             ours, theirs = features[left.id], features[right.id]
             if pair.relation is Relation.EXACT:
                 assert dense(left) == dense(right)
+                assert pair.reason == "texts are equal"
             elif isinstance(ours, Skipped) or isinstance(theirs, Skipped):
                 assert pair.relation is Relation.DIFFERENT
             else:
@@ -59,6 +60,8 @@ def test_a_pair_is_what_the_method_says(name: str) -> None:
                 assert (pair.relation, pair.score) == (verdict.relation, round(verdict.score, 4))
                 said = "refused" if verdict.relation is Relation.DIFFERENT else "accepted"
                 assert pair.reason == f"{said} by {name}"
+            assert pair.decided_by == pair.reversed.decided_by == name
+            assert "judge" not in {verdict.detector for verdict in pair.all_verdicts}
 
 
 @pytest.mark.parametrize("name", detector_names())
@@ -74,7 +77,8 @@ def test_scan_and_check_go_by_it(name: str) -> None:
         for page in some():
             for pair in dedup.check(Page("asked", text=page.text)).verdicts:
                 assert pair.relation is not Relation.DIFFERENT
-                assert pair.reason == f"accepted by {name}"
+                accepted = "texts are equal" if pair.relation is Relation.EXACT else f"accepted by {name}"
+                assert pair.reason == accepted
 
 
 @pytest.mark.parametrize("name", ["minhash", "coverage", "shingling"])
