@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from es_dedup.batch.settle import judge_corpus, load_corpus
 from es_dedup.clustering import cluster_all
+from es_dedup.maintenance.backfill import Settle
 from es_dedup.maintenance.guard import guard
+from es_dedup.maintenance.plans import PLANS
 from es_dedup.maintenance.runner import Runner
 
 if TYPE_CHECKING:
@@ -41,8 +44,24 @@ def preview(site: Site, *, force: bool = False) -> Preview:
     return Preview(len(corpus.keys), changed, clusters, clusters_then)
 
 
-def start_sweep(site: Site) -> Job | None:
-    """Begin a sweep as a job; None while another job is under way, which ends with one itself, or nothing is attached."""
-    if not site.attachments or site.jobs.jobs(unfinished=True):
+def start_sweep(site: Site, hours: float = 0.0) -> Job | None:
+    """Begin a sweep as a job, if one is due.
+
+    Args:
+        site: with its attachments.
+        hours: since the end of the last job that was to cluster everything, whoever started it and however it ended.
+
+    Returns:
+        The job; None when none is due, nothing is attached, or another job is under way.
+    """
+    if not site.attachments:
+        return None
+    jobs = site.jobs.jobs()
+    earliest = time.time() * 1000 - hours * 3_600_000
+    if any(not job.state.over or (_settles(job) and job.changed > earliest) for job in jobs):
         return None
     return Runner(site).start("sweep", {})
+
+
+def _settles(job: Job) -> bool:
+    return any(isinstance(stage, Settle) for stage in PLANS[job.what])

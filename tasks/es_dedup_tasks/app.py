@@ -10,22 +10,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celery import Celery
 
-from es_dedup.index.elastic import parse_address
+from es_dedup_tasks.queues import queue_of
 
 if TYPE_CHECKING:
     from es_dedup.config import Settings
 
 PLACE_VARIABLE: Final = "ES_DEDUP_DB"
 """Address of the index a worker works for; messages never hold it, nor any credentials."""
+SWEEP_LOOKS: Final = 900.0  # seconds between looks whether a sweep is due
 HARD_AFTER: Final = 1.2  # of the soft limit
 VISIBLE_AFTER: Final = 2.0  # of the soft limit: later than the hard one, or a running task is delivered twice
 MAX_TASKS: Final = 500  # of one worker process, then it is replaced
 MAX_MEMORY_KB: Final = 2_000_000
-
-
-def queue_of(place: str, kind: str) -> str:
-    """Name of a queue: ``ingest`` or ``maintenance`` of one index; several indices may share a Redis."""
-    return f"es-dedup.{parse_address(place).name}.{kind}"
 
 
 def configured(place: str, settings: Settings) -> dict[str, Any]:
@@ -81,15 +77,13 @@ def schedule(settings: Settings) -> dict[str, Any]:
             "options": {"expires": limits.recheck_seconds},
         }
     if limits.sweep_hours:
-        found["sweep"] = {"task": "es_dedup.sweep", "schedule": limits.sweep_hours * 3600}
+        looks = min(limits.sweep_hours * 3600, SWEEP_LOOKS)
+        found["sweep"] = {"task": "es_dedup.sweep", "schedule": looks, "options": {"expires": looks}}
     return found
 
 
 def make_app(place: str, settings: Settings) -> Celery:
-    """An application for one index, with the tasks of this package."""
-    from es_dedup_tasks.tasks import register  # noqa: PLC0415 - they need an application to be registered with
-
+    """An application for one index; it sends tasks by name, and works on those that ``tasks.register`` adds."""
     app = Celery("es-dedup")
     app.conf.update(configured(place, settings))
-    register(app, place, settings)
     return app

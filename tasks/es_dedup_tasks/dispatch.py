@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kombu.exceptions import OperationalError
 
-from es_dedup_tasks.app import make_app, queue_of
-from es_dedup_tasks.queues import KINDS, depths, send_pages, translated
+from es_dedup_tasks.app import make_app
+from es_dedup_tasks.queues import KINDS, depths, queue_of, send_pages, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What waits in the queues of an index, and how pages get into one."""
+"""The queues of an index: their names, what waits in them, and how pages get into one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kombu.exceptions import OperationalError
 from redis import RedisError
 
-from es_dedup_tasks.app import queue_of
+from es_dedup.index.elastic import parse_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 IDS_AT_A_TIME: Final = 100
 KINDS: Final = ("ingest", "maintenance")
+
+
+def queue_of(place: str, kind: str) -> str:
+    """Name of a queue: ``ingest`` or ``maintenance`` of one index; several indices may share a Redis."""
+    return f"es-dedup.{parse_address(place).name}.{kind}"
 
 
 @contextmanager

@@ -65,8 +65,8 @@ def _register_periodic(app: Celery, place: str, settings: Settings, sites: SiteO
 
     @app.task(name="es_dedup.sweep")  # type: ignore[untyped-decorator]
     def sweep() -> None:
-        """Begin a sweep, unless one is under way."""
-        found = start_sweep(sites.site)
+        """Begin a sweep if one is due."""
+        found = start_sweep(sites.site, settings.maintenance.sweep_hours)
         if found is not None and found.parts:
             for number in range(found.parts[-1]):
                 work.apply_async((found.id, number))

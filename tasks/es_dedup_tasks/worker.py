@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from es_dedup_tasks.app import queue_of
+from es_dedup_tasks.queues import queue_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-APP = ("--app", "es_dedup_tasks.main")
+APP: Final = ("--app", "es_dedup_tasks.main")
+SCHEDULER: Final = "celery.beat:Scheduler"  # without a file: what must outlive it stands in Elasticsearch
 
 
 def worker_command(
@@ -36,6 +37,5 @@ def worker_command(
         "--without-mingle",
     ]
     if beat:
-        # what was sent last is of no use after a restart
-        command += ["--beat", "--schedule", f"/tmp/es-dedup-beat-{abs(hash(place))}"]  # noqa: S108
+        command += ["--beat", "--scheduler", SCHEDULER]
     return command
