@@ -184,7 +184,7 @@ def _attached(session: Session) -> Iterator[CheckResult]:
 
 
 def _queues(session: Session) -> Iterator[CheckResult]:
-    from es_dedup.cli.working import dispatcher_of
+    from es_dedup.cli.sites import dispatcher_of
 
     try:
         with dispatcher_of(session) as dispatcher:

@@ -8,6 +8,7 @@ import typer
 
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.session import Session, session_of
+from es_dedup.cli.sites import dispatcher_of, site_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -219,13 +220,6 @@ def jobs(
         show_jobs(session, [job_status(site, each) for each in listed])
 
 
-def site_of(session: Session) -> Any:
-    """The index of ``--db`` with its host indices, as a context."""
-    from es_dedup.maintenance.site import open_site
-
-    return open_site(session.db, session.settings)
-
-
 def run_job(session: Session, site: Site, what: str, options: Mapping[str, Any], *, inline: bool) -> None:
     """Begin a job, and work on it here or have workers do so."""
     from es_dedup.maintenance.runner import Runner
@@ -243,8 +237,6 @@ def _dispatch(session: Session, site: Site, job: Job, *, inline: bool) -> Job:
     runner = Runner(site)
     if inline:
         return runner.run(job.id)
-    from es_dedup.cli.working import dispatcher_of
-
     with dispatcher_of(session) as dispatcher:
         dispatcher.work(job.id, runner.waiting(job.id))
     return job

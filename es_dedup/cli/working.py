@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from es_dedup.cli.session import Session, session_of
-from es_dedup.errors import ConfigError, MissingExtra
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from es_dedup.cli.session import session_of
+from es_dedup.cli.sites import dispatch_of, dispatcher_of, site_of
 
 dead_app = typer.Typer(help="Pages that could not be worked on.", no_args_is_help=True)
 Ids = Annotated[
@@ -47,7 +43,7 @@ def worker(
     One SIGTERM lets running tasks come to their next checkpoint.
     """
     session = session_of(context)
-    tasks = _tasks(session)
+    tasks = dispatch_of(session)
     kinds = [kind.strip() for kind in queues.split(",")]
     if unknown := [kind for kind in kinds if kind not in tasks.KINDS]:
         raise typer.BadParameter(f"unknown queue {unknown[0]}", param_hint="--queues")
@@ -68,8 +64,6 @@ def dead_list(
     context: typer.Context, limit: Annotated[int, typer.Option(min=1, help="Most pages shown.")] = 100
 ) -> None:
     """Show pages that could not be worked on, and why."""
-    from es_dedup.cli.maintaining import site_of
-
     session = session_of(context)
     with site_of(session) as site:
         letters, total = site.jobs.dead(limit), site.jobs.count_dead()
@@ -88,8 +82,7 @@ def dead_replay(
     inline: Annotated[bool, typer.Option("--inline", help="Work in this process.")] = False,
 ) -> None:
     """Try pages of the dead list again."""
-    from es_dedup.cli.maintaining import site_of
-    from es_dedup.maintenance.letters import replay
+    from es_dedup.maintenance.replay import replay
 
     session = session_of(context)
     with site_of(session) as site:
@@ -106,37 +99,9 @@ def dead_replay(
 @dead_app.command("drop")
 def dead_drop(context: typer.Context, ids: Ids = None) -> None:
     """Forget pages of the dead list; they stay unmarked until they are changed or backfilled."""
-    from es_dedup.cli.maintaining import site_of
-
     session = session_of(context)
     with site_of(session) as site:
         names = ids or [letter.page_id for letter in site.jobs.dead(limit=1_000_000)]
         dropped = site.jobs.revive(names)
     session.output.emit({"command": "dead drop", "dropped": dropped})
     session.output.facts({"dropped": dropped})
-
-
-@contextmanager
-def dispatcher_of(session: Session) -> Iterator[Any]:
-    """Queues of the session's index.
-
-    Raises:
-        MissingExtra: Celery is not installed.
-    """
-    dispatcher = _tasks(session).CeleryDispatcher(session.db, session.settings)
-    try:
-        yield dispatcher
-    finally:
-        dispatcher.close()
-
-
-def _tasks(session: Session) -> Any:
-    if not session.remote:
-        raise ConfigError(
-            (f"workers need an index on Elasticsearch, http://host:9200/name, not {session.db}",)
-        )
-    try:
-        from es_dedup_tasks import dispatch
-    except ImportError as error:
-        raise MissingExtra("celery", "celery", "work on other processes") from error
-    return dispatch

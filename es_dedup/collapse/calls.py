@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
     from es_dedup.collapse.model import Body
-    from es_dedup.collapse.sidecar import Related
 
     Answer = Mapping[str, Any]
     Result = TypeVar("Result")
@@ -65,6 +64,19 @@ class Relate:
 
     unassigned: Sequence[str]
     others: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """What the sidecar knows of some pages.
+
+    Attributes:
+        clusters: page id to cluster id, of pages that the index of features has assigned.
+        same: pairs of pages that are exact or duplicate by their stored features; both orders.
+    """
+
+    clusters: Mapping[str, str] = field(default_factory=dict)
+    same: frozenset[tuple[str, str]] = frozenset()
 
 
 Call: TypeAlias = Searches | OpenPit | ClosePit | Relate

@@ -10,8 +10,8 @@ from es_dedup.collapse.piles import Pile
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from es_dedup.collapse.calls import Related
     from es_dedup.collapse.model import Hit, SearchOptions
-    from es_dedup.collapse.sidecar import Related
 
 
 def fold_hits(hits: Sequence[Hit], related: Related | None, options: SearchOptions) -> list[Pile]:

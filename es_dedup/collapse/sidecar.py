@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from es_dedup import wiring
 from es_dedup.batch.featurise import day_of
+from es_dedup.collapse.calls import Related
 from es_dedup.config import Settings
 from es_dedup.errors import NotAnIndex
 from es_dedup.judgement.lookup import Lookup
 from es_dedup.judgement.statistics import Statistics
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
     from types import TracebackType
 
     from es_dedup.collapse.calls import Relate
     from es_dedup.index.port import Index
-
-
-@dataclass(frozen=True, slots=True)
-class Related:
-    """What the sidecar knows of some pages.
-
-    Attributes:
-        clusters: page id to cluster id, of pages that the index of features has assigned.
-        same: pairs of pages that are exact or duplicate by their stored features; both orders.
-    """
-
-    clusters: Mapping[str, str] = field(default_factory=dict)
-    same: frozenset[tuple[str, str]] = frozenset()
 
 
 class Sidecar:

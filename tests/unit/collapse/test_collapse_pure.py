@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup.collapse import Bound, SearchOptions, Total, bodies
-from es_dedup.collapse.calls import checked, not_mapped, problems_of
+from es_dedup.collapse.calls import Related, checked, not_mapped, problems_of
 from es_dedup.collapse.containment import under_containers
 from es_dedup.collapse.cursors import Cursor, digest_of, pack, unpack
 from es_dedup.collapse.facets import by_document, count_groups, read_groups
@@ -19,7 +19,6 @@ from es_dedup.collapse.folding import fold_hits
 from es_dedup.collapse.hits import cleaned
 from es_dedup.collapse.piles import Pile
 from es_dedup.collapse.request import request_of
-from es_dedup.collapse.sidecar import Related
 from es_dedup.errors import CursorLost, IndexUnavailable, SearchRefused
 
 OPTIONS = SearchOptions()

@@ -1,0 +1,48 @@
+"""What maintenance works with: the index of ``--db`` with its host indices, and its queues."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from es_dedup.errors import ConfigError, MissingExtra
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_dedup.cli.session import Session
+
+
+def site_of(session: Session) -> Any:
+    """The index of ``--db`` with its host indices, as a context."""
+    from es_dedup.maintenance.site import open_site
+
+    return open_site(session.db, session.settings)
+
+
+@contextmanager
+def dispatcher_of(session: Session) -> Iterator[Any]:
+    """Queues of the session's index.
+
+    Raises:
+        ConfigError: the index is not on Elasticsearch.
+        MissingExtra: Celery is not installed.
+    """
+    dispatcher = dispatch_of(session).CeleryDispatcher(session.db, session.settings)
+    try:
+        yield dispatcher
+    finally:
+        dispatcher.close()
+
+
+def dispatch_of(session: Session) -> Any:
+    """The module that sends work to workers; raises as ``dispatcher_of``."""
+    if not session.remote:
+        raise ConfigError(
+            (f"workers need an index on Elasticsearch, http://host:9200/name, not {session.db}",)
+        )
+    try:
+        from es_dedup_tasks import dispatch
+    except ImportError as error:
+        raise MissingExtra("celery", "celery", "work on other processes") from error
+    return dispatch
