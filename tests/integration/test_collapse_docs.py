@@ -38,7 +38,7 @@ def test_the_program_prints_groups(document: str) -> None:
                 }
                 client.index(index=index, id=name, document=document_)
             client.indices.refresh(index=index)
-            here = program.replace("http://127.0.0.1:9200", url).replace('"pages"', f'"{index}"')
+            here = re.sub(r"http://[\w.]+:920\d", url, program).replace('"pages"', f'"{index}"')
             done = subprocess.run(
                 [sys.executable, "-W", "error", "-c", here], capture_output=True, text=True, check=False
             )
