@@ -18,7 +18,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from bench_check import LEAST_CHARS, WARM, ask, edited
-from harness import data_file, expect, page_of, parser_of, quantile, report, rows_of
+from harness import Row, data_file, expect, page_of, parser_of, quantile, report, rows_of
 
 from es_dedup import Deduplicator, Page
 from es_dedup.batch.featurise import chunks
