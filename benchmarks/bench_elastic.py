@@ -18,7 +18,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from bench_check import LEAST_CHARS, WARM, ask, edited
-from harness import data_file, expect, page_of, parser_of, quantile, report, rows_of
+from harness import Row, data_file, expect, page_of, parser_of, quantile, report, rows_of
 
 from es_dedup import Deduplicator, Page
 from es_dedup.batch.featurise import chunks
@@ -26,8 +26,8 @@ from es_dedup.batch.ingest import joined
 from es_dedup.config import Settings, load_settings
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Iterable, Iterator, Sequence
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
 
@@ -41,26 +41,10 @@ AS_IT_IS: Final = 0.1  # of the sentences of a made page
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     given = options().parse_args(arguments)
-    rows = rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), given.stored)
-    source = random.Random(11)
-    real = [page_of(row) for row in rows]
+    real = [page_of(row) for row in rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), given.stored)]
     clauses = clauses_of(real)
-    long = [page for page in real if len(page.text or "") >= LEAST_CHARS]
-    asked = [
-        (edited(f"copy-of-{page.id}", page, source), page.id)
-        for page in source.sample(long, given.pages // 2)
-    ]
-    asked += [(page, "") for page in made(given.pages - len(asked), clauses, seed=12, name="new")]
-    source.shuffle(asked)
-    settings = load_settings(
-        overrides={
-            "elastic.durability": given.durability,
-            "index.keep_text": False,
-            "detectors": given.detectors.split(","),
-            "judge.method": given.method,
-        },
-        environ={},
-    )
+    asked = questions(real, clauses, given.pages)
+    settings = settings_of(given)
     with Deduplicator.open(given.address, settings=settings) as dedup:
         begun = time.perf_counter()
         if not dedup.stats()["pages"]:
@@ -75,26 +59,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         before = cpu_seconds(given.address)
         with requests_of(dedup) as sent:
             found = ask(dedup, asked)
-        facts["cpu of client and server, ms a check"] = round(
-            1000 * (cpu_seconds(given.address) - before) / (len(asked) + WARM), 2
-        )
+        spent = cpu_seconds(given.address) - before
     if not given.keep:
         remove(given.address)
     checks = len(asked) + WARM
-    report(
-        "What a check waits for",
-        [
-            {
-                "request": kind,
-                "a check": round(len(times) / checks, 2),
-                "p50 ms": round(1000 * quantile(times, 0.5), 2),
-                "p95 ms": round(1000 * quantile(times, 0.95), 2),
-                "ms a check": round(1000 * sum(times) / checks, 2),
-            }
-            for kind, times in sent.items()
-        ],
-        None,
-    )
+    facts["cpu of client and server, ms a check"] = round(1000 * spent / checks, 2)
+    report("What a check waits for", waits(sent, checks), None)
     report(
         f"One check against {given.stored:,} pages on Elasticsearch",
         found,
@@ -119,6 +89,30 @@ def options() -> ArgumentParser:
     )
     parser.add_argument("--method", default="judge", help="who decides: the judge, or one of the methods")
     return parser
+
+
+def settings_of(given: Namespace) -> Settings:
+    """The settings of the index: what was asked for, and no texts."""
+    return load_settings(
+        overrides={
+            "elastic.durability": given.durability,
+            "index.keep_text": False,
+            "detectors": given.detectors.split(","),
+            "judge.method": given.method,
+        },
+        environ={},
+    )
+
+
+def questions(real: Sequence[Page], clauses: Sequence[str], count: int) -> list[tuple[Page, str]]:
+    """Pages to ask, each with the id of the stored page it is an edited copy of; half of them are new, with no such id."""
+    source = random.Random(11)
+    long = [page for page in real if len(page.text or "") >= LEAST_CHARS]
+    copied = source.sample(long, count // 2)
+    asked = [(edited(f"copy-of-{page.id}", page, source), page.id) for page in copied]
+    asked += [(page, "") for page in made(count - len(asked), clauses, seed=12, name="new")]
+    source.shuffle(asked)
+    return asked
 
 
 def clauses_of(pages: Sequence[Page]) -> list[str]:
@@ -213,6 +207,20 @@ def requests_of(dedup: Deduplicator) -> Iterator[dict[str, list[float]]]:
         yield found
     finally:
         client.transport.perform_request = send
+
+
+def waits(sent: Mapping[str, Sequence[float]], checks: int) -> list[Row]:
+    """A row for each kind of request: how many a check sends, and how long they take."""
+    return [
+        {
+            "request": kind,
+            "a check": round(len(times) / checks, 2),
+            "p50 ms": round(1000 * quantile(times, 0.5), 2),
+            "p95 ms": round(1000 * quantile(times, 0.95), 2),
+            "ms a check": round(1000 * sum(times) / checks, 2),
+        }
+        for kind, times in sent.items()
+    ]
 
 
 def parts_of(address: str) -> dict[str, int]:

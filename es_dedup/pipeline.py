@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
-from typing import TYPE_CHECKING, Self
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from es_dedup import wiring
-from es_dedup.batch.featurise import chunks, day_of, features_of, name_of, problem_of
+from es_dedup.batch.featurise import chunks, name_of
 from es_dedup.batch.ingest import Ingest, Reading
-from es_dedup.batch.members import clusters_with_evidence
 from es_dedup.batch.rehearse import rehearse
 from es_dedup.batch.settle import (
-    STATISTICS,
     UNSETTLED,
     edge_neighbours,
     load_corpus,
@@ -26,48 +20,20 @@ from es_dedup.batch.settle import (
     write_session,
 )
 from es_dedup.config import Settings
-from es_dedup.decisions import decide, stored_decision
-from es_dedup.detectors.registry import create_detectors
-from es_dedup.errors import DuplicatePage, IndexLocked, NotAnIndex, UnknownPage
-from es_dedup.extraction import create_extractor
-from es_dedup.judgement.compare import Pages, compare, judged_pair
-from es_dedup.judgement.limits import limits_of
-from es_dedup.judgement.lookup import Lookup
-from es_dedup.judgement.method import decided
-from es_dedup.judgement.spans import shared_clauses
-from es_dedup.judgement.statistics import Statistics
-from es_dedup.model import (
-    AddReport,
-    Cluster,
-    Decision,
-    JudgedPair,
-    Page,
-    Progress,
-    RemoveReport,
-    SearchHit,
-    SearchResult,
-    WritePolicy,
-)
+from es_dedup.decisions import stored_decision
+from es_dedup.errors import DuplicatePage, IndexLocked, NotAnIndex
+from es_dedup.model import AddReport, Decision, Page, Progress, RemoveReport, WritePolicy
+from es_dedup.stored import StoredPages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable
     from pathlib import Path
-    from types import TracebackType
 
     from es_dedup.batch.featurise import Chunk
-    from es_dedup.index.port import Assignment, FeatureRecord, Index
-    from es_dedup.judgement.spans import SharedClause
-    from es_dedup.model import Edge
-
-CLUSTERS_AT_A_TIME = 256  # whose evidence is computed together
-CHECKED_AT_A_TIME = 64
-STATISTICS_SECONDS = (
-    0.5  # how long statistics are used before a look whether another process has learned new ones
-)
 
 
-class Deduplicator:
-    """Finds near-duplicate pages among those it has stored, and keeps their clusters.
+class Deduplicator(StoredPages):
+    """Finds near-duplicate pages among those it has stored, and keeps their clusters; what asks is in ``StoredPages``.
 
     Use ``Deduplicator.open(path)`` in a ``with`` block. One process writes to an index at a time, others may read.
 
@@ -76,15 +42,6 @@ class Deduplicator:
         - Statistics of the corpus are learned anew when a fifth of it is new, and by ``sweep``; between, pages are
           judged with what was known. After ``sweep`` the result does not depend on the order of additions.
     """
-
-    def __init__(self, index: Index, settings: Settings) -> None:
-        """Over an index at hand; ``open`` is the usual way."""
-        create_detectors(settings)  # an unknown name is refused before anything is done
-        self._index, self._settings = index, settings
-        self._extractor = create_extractor(settings.extraction)
-        self._known: tuple[str | None, Statistics] | None = None
-        self._looked = -STATISTICS_SECONDS
-        self._name = "index"
 
     @classmethod
     def open(
@@ -119,22 +76,6 @@ class Deduplicator:
             index.close()
             raise
         return dedup
-
-    def __enter__(self) -> Self:
-        """The deduplicator itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close it."""
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the storage; may be called twice."""
-        self._index.close()
-
-    # Writing
 
     def add(self, page: Page, *, policy: WritePolicy | str = WritePolicy.MARK) -> Decision:
         """Store one page and say what it is; see ``add_many``."""
@@ -265,219 +206,6 @@ class Deduplicator:
                 return ingest.finish(policy, whole=whole)
             finally:
                 self._known = None
-
-    # Asking
-
-    @property
-    def unsettled(self) -> bool:
-        """Whether pages are stored that are not clustered yet: a writer was stopped half-way, or is at work."""
-        return self._index.note(UNSETTLED) is not None
-
-    def check(self, page: Page) -> Decision:
-        """What a page is against all that is stored; nothing is written."""
-        return self.check_many([page])[0]
-
-    def check_many(self, pages: Iterable[Page]) -> list[Decision]:
-        """``check`` for several pages, in order; they are not compared with each other."""
-        waiting = iter(pages)
-        decisions: list[Decision] = []
-        while some := list(islice(waiting, CHECKED_AT_A_TIME)):
-            decisions += self._check_some(some)
-        return decisions
-
-    def _check_some(self, pages: list[Page]) -> list[Decision]:
-        asked, _ = self._featurise(pages)
-        looked = self._lookup().of(asked, assigned=True)
-        related = [looked.related(row) for row in range(len(asked.ids))]
-        decisions = []
-        row = 0
-        for page in pages:
-            if problem := problem_of(page):
-                decisions.append(decide(name_of(page), [], {}, problem=problem))
-                continue
-            cut = row in looked.inconclusive
-            decisions.append(decide(page.id, related[row], looked.assigned, inconclusive=cut))
-            row += 1
-        return decisions
-
-    def _verdicts(self, page: Page, decision: Decision, edges: Sequence[Edge]) -> list[JudgedPair]:
-        """The judged pairs that a decision rests on, strongest first; of very many the strongest."""
-        lookup = self._lookup()
-        asked = lookup.load([page.id])
-        strongest = sorted(edges, key=lambda edge: (-edge.relation.same, -edge.score, edge.left, edge.right))
-        names = [edge.right if edge.left == page.id else edge.left for edge in strongest]
-        if not asked.ids:  # left out by the policy
-            asked, _ = self._featurise([page])
-            names = [decision.duplicate_of or page.id, *decision.contained_in, *decision.contains]
-        most = self._settings.index.limit
-        return lookup.among(asked, [[name for name in names[:most] if name != page.id]]).related(0)
-
-    def explain(self, left: str | Page, right: str | Page) -> JudgedPair:
-        """The relation of two pages, stored (by id) or given, with all evidence and each detector's verdict.
-
-        Raises:
-            UnknownPage: an id that is not stored.
-        """
-        statistics = self._statistics()
-        sides = [self._pages_of(side) for side in (left, right)]
-        row = np.zeros(1, dtype=np.int64)
-        comparison = compare(sides[0], row, sides[1], row, statistics, limits_of(self._settings.judge.preset))
-        return judged_pair(decided(comparison, self._settings, statistics), 0, self._settings, statistics)
-
-    def candidates(self, page_id: str) -> list[str]:
-        """Ids that the probes of a stored page find, before verification.
-
-        Raises:
-            UnknownPage: the id is not stored.
-        """
-        self.record(page_id)
-        looked = self._lookup().of_stored([page_id])
-        return list(looked.comparison.right.ids)
-
-    def shared_clauses(self, left: str, right: str) -> list[SharedClause]:
-        """Clauses that two stored pages have in common, with their places in both texts and what they count.
-
-        Raises:
-            UnknownPage: an id that is not stored.
-        """
-        return shared_clauses(self.text(left), self.text(right), self._statistics())
-
-    def record(self, page_id: str) -> FeatureRecord:
-        """What is stored of a page, without its text.
-
-        Raises:
-            UnknownPage: the id is not stored.
-        """
-        found = self._index.get_many([page_id])
-        if page_id not in found:
-            raise UnknownPage(page_id)
-        return found[page_id]
-
-    def text(self, page_id: str) -> str:
-        """Main text of a stored page; empty when texts are not kept.
-
-        Raises:
-            UnknownPage: the id is not stored.
-        """
-        self.record(page_id)
-        return self._index.texts([page_id]).get(page_id, "")
-
-    def cluster(self, page_id: str) -> Cluster:
-        """The cluster that a stored page is in.
-
-        Raises:
-            UnknownPage: the id is not stored.
-        """
-        self.record(page_id)
-        assigned = self._index.assignments([page_id]).get(page_id)
-        if assigned is None:
-            return Cluster(page_id, page_id)
-        return self._shown(list(self._index.members([assigned.cluster_id]).values()))[0]
-
-    def clusters(self, *, min_size: int = 1) -> Iterator[Cluster]:
-        """All clusters of at least ``min_size`` pages, by id, each member with the evidence against the representative."""
-        waiting: list[list[Assignment]] = []
-        for group in self._index.clusters(min_size=min_size):
-            waiting.append(group)
-            if len(waiting) == CLUSTERS_AT_A_TIME:
-                yield from self._shown(waiting)
-                waiting = []
-        yield from self._shown(waiting)
-
-    def search(self, query: str, *, limit: int = 10, offset: int = 0, collapse: bool = True) -> SearchResult:
-        """Full-text search over stored texts, one hit per cluster unless ``collapse`` is False; totals are exact.
-
-        Raises:
-            ValueError: ``limit`` or ``offset`` is negative.
-        """
-        if limit < 0 or offset < 0:
-            raise ValueError(f"limit and offset must not be negative, got {limit} and {offset}")
-        found = self._index.search(query, limit=max(self._index.count(), 1))
-        clusters = {
-            page_id: each.cluster_id
-            for page_id, each in self._index.assignments(name for name, _ in found).items()
-        }
-        groups: dict[str, tuple[str, float]] = {}
-        for page_id, score in found:
-            groups.setdefault(clusters.get(page_id, page_id), (page_id, score))
-        listed = list(groups.values()) if collapse else found
-        page = listed[offset : offset + limit]
-        return SearchResult(self._hits(page, clusters), len(groups), len(found))
-
-    def stats(self) -> dict[str, object]:
-        """Counts and sizes of what is stored, and the versions it was made with."""
-        clusters = pages = largest = 0
-        for group in self._index.clusters():
-            clusters, pages, largest = clusters + 1, pages + len(group), max(largest, len(group))
-        statistics = self._statistics()
-        return {
-            "pages": self._index.count(),
-            "clusters": clusters,
-            "duplicates": pages - clusters,
-            "largest_cluster": largest,
-            "unsettled": self.unsettled,
-            "bytes": self._index.sizes(),
-            "statistics": {
-                "version": statistics.version,
-                "pages": statistics.pages,
-                "features": len(statistics.grams) + len(statistics.clauses),
-            },
-            "settings": wiring.settings_fingerprint(self._settings),
-            "detectors": list(self._settings.detectors),
-        }
-
-    # Inner workings
-
-    def _statistics(self) -> Statistics:
-        now = time.monotonic()
-        if self._known is not None and now - self._looked < STATISTICS_SECONDS:
-            return self._known[1]
-        version = self._index.note(STATISTICS)
-        self._looked = now
-        if self._known is None or self._known[0] != version:  # another process may have learned new ones
-            stored = self._index.load_statistics()
-            try:
-                known = Statistics.from_bytes(stored) if stored else Statistics.empty()
-            except ValueError as error:
-                problem = "its statistics are damaged; opening it for writing learns them anew"
-                raise NotAnIndex(self._name, problem) from error
-            self._known = version, known
-        return self._known[1]
-
-    def _lookup(self) -> Lookup:
-        return Lookup(self._index, self._settings, self._statistics(), day_of)
-
-    def _featurise(self, pages: list[Page]) -> tuple[Pages, dict[str, str]]:
-        ids, table, published, failed = features_of(pages, self._settings, self._extractor)
-        return Pages(ids, table, np.array([day_of(when) for when in published], dtype=np.int64)), failed
-
-    def _pages_of(self, side: str | Page) -> Pages:
-        if isinstance(side, Page):
-            pages, failed = self._featurise([side])
-            if failed:
-                raise ValueError(next(iter(failed.values())))
-            return pages
-        self.record(side)
-        return self._lookup().load([side])
-
-    def _shown(self, groups: Sequence[Sequence[Assignment]]) -> list[Cluster]:
-        return clusters_with_evidence(groups, self._index, self._lookup(), self._settings)
-
-    def _hits(self, page: Sequence[tuple[str, float]], clusters: dict[str, str]) -> tuple[SearchHit, ...]:
-        records = self._index.get_many(name for name, _ in page)
-        sizes = {
-            name: len(group)
-            for name, group in self._index.members({clusters.get(n, n) for n, _ in page}).items()
-        }
-        hits = []
-        for name, score in page:
-            if name not in records:  # another process has just removed it
-                continue
-            record, cluster = records[name], clusters.get(name, name)
-            hits.append(
-                SearchHit(name, score, record.title, record.url, cluster, max(sizes.get(cluster, 1) - 1, 0))
-            )
-        return tuple(hits)
 
 
 def _silent(_: Progress) -> None:

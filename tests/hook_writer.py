@@ -14,6 +14,8 @@ from es_dedup.hook import DedupHook, HookReport, HostFields, RedisWindow, dedup_
 from tests.samples import story
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from es_dedup import Page
 
 BATCH = "10"
@@ -38,10 +40,12 @@ def pages_of(writer: int, writers: int, pages: int, copies: str) -> list[Page]:
     return [story(n, f"page-{n}-{writer}") for n in mine]
 
 
-def main(
-    address: str, writer: int, writers: int, pages: int, copies: str, batch: str = BATCH, redis: str = ""
-) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Send one writer's share."""
+    address, writer, writers, pages, copies, *more = arguments
+    batch = more[0] if more else BATCH
+    redis = more[1] if len(more) > 1 else ""
+    mine = pages_of(int(writer), int(writers), int(pages), copies)
     host, _, name = address.rpartition("/")
     report = HookReport()
     fields = HostFields("text", url="", published="published")
@@ -52,10 +56,10 @@ def main(
     ):
         print("ready", flush=True)
         sys.stdin.readline()
-        actions = [action_of(page, name) for page in pages_of(writer, writers, pages, copies)]
+        actions = [action_of(page, name) for page in mine]
         dedup_bulk(client, actions, hook=hook, chunk_size=int(batch), report=report)
     print(len(report.inconclusive), len(report.not_repaired), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), *sys.argv[5:])
+    main(sys.argv[1:])

@@ -245,9 +245,7 @@ class Ingest:
         self, policy: WritePolicy, settled: Settled
     ) -> tuple[dict[str, Decision], dict[str, Decision]]:
         stored = Stored(self._new.keys(), self._replaced, settled.inconclusive)
-        return apply_policy(
-            policy, stored, settled.edges, self._index, self._lookup(), self._settings, settled.assigned
-        )
+        return apply_policy(policy, stored, settled, self._index, self._lookup(), self._settings)
 
 
 def repeated(ids: Iterable[str], before: Collection[str] = ()) -> list[str]:

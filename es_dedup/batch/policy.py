@@ -14,6 +14,7 @@ from es_dedup.model import Outcome, Relation, WritePolicy
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from es_dedup.batch.settle import Settled
     from es_dedup.config import Settings
     from es_dedup.index.port import Assignment, Index
     from es_dedup.judgement.lookup import Lookup
@@ -85,29 +86,28 @@ def outcomes_of(decisions: Iterable[Decision], stored: int) -> dict[str, int]:
 def apply_policy(
     policy: WritePolicy,
     stored: Stored,
-    edges: Sequence[Edge],
+    settled: Settled,
     index: Index,
     lookup: Lookup,
     settings: Settings,
-    assigned: Mapping[str, Assignment] | None = None,
 ) -> tuple[Decisions, Decisions]:
     """Remove what the policy does not keep.
 
     Args:
         policy: which.
         stored: the pages of the call.
-        edges: all that touch them.
+        settled: all edges that touch them, and assignments where they are at hand.
         index: holds them.
         lookup: finds and compares stored pages.
         settings: canonical order.
-        assigned: assignments of all pages with edges, where they are at hand.
 
     Returns:
         Decisions on the new pages that are not unique, and on those that were left out.
     """
+    edges = settled.edges
     names = {name for edge in edges for name in (edge.left, edge.right) if name in stored.new}
     names.update(stored.inconclusive)
-    said = not_unique(stored.decisions(names, edges, assigned or index.assignments(names)))
+    said = not_unique(stored.decisions(names, edges, settled.assigned or index.assignments(names)))
     drop: set[str] = set()
     if policy is WritePolicy.SKIP:
         drop = left_out(said, edges, index, settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -54,17 +55,17 @@ def scan(
     session = session_of(context)
     _check_report(report, paths, session, dry_run)
     intake = Intake(paths, options, session, leave=report)
-    pages, empty = _opened(intake, session)
+    given = _Input.of(intake, session)
     with (
-        session.scratch() if empty else session.write(dry_run=dry_run) as dedup,
+        session.scratch() if given.empty else session.write(dry_run=dry_run) as dedup,
         ProgressDisplay(quiet=session.output.quiet) as progress,
     ):
-        done = dedup.scan(pages, progress=progress, dry_run=dry_run)
-        if report is not None and not empty:
+        done = dedup.scan(given.pages, progress=progress, dry_run=dry_run)
+        if report is not None and not given.empty:
             _write_report(dedup, report, _title(paths), report_clusters, _run_facts(done, intake), progress)
         counts = {} if dry_run else _counts(dedup)
-    written = {"report": str(report)} if report and not empty else {}
-    _finish(session, "scan", done, intake, counts | written, dry_run=dry_run, empty=empty)
+    written = {"report": str(report)} if report and not given.empty else {}
+    _finish("scan", given, done, counts | written, dry_run=dry_run)
 
 
 @with_input_options
@@ -80,29 +81,38 @@ def add(
 ) -> None:
     """Add pages to the index and say of each whether it is known."""
     session = session_of(context)
-    intake = Intake(paths, options, session)
-    pages, empty = _opened(intake, session)
+    given = _Input.of(Intake(paths, options, session), session)
     with (
-        session.scratch() if empty else session.write(dry_run=dry_run) as dedup,
+        session.scratch() if given.empty else session.write(dry_run=dry_run) as dedup,
         ProgressDisplay(quiet=session.output.quiet) as progress,
     ):
-        done = dedup.add_many(pages, policy=policy, progress=progress, dry_run=dry_run)
+        done = dedup.add_many(given.pages, policy=policy, progress=progress, dry_run=dry_run)
     for page_id, decision in done.decisions.items():
         about = decision.duplicate_of or ", ".join(decision.contained_in or decision.contains)
         session.output.line(
             f"{page_id}: {decision.outcome}{' of ' if decision.duplicate_of else ': '}{about}"
         )
     decisions = {page_id: decision.as_dict() for page_id, decision in done.decisions.items()}
-    _finish(session, "add", done, intake, {"decisions": decisions}, dry_run=dry_run, empty=empty)
+    _finish("add", given, done, {"decisions": decisions}, dry_run=dry_run)
 
 
-def _opened(intake: Intake, session: Session) -> tuple[Iterator[Page], bool]:
-    """The pages, and whether there is neither a page nor an index: then no index is made."""
-    pages = intake.pages()
-    first = next(pages, None)
-    if first is None:
-        return pages, not session.exists
-    return chain((first,), pages), False
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """The pages of a command, and whether there is neither a page nor an index: then no index is made."""
+
+    session: Session
+    intake: Intake
+    pages: Iterator[Page]
+    empty: bool
+
+    @classmethod
+    def of(cls, intake: Intake, session: Session) -> _Input:
+        """The first page is read at once."""
+        pages = intake.pages()
+        first = next(pages, None)
+        if first is None:
+            return cls(session, intake, pages, not session.exists)
+        return cls(session, intake, chain((first,), pages), empty=False)
 
 
 def _check_report(report: Path | None, paths: list[Path], session: Session, dry_run: bool) -> None:
@@ -149,18 +159,9 @@ def _counts(dedup: Deduplicator) -> dict[str, Any]:
     return {name: stats[name] for name in ("pages", "clusters", "duplicates") if name in stats}
 
 
-def _finish(
-    session: Session,
-    command: str,
-    done: AddReport,
-    intake: Intake,
-    more: dict[str, Any],
-    *,
-    dry_run: bool,
-    empty: bool,
-) -> None:
+def _finish(command: str, given: _Input, done: AddReport, more: dict[str, Any], *, dry_run: bool) -> None:
     """Show the summary; end with code 3 when some input was left out or gave no text."""
-    output = session.output
+    session, intake, output = given.session, given.intake, given.session.output
     summary: dict[str, Any] = {
         "command": command, "db": session.place, "dry_run": dry_run, "read": done.read, "stored": done.stored,
         "unchanged": done.unchanged, "left_out_by_policy": done.left_out, "failed": done.failed,
@@ -176,14 +177,14 @@ def _finish(
     for note in done.notes:
         output.warn(note)
     output.facts(_facts(done, intake, more, dry_run=dry_run))
-    if empty:
+    if given.empty:
         output.warn("error: the input gave no page; no index was made")
     elif command == "scan" and not dry_run:
         output.note(f"`es-dedup --db {session.place} clusters` lists the clusters")
     unread = any(reason != "no-words" for reason in done.skipped)
     if intake.failed or done.failed or unread:
         raise typer.Exit(ExitCode.LEFT_OUT)
-    if empty:
+    if given.empty:
         raise typer.Exit(ExitCode.ERROR)
 
 

@@ -124,7 +124,7 @@ def _overview(walk: _Walk, counts: Body) -> Plan[Found]:
     if grouped:
         here = replace(request, body=request.body | {"pit": walk.point}, header={})
         groups = yield from counting.groups_in(here, answer)
-        return modes.counted(request, [answer], [], groups, answer, ended=False)
+        return modes.counted(request, Found([], groups=groups), [answer], answer)
     documents = groups = counting.documents_in(answer)
     if options.mode is Mode.CANONICAL and options.document_total:
         every = yield from walk.search(bodies.tally(request.body, {}) | request.counted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import bodies, counting
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_dedup.collapse.calls import Answer, Plan
-    from es_dedup.collapse.model import Body, Hit, Total
+    from es_dedup.collapse.model import Body, Hit
     from es_dedup.collapse.request import Request
 
 ANY: Final = {"track_total_hits": 1}
@@ -71,7 +72,8 @@ def collapse(request: Request) -> Plan[Found]:
     groups = yield from counting.groups_in(request, told.get(COUNTS, first))
     piles = [Pile([hit], cluster_of(hit, options)) for hit in hits]
     facets = told.get(FACETS, first)
-    return counted(request, found, piles, groups, facets, ended=len(hits) < request.size)
+    listed = Found(piles, groups=groups, ended=len(hits) < request.size)
+    return counted(request, listed, found, facets)
 
 
 def fold(request: Request) -> Plan[Found]:
@@ -85,7 +87,7 @@ def fold(request: Request) -> Plan[Found]:
     ended = len(hits) < request.size or (
         documents is not None and documents.exact and documents.value == len(hits)
     )
-    return counted(request, found, piles, None, found[-1], ended=ended, notes=notes)
+    return counted(request, Found(piles, notes=notes, ended=ended), found, found[-1])
 
 
 def folded(request: Request, hits: Sequence[Hit]) -> Plan[tuple[list[Pile], tuple[str, ...]]]:
@@ -121,32 +123,22 @@ def parts_of(request: Request, facets: Mapping[str, Body]) -> tuple[Body, dict[s
     return bodies.with_facets(request.fetched, {}), apart
 
 
-def counted(
-    request: Request,
-    answers: Sequence[Answer],
-    piles: list[Pile],
-    groups: Total | None,
-    facets: Answer,
-    *,
-    ended: bool,
-    notes: tuple[str, ...] = (),
-) -> Found:
+def counted(request: Request, found: Found, answers: Sequence[Answer], facets: Answer) -> Found:
     """Findings with the documents of the first answer, and the facets of the one that has them."""
     first, problems = answers[0], problems_in(answers)
-    documents = counting.documents_in(first) if request.options.document_total else None
+    documents, groups = counting.documents_in(first) if request.options.document_total else None, found.groups
     if problems:
         documents, groups = counting.lowered(documents), counting.lowered(groups)
     answered = facets.get("aggregations", {})
     own = {name: answered[name] for name in request.facets if name in answered}
-    return Found(
-        piles,
-        documents,
-        groups,
-        read_groups(request.facets, own),
-        problems,
-        (*notes, *notes_on(request)),
-        sum(int(answer["took"]) for answer in answers),
-        ended,
+    return replace(
+        found,
+        documents=documents,
+        groups=groups,
+        facets=read_groups(request.facets, own),
+        problems=problems,
+        notes=(*found.notes, *notes_on(request)),
+        took_ms=sum(int(answer["took"]) for answer in answers),
     )
 
 

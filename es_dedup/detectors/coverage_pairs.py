@@ -22,6 +22,7 @@ CONTENT: Final = 0.5  # weight below which a feature is taken for template
 RUN_CHARS: Final = 200  # a clause so long is no clause: sentences of prose have marks long before
 SCRAP_CHARS: Final = 12  # a word or two
 _SHIFT: Final = np.uint64(32)
+_COLUMNS: Final = {"gram": "grams", "clause": "clauses", "number": "numbers"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,28 @@ class _Matched:
     hit: NDArray[np.bool_]
 
 
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """Pages of one side, a row for each pair, and what their features count."""
+
+    table: CoverageTable
+    rows: Counts
+    weights: Weights
+
+    def threshold(self, kind: str) -> NDArray[np.uint32]:
+        """Value below which all elements of a kind were sampled, by pair."""
+        bounds: NDArray[np.uint32] = getattr(self.table, f"{kind}_threshold")[self.rows]
+        return bounds
+
+    def below(self, kind: str, bound: NDArray[np.uint32]) -> tuple[Counts, Counts, NDArray[np.uint64]]:
+        """Places and owners of the elements of a kind below a bound, and keys that are equal for equal elements of a pair."""
+        places, owners = gather(getattr(self.table, f"{kind}_offsets"), self.rows)
+        taken = getattr(self.table, _COLUMNS[kind])[places]
+        keep = taken <= bound[owners]
+        places, owners = places[keep], owners[keep]
+        return places, owners, (owners.astype(np.uint64) << _SHIFT) | taken[keep]
+
+
 def uniform_weights(table: CoverageTable) -> Weights:
     """Every feature counts fully: what is known without corpus statistics."""
     return Weights(np.ones(len(table.grams)), np.ones(len(table.clauses)))
@@ -139,15 +162,10 @@ def measure(
     if worthwhile(len(left_rows)):
         return _measured_by_kernel(left, left_rows, right, right_rows, left_weights, right_weights)
     pairs = len(left_rows)
-    grams, clauses, numbers = (_matched(kind, left, left_rows, right, right_rows) for kind in _COLUMNS)
-    title_overlap, left_new, right_new = _titles(left, left_rows, right, right_rows)
-    sides = [
-        _side(table, rows, weights, gram, clause, new, number)
-        for table, rows, weights, gram, clause, new, number in (
-            (left, left_rows, left_weights, grams[0], clauses[0], left_new, numbers[0]),
-            (right, right_rows, right_weights, grams[1], clauses[1], right_new, numbers[1]),
-        )
-    ]
+    chosen = _Chosen(left, left_rows, left_weights), _Chosen(right, right_rows, right_weights)
+    grams, clauses, numbers = (_matched(kind, *chosen) for kind in _COLUMNS)
+    title_overlap, *new = _titles(left, left_rows, right, right_rows)
+    sides = [_side(chosen[at], grams[at], clauses[at], numbers[at], new[at]) for at in (0, 1)]
     own, hit = clauses[0], clauses[0].hit
     weight = left_weights.clauses[own.places[hit]]
     shared = np.bincount(own.owners[hit], minlength=pairs)
@@ -184,13 +202,12 @@ def best_cover(
 ) -> Floats:
     """Cover of the better covered page of each pair, as ``measure`` gives it, without the rest; shape (pairs,)."""
     pairs = len(left_rows)
-    grams, clauses = (_matched(kind, left, left_rows, right, right_rows) for kind in ("gram", "clause"))
+    chosen = _Chosen(left, left_rows, left_weights), _Chosen(right, right_rows, right_weights)
+    grams, clauses = (_matched(kind, *chosen) for kind in ("gram", "clause"))
     best = np.zeros(pairs)
-    for table, weights, gram, clause in (
-        (left, left_weights, grams[0], clauses[0]),
-        (right, right_weights, grams[1], clauses[1]),
-    ):
-        sizes = table.clause_lengths[clause.places].astype(np.float64)
+    for side, gram, clause in zip(chosen, grams, clauses, strict=True):
+        weights = side.weights
+        sizes = side.table.clause_lengths[clause.places].astype(np.float64)
         best = np.maximum(best, _cover(gram, weights.grams[gram.places], np.ones(len(gram.places)), pairs)[0])
         best = np.maximum(best, _cover(clause, weights.clauses[clause.places], sizes, pairs)[0])
     return best
@@ -237,51 +254,16 @@ def _measured_by_kernel(
     )
 
 
-_COLUMNS: Final = {"gram": "grams", "clause": "clauses", "number": "numbers"}
-
-
-def _matched(
-    kind: str, left: CoverageTable, left_rows: Counts, right: CoverageTable, right_rows: Counts
-) -> tuple[_Matched, _Matched]:
+def _matched(kind: str, left: _Chosen, right: _Chosen) -> tuple[_Matched, _Matched]:
     """Elements of one kind below the common threshold of each pair, on both sides."""
-    bounds, offsets, values = f"{kind}_threshold", f"{kind}_offsets", _COLUMNS[kind]
-    return _match(
-        getattr(left, values),
-        getattr(left, offsets),
-        left_rows,
-        getattr(right, values),
-        getattr(right, offsets),
-        right_rows,
-        np.minimum(getattr(left, bounds)[left_rows], getattr(right, bounds)[right_rows]),
-    )
-
-
-def _match(
-    left: NDArray[np.uint32],
-    left_offsets: Counts,
-    left_rows: Counts,
-    right: NDArray[np.uint32],
-    right_offsets: Counts,
-    right_rows: Counts,
-    bound: NDArray[np.uint32],
-) -> tuple[_Matched, _Matched]:
-    places_left, owners_left, keys_left = _below(left, left_offsets, left_rows, bound)
-    places_right, owners_right, keys_right = _below(right, right_offsets, right_rows, bound)
+    bound = np.minimum(left.threshold(kind), right.threshold(kind))
+    places_left, owners_left, keys_left = left.below(kind, bound)
+    places_right, owners_right, keys_right = right.below(kind, bound)
     found = _member(keys_left, keys_right)
     back = np.zeros(len(keys_right), dtype=np.bool_)
     if found.any():
         back[np.searchsorted(keys_right, keys_left[found])] = True
     return _Matched(places_left, owners_left, found), _Matched(places_right, owners_right, back)
-
-
-def _below(
-    values: NDArray[np.uint32], offsets: Counts, rows: Counts, bound: NDArray[np.uint32]
-) -> tuple[Counts, Counts, NDArray[np.uint64]]:
-    places, owners = gather(offsets, rows)
-    taken = values[places]
-    keep = taken <= bound[owners]
-    places, owners = places[keep], owners[keep]
-    return places, owners, (owners.astype(np.uint64) << _SHIFT) | taken[keep]
 
 
 def _member(wanted: NDArray[np.uint64], among: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -294,14 +276,9 @@ def _member(wanted: NDArray[np.uint64], among: NDArray[np.uint64]) -> NDArray[np
 
 
 def _side(
-    table: CoverageTable,
-    rows: Counts,
-    weights: Weights,
-    grams: _Matched,
-    clauses: _Matched,
-    new: NDArray[np.uint32],
-    numbers: _Matched,
+    chosen: _Chosen, grams: _Matched, clauses: _Matched, numbers: _Matched, new: NDArray[np.uint32]
 ) -> Side:
+    table, rows, weights = chosen.table, chosen.rows, chosen.weights
     pairs = len(rows)
     gram_cover, gram_raw = _cover(grams, weights.grams[grams.places], np.ones(len(grams.places)), pairs)
     clause_cover, clause_raw = _cover(

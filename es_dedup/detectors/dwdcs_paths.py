@@ -131,6 +131,35 @@ def _blocks(graphs: Graphs, tries: NDArray[np.int64]) -> Iterator[NDArray[np.int
         start = stop
 
 
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Where the nodes of a block of graphs stand in the search: those with most neighbours first.
+
+    Attributes:
+        nodes: of all graphs of the block, one graph after the other.
+        owner: place in the block of each node's graph.
+        sizes, first: number of nodes of each graph, and the place of its first one in ``nodes``.
+        by_degree: places in ``nodes`` by row; ``row`` is the other way round.
+    """
+
+    nodes: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    first: NDArray[np.int64]
+    by_degree: NDArray[np.int64]
+    row: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, graphs: Graphs, block: NDArray[np.int64]) -> _Rows:
+        """The rows of a block."""
+        nodes, owner = gather(graphs.offsets, block)
+        sizes = np.diff(graphs.offsets)[block]
+        by_degree = np.argsort(-graphs.degrees[nodes], kind="stable")
+        row = np.empty(len(nodes), dtype=np.int64)
+        row[by_degree] = np.arange(len(nodes))
+        return cls(nodes, owner, sizes, np.cumsum(sizes) - sizes, by_degree, row)
+
+
 def _search(
     graphs: Graphs,
     block: NDArray[np.int64],
@@ -139,31 +168,27 @@ def _search(
     sums: NDArray[np.int64],
 ) -> None:
     """Fill ``sums`` for the graphs of a block; variant 0 of each is the graph as it is."""
-    nodes, owner = gather(graphs.offsets, block)
-    sizes = np.diff(graphs.offsets)[block]
-    first = np.cumsum(sizes) - sizes
-    inside = np.arange(len(nodes)) - first[owner]
-    by_degree = np.argsort(-graphs.degrees[nodes], kind="stable")
-    row = np.empty(len(nodes), dtype=np.int64)
-    row[by_degree] = np.arange(len(nodes))
+    rows = _Rows.of(graphs, block)
+    row, first, sizes = rows.row, rows.first, rows.sizes
+    inside = np.arange(len(row)) - first[rows.owner]
     places, at = gather(removed_offsets, block)
     tries = np.diff(removed_offsets)[block]
     variant = 1 + np.arange(len(places)) - (np.cumsum(tries) - tries)[at]
     gone = row[first[at] + removed[places] - graphs.offsets[block[at]]]
     words, variants = int(-(-sizes.max() // WORD_BITS)), int(tries.max()) + 1
-    reach = np.zeros((len(nodes), variants, words), dtype=np.uint64)
+    reach = np.zeros((len(row), variants, words), dtype=np.uint64)
     reach[row, :, inside // WORD_BITS] = (np.uint64(1) << (inside % WORD_BITS).astype(np.uint64))[:, None]
     reach[gone, variant] = 0
-    steps = _neighbour_columns(graphs, nodes, by_degree, row, first, owner, block)
+    steps = _neighbour_columns(graphs, block, rows)
     counts = [_pairs(reach, row, first)]
     new, gathered = np.empty_like(reach), np.empty_like(reach)
     while True:  # until nothing grows; the last level is spared where every pair is joined
         np.copyto(new, reach)
         for column in steps:
-            rows = len(column)
+            many = len(column)
             # clipping spares the check of places, which would buffer the whole answer
-            reach.take(column, axis=0, out=gathered[:rows], mode="clip")
-            np.bitwise_or(new[:rows], gathered[:rows], out=new[:rows])
+            reach.take(column, axis=0, out=gathered[:many], mode="clip")
+            np.bitwise_or(new[:many], gathered[:many], out=new[:many])
         new[gone, variant] = 0
         counts.append(_pairs(new, row, first))
         reach, new = new, reach
@@ -177,23 +202,15 @@ def _search(
     sums[places] = finite[at, variant] + lost * (diameter[at] + 1)
 
 
-def _neighbour_columns(
-    graphs: Graphs,
-    nodes: NDArray[np.int64],
-    by_degree: NDArray[np.int64],
-    row: NDArray[np.int64],
-    first: NDArray[np.int64],
-    owner: NDArray[np.int64],
-    block: NDArray[np.int64],
-) -> list[NDArray[np.int64]]:
+def _neighbour_columns(graphs: Graphs, block: NDArray[np.int64], rows: _Rows) -> list[NDArray[np.int64]]:
     """Rows of everybody's first neighbour, second neighbour and so on; rows with fewer neighbours stand last."""
-    degrees = graphs.degrees[nodes][by_degree]
-    starts = graphs.starts[nodes][by_degree]
-    base = (first - graphs.offsets[block])[owner][by_degree]
+    nodes = rows.nodes[rows.by_degree]
+    degrees, starts = graphs.degrees[nodes], graphs.starts[nodes]
+    base = (rows.first - graphs.offsets[block])[rows.owner[rows.by_degree]]
     columns = []
     for step in range(int(degrees[0]) if len(degrees) else 0):
-        rows = int(np.searchsorted(-degrees, -step, side="left"))
-        columns.append(row[graphs.neighbours[starts[:rows] + step] + base[:rows]])
+        many = int(np.searchsorted(-degrees, -step, side="left"))
+        columns.append(rows.row[graphs.neighbours[starts[:many] + step] + base[:many]])
     return columns
 
 

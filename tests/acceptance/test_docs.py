@@ -39,6 +39,7 @@ _FENCE: Final = re.compile(
 )
 _EXIT_CODE: Final = re.compile(r"\s+# exit code (\d+)$")
 _LINK: Final = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+_HEADING: Final = re.compile(r"^#{1,6} (.+?)(?: #+)?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -145,13 +146,50 @@ def test_no_block_is_of_an_unknown_kind(document: str) -> None:
     assert (ROOT / document).read_text(encoding="utf-8").count("```") == 2 * len(blocks_of(document))
 
 
+def prose_of(document: Path) -> str:
+    """The text of a document without its fenced blocks."""
+    return _FENCE.sub("", document.read_text(encoding="utf-8"))
+
+
+def anchors_of(document: Path) -> set[str]:
+    """The anchors that the usual viewers of Markdown give to headings: repeated ones are numbered."""
+    found: dict[str, int] = {}
+    anchors = set()
+    for heading in _HEADING.findall(prose_of(document)):
+        shown = _LINK.sub(lambda match: match[0][1 : match[0].index("]")], heading)
+        slug = re.sub(r"[^\w\- ]", "", shown.strip().lower()).replace(" ", "-")
+        times = found[slug] = found.get(slug, -1) + 1
+        anchors.add(f"{slug}-{times}" if times else slug)
+    return anchors
+
+
+def broken(document: Path) -> list[str]:
+    """Links of a document that lead to no file, or to no heading of a document."""
+    wrong = []
+    for link in _LINK.findall(prose_of(document)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (document.parent / name).resolve() if name else document
+        if not target.exists() or (anchor and anchor not in anchors_of(target)):
+            wrong.append(link)
+    return wrong
+
+
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_links_lead_somewhere(document: str) -> None:
-    text = (ROOT / document).read_text(encoding="utf-8")
-    targets = {target.partition("#")[0] for target in _LINK.findall(text)}
-    local = {target for target in targets if target and not re.match(r"[a-z]+:", target)}
-    missing = {target for target in local if not ((ROOT / document).parent / target).exists()}
-    assert not missing
+    assert not broken(ROOT / document)
+
+
+def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
+    document = tmp_path / "page.md"
+    document.write_text(
+        "# What `it` is: a, b_c\n## Twice\n## Twice\n```text\n# No heading\n```\n"
+        "[a](#what-it-is-a-b_c) [b](#twice-1) [c](https://example.org/#x)\n"
+        "[d](#no-heading) [e](#twice-2) [f](missing.md)\n",
+        encoding="utf-8",
+    )
+    assert broken(document) == ["#no-heading", "#twice-2", "missing.md"]
 
 
 def test_documents_that_the_code_names_exist() -> None:
