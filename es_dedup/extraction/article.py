@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.choice import Choice
+from es_dedup.extraction.dated import dates
 from es_dedup.extraction.edges import HEADINGS, Edges
+from es_dedup.extraction.records import are_said, records
 from es_dedup.extraction.slides import named_slide
 from es_dedup.extraction.teasers import teasers
 from es_dedup.extraction.view import PARTS, STOPS
@@ -22,6 +24,9 @@ _OUTSIDE_BODY: Final = 0.35  # of the prose; more of it outside the main kinds' 
 _LEAD: Final = 0.18  # the same before them: leads are longer than bylines
 _LEVELS_UP: Final = 2  # elements around the chosen one in which more of that kind is looked for
 _LITTLE_TEXT: Final = 100.0  # units
+_ABOVE: Final = 0.7  # of the own prose stands before what readers say
+_SHORT_OWN: Final = 300.0  # units; where readers say far more than so short a text, the page is theirs
+_TALK_SHARE: Final = 5.0  # times the text
 _TITLE_WEIGHT: Final = 60.0  # of a line that is all of words of the title
 _ARTICLE_UNITS: Final = 40.0  # of prose before a further main heading that begins another article
 _MOST_AGAINST: Final = -60.0  # what one subtree may weigh against the one around it
@@ -39,12 +44,33 @@ class Article:
         self.nodes, self.blocks = view.nodes, view.blocks
         self.title = view.document.title
         self.edges = Edges(view)
+        self._without_comments()
         self.weight = [self._weigh(place) for place in range(len(self.blocks))]
         self._favour_main()
         self._favour_title()
         for place in self._of_other_pages():
             self.weight[place] = min(0.0, self.weight[place])
         self._end_at_next_article()
+
+    def _without_comments(self) -> None:
+        """What stands below the text as dated items of people is furniture, whatever its names are."""
+        view, dated = self.view, dates(self.view)
+        for found in records(view, dated) if dated else ():
+            own = above = talk = 0.0
+            for place, prose in enumerate(view.prose):
+                if prose <= 0 or view.is_negative(place) or view.is_furniture(place):
+                    continue
+                if found.inside[place]:
+                    talk += prose
+                else:
+                    own += prose
+                    above += prose if place < found.first else 0.0
+            if own < _LITTLE_TEXT or above < _ABOVE * own or (own < _SHORT_OWN and talk > _TALK_SHARE * own):
+                continue
+            if talk and are_said(view, found, dated):
+                for place, inside in enumerate(found.inside):
+                    if inside:
+                        view.negative[self.blocks[place].node] = True
 
     def _of_other_pages(self) -> list[int]:
         """Places of what belongs to other pages: other slides than the one that the address names, teasers."""
