@@ -22,8 +22,11 @@ DATE: Final = re.compile(
 _DIGIT: Final = re.compile(r"\d")
 _HEADLINE_UNITS: Final = 5.0
 MIN_POSTS: Final = 3
-_OF_ALL: Final = 0.85  # of the page's prose stands in dated posts
-_LARGEST: Final = 0.65  # of it stands in one of them: an article with some words below is no thread
+OF_ALL: Final = 0.85
+"""Share of the page's prose that stands in dated posts."""
+
+LARGEST: Final = 0.65
+"""Share of it that stands in one of them at most: an article with some words below is no thread."""
 
 
 def dates(view: View) -> set[int]:
@@ -50,7 +53,7 @@ def has_dated_posts(view: View, dated: set[int]) -> bool:
         return False
     total = sum(prose for place, prose in enumerate(view.prose) if prose > 0 and not view.is_negative(place))
     said = sum(posts)
-    return said >= _OF_ALL * total and max(posts) <= _LARGEST * said
+    return said >= OF_ALL * total and max(posts) <= LARGEST * said
 
 
 def _posts(view: View, dates_at: set[int]) -> list[float]:

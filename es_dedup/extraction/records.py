@@ -27,13 +27,15 @@ class Records:
     """One list of dated items.
 
     Attributes:
-        items: index of the element around each date that holds no other date of the list, in page order.
+        dates: places of the dates, in page order.
+        items: index of the element around each date that holds no other date of the list.
         inside: for each block of the page, whether it stands in the list: in an item, or in an element that holds several.
         units: of prose in each item.
         first: place of the first block inside.
         last: place of the last one.
     """
 
+    dates: list[int]
     items: list[int]
     inside: list[bool]
     units: list[float]
@@ -91,7 +93,7 @@ def _read(view: View, places: list[int]) -> Records | None:
     if sum(one > 0 for one in units) < _MIN_ITEMS:
         return None
     first = inside.index(True)
-    return Records(items, inside, units, first, len(inside) - 1 - inside[::-1].index(True))
+    return Records(places, items, inside, units, first, len(inside) - 1 - inside[::-1].index(True))
 
 
 def are_said(view: View, found: Records, dated: set[int]) -> bool:
@@ -108,3 +110,14 @@ def are_said(view: View, found: Records, dated: set[int]) -> bool:
             has_heading = has_heading or view.nodes[block.node].tag in _HEADINGS
         named, headed = named + has_name, headed + has_heading
     return named >= _SHARE * len(found.items) and headed < (1 - _SHARE) * len(found.items)
+
+
+def labels(view: View, found: Records) -> set[int]:
+    """Places of lines above the dates of items, where no item has prose above its date: names, ranks, numbers of posts."""
+    above: set[int] = set()
+    for item, date in zip(found.items, found.dates, strict=True):
+        lines = [place for place in view.inside(item) if place < date]
+        if any(view.prose[place] > 0 for place in lines):
+            return set()
+        above.update(lines)
+    return above

@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.choice import Choice
-from es_dedup.extraction.dated import DATE, DATE_CHARS, MIN_POSTS, dates, has_dated_posts
+from es_dedup.extraction.dated import DATE, DATE_CHARS, LARGEST, MIN_POSTS, OF_ALL, dates, has_dated_posts
 from es_dedup.extraction.hints import is_talk
 from es_dedup.extraction.metadata import site_of
+from es_dedup.extraction.records import are_said, labels, records
 from es_dedup.extraction.view import LINKED
 from es_dedup.model import PageKind
 
@@ -52,6 +53,9 @@ _ASIDE_SHARE: Final = 0.35  # of the posts' own length
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
 _HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _TITLE_CHARS: Final = 4
+_IN_LIST: Final = 0.6  # of what was said stands in one list of dated items, or behind the title
+_BELOW: Final = 0.5  # times what was said: notices and answer forms below it
+_RULE: Final = re.compile(r"[_=*—–-]{4,}|-- ?")
 _LINES: Final = frozenset({"pre", "li", "td", "p", "blockquote"})
 _LABEL_UNITS: Final = 6.0  # on average
 _SEVERAL: Final = 3
@@ -89,9 +93,28 @@ def is_thread_by_form(view: View) -> bool:
     if len(dated) < MIN_POSTS:
         return False
     view.judge(talk=True)
-    if has_dated_posts(view, dated):
+    if has_dated_posts(view, dated) or _has_dated_items(view, dated):
         return True
     view.judge(talk=False)
+    return False
+
+
+def _has_dated_items(view: View, dated: set[int]) -> bool:
+    """The same where dates stand below what was said, or anywhere else in the items of a list."""
+    for found in records(view, dated):
+        posts = [units for units in found.units if units > 0]
+        if len(found.items) < MIN_POSTS or max(posts) > LARGEST * sum(posts):
+            continue
+        inside = above = below = 0.0
+        title = _title(view, found.first)
+        for place, prose in enumerate(view.prose):
+            if place <= title or prose <= 0 or view.is_negative(place) or view.is_furniture(place):
+                continue
+            inside += prose * found.inside[place]
+            above += prose * (place < found.first)
+            below += prose * (place > found.last)
+        if inside >= OF_ALL * (inside + above) and below <= _BELOW * inside and are_said(view, found, dated):
+            return True
     return False
 
 
@@ -122,9 +145,9 @@ def thread_choice(view: View) -> Choice | None:
     said = [
         place for place, block in enumerate(view.blocks) if block.node in bodies and _is_said(view, place)
     ]
-    labels = _labels(view, said)
-    posts = _without_asides(view, [place for place in said if view.kinds[place] not in labels])
-    places = [*_title(view, posts), *posts]
+    names = _labels(view, said)
+    posts = _without_asides(view, [place for place in said if view.kinds[place] not in names])
+    places = _between(view, posts)
     if not places:
         return None
 
@@ -223,18 +246,57 @@ def talk_nodes(view: View) -> list[bool]:
     return talk
 
 
-def _title(view: View, posts: list[int]) -> list[int]:
-    """Place of the heading that is the thread's title: in it stands what is asked. At most one."""
-    if not posts:
-        return []
+def _between(view: View, posts: list[int]) -> list[int]:
+    """From the thread's title to its last post: rules, greetings and notices of the site stand before and behind.
+
+    The title comes first, whether it stands in a heading or not: in it stands what is asked.
+    """
+    posts = _without_signatures(view, posts)
+    lists = records(view, dates(view))
+    start = posts[0] if posts else 0
+    for found in lists[:1]:
+        above = labels(view, found)
+        posts = [place for place in posts if place not in above]
+        inside = [place for place in posts if found.inside[place]]
+        if sum(view.units[place] for place in inside) >= _IN_LIST * sum(view.units[place] for place in posts):
+            posts = [place for place in posts if place <= found.last]
+            start = inside[0]
+    title = _title(view, start)
+    if title >= 0:
+        behind = [place for place in posts if place > title]
+        if sum(view.units[place] for place in behind) >= _IN_LIST * sum(view.units[place] for place in posts):
+            said_again = any(view.blocks[place].text == view.blocks[title].text for place in behind)
+            return behind if said_again else [title, *behind]
+    return posts
+
+
+def _without_signatures(view: View, posts: list[int]) -> list[int]:
+    """Without what stands below a drawn line in the same element: mail and forum programs put signatures there."""
+    below: int | None = None
+    kept: list[int] = []
+    for place in posts:
+        node = view.blocks[place].node
+        if _RULE.fullmatch(view.blocks[place].text):
+            below = node
+        elif node != below:
+            below = None
+            kept.append(place)
+    return kept
+
+
+def _title(view: View, start: int) -> int:
+    """Place of the line before the first post that has most of the page's title, the last of equals; -1 for none."""
     title = "".join(view.document.title.split())
-    for place in range(posts[0] - 1, -1, -1):
+    best, most = -1, _TITLE_CHARS - 1
+    for place in range(start):
         block = view.blocks[place]
-        if block.node >= 0 and view.nodes[block.node].tag in _HEADINGS and block.text not in view.repeated:
-            heading = "".join(block.text.split())
-            if len(heading) >= _TITLE_CHARS and heading in title:
-                return [place]
-    return []
+        if block.hidden or not _TITLE_CHARS <= block.chars <= len(title) or view.is_negative(place):
+            continue
+        if view.linked(place) and view.nodes[block.node].tag not in _HEADINGS:
+            continue
+        if block.chars >= most and "".join(block.text.split()) in title and block.text not in view.repeated:
+            best, most = place, block.chars
+    return best
 
 
 def _labels(view: View, places: list[int]) -> set[int]:
