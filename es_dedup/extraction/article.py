@@ -29,6 +29,10 @@ _SHORT_OWN: Final = 300.0  # units; where readers say far more than so short a t
 _TALK_SHARE: Final = 5.0  # times the text
 _TITLE_WEIGHT: Final = 60.0  # of a line that is all of words of the title
 _ARTICLE_UNITS: Final = 40.0  # of prose before a further main heading that begins another article
+_BELOW_TITLE: Final = 0.3  # times the prose above the title
+_TITLE_CHARS: Final = 6
+_FAR_OUTSIDE: Final = 0.6  # of the prose, in several elements of which none holds much
+_PARAGRAPHS: Final = 3
 _MOST_AGAINST: Final = -60.0  # what one subtree may weigh against the one around it
 
 
@@ -46,6 +50,7 @@ class Article:
         self.edges = Edges(view)
         self._without_comments()
         self.weight = [self._weigh(place) for place in range(len(self.blocks))]
+        self._begin_at_title()
         self._favour_main()
         self._favour_title()
         for place in self._of_other_pages():
@@ -96,6 +101,27 @@ class Article:
             text = block.text[:300]
             shared = sum(1 for i in range(len(text) - 1) if text[i : i + 2] in pairs)
             self.weight[place] += _TITLE_WEIGHT * shared / len(text)
+
+    def _begin_at_title(self) -> None:
+        """Above the main heading that is the page's title stand greetings, notices and requests for consent."""
+        first = next((place for place in range(len(self.blocks)) if self._is_title(place)), 0)
+        above = sum(max(0.0, weight) for weight in self.weight[:first])
+        behind = sum(max(0.0, weight) for weight in self.weight[first:])
+        if behind >= max(_ARTICLE_UNITS, _BELOW_TITLE * above):
+            for place in range(first):
+                self.weight[place] = min(0.0, self.weight[place])
+
+    def _is_title(self, place: int) -> bool:
+        """A main heading with words of the page's title."""
+        block = self.blocks[place]
+        return (
+            block.node >= 0
+            and self.nodes[block.node].tag == "h1"
+            and not block.hidden
+            and not self.view.linked(place)
+            and block.chars >= _TITLE_CHARS
+            and block.text in self.title
+        )
 
     def _end_at_next_article(self) -> None:
         """Pages may go on with whole other articles: nothing counts from a main heading of another part on."""
@@ -202,10 +228,17 @@ class Article:
         inside = [place for place in places if self.view.around(place) in around]
         first, last = inside[0], inside[-1]
         before = sum(self.weight[place] for place in places if place < first and self.weight[place] > 0)
-        behind = sum(self.weight[place] for place in places if place > last and self.weight[place] > 0)
+        tail: dict[int, float] = {}
+        for place in places:
+            if place > last and self.weight[place] > 0:
+                holder = self.view.around(place)
+                tail[holder] = tail.get(holder, 0.0) + self.weight[place]
+        behind = sum(tail.values())
         total = sum(self.weight[place] for place in places if self.weight[place] > 0)
         first = first if before <= _LEAD * total else places[0]
-        last = last if behind <= _OUTSIDE_BODY * total else places[-1]
+        most = _FAR_OUTSIDE if len(body) >= _PARAGRAPHS else _OUTSIDE_BODY
+        if behind > most * total or max(tail.values(), default=0.0) > _OUTSIDE_BODY * total:
+            last = places[-1]
         return [place for place in places if first <= place <= last]
 
     def _weigh(self, place: int) -> float:
