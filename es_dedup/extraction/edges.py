@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _TAIL_SHARE: Final = 0.6  # of the prose must stand before the heading of a list of related pages
 _HEAD_CHARS: Final = 120
+_LEAD_UNITS: Final = 12.0  # shorter lines above the first paragraph are names, places, labels
 _DATELINE_CHARS: Final = 70
 _DAY: Final = re.compile(
     r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}\s?[-/.月]\s?\d{1,2}|"
@@ -42,8 +43,9 @@ class Edges:
         if not good:
             return []
         fine = set(good)
+        start = self._led(good[0], [place for place in places if place < good[0]])
         end = self._extended(good[-1], [place for place in places if good[-1] < place < last])
-        span = [place for place in places if good[0] <= place <= end]
+        span = [place for place in places if start <= place <= end]
         return [
             place
             for index, place in enumerate(span)
@@ -87,6 +89,19 @@ class Edges:
             and not self.view.is_furniture(place)
             and self.blocks[place].text not in self.view.repeated
         )
+
+    def _led(self, start: int, above: list[int]) -> int:
+        """The start of the text with the unlinked lines right above its first paragraph that are its equals and no byline."""
+        for place in reversed(above):
+            if not (
+                self._equals(start, place)
+                and self.joins(place)
+                and not self.is_head(place)
+                and self.view.units[place] >= _LEAD_UNITS
+            ):
+                break
+            start = place
+        return start
 
     def _extended(self, end: int, following: list[int]) -> int:
         """The end of the text with the short sentences that follow its last paragraph as its equals."""

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-NEGATIVE_TAGS: Final = frozenset({"nav", "aside", "footer", "menu", "dialog", "address", "form", "fieldset"})
+NEGATIVE_TAGS: Final = frozenset({"nav", "aside", "footer", "menu", "dialog", "address", "form", "fieldset", "amp-ad", "amp-consent", "amp-sidebar", "amp-user-notification"})
 POSITIVE_TAGS: Final = frozenset({"article", "main"})
 
 # Parts of class and id names, lower case; searched as they stand.
@@ -46,6 +46,10 @@ _FURNITURE: Final = re.compile(
     r"related (?:articles?|stories|posts|topics|content|news|links)|read (?:more|next|also)\b|see also|more (?:from|on|stories|news)\b|most (?:read|popular)|"
     r"recommended|advert(?:isement)?s?\b.{0,12}$|sponsored|sign up|by signing up|get (?:our|the|more)\b.{0,40}(?:newsletter|inbox)|join our|subscribe|newsletter|share (?:this|on|via)|follow (?:us|@)|copyright|©|all rights reserved|"
     r"(?:this|our) (?:site|website) uses cookies|we use cookies|comments?\s*(?:\(\d+\))?$|leave a (?:comment|reply)|photo(?:graph)?s? (?:by|credit)|image (?:source|credit)|getty images|filed under|tags?\s?:|"
+    r"related\s?:|also (?:read|see|on|watch)\b|also\s?:|don['’]t miss\s?:|you (?:may|might) also (?:like|be interested)|enjoyed this (?:story|article|post)|like this (?:story|article|post)\?|sharing is caring|"
+    r"have an? (?:tip|story|correction)\b.{0,20}[?]|support (?:independent|our|local|quality)\b.{0,20}journalism|already an? (?:member|subscriber)|to continue reading|"
+    r"this (?:slideshow|page|site|content|video) (?:requires|needs) javascript|last (?:changed|updated|modified|edited)\b|best viewed (?:with|in)\b|"
+    r"(?:最后|最近)(?:更新|修改|编辑)(?:于|时间|日期|\s?[:：])|(?:阅读|查看|展开)(?:原文|全文|更多)|(?:登录|注册)后(?:可|才|即|查看|你可)|喜欢.{0,8}(?:点个?赞|转发|收藏)|"
     r"please (?:enable|log ?in|sign)|your email|click here|terms of (?:use|service)|privacy policy)",
     re.IGNORECASE,
 )
