@@ -55,12 +55,14 @@ class Article:
         self._favour_title()
         for place in self._of_other_pages():
             self.weight[place] = min(0.0, self.weight[place])
+            self.edges.foreign.add(place)
         self._end_at_next_article()
 
     def _without_comments(self) -> None:
         """What stands below the text as dated items of people is furniture, whatever its names are."""
         view, dated = self.view, dates(self.view)
         for found in records(view, dated) if dated else ():
+            self.edges.foreign.update(found.dates)
             own = above = talk = 0.0
             for place, prose in enumerate(view.prose):
                 if prose <= 0 or view.is_negative(place) or view.is_furniture(place):

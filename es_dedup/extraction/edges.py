@@ -28,11 +28,15 @@ class Edges:
 
     Args:
         view: of the page.
+
+    Attributes:
+        foreign: places of what belongs to other pages, and of the dates of repeated items.
     """
 
     def __init__(self, view: View) -> None:
         self.view = view
         self.nodes, self.blocks = view.nodes, view.blocks
+        self.foreign: set[int] = set()
 
     def tidy(self, places: list[int], weight: list[float]) -> list[int]:
         """Cut heading and byline at the head, related pages at the tail, furniture in between."""
@@ -95,6 +99,7 @@ class Edges:
             and around == self.view.around(before) == self.view.around(behind)
             and not self.view.is_furniture(place)
             and not self._is_shouted(place)
+            and place not in self.foreign
             and self.blocks[place].text not in self.view.repeated
         )
 
@@ -162,6 +167,6 @@ class Edges:
         """A short line between paragraphs: kept unless it is linked, hinted, a caption or opens like furniture."""
         if self.nodes[self.blocks[place].node].tag == "figcaption":
             return False
-        if self.view.linked(place) or self.view.is_furniture(place):
+        if self.view.linked(place) or self.view.is_furniture(place) or place in self.foreign:
             return False
         return not self.view.is_negative(place)
