@@ -105,7 +105,7 @@ class Article:
             self.weight[place] += _TITLE_WEIGHT * shared / len(text)
 
     def _begin_at_title(self) -> None:
-        """Above the main heading that is the page's title stand greetings, notices and requests for consent."""
+        """Above the heading that is the page's title stand greetings, notices and requests for consent."""
         first = next((place for place in range(len(self.blocks)) if self._is_title(place)), 0)
         above = sum(max(0.0, weight) for weight in self.weight[:first])
         behind = sum(max(0.0, weight) for weight in self.weight[first:])
@@ -114,11 +114,12 @@ class Article:
                 self.weight[place] = min(0.0, self.weight[place])
 
     def _is_title(self, place: int) -> bool:
-        """A main heading with words of the page's title."""
+        """A heading with words of the page's title."""
         block = self.blocks[place]
         return (
             block.node >= 0
-            and self.nodes[block.node].tag == "h1"
+            and (self.nodes[block.node].tag == "h1" or 2 * len(block.text) >= len(self.title))
+            and self.nodes[block.node].tag in HEADINGS
             and not block.hidden
             and not self.view.linked(place)
             and block.chars >= _TITLE_CHARS

@@ -19,6 +19,8 @@ DATE: Final = re.compile(
     r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}|\d{1,2}:\d\d|\b\d{1,3} ?(?:years?|months?|weeks?|days?|hours?|minutes?) ago|"
     r"\d{1,3}\s?(?:年|个月|周|天|小时|分钟)前|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? \d{1,2},? (?:19|20)\d\d",
 )
+_HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_WORDS: Final = re.compile(r"[^\W\d_]{2}")
 _DIGIT: Final = re.compile(r"\d")
 _HEADLINE_UNITS: Final = 5.0
 MIN_POSTS: Final = 3
@@ -30,7 +32,7 @@ LARGEST: Final = 0.65
 
 
 def dates(view: View) -> set[int]:
-    """Places of visible lines that are little else than a date or an age."""
+    """Places of visible lines that are little else than a date or an age, but no headings of a chronicle."""
     return {
         place
         for place, block in enumerate(view.blocks)
@@ -38,7 +40,14 @@ def dates(view: View) -> set[int]:
         and not block.hidden
         and _DIGIT.search(block.text)
         and DATE.search(block.text)
+        and not _is_section(view, place)
     }
+
+
+def _is_section(view: View, place: int) -> bool:
+    """A heading that is a date and nothing else: the part of a chronicle, not somebody's post."""
+    node = view.blocks[place].node
+    return node >= 0 and view.nodes[node].tag in _HEADINGS and not _WORDS.search(DATE.sub("", view.blocks[place].text))
 
 
 def has_dated_posts(view: View, dated: set[int]) -> bool:

@@ -24,6 +24,7 @@ _TALK: Final = tuple("comment respond response disqus pinglun reply replies liuy
 _HIDDEN_WORDS: Final = frozenset(
     {"hidden", "hide", "d-none", "is-hidden", "visually-hidden"}
 )  # as a whole class
+_SIDE_WORDS: Final = frozenset({"side", "Side"})  # as a whole class
 _SHOWN: Final = re.compile(
     r"^d-.*(?:block|flex|grid)|:(?:block|flex|grid|inline|visible)|visible"
 )  # on some screens
@@ -49,7 +50,8 @@ _FURNITURE: Final = re.compile(
     r"related\s?:|also (?:read|see|on|watch)\b|also\s?:|don['’]t miss\s?:|you (?:may|might) also (?:like|be interested)|enjoyed this (?:story|article|post)|like this (?:story|article|post)\?|sharing is caring|"
     r"have an? (?:tip|story|correction)\b.{0,20}[?]|support (?:independent|our|local|quality)\b.{0,20}journalism|already an? (?:member|subscriber)|to continue reading|"
     r"this (?:slideshow|page|site|content|video) (?:requires|needs) javascript|last (?:changed|updated|modified|edited)\b|best viewed (?:with|in)\b|"
-    r"(?:最后|最近)(?:更新|修改|编辑)(?:于|时间|日期|\s?[:：])|(?:阅读|查看|展开)(?:原文|全文|更多)|(?:登录|注册)后(?:可|才|即|查看|你可)|喜欢.{0,8}(?:点个?赞|转发|收藏)|"
+    r"(?:最后|最近)(?:更新|修改|编辑)(?:于|时间|日期|\s?[:：])|(?:阅读|查看|展开)(?:原文|全文|更多)|(?:登录|注册)后(?:可|才|即|查看|你可)|喜欢.{0,8}(?:点个?赞|在看|转发|收藏)|欢迎(?:扫|关注|下载|订阅|投稿)|图(?:源|片|/文)?\s?[:：|丨]|(?:供图|摄影|文字|撰文)\s?[:：/|丨]|[—–-]{1,3}\s?(?:end|完)\s?[—–-]{1,3}$|"
+    r"continue reading|keep reading|subscribers? only|"
     r"please (?:enable|log ?in|sign)|your email|click here|terms of (?:use|service)|privacy policy)",
     re.IGNORECASE,
 )
@@ -100,7 +102,7 @@ def _flags(names: str) -> int:
     words = names[:_MAX_NAME_CHARS].split()
     if not _HIDDEN_WORDS.isdisjoint(words) and not any(map(_SHOWN.search, words)):
         return _FURNITURE_NAME
-    flags = 0
+    flags = 0 if _SIDE_WORDS.isdisjoint(words) else _FURNITURE_NAME
     for word in words:
         flags |= _flags_of_word(word)
     return flags
