@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.extraction.boxes import furniture_boxes
 from es_dedup.extraction.hints import is_furniture, named_hint
 from es_dedup.extraction.kinds import Kinds
 
@@ -84,6 +85,8 @@ class View:
         if captions:
             for index in self._captions():
                 hints[index] = -1
+        for index in furniture_boxes(self.nodes, self.blocks):
+            hints[index] = -1
         self._forgive()
 
     def _captions(self) -> list[int]:
