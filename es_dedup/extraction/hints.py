@@ -31,6 +31,9 @@ _SHOWN: Final = re.compile(
 _NEGATIVE_WORDS: Final = frozenset(
     "ad ads adv gg foot bottom tips hot link links rank rules meta edit sign signature tag top".split()
 )
+# Of these, names of lists of links: furniture only where there are links.
+_LISTS: Final = frozenset("nav menu crumb toolbar paginat pager taglist tag-list tags keywords".split())
+_LIST_WORDS: Final = frozenset("hot link links rank tag top".split())
 _POSITIVE: Final = tuple(
     "article content entry story body text detail main zhengwen newscon news-con answer question message rich post".split()
 )
@@ -81,7 +84,9 @@ _TAIL_HEADING: Final = re.compile(
 )
 
 
-_MAIN, _FURNITURE_NAME, _TALK_NAME = 1, 2, 4
+_MAIN, _FURNITURE_NAME, _TALK_NAME, _LIST_NAME = 1, 2, 4, 8
+LIST_HINT: Final = -2
+"""Hint of an element that is furniture if it holds links."""
 
 
 def _by_start() -> dict[str, tuple[tuple[str, int], ...]]:
@@ -89,7 +94,8 @@ def _by_start() -> dict[str, tuple[tuple[str, int], ...]]:
     table: dict[str, tuple[tuple[str, int], ...]] = {}
     for words, flag in ((_POSITIVE, _MAIN), (_NEGATIVE, _FURNITURE_NAME), (_TALK, _TALK_NAME)):
         for word in words:
-            table[word[:3]] = (*table.get(word[:3], ()), (word, flag))
+            own = _LIST_NAME if word in _LISTS else flag
+            table[word[:3]] = (*table.get(word[:3], ()), (word, own))
     return table
 
 
@@ -117,14 +123,15 @@ def _flags_of_word(word: str) -> int:
             for known, flag in found:
                 if lower.startswith(known, start):
                     flags |= flag
-    if not _NEGATIVE_WORDS.isdisjoint(map(str.lower, _WORDS.findall(word))):
-        flags |= _FURNITURE_NAME
+    parts = {part.lower() for part in _WORDS.findall(word)}
+    if not _NEGATIVE_WORDS.isdisjoint(parts):
+        flags |= _LIST_NAME if parts & _NEGATIVE_WORDS <= _LIST_WORDS else _FURNITURE_NAME
     return flags
 
 
 @lru_cache(maxsize=32_768)
 def named_hint(tag: str, names: str, talk: bool) -> int:  # noqa: FBT001 - a cache takes twice as long for names of arguments
-    """What tag, class and id say of an element: -1 furniture, 1 main text, 0 nothing or both.
+    """What tag, class and id say of an element: -1 furniture, ``LIST_HINT`` furniture if it holds links, 1 main text, 0 nothing or both.
 
     Args:
         tag: lower case.
@@ -138,7 +145,9 @@ def named_hint(tag: str, names: str, talk: bool) -> int:  # noqa: FBT001 - a cac
         return -1
     if flags & _TALK_NAME and not talk:
         return -1
-    return int(tag in POSITIVE_TAGS or flags & (_MAIN | _FURNITURE_NAME) == _MAIN)
+    if flags & _LIST_NAME and not flags & _MAIN:
+        return LIST_HINT
+    return int(tag in POSITIVE_TAGS or flags & (_MAIN | _FURNITURE_NAME | _LIST_NAME) == _MAIN)
 
 
 def is_talk(names: str) -> bool:

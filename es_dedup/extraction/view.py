@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.boxes import furniture_boxes
-from es_dedup.extraction.hints import is_furniture, named_hint
+from es_dedup.extraction.hints import LIST_HINT, is_furniture, named_hint
 from es_dedup.extraction.kinds import Kinds
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ _FORGIVEN_SHARE: Final = (
     0.7  # of the page's prose; a container that holds it is no furniture, whatever its name
 )
 _FORM_SHARE: Final = 0.25  # the same for forms: some wrap all posts of a thread
+_TEXT_UNITS: Final = 20.0  # of prose
+_FEW_LINKS: Final = 0.4  # of the characters
 _REPEATED: Final = 3  # times the same short text stands in a page: a button, a label
 _REPEATED_CHARS: Final = 32
 _LINES: Final = 4  # lines of one element, or paragraphs of one kind, that make up a text without punctuation
@@ -188,6 +190,8 @@ class View:
         for index in range(len(parents) - 1, 0, -1):
             if units := mass[index]:
                 mass[parents[index]] += units
+        if LIST_HINT in hints:
+            self._forgive_texts(mass)
         negative: list[bool] = []
         for index, (parent, hint) in enumerate(zip(parents, hints, strict=True)):
             if parent >= 0 and negative[parent]:
@@ -198,6 +202,22 @@ class View:
             else:
                 negative.append(False)
         self.mass, self.total, self.negative = mass, total, negative
+
+
+    def _forgive_texts(self, mass: list[float]) -> None:
+        """An element named after a list of links that holds prose and few links is none."""
+        links, chars = [0] * len(self.nodes), [0] * len(self.nodes)
+        for block in self.blocks:
+            if block.node >= 0:
+                links[block.node] += block.link_chars
+                chars[block.node] += block.chars
+        for index in range(len(self.nodes) - 1, 0, -1):
+            parent = self.parents[index]
+            links[parent] += links[index]
+            chars[parent] += chars[index]
+        for index, hint in enumerate(self.hints):
+            if hint == LIST_HINT and mass[index] >= _TEXT_UNITS and links[index] <= _FEW_LINKS * chars[index]:
+                self.hints[index] = 0
 
 
 def _units(block: Block) -> float:
