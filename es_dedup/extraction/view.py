@@ -33,6 +33,7 @@ _FEW_LINKS: Final = 0.4  # of the characters
 _REPEATED: Final = 3  # times the same short text stands in a page: a button, a label
 _REPEATED_CHARS: Final = 32
 _LINES: Final = 4  # lines of one element, or paragraphs of one kind, that make up a text without punctuation
+_SENTENCES: Final = 0.6  # of the items of a list
 _LINE_UNITS: Final = 6.0
 _LINE_WEIGHT: Final = 0.4
 PARTS: Final = frozenset(
@@ -162,10 +163,16 @@ class View:
     def _are_lines(self, places: list[int]) -> bool:
         first = self.blocks[places[0]].node
         in_one = self.blocks[places[-1]].node == first
-        if not in_one and self.nodes[first].tag != "p":
+        tag = self.nodes[first].tag
+        if not in_one and tag != "p" and not (tag == "li" and self._are_sentences(places)):
             return False
         mean = sum(self.units[place] for place in places) / len(places)
         return mean >= _LINE_UNITS and len({self.blocks[place].text for place in places}) > 0.8 * len(places)
+
+    def _are_sentences(self, places: list[int]) -> bool:
+        """Most lines have a stop: items of a list in a text, not of a menu that a script opens."""
+        stopped = sum(1 for place in places if STOPS.search(self.blocks[place].text))
+        return stopped >= _SENTENCES * len(places)
 
     def _ends(self) -> list[int]:
         """One past the last node of each node's subtree."""
