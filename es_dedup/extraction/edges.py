@@ -59,22 +59,13 @@ class Edges:
             or self.joins(place)
             or self._is_between(span, index, fine)
             or self._is_numbered(place, span)
-            or self._is_quotation(place)
+            or self.view.is_quoted(place)
         ]
 
     def _with_preformatted(self, places: list[int], good: list[int]) -> list[int]:
         """With all lines of preformatted elements that hold a good one: a message, a program, verse."""
         held = {self.blocks[place].node for place in good if self.nodes[self.blocks[place].node].tag == "pre"}
         return sorted({*good, *(place for place in places if self.blocks[place].node in held)}) if held else good
-
-    def _is_quotation(self, place: int) -> bool:
-        """Between paragraphs a quotation belongs to them, whatever the box around it is called."""
-        index = self.blocks[place].node
-        while index >= 0 and self.nodes[index].tag in PARTS:
-            if self.nodes[index].tag == "blockquote":
-                return not self.nodes[index].hidden
-            index = self.nodes[index].parent
-        return False
 
     def _is_numbered(self, place: int, span: list[int]) -> bool:
         """An item of a numbered list beside the paragraphs, linked or not: lists of other pages are not numbered there."""

@@ -330,7 +330,7 @@ def _is_body(view: View, places: list[int]) -> bool:
 
 def _is_said(view: View, place: int) -> bool:
     block = view.blocks[place]
-    if view.is_negative(place) or block.text in view.repeated:
+    if block.text in view.repeated or (view.is_negative(place) and not view.is_quoted(place)):
         return False
     if block.chars <= DATE_CHARS and DATE.search(block.text):
         return False

@@ -119,6 +119,15 @@ class View:
         node = self.blocks[place].node
         return node >= 0 and self.negative[node]
 
+    def is_quoted(self, place: int) -> bool:
+        """A quotation belongs to the text around it, whatever the box between them is called."""
+        index = self.blocks[place].node
+        while index >= 0 and self.nodes[index].tag in PARTS:
+            if self.nodes[index].tag == "blockquote":
+                return not self.nodes[index].hidden
+            index = self.nodes[index].parent
+        return False
+
     def inside(self, node: int) -> list[int]:
         """Places of the blocks in a subtree."""
         end = self.ends[node]
