@@ -17,7 +17,7 @@ DATE_CHARS: Final = 40
 
 DATE: Final = re.compile(
     r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}|\d{1,2}:\d\d|\b\d{1,3} ?(?:years?|months?|weeks?|days?|hours?|minutes?) ago|"
-    r"\d{1,3}\s?(?:年|个月|周|天|小时|分钟)前|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? \d{1,2},? (?:19|20)\d\d",
+    r"\d{1,3}\s?(?:年|个月|周|天|小时|分钟)前|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? (?:\d{1,2},? )?(?:19|20)\d\d",
 )
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _WORDS: Final = re.compile(r"[^\W\d_]{2}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.dated import DATE
+from es_dedup.extraction.view import STOPS
 
 if TYPE_CHECKING:
     from es_dedup.extraction.view import View
@@ -30,7 +31,7 @@ class Records:
         dates: places of the dates, in page order.
         items: index of the element around each date that holds no other date of the list.
         inside: for each block of the page, whether it stands in the list: in an item, or in an element that holds several.
-        units: of prose in each item.
+        units: of sentences in each item, short ones too.
         first: place of the first block inside.
         last: place of the last one.
     """
@@ -44,7 +45,7 @@ class Records:
 
 
 def records(view: View, dated: set[int]) -> list[Records]:
-    """All lists of dated items with prose in at least two of them, longest first.
+    """All lists of dated items with sentences in at least two of them, longest first.
 
     Args:
         view: of the page.
@@ -80,20 +81,24 @@ def _read(view: View, places: list[int]) -> Records | None:
     for top in tops:
         held[top : ends[top]] = [True] * (ends[top] - top)
     inside = [block.node >= 0 and held[block.node] for block in view.blocks]
-    units = [0.0] * len(items)
+    units, stamps = [0.0] * len(items), set(places)
     spans = [(item, ends[item]) for item in items]
     at = 0
     for place, block in enumerate(view.blocks):
-        if not inside[place] or view.prose[place] <= 0:
+        if not inside[place] or place in stamps or not _is_sentence(view, place):
             continue
         while at + 1 < len(items) and block.node >= items[at + 1]:
             at += 1
         if spans[at][0] <= block.node < spans[at][1]:
-            units[at] += view.prose[place]
+            units[at] += view.units[place]
     if sum(one > 0 for one in units) < _MIN_ITEMS:
         return None
     first = inside.index(True)
     return Records(places, items, inside, units, first, len(inside) - 1 - inside[::-1].index(True))
+
+
+def _is_sentence(view: View, place: int) -> bool:
+    return view.prose[place] > 0 or (not view.linked(place) and STOPS.search(view.blocks[place].text) is not None)
 
 
 def are_said(view: View, found: Records, dated: set[int]) -> bool:

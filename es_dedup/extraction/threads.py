@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from es_dedup.extraction.document import Document
+    from es_dedup.extraction.records import Records
     from es_dedup.extraction.view import View
 
 _URL: Final = re.compile(
@@ -55,6 +56,7 @@ _HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _TITLE_CHARS: Final = 4
 _IN_LIST: Final = 0.6  # of what was said stands in one list of dated items, or behind the title
 _BELOW: Final = 0.5  # times what was said: notices and answer forms below it
+_IN_ITEMS: Final = 0.25  # of what was said stands in items with a date, where nothing behind them counts
 _RULE: Final = re.compile(r"[_=*—–-]{4,}|-- ?")
 _LINES: Final = frozenset({"pre", "li", "td", "p", "blockquote"})
 _LABEL_UNITS: Final = 6.0  # on average
@@ -138,6 +140,10 @@ def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
 def thread_choice(view: View) -> Choice | None:
     """All posts; None when there is nothing like a post."""
     weight = [_weigh(view, place) for place in range(len(view.blocks))]
+    found = next(iter(records(view, dates(view))), None)
+    if found:
+        for place in range(_title(view, _begin(view, found))):
+            weight[place] = min(0.0, weight[place])
     best, score = _best(view, weight)
     if best < 0:
         return None
@@ -147,7 +153,7 @@ def thread_choice(view: View) -> Choice | None:
     ]
     names = _labels(view, said)
     posts = _without_asides(view, [place for place in said if view.kinds[place] not in names])
-    places = _between(view, posts)
+    places = _between(view, posts, found)
     if not places:
         return None
 
@@ -246,28 +252,37 @@ def talk_nodes(view: View) -> list[bool]:
     return talk
 
 
-def _between(view: View, posts: list[int]) -> list[int]:
-    """From the thread's title to its last post: rules, greetings and notices of the site stand before and behind.
+def _between(view: View, posts: list[int], found: Records | None) -> list[int]:
+    """From the thread's title to its last dated post: rules, greetings and notices of the site stand before and behind.
 
     The title comes first, whether it stands in a heading or not: in it stands what is asked.
     """
     posts = _without_signatures(view, posts)
-    lists = records(view, dates(view))
-    start = posts[0] if posts else 0
-    for found in lists[:1]:
+    if not posts:
+        return []
+    start = posts[0]
+    if found:
         above = labels(view, found)
         posts = [place for place in posts if place not in above]
-        inside = [place for place in posts if found.inside[place]]
-        if sum(view.units[place] for place in inside) >= _IN_LIST * sum(view.units[place] for place in posts):
-            posts = [place for place in posts if place <= found.last]
-            start = inside[0]
+        start = _begin(view, found)
     title = _title(view, start)
-    if title >= 0:
-        behind = [place for place in posts if place > title]
-        if sum(view.units[place] for place in behind) >= _IN_LIST * sum(view.units[place] for place in posts):
-            said_again = any(view.blocks[place].text == view.blocks[title].text for place in behind)
-            return behind if said_again else [title, *behind]
-    return posts
+    posts = _most(view, posts, [place for place in posts if place > title])
+    if found and sum(found.units) >= _IN_ITEMS * sum(view.units[place] for place in posts):
+        posts = _most(view, posts, [place for place in posts if place <= found.last])
+    again = any(view.blocks[place].text == view.blocks[title].text for place in posts)
+    return posts if title < 0 or again or (posts and posts[0] < title) else [title, *posts]
+
+
+def _most(view: View, places: list[int], some: list[int]) -> list[int]:
+    """Some of the places, if they hold most of what was said."""
+    enough = sum(view.units[place] for place in some) >= _IN_LIST * sum(view.units[place] for place in places)
+    return some if enough else places
+
+
+def _begin(view: View, found: Records) -> int:
+    """Place of the first prose in a list, or of its first date."""
+    prose = (place for place in range(found.first, found.last) if found.inside[place] and view.prose[place] > 0)
+    return next(prose, found.dates[0])
 
 
 def _without_signatures(view: View, posts: list[int]) -> list[int]:
