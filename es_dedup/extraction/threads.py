@@ -54,7 +54,7 @@ _ASIDE_SHARE: Final = 0.35  # of the posts' own length
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
 _HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _TITLE_CHARS: Final = 4
-_IN_LIST: Final = 0.6  # of what was said stands in one list of dated items, or behind the title
+_IN_LIST: Final = 0.5  # of what was said stands in one list of dated items, or behind the title
 _BELOW: Final = 0.5  # times what was said: notices and answer forms below it
 _IN_ITEMS: Final = 0.25  # of what was said stands in items with a date, where nothing behind them counts
 _RULE: Final = re.compile(r"[_=*—–-]{4,}|-- ?")
@@ -267,8 +267,10 @@ def _between(view: View, posts: list[int], found: Records | None) -> list[int]:
         start = _begin(view, found)
     title = _title(view, start)
     posts = _most(view, posts, [place for place in posts if place > title])
-    if found and sum(found.units) >= _IN_ITEMS * sum(view.units[place] for place in posts):
-        posts = _most(view, posts, [place for place in posts if place <= found.last])
+    if found:
+        inside = sum(view.units[place] for place in posts if found.inside[place])
+        if inside >= _IN_ITEMS * sum(view.units[place] for place in posts):
+            posts = _most(view, posts, [place for place in posts if place <= found.last])
     again = any(view.blocks[place].text == view.blocks[title].text for place in posts)
     return posts if title < 0 or again or (posts and posts[0] < title) else [title, *posts]
 
