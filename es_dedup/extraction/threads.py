@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.choice import Choice
 from es_dedup.extraction.dated import DATE, DATE_CHARS, LARGEST, MIN_POSTS, OF_ALL, dates, has_dated_posts
+from es_dedup.extraction.edges import HEADINGS
 from es_dedup.extraction.hints import is_talk
 from es_dedup.extraction.metadata import site_of
 from es_dedup.extraction.records import are_said, labels, records
@@ -52,14 +53,17 @@ _TALK_SHARE: Final = 5.0  # of the article's own length
 _SHORT_OWN: Final = 300.0  # units; longer texts are articles, whatever is said about them
 _ASIDE_SHARE: Final = 0.35  # of the posts' own length
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
-_HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _TITLE_CHARS: Final = 4
 _IN_LIST: Final = 0.5  # of what was said stands in one list of dated items, or behind the title
 _BELOW: Final = 0.5  # times what was said: notices and answer forms below it
 _IN_ITEMS: Final = 0.25  # of what was said stands in items with a date, where nothing behind them counts
+_SAID: Final = re.compile(r"\w{3}[，。！？]")  # beside a date
 _RULE: Final = re.compile(r"[_=*—–-]{4,}|-- ?")
 _LINES: Final = frozenset({"pre", "li", "td", "p", "blockquote"})
 _LABEL_UNITS: Final = 6.0  # on average
+_BIOGRAPHY_UNITS: Final = 16.0  # on average
+_BIOGRAPHY_SHARE: Final = 0.15  # of what was said
+_ENDS: Final = (".", "!", "?", "。", "！", "？", "…", "~", "”", ")", "）", ":", "：")
 _SEVERAL: Final = 3
 _DISTINCT: Final = 0.5
 
@@ -289,16 +293,15 @@ def _begin(view: View, found: Records) -> int:
 
 def _without_signatures(view: View, posts: list[int]) -> list[int]:
     """Without what stands below a drawn line in the same element: mail and forum programs put signatures there."""
-    below: int | None = None
-    kept: list[int] = []
-    for place in posts:
-        node = view.blocks[place].node
-        if _RULE.fullmatch(view.blocks[place].text):
-            below = node
-        elif node != below:
-            below = None
-            kept.append(place)
-    return kept
+    below: set[int] = set()
+    drawn: int | None = None
+    for place, block in enumerate(view.blocks):
+        if block.node == drawn:
+            below.add(place)
+        elif _RULE.fullmatch(block.text):
+            drawn = block.node
+            below.add(place)
+    return [place for place in posts if place not in below]
 
 
 def _title(view: View, start: int) -> int:
@@ -309,7 +312,7 @@ def _title(view: View, start: int) -> int:
         block = view.blocks[place]
         if block.hidden or not _TITLE_CHARS <= block.chars <= len(title) or view.is_negative(place):
             continue
-        if view.linked(place) and view.nodes[block.node].tag not in _HEADINGS:
+        if view.linked(place) and view.nodes[block.node].tag not in HEADINGS:
             continue
         if block.chars >= most and "".join(block.text.split()) in title and block.text not in view.repeated:
             best, most = place, block.chars
@@ -317,18 +320,33 @@ def _title(view: View, start: int) -> int:
 
 
 def _labels(view: View, places: list[int]) -> set[int]:
-    """Kinds of short lines that never read like prose: names, ranks, buttons."""
+    """Kinds of short lines that are no sentences: names, ranks, buttons, who somebody is."""
     groups: dict[int, list[int]] = {}
     for place in places:
         groups.setdefault(view.kinds[place], []).append(place)
+    most = _BIOGRAPHY_SHARE * sum(view.units[place] for place in places)
     return {
         kind
         for kind, members in groups.items()
         if len(members) > 1
         and view.nodes[view.blocks[members[0]].node].tag not in _LINES
-        and all(view.prose[place] <= 0 for place in members)
-        and sum(view.units[place] for place in members) <= _LABEL_UNITS * len(members)
+        and (_are_names(view, members) or _are_biographies(view, members, most))
     }
+
+
+def _are_names(view: View, members: list[int]) -> bool:
+    units = sum(view.units[place] for place in members)
+    return units <= _LABEL_UNITS * len(members) and all(view.prose[place] <= 0 for place in members)
+
+
+def _are_biographies(view: View, members: list[int], most: float) -> bool:
+    """Lines on who speaks: none ends like a sentence, and together they say little."""
+    units = sum(view.units[place] for place in members)
+    if view.nodes[view.blocks[members[0]].node].tag in HEADINGS:
+        return False
+    return units <= min(most, _BIOGRAPHY_UNITS * len(members)) and not any(
+        view.blocks[place].text.endswith(_ENDS) for place in members
+    )
 
 
 def _is_body(view: View, places: list[int]) -> bool:
@@ -349,6 +367,6 @@ def _is_said(view: View, place: int) -> bool:
     block = view.blocks[place]
     if block.text in view.repeated or (view.is_negative(place) and not view.is_quoted(place)):
         return False
-    if block.chars <= DATE_CHARS and DATE.search(block.text):
+    if block.chars <= DATE_CHARS and DATE.search(block.text) and not _SAID.search(DATE.sub("", block.text)):
         return False
     return not view.is_furniture(place)
