@@ -28,7 +28,11 @@ def furniture_boxes(nodes: list[Node], blocks: list[Block]) -> list[int]:
         if node >= 0 and nodes[node].tag in _HEADINGS and block.chars <= _HEADING_CHARS:
             box = nodes[node].parent
             begins = box > before
-            if begins and nodes[box].tag not in _WHOLE and (is_furniture(block.text) or is_tail_heading(block.text)):
+            if (
+                begins
+                and nodes[box].tag not in _WHOLE
+                and (is_furniture(block.text) or is_tail_heading(block.text))
+            ):
                 found.append(box)
         before = max(before, node)
     return found

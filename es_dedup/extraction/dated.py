@@ -33,6 +33,12 @@ LARGEST: Final = 0.65
 
 def dates(view: View) -> set[int]:
     """Places of visible lines that are little else than a date or an age, but no headings of a chronicle."""
+    if view.dated is None:
+        view.dated = _dates(view)
+    return view.dated
+
+
+def _dates(view: View) -> set[int]:
     return {
         place
         for place, block in enumerate(view.blocks)
@@ -47,7 +53,11 @@ def dates(view: View) -> set[int]:
 def _is_section(view: View, place: int) -> bool:
     """A heading that is a date and nothing else: the part of a chronicle, not somebody's post."""
     node = view.blocks[place].node
-    return node >= 0 and view.nodes[node].tag in _HEADINGS and not _WORDS.search(DATE.sub("", view.blocks[place].text))
+    return (
+        node >= 0
+        and view.nodes[node].tag in _HEADINGS
+        and not _WORDS.search(DATE.sub("", view.blocks[place].text))
+    )
 
 
 def has_dated_posts(view: View, dated: set[int]) -> bool:

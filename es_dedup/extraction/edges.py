@@ -65,7 +65,9 @@ class Edges:
     def _with_preformatted(self, places: list[int], good: list[int]) -> list[int]:
         """With all lines of preformatted elements that hold a good one: a message, a program, verse."""
         held = {self.blocks[place].node for place in good if self.nodes[self.blocks[place].node].tag == "pre"}
-        return sorted({*good, *(place for place in places if self.blocks[place].node in held)}) if held else good
+        return (
+            sorted({*good, *(place for place in places if self.blocks[place].node in held)}) if held else good
+        )
 
     def _is_numbered(self, place: int, span: list[int]) -> bool:
         """An item of a numbered list beside the paragraphs, linked or not: lists of other pages are not numbered there."""

@@ -6,7 +6,22 @@ import re
 from functools import lru_cache
 from typing import Final
 
-NEGATIVE_TAGS: Final = frozenset({"nav", "aside", "footer", "menu", "dialog", "address", "form", "fieldset", "amp-ad", "amp-consent", "amp-sidebar", "amp-user-notification"})
+NEGATIVE_TAGS: Final = frozenset(
+    {
+        "nav",
+        "aside",
+        "footer",
+        "menu",
+        "dialog",
+        "address",
+        "form",
+        "fieldset",
+        "amp-ad",
+        "amp-consent",
+        "amp-sidebar",
+        "amp-user-notification",
+    }
+)
 POSITIVE_TAGS: Final = frozenset({"article", "main"})
 
 # Parts of class and id names, lower case; searched as they stand.

@@ -51,12 +51,15 @@ def records(view: View, dated: set[int]) -> list[Records]:
         view: of the page.
         dated: places of lines that are little else than a date.
     """
+    if view.lists is not None:
+        return view.lists
     groups: dict[int, list[int]] = {}
     for place in sorted(dated):
         if view.blocks[place].node >= 0:
             groups.setdefault(view.kinds[place], []).append(place)
     found = [_read(view, places) for places in groups.values() if len(places) >= _MIN_ITEMS]
-    return sorted((one for one in found if one), key=lambda one: -sum(one.units))
+    view.lists = sorted((one for one in found if one), key=lambda one: -sum(one.units))
+    return view.lists
 
 
 def _read(view: View, places: list[int]) -> Records | None:
@@ -71,7 +74,11 @@ def _read(view: View, places: list[int]) -> Records | None:
     for place, node in enumerate(nodes):
         before, behind = nodes[place - 1] if place else -1, nodes[place + 1] if place + 1 < len(nodes) else -1
         item = node
-        while (parent := view.parents[item]) != around and parent > before and not parent <= behind < ends[parent]:
+        while (
+            (parent := view.parents[item]) != around
+            and parent > before
+            and not parent <= behind < ends[parent]
+        ):
             item = parent
         items.append(item)
         while view.parents[item] != around:
@@ -98,15 +105,27 @@ def _read(view: View, places: list[int]) -> Records | None:
 
 
 def _is_sentence(view: View, place: int) -> bool:
-    return view.prose[place] > 0 or (not view.linked(place) and STOPS.search(view.blocks[place].text) is not None)
+    return view.prose[place] > 0 or (
+        not view.linked(place) and STOPS.search(view.blocks[place].text) is not None
+    )
+
+
+def _span(view: View, item: int, place: int) -> range:
+    """Places of the blocks in an element, from one of them."""
+    end, first, last = view.ends[item], place, place + 1
+    while first and item <= view.blocks[first - 1].node < end:
+        first -= 1
+    while last < len(view.blocks) and item <= view.blocks[last].node < end:
+        last += 1
+    return range(first, last)
 
 
 def are_said(view: View, found: Records, dated: set[int]) -> bool:
     """True when somebody is named in most items, and most have no heading: what is reported hour by hour has one and names nobody."""
     named = headed = 0
-    for item in found.items:
+    for item, date in zip(found.items, found.dates, strict=True):
         has_name = has_heading = False
-        for place in view.inside(item):
+        for place in _span(view, item, date):
             block = view.blocks[place]
             if place in dated:
                 has_name = has_name or bool(_SIGNS.search(DATE.sub("", block.text)))
@@ -121,7 +140,7 @@ def labels(view: View, found: Records) -> set[int]:
     """Places of lines above the dates of items, where no item has prose above its date: names, ranks, numbers of posts."""
     above: set[int] = set()
     for item, date in zip(found.items, found.dates, strict=True):
-        lines = [place for place in view.inside(item) if place < date]
+        lines = [place for place in _span(view, item, date) if place < date]
         if any(view.prose[place] > 0 for place in lines):
             return set()
         above.update(lines)

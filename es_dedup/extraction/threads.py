@@ -287,7 +287,9 @@ def _most(view: View, places: list[int], some: list[int]) -> list[int]:
 
 def _begin(view: View, found: Records) -> int:
     """Place of the first prose in a list, or of its first date."""
-    prose = (place for place in range(found.first, found.last) if found.inside[place] and view.prose[place] > 0)
+    prose = (
+        place for place in range(found.first, found.last) if found.inside[place] and view.prose[place] > 0
+    )
     return next(prose, found.dates[0])
 
 

@@ -15,6 +15,7 @@ from es_dedup.extraction.kinds import Kinds
 
 if TYPE_CHECKING:
     from es_dedup.extraction.document import Block, Document
+    from es_dedup.extraction.records import Records
 
 LINKED: Final = 0.5
 """Share of link text from which a block is no prose."""
@@ -73,6 +74,8 @@ class View:
         self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
         self.ends = self._ends()
         self._furniture: dict[int, bool] = {}
+        self.dated: set[int] | None = None  # both are found when they are asked for
+        self.lists: list[Records] | None = None
         self.judge(talk=talk)
 
     def judge(self, *, talk: bool) -> None:
@@ -219,20 +222,13 @@ class View:
                 negative.append(False)
         self.mass, self.total, self.negative = mass, total, negative
 
-
     def _forgive_texts(self, mass: list[float]) -> None:
         """An element named after a list of links that holds prose and few links is none."""
-        links, chars = [0] * len(self.nodes), [0] * len(self.nodes)
-        for block in self.blocks:
-            if block.node >= 0:
-                links[block.node] += block.link_chars
-                chars[block.node] += block.chars
-        for index in range(len(self.nodes) - 1, 0, -1):
-            parent = self.parents[index]
-            links[parent] += links[index]
-            chars[parent] += chars[index]
         for index, hint in enumerate(self.hints):
-            if hint == LIST_HINT and mass[index] >= _TEXT_UNITS and links[index] <= _FEW_LINKS * chars[index]:
+            if hint != LIST_HINT or mass[index] < _TEXT_UNITS:
+                continue
+            held = [self.blocks[place] for place in self.inside(index)]
+            if sum(block.link_chars for block in held) <= _FEW_LINKS * sum(block.chars for block in held):
                 self.hints[index] = 0
 
 

@@ -29,7 +29,9 @@ KNOWN_WORSE = {
     "sections_en": 0.94,  # the line below the title, in a part of its own, is lost
 }
 THREADS = {"reddit_en", "short_post_en", "tree_en"} | {
-    name for name in NAMES if name.startswith(("answers", "forum", "fragen", "group", "nameless", "noscript", "phpbb", "tieba"))
+    name
+    for name in NAMES
+    if name.startswith(("answers", "forum", "fragen", "group", "nameless", "noscript", "phpbb", "tieba"))
 }
 
 
