@@ -50,6 +50,7 @@ _STOPPED: Final = 0.3
 _MEAN_UNITS: Final = 12.0
 _MUCH_TALK: Final = 200.0  # units
 _TALK_SHARE: Final = 5.0  # of the article's own length
+_OWN_TEXT: Final = 100.0  # units; shorter ones are questions
 _SHORT_OWN: Final = 300.0  # units; longer texts are articles, whatever is said about them
 _ASIDE_SHARE: Final = 0.35  # of the posts' own length
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
@@ -87,13 +88,18 @@ def is_thread(document: Document) -> bool:
     return score >= _ENOUGH
 
 
+def declares_article(document: Document) -> bool:
+    """The page declares itself an article and no discussion."""
+    types = document.structured.types
+    return bool(types & _ARTICLE_TYPES and not types & _TYPES)
+
+
 def is_thread_by_form(view: View) -> bool:
     """True when the page is a thread by its dated posts; not where it declares itself an article.
 
     Replies are no furniture in the view from then on, if the answer is yes.
     """
-    types = view.document.structured.types
-    if types & _ARTICLE_TYPES and not types & _TYPES:
+    if declares_article(view.document):
         return False
     dated = dates(view)
     if len(dated) < MIN_POSTS:
@@ -129,9 +135,8 @@ def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
 
     Not where the page declares itself an article.
     """
-    types = view.document.structured.types
     own = sum(view.prose[place] for place in places if view.prose[place] > 0)
-    if own > _SHORT_OWN or (types & _ARTICLE_TYPES and not types & _TYPES):
+    if own > _SHORT_OWN or declares_article(view.document):
         return False
     said, chosen, talk = talk_nodes(view), set(places), 0.0
     for place, prose in enumerate(view.prose):
@@ -139,6 +144,19 @@ def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
         if prose > 0 and node >= 0 and said[node] and place not in chosen:
             talk += prose
     return talk >= max(_MUCH_TALK, _TALK_SHARE * own)
+
+
+def is_under_text(view: View, places: Sequence[int]) -> bool:
+    """True when most of a thread is what readers say below a text of its own: that alone may be meant."""
+    said = talk_nodes(view)
+    talk = own = 0.0
+    for place in places:
+        node = view.blocks[place].node
+        if node >= 0 and said[node]:
+            talk += view.units[place]
+        else:
+            own += view.units[place]
+    return _OWN_TEXT <= own <= _SHORT_OWN and talk >= _TALK_SHARE * own
 
 
 def thread_choice(view: View) -> Choice | None:
