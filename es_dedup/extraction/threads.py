@@ -48,7 +48,7 @@ _MANY_PROFILES: Final = 3
 _ENOUGH: Final = 2
 _STOPPED: Final = 0.3
 _MEAN_UNITS: Final = 12.0
-_MUCH_TALK: Final = 200.0  # units
+_MUCH_TALK: Final = 100.0  # units
 _TALK_SHARE: Final = 5.0  # of the article's own length
 _OWN_TEXT: Final = 100.0  # units; shorter ones are questions
 _SHORT_OWN: Final = 300.0  # units; longer texts are articles, whatever is said about them
@@ -135,7 +135,10 @@ def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
 
     Not where the page declares itself an article.
     """
-    own = sum(view.prose[place] for place in places if view.prose[place] > 0)
+    title = view.document.title
+    own = sum(
+        view.prose[place] for place in places if view.prose[place] > 0 and view.blocks[place].text not in title
+    )
     if own > _SHORT_OWN or declares_article(view.document):
         return False
     said, chosen, talk = talk_nodes(view), set(places), 0.0
