@@ -137,7 +137,9 @@ def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
     """
     title = view.document.title
     own = sum(
-        view.prose[place] for place in places if view.prose[place] > 0 and view.blocks[place].text not in title
+        view.prose[place]
+        for place in places
+        if view.prose[place] > 0 and view.blocks[place].text not in title
     )
     if own > _SHORT_OWN or declares_article(view.document):
         return False
