@@ -106,7 +106,11 @@ class Article:
 
     def _begin_at_title(self) -> None:
         """Above the heading that is the page's title stand greetings, notices and requests for consent."""
-        first = next((place for place in range(len(self.blocks)) if self._is_title(place)), 0)
+        headings = {node.index for node in self.nodes if node.tag in HEADINGS}
+        places = (place for place, block in enumerate(self.blocks) if block.node in headings)
+        first = next((place for place in places if self._is_title(place)), 0)
+        if not first:
+            return
         above = sum(max(0.0, weight) for weight in self.weight[:first])
         behind = sum(max(0.0, weight) for weight in self.weight[first:])
         if behind >= max(_ARTICLE_UNITS, _BELOW_TITLE * above):
@@ -114,12 +118,10 @@ class Article:
                 self.weight[place] = min(0.0, self.weight[place])
 
     def _is_title(self, place: int) -> bool:
-        """A heading with words of the page's title."""
+        """The text of a heading is in the page's title: all of it, or most where it is no main heading."""
         block = self.blocks[place]
         return (
-            block.node >= 0
-            and (self.nodes[block.node].tag == "h1" or 2 * len(block.text) >= len(self.title))
-            and self.nodes[block.node].tag in HEADINGS
+            (self.nodes[block.node].tag == "h1" or 2 * len(block.text) >= len(self.title))
             and not block.hidden
             and not self.view.linked(place)
             and block.chars >= _TITLE_CHARS

@@ -4,34 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.hints import is_furniture, is_tail_heading
+from es_dedup.extraction.hints import is_tail_heading, opens_like_furniture
 
 if TYPE_CHECKING:
-    from es_dedup.extraction.document import Block, Node
+    from es_dedup.extraction.view import View
 
 _HEADINGS: Final = frozenset({"h2", "h3", "h4", "h5", "h6", "legend"})
 _WHOLE: Final = frozenset({"html", "body", "main", "article"})
 _HEADING_CHARS: Final = 60
 
 
-def furniture_boxes(nodes: list[Node], blocks: list[Block]) -> list[int]:
-    """Indices of elements, other than the page and its main part, that begin with such a heading.
-
-    Args:
-        nodes: block elements in page order.
-        blocks: all text of the page.
-    """
+def furniture_boxes(view: View) -> list[int]:
+    """Indices of elements, other than the page and its main part, that begin with such a heading."""
+    nodes = view.nodes
+    headings = {node.index for node in nodes if node.tag in _HEADINGS}
     found: list[int] = []
-    before = -1  # the element of the block before
-    for block in blocks:
+    before = -1  # the last element with text above
+    for block in view.blocks if headings else ():
         node = block.node
-        if node >= 0 and nodes[node].tag in _HEADINGS and block.chars <= _HEADING_CHARS:
+        if node in headings and block.chars <= _HEADING_CHARS:
             box = nodes[node].parent
-            begins = box > before
             if (
-                begins
+                box > before
                 and nodes[box].tag not in _WHOLE
-                and (is_furniture(block.text) or is_tail_heading(block.text))
+                and (opens_like_furniture(block.text) or is_tail_heading(block.text))
             ):
                 found.append(box)
         before = max(before, node)

@@ -51,7 +51,8 @@ def data_text(document: Document) -> str:
 def loads_more(document: Document) -> bool:
     """True when the data in the page's scripts say that what they list goes on: the rest is fetched when somebody scrolls."""
     return any(
-        (b"Page" in source or b"page" in source) and _MORE.search(source) for _, source in document.scripts
+        (b"hasNextPage" in source or b"has_next_page" in source) and _MORE.search(source)
+        for _, source in document.scripts
     )
 
 

@@ -99,6 +99,9 @@ _TAIL_HEADING: Final = re.compile(
 )
 
 
+TAG_HINTS: Final = {**dict.fromkeys(NEGATIVE_TAGS, -1), **dict.fromkeys(POSITIVE_TAGS, 1)}
+"""What tags without a name say; others say nothing."""
+
 _MAIN, _FURNITURE_NAME, _TALK_NAME, _LIST_NAME = 1, 2, 4, 8
 LIST_HINT: Final = -2
 """Hint of an element that is furniture if it holds links."""
@@ -175,7 +178,7 @@ def is_furniture(text: str) -> bool:
 
     Lines of up to ``_LEGAL_CHARS`` characters that speak of rights, liability or risk in two ways count too.
     """
-    if _FURNITURE.match(text[:_HEAD_CHARS]) or (text.endswith(")") and _CREDIT.search(text[-_HEAD_CHARS:])):
+    if opens_like_furniture(text) or (text.endswith(")") and _CREDIT.search(text[-_HEAD_CHARS:])):
         return True
     if len(text) <= _LEGAL_CHARS:
         lower = text.lower()
@@ -184,6 +187,11 @@ def is_furniture(text: str) -> bool:
             return True
     head = text[:_CONSENT_CHARS]
     return "cookie" in head.lower() and bool(_CONSENT.search(head))
+
+
+def opens_like_furniture(text: str) -> bool:
+    """The first half of ``is_furniture``: how a line begins."""
+    return bool(_FURNITURE.match(text[:_HEAD_CHARS]))
 
 
 def is_tail_heading(text: str) -> bool:

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.boxes import furniture_boxes
-from es_dedup.extraction.hints import LIST_HINT, is_furniture, named_hint
+from es_dedup.extraction.hints import LIST_HINT, TAG_HINTS, is_furniture, named_hint
 from es_dedup.extraction.kinds import Kinds
 
 if TYPE_CHECKING:
@@ -76,11 +76,15 @@ class View:
         self._furniture: dict[int, bool] = {}
         self.dated: set[int] | None = None  # both are found when they are asked for
         self.lists: list[Records] | None = None
+        self._boxes = furniture_boxes(self)
         self.judge(talk=talk)
 
     def judge(self, *, talk: bool) -> None:
         """Read the hints again: with or without replies as furniture."""
-        self.hints = hints = [named_hint(node.tag, node.names, talk) for node in self.nodes]
+        self.hints = hints = [
+            named_hint(node.tag, node.names, talk) if node.names else TAG_HINTS.get(node.tag, 0)
+            for node in self.nodes
+        ]
         captions = False
         for index, node in enumerate(self.nodes):
             if node.role in _HIDDEN_ROLES or (
@@ -91,7 +95,7 @@ class View:
         if captions:
             for index in self._captions():
                 hints[index] = -1
-        for index in furniture_boxes(self.nodes, self.blocks):
+        for index in self._boxes:
             hints[index] = -1
         self._forgive()
 
