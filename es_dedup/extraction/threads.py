@@ -361,6 +361,9 @@ def _labels(view: View, places: list[int]) -> set[int]:
 
 def _are_names(view: View, members: list[int]) -> bool:
     units = sum(view.units[place] for place in members)
+    heading = view.nodes[view.blocks[members[0]].node].tag in HEADINGS
+    if heading and not any(view.linked(place) for place in members):
+        return False
     return units <= _LABEL_UNITS * len(members) and all(view.prose[place] <= 0 for place in members)
 
 
