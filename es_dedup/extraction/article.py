@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.choice import Choice
+from es_dedup.extraction.dated import dates
 from es_dedup.extraction.edges import HEADINGS, Edges
+from es_dedup.extraction.records import are_said, records
 from es_dedup.extraction.slides import named_slide
 from es_dedup.extraction.teasers import teasers
 from es_dedup.extraction.view import PARTS, STOPS
@@ -22,8 +24,15 @@ _OUTSIDE_BODY: Final = 0.35  # of the prose; more of it outside the main kinds' 
 _LEAD: Final = 0.18  # the same before them: leads are longer than bylines
 _LEVELS_UP: Final = 2  # elements around the chosen one in which more of that kind is looked for
 _LITTLE_TEXT: Final = 100.0  # units
+_ABOVE: Final = 0.7  # of the own prose stands before what readers say
+_SHORT_OWN: Final = 300.0  # units; where readers say far more than so short a text, the page is theirs
+_TALK_SHARE: Final = 5.0  # times the text
 _TITLE_WEIGHT: Final = 60.0  # of a line that is all of words of the title
 _ARTICLE_UNITS: Final = 40.0  # of prose before a further main heading that begins another article
+_BELOW_TITLE: Final = 0.3  # times the prose above the title
+_TITLE_CHARS: Final = 6
+_FAR_OUTSIDE: Final = 0.6  # of the prose, in several elements of which none holds much
+_PARAGRAPHS: Final = 3
 _MOST_AGAINST: Final = -60.0  # what one subtree may weigh against the one around it
 
 
@@ -39,12 +48,36 @@ class Article:
         self.nodes, self.blocks = view.nodes, view.blocks
         self.title = view.document.title
         self.edges = Edges(view)
+        self._without_comments()
         self.weight = [self._weigh(place) for place in range(len(self.blocks))]
+        self._begin_at_title()
         self._favour_main()
         self._favour_title()
         for place in self._of_other_pages():
             self.weight[place] = min(0.0, self.weight[place])
+            self.edges.foreign.add(place)
         self._end_at_next_article()
+
+    def _without_comments(self) -> None:
+        """What stands below the text as dated items of people is furniture, whatever its names are."""
+        view, dated = self.view, dates(self.view)
+        for found in records(view, dated) if dated else ():
+            self.edges.foreign.update(found.dates)
+            own = above = talk = 0.0
+            for place, prose in enumerate(view.prose):
+                if prose <= 0 or view.is_negative(place) or view.is_furniture(place):
+                    continue
+                if found.inside[place]:
+                    talk += prose
+                else:
+                    own += prose
+                    above += prose if place < found.first else 0.0
+            if own < _LITTLE_TEXT or above < _ABOVE * own or (own < _SHORT_OWN and talk > _TALK_SHARE * own):
+                continue
+            if talk and are_said(view, found, dated):
+                for place, inside in enumerate(found.inside):
+                    if inside:
+                        view.negative[self.blocks[place].node] = True
 
     def _of_other_pages(self) -> list[int]:
         """Places of what belongs to other pages: other slides than the one that the address names, teasers."""
@@ -70,6 +103,30 @@ class Article:
             text = block.text[:300]
             shared = sum(1 for i in range(len(text) - 1) if text[i : i + 2] in pairs)
             self.weight[place] += _TITLE_WEIGHT * shared / len(text)
+
+    def _begin_at_title(self) -> None:
+        """Above the heading that is the page's title stand greetings, notices and requests for consent."""
+        headings = {node.index for node in self.nodes if node.tag in HEADINGS}
+        places = (place for place, block in enumerate(self.blocks) if block.node in headings)
+        first = next((place for place in places if self._is_title(place)), 0)
+        if not first:
+            return
+        above = sum(max(0.0, weight) for weight in self.weight[:first])
+        behind = sum(max(0.0, weight) for weight in self.weight[first:])
+        if behind >= max(_ARTICLE_UNITS, _BELOW_TITLE * above):
+            for place in range(first):
+                self.weight[place] = min(0.0, self.weight[place])
+
+    def _is_title(self, place: int) -> bool:
+        """The text of a heading is in the page's title: all of it, or most where it is no main heading."""
+        block = self.blocks[place]
+        return (
+            (self.nodes[block.node].tag == "h1" or 2 * len(block.text) >= len(self.title))
+            and not block.hidden
+            and not self.view.linked(place)
+            and block.chars >= _TITLE_CHARS
+            and block.text in self.title
+        )
 
     def _end_at_next_article(self) -> None:
         """Pages may go on with whole other articles: nothing counts from a main heading of another part on."""
@@ -176,10 +233,17 @@ class Article:
         inside = [place for place in places if self.view.around(place) in around]
         first, last = inside[0], inside[-1]
         before = sum(self.weight[place] for place in places if place < first and self.weight[place] > 0)
-        behind = sum(self.weight[place] for place in places if place > last and self.weight[place] > 0)
+        tail: dict[int, float] = {}
+        for place in places:
+            if place > last and self.weight[place] > 0:
+                holder = self.view.around(place)
+                tail[holder] = tail.get(holder, 0.0) + self.weight[place]
+        behind = sum(tail.values())
         total = sum(self.weight[place] for place in places if self.weight[place] > 0)
         first = first if before <= _LEAD * total else places[0]
-        last = last if behind <= _OUTSIDE_BODY * total else places[-1]
+        most = _FAR_OUTSIDE if len(body) >= _PARAGRAPHS else _OUTSIDE_BODY
+        if behind > most * total or max(tail.values(), default=0.0) > _OUTSIDE_BODY * total:
+            last = places[-1]
         return [place for place in places if first <= place <= last]
 
     def _weigh(self, place: int) -> float:

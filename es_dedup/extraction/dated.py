@@ -17,17 +17,28 @@ DATE_CHARS: Final = 40
 
 DATE: Final = re.compile(
     r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}|\d{1,2}:\d\d|\b\d{1,3} ?(?:years?|months?|weeks?|days?|hours?|minutes?) ago|"
-    r"\d{1,3}\s?(?:年|个月|周|天|小时|分钟)前|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? \d{1,2},? (?:19|20)\d\d",
+    r"\d{1,3}\s?(?:年|个月|周|天|小时|分钟)前|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? (?:\d{1,2},? )?(?:19|20)\d\d",
 )
+_HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_WORDS: Final = re.compile(r"[^\W\d_]{2}")
 _DIGIT: Final = re.compile(r"\d")
 _HEADLINE_UNITS: Final = 5.0
 MIN_POSTS: Final = 3
-_OF_ALL: Final = 0.85  # of the page's prose stands in dated posts
-_LARGEST: Final = 0.65  # of it stands in one of them: an article with some words below is no thread
+OF_ALL: Final = 0.85
+"""Share of the page's prose that stands in dated posts."""
+
+LARGEST: Final = 0.65
+"""Share of it that stands in one of them at most: an article with some words below is no thread."""
 
 
 def dates(view: View) -> set[int]:
-    """Places of visible lines that are little else than a date or an age."""
+    """Places of visible lines that are little else than a date or an age, but no headings of a chronicle."""
+    if view.dated is None:
+        view.dated = _dates(view)
+    return view.dated
+
+
+def _dates(view: View) -> set[int]:
     return {
         place
         for place, block in enumerate(view.blocks)
@@ -35,7 +46,18 @@ def dates(view: View) -> set[int]:
         and not block.hidden
         and _DIGIT.search(block.text)
         and DATE.search(block.text)
+        and not _is_section(view, place)
     }
+
+
+def _is_section(view: View, place: int) -> bool:
+    """A heading that is a date and nothing else: the part of a chronicle, not somebody's post."""
+    node = view.blocks[place].node
+    return (
+        node >= 0
+        and view.nodes[node].tag in _HEADINGS
+        and not _WORDS.search(DATE.sub("", view.blocks[place].text))
+    )
 
 
 def has_dated_posts(view: View, dated: set[int]) -> bool:
@@ -50,7 +72,7 @@ def has_dated_posts(view: View, dated: set[int]) -> bool:
         return False
     total = sum(prose for place, prose in enumerate(view.prose) if prose > 0 and not view.is_negative(place))
     said = sum(posts)
-    return said >= _OF_ALL * total and max(posts) <= _LARGEST * said
+    return said >= OF_ALL * total and max(posts) <= LARGEST * said
 
 
 def _posts(view: View, dates_at: set[int]) -> list[float]:

@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.article import Article
 from es_dedup.extraction.choice import Choice
-from es_dedup.extraction.fallback import data_text, description_text
+from es_dedup.extraction.fallback import data_text, description_text, loads_more
 from es_dedup.extraction.pagekind import kind_of
 from es_dedup.extraction.plain import plain_text
-from es_dedup.extraction.threads import is_mostly_talk, is_thread, is_thread_by_form, thread_choice
+from es_dedup.extraction.threads import (
+    declares_article,
+    is_mostly_talk,
+    is_thread,
+    is_thread_by_form,
+    is_under_text,
+    thread_choice,
+)
 from es_dedup.extraction.view import View
 from es_dedup.model import PageKind
 
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
 _LITTLE_CHARS: Final = 300  # of main text; then the page's data are looked at
 _MORE_DATA: Final = 2.0  # times as long as the blocks' text
 _LITTLE_SHARE: Final = 0.3  # of the prose; who keeps less may have kept the wrong part
+_MOSTLY_TALK: Final = "what readers say is far longer than the text above it"
 _NO_PROSE: Final = "nothing in the page reads like prose"
 
 
@@ -43,9 +51,21 @@ def density_choice(document: Document, config: ExtractionConfig) -> Choice:
     thread = is_thread(document)
     view = View(document, talk=thread)
     choice = _choice(view, config, thread=thread or is_thread_by_form(view))
-    if not choice.doubt and choice.places and _share(view, choice) < _LITTLE_SHARE:
-        choice.doubt = "most of what reads like prose is left out"
+    if not choice.doubt and choice.places:
+        choice.doubt = _doubt(view, choice)
     return choice
+
+
+def _doubt(view: View, choice: Choice) -> str:
+    """What makes it likely that this is not the main text, or not all of it; empty where nothing does."""
+    document = view.document
+    if _share(view, choice) < _LITTLE_SHARE:
+        return "most of what reads like prose is left out"
+    if choice.kind is PageKind.THREAD and is_under_text(view, choice.places):
+        return _MOSTLY_TALK
+    if not declares_article(document) and loads_more(document):
+        return "the page loads more by a script"
+    return ""
 
 
 def _choice(view: View, config: ExtractionConfig, *, thread: bool) -> Choice:
@@ -59,7 +79,7 @@ def _choice(view: View, config: ExtractionConfig, *, thread: bool) -> Choice:
         talk = thread_choice(view)
         if talk is not None:
             talk.places = sorted({*choice.places, *talk.places})
-            talk.doubt = "what readers say is far longer than the text above it"
+            talk.doubt = _MOSTLY_TALK
             return talk
     if not choice.places and any(view.prose[place] > 0 for place in range(len(view.blocks))):
         choice = article.without_hints()
@@ -81,14 +101,14 @@ def _choice(view: View, config: ExtractionConfig, *, thread: bool) -> Choice:
 
 
 def _share(view: View, choice: Choice) -> float:
-    """Share of what reads like prose and is shown that was chosen."""
+    """Share of what reads like prose, is shown and is not known for furniture that was chosen."""
     chosen = set(choice.places)
     kept = left = 0.0
     for place, prose in enumerate(view.prose):
         if prose > 0:
             if place in chosen:
                 kept += prose
-            elif not view.blocks[place].hidden:
+            elif not (view.blocks[place].hidden or view.is_negative(place) or view.is_furniture(place)):
                 left += prose
     return kept / (kept + left) if kept else 0.0
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _TAIL_SHARE: Final = 0.6  # of the prose must stand before the heading of a list of related pages
 _HEAD_CHARS: Final = 120
+_LEAD_UNITS: Final = 12.0  # shorter lines above the first paragraph are names, places, labels
+_APART: Final = 2  # lines of a box inside the text
 _DATELINE_CHARS: Final = 70
 _DAY: Final = re.compile(
     r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}\s?[-/.月]\s?\d{1,2}|"
@@ -26,11 +28,15 @@ class Edges:
 
     Args:
         view: of the page.
+
+    Attributes:
+        foreign: places of what belongs to other pages, and of the dates of repeated items.
     """
 
     def __init__(self, view: View) -> None:
         self.view = view
         self.nodes, self.blocks = view.nodes, view.blocks
+        self.foreign: set[int] = set()
 
     def tidy(self, places: list[int], weight: list[float]) -> list[int]:
         """Cut heading and byline at the head, related pages at the tail, furniture in between."""
@@ -41,9 +47,11 @@ class Edges:
             good.pop(0)
         if not good:
             return []
+        good = self._with_preformatted(places, good)
         fine = set(good)
+        start = self._led(good[0], [place for place in places if place < good[0]])
         end = self._extended(good[-1], [place for place in places if good[-1] < place < last])
-        span = [place for place in places if good[0] <= place <= end]
+        span = [place for place in places if start <= place <= end]
         return [
             place
             for index, place in enumerate(span)
@@ -51,17 +59,15 @@ class Edges:
             or self.joins(place)
             or self._is_between(span, index, fine)
             or self._is_numbered(place, span)
-            or self._is_quotation(place)
+            or self.view.is_quoted(place)
         ]
 
-    def _is_quotation(self, place: int) -> bool:
-        """Between paragraphs a quotation belongs to them, whatever the box around it is called."""
-        index = self.blocks[place].node
-        while index >= 0 and self.nodes[index].tag in PARTS:
-            if self.nodes[index].tag == "blockquote":
-                return not self.nodes[index].hidden
-            index = self.nodes[index].parent
-        return False
+    def _with_preformatted(self, places: list[int], good: list[int]) -> list[int]:
+        """With all lines of preformatted elements that hold a good one: a message, a program, verse."""
+        held = {self.blocks[place].node for place in good if self.nodes[self.blocks[place].node].tag == "pre"}
+        return (
+            sorted({*good, *(place for place in places if self.blocks[place].node in held)}) if held else good
+        )
 
     def _is_numbered(self, place: int, span: list[int]) -> bool:
         """An item of a numbered list beside the paragraphs, linked or not: lists of other pages are not numbered there."""
@@ -85,15 +91,41 @@ class Edges:
             and behind in fine
             and around == self.view.around(before) == self.view.around(behind)
             and not self.view.is_furniture(place)
+            and not self._is_shouted(place)
+            and place not in self.foreign
             and self.blocks[place].text not in self.view.repeated
         )
 
+    def _is_shouted(self, place: int) -> bool:
+        """A link in capitals leads to another page."""
+        text = self.blocks[place].text
+        return self.view.linked(place) and text.isupper() and self.view.units[place] >= _LEAD_UNITS
+
+    def _led(self, start: int, above: list[int]) -> int:
+        """The start of the text with the unlinked lines right above its first paragraph that are its equals and no byline."""
+        for place in reversed(above):
+            if not (
+                self._equals(start, place)
+                and self.joins(place)
+                and not self.is_head(place)
+                and self.view.units[place] >= _LEAD_UNITS
+            ):
+                break
+            start = place
+        return start
+
     def _extended(self, end: int, following: list[int]) -> int:
         """The end of the text with the short sentences that follow its last paragraph as its equals."""
+        apart = 0
         for place in following:
-            if not (self._equals(end, place) and self.joins(place) and STOPS.search(self.blocks[place].text)):
+            if not self._equals(end, place):
+                apart += 1
+                if apart > _APART or self.nodes[self.blocks[place].node].tag in HEADINGS:
+                    break
+            elif self.joins(place) and STOPS.search(self.blocks[place].text):
+                end, apart = place, 0
+            else:
                 break
-            end = place
         return end
 
     def _equals(self, left: int, right: int) -> bool:
@@ -128,6 +160,6 @@ class Edges:
         """A short line between paragraphs: kept unless it is linked, hinted, a caption or opens like furniture."""
         if self.nodes[self.blocks[place].node].tag == "figcaption":
             return False
-        if self.view.linked(place) or self.view.is_furniture(place):
+        if self.view.linked(place) or self.view.is_furniture(place) or place in self.foreign:
             return False
         return not self.view.is_negative(place)

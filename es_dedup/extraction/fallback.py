@@ -32,6 +32,7 @@ _KEYS: Final = re.compile(
 _STATE: Final = re.compile(
     r"^\s*(?:window\s*[.\[][^=]{1,80}|(?:var|let|const)\s+\w{1,60}|\w{1,40}(?:\.\w{1,40}){0,3})\s*=\s*(?=[{\[])"
 )
+_MORE: Final = re.compile(rb"""\bhas_?[nN]ext_?[pP]age\\{0,3}["']?\s{0,3}:\s{0,3}(?:true|!0)""")
 _TAG: Final = re.compile(r"<[^>]{0,2000}>")
 _BREAK: Final = re.compile(r"<(?:/p|/div|/h[1-6]|/li|br)\b[^>]{0,200}>", re.IGNORECASE)
 _STOP: Final = re.compile(r"[。！？；]|[.!?](?=\s|$|<)")
@@ -45,6 +46,14 @@ def data_text(document: Document) -> str:
     texts = [*document.structured.bodies, *_state_texts(document)]
     lines = max((_lines(text) for text in texts), key=len, default="")
     return lines if len(lines) >= MIN_CHARS else ""
+
+
+def loads_more(document: Document) -> bool:
+    """True when the data in the page's scripts say that what they list goes on: the rest is fetched when somebody scrolls."""
+    return any(
+        (b"hasNextPage" in source or b"has_next_page" in source) and _MORE.search(source)
+        for _, source in document.scripts
+    )
 
 
 def description_text(document: Document) -> str:

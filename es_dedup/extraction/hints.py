@@ -6,7 +6,22 @@ import re
 from functools import lru_cache
 from typing import Final
 
-NEGATIVE_TAGS: Final = frozenset({"nav", "aside", "footer", "menu", "dialog", "address", "form", "fieldset"})
+NEGATIVE_TAGS: Final = frozenset(
+    {
+        "nav",
+        "aside",
+        "footer",
+        "menu",
+        "dialog",
+        "address",
+        "form",
+        "fieldset",
+        "amp-ad",
+        "amp-consent",
+        "amp-sidebar",
+        "amp-user-notification",
+    }
+)
 POSITIVE_TAGS: Final = frozenset({"article", "main"})
 
 # Parts of class and id names, lower case; searched as they stand.
@@ -24,12 +39,16 @@ _TALK: Final = tuple("comment respond response disqus pinglun reply replies liuy
 _HIDDEN_WORDS: Final = frozenset(
     {"hidden", "hide", "d-none", "is-hidden", "visually-hidden"}
 )  # as a whole class
+_SIDE_WORDS: Final = frozenset({"side", "Side"})  # as a whole class
 _SHOWN: Final = re.compile(
     r"^d-.*(?:block|flex|grid)|:(?:block|flex|grid|inline|visible)|visible"
 )  # on some screens
 _NEGATIVE_WORDS: Final = frozenset(
     "ad ads adv gg foot bottom tips hot link links rank rules meta edit sign signature tag top".split()
 )
+# Of these, names of lists of links: furniture only where there are links.
+_LISTS: Final = frozenset("nav menu crumb toolbar paginat pager taglist tag-list tags keywords".split())
+_LIST_WORDS: Final = frozenset("hot link links rank tag top".split())
 _POSITIVE: Final = tuple(
     "article content entry story body text detail main zhengwen newscon news-con answer question message rich post".split()
 )
@@ -41,11 +60,16 @@ _FURNITURE: Final = re.compile(
     r"(?:文章|稿件|信息|新闻|图片|本文|资料|内容)?来源\s?[:：/丨|]|(?:原)?(?:标题|题)\s?[:：]|作者\s?[:：]|发布(?:时间|日期|于)|更新时间|浏览次数|点击(?:数|量)?\s?[:：]|阅读\s?[:：(（]|"
     r"(?:免责|版权|郑重|特别|法律|重要)?(?:声明|提示|说明)\s?[:：]|免责(?:声明|条款)|版权(?:声明|所有|归)|著作权|未经(?:本网|授权|许可|书面)|凡本(?:网|站|报)|凡注明|"
     r"相关(?:阅读|新闻|链接|推荐|文章|报道|资讯|专题|标签)|延伸阅读|推荐阅读|更多(?:精彩|新闻|内容|资讯)|热门(?:推荐|文章|新闻|评论)|精彩推荐|猜你喜欢|上一篇|下一篇|返回(?:首页|顶部|列表)|"
-    r"扫(?:一扫|码|描)|长按|微信(?:扫|公众号|号\s?[:：])|关注(?:我们|微信|公众号)|分享(?:到|至|给)?|收藏|打印|字(?:号|体)\s?[:：]|点击(?:进入|下载|查看|关注)|"
+    r"扫(?:一扫|码|描)|长按|微信(?:扫|公众号|号\s?[:：])|关注(?:我们|微信|公众号)|分享(?:到|至|给)?|收藏|打印|字(?:号|体)\s?[:：]|点击(?:进入|下载|查看|关注|上方|下方|蓝字|标题下)|"
     r"(?:您|你)?(?:现在|当前|所在)的?(?:所在|当前)?的?位置|you are here|powered by\b|个人签名|您需要登录|高级模式|.{1,30}\s[»›→]\s.{1,30}\s[»›→]\s|网友评论|我要评论|发表评论|最新评论|标签\s?[:：]|关键[词字]\s?[:：]|本文(?:网址|链接|地址|转自|转载|系|仅代表)|举报(?:邮箱|电话)|(?:联系|投稿|新闻)(?:邮箱|热线|电话)|转载请|打开(?:APP|微信)|下载(?:APP|客户端)|"
     r"related (?:articles?|stories|posts|topics|content|news|links)|read (?:more|next|also)\b|see also|more (?:from|on|stories|news)\b|most (?:read|popular)|"
     r"recommended|advert(?:isement)?s?\b.{0,12}$|sponsored|sign up|by signing up|get (?:our|the|more)\b.{0,40}(?:newsletter|inbox)|join our|subscribe|newsletter|share (?:this|on|via)|follow (?:us|@)|copyright|©|all rights reserved|"
     r"(?:this|our) (?:site|website) uses cookies|we use cookies|comments?\s*(?:\(\d+\))?$|leave a (?:comment|reply)|photo(?:graph)?s? (?:by|credit)|image (?:source|credit)|getty images|filed under|tags?\s?:|"
+    r"related\s?:|also (?:read|see|on|watch)\b|also\s?:|don['’]t miss\s?:|you (?:may|might) also (?:like|be interested)|enjoyed this (?:story|article|post)|like this (?:story|article|post)\?|sharing is caring|"
+    r"have an? (?:tip|story|correction)\b.{0,20}[?]|support (?:independent|our|local|quality)\b.{0,20}journalism|already an? (?:member|subscriber)|to continue reading|"
+    r"this (?:slideshow|page|site|content|video) (?:requires|needs) javascript|last (?:changed|updated|modified|edited)\b|best viewed (?:with|in)\b|"
+    r"(?:最后|最近)(?:更新|修改|编辑)(?:于|时间|日期|\s?[:：])|(?:阅读|查看|展开)(?:原文|全文|更多)|(?:登录|注册)后(?:可|才|即|查看|你可)|喜欢.{0,8}(?:点个?赞|在看|转发|收藏)|欢迎(?:扫|关注|下载|订阅|投稿)|图(?:源|片|/文)?\s?[:：|丨]|(?:供图|摄影|文字|撰文)\s?[:：/|丨]|[—–-]{1,3}\s?(?:end|完)\s?[—–-]{1,3}$|"
+    r"continue reading|keep reading|subscribers? only|"
     r"please (?:enable|log ?in|sign)|your email|click here|terms of (?:use|service)|privacy policy)",
     re.IGNORECASE,
 )
@@ -75,7 +99,12 @@ _TAIL_HEADING: Final = re.compile(
 )
 
 
-_MAIN, _FURNITURE_NAME, _TALK_NAME = 1, 2, 4
+TAG_HINTS: Final = {**dict.fromkeys(NEGATIVE_TAGS, -1), **dict.fromkeys(POSITIVE_TAGS, 1)}
+"""What tags without a name say; others say nothing."""
+
+_MAIN, _FURNITURE_NAME, _TALK_NAME, _LIST_NAME = 1, 2, 4, 8
+LIST_HINT: Final = -2
+"""Hint of an element that is furniture if it holds links."""
 
 
 def _by_start() -> dict[str, tuple[tuple[str, int], ...]]:
@@ -83,7 +112,8 @@ def _by_start() -> dict[str, tuple[tuple[str, int], ...]]:
     table: dict[str, tuple[tuple[str, int], ...]] = {}
     for words, flag in ((_POSITIVE, _MAIN), (_NEGATIVE, _FURNITURE_NAME), (_TALK, _TALK_NAME)):
         for word in words:
-            table[word[:3]] = (*table.get(word[:3], ()), (word, flag))
+            own = _LIST_NAME if word in _LISTS else flag
+            table[word[:3]] = (*table.get(word[:3], ()), (word, own))
     return table
 
 
@@ -96,7 +126,7 @@ def _flags(names: str) -> int:
     words = names[:_MAX_NAME_CHARS].split()
     if not _HIDDEN_WORDS.isdisjoint(words) and not any(map(_SHOWN.search, words)):
         return _FURNITURE_NAME
-    flags = 0
+    flags = 0 if _SIDE_WORDS.isdisjoint(words) else _FURNITURE_NAME
     for word in words:
         flags |= _flags_of_word(word)
     return flags
@@ -111,14 +141,15 @@ def _flags_of_word(word: str) -> int:
             for known, flag in found:
                 if lower.startswith(known, start):
                     flags |= flag
-    if not _NEGATIVE_WORDS.isdisjoint(map(str.lower, _WORDS.findall(word))):
-        flags |= _FURNITURE_NAME
+    parts = {part.lower() for part in _WORDS.findall(word)}
+    if not _NEGATIVE_WORDS.isdisjoint(parts):
+        flags |= _LIST_NAME if parts & _NEGATIVE_WORDS <= _LIST_WORDS else _FURNITURE_NAME
     return flags
 
 
 @lru_cache(maxsize=32_768)
 def named_hint(tag: str, names: str, talk: bool) -> int:  # noqa: FBT001 - a cache takes twice as long for names of arguments
-    """What tag, class and id say of an element: -1 furniture, 1 main text, 0 nothing or both.
+    """What tag, class and id say of an element: -1 furniture, ``LIST_HINT`` furniture if it holds links, 1 main text, 0 nothing or both.
 
     Args:
         tag: lower case.
@@ -132,7 +163,9 @@ def named_hint(tag: str, names: str, talk: bool) -> int:  # noqa: FBT001 - a cac
         return -1
     if flags & _TALK_NAME and not talk:
         return -1
-    return int(tag in POSITIVE_TAGS or flags & (_MAIN | _FURNITURE_NAME) == _MAIN)
+    if flags & _LIST_NAME and not flags & _MAIN:
+        return LIST_HINT
+    return int(tag in POSITIVE_TAGS or flags & (_MAIN | _FURNITURE_NAME | _LIST_NAME) == _MAIN)
 
 
 def is_talk(names: str) -> bool:
@@ -145,7 +178,7 @@ def is_furniture(text: str) -> bool:
 
     Lines of up to ``_LEGAL_CHARS`` characters that speak of rights, liability or risk in two ways count too.
     """
-    if _FURNITURE.match(text[:_HEAD_CHARS]) or (text.endswith(")") and _CREDIT.search(text[-_HEAD_CHARS:])):
+    if opens_like_furniture(text) or (text.endswith(")") and _CREDIT.search(text[-_HEAD_CHARS:])):
         return True
     if len(text) <= _LEGAL_CHARS:
         lower = text.lower()
@@ -154,6 +187,11 @@ def is_furniture(text: str) -> bool:
             return True
     head = text[:_CONSENT_CHARS]
     return "cookie" in head.lower() and bool(_CONSENT.search(head))
+
+
+def opens_like_furniture(text: str) -> bool:
+    """The first half of ``is_furniture``: how a line begins."""
+    return bool(_FURNITURE.match(text[:_HEAD_CHARS]))
 
 
 def is_tail_heading(text: str) -> bool:

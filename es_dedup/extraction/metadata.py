@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
+from es_dedup.extraction.byline import MAX_NAME_CHARS, author_of
 from es_dedup.extraction.dates import LABELS, labelled_moment, parse_moment, url_moment
 from es_dedup.extraction.document import clean
 
@@ -23,13 +24,17 @@ MAX_DATE_LINE_CHARS: Final = 200
 """Longer lines are prose: a date in them is not the page's own."""
 
 _MAX_DATELINE_CHARS: Final = 80
+_NEAR: Final = 5  # lines
+_NEAR_CHARS: Final = 60
 _MAX_SITE_CHARS: Final = 16
 _MIN_SEGMENT_CHARS: Final = 4  # a shorter part of a title is a section, not a headline
+_MIN_HOST_CHARS: Final = 4
+_HOST_SHARE: Final = 1 / 3  # of the letters of a site's name
 _SEPARATOR: Final = re.compile(
     r"\s*(?:[|｜_»›·•丨]|(?<=\s)[-–—](?=\s)|--+|——|(?<=[\u3400-\u9fff）)】”！？])[-–—](?=[\u3400-\u9fffA-Za-z]))\s*"
 )
 _SITE_WORD: Final = re.compile(
-    r"(?:网|網|频道|中心|新闻|日报|晚报|在线|论坛|社区|博客|门户|电视台|客户端|Online|News|Blog|\.com|\.cn)$",
+    r"(?:网|網|网站|網站|官网|频道|中心|新闻|日报|晚报|在线|论坛|社区|博客|门户|电视台|客户端|Online|News|Blog|\.com|\.cn)$",
     re.IGNORECASE,
 )
 _TITLE_KEYS: Final = ("og:title", "twitter:title")
@@ -37,24 +42,10 @@ _DATE_KEYS: Final = (
     "article:published_time", "og:published_time", "publishdate", "pubdate", "publish_date", "datepublished", "publication_date",
     "article.published", "dc.date.issued", "dcterms.created", "dc.date", "weibo: article:create_at", "sailthru.date", "date",
 )  # fmt: skip
-_AUTHOR_KEYS: Final = (
-    "author",
-    "article:author",
-    "byl",
-    "dc.creator",
-    "sailthru.author",
-    "parsely-author",
-    "twitter:creator",
-)
 _SITE_KEYS: Final = ("og:site_name", "application-name", "apple-mobile-web-app-title")
-MAX_NAME_CHARS: Final = 80
-_BYLINE_BLOCKS: Final = 150
 _FULL_DATE: Final = re.compile(r"(?:19|20)\d{2}[-/.年]\d{1,2}[-/.月]\d{1,2}.{0,4}\d{1,2}[:：]\d{2}")
 _SOME_NEXT: Final = re.compile(rb"""rel\s{0,9}=\s{0,9}["']?[^"'<>]{0,80}[nN]ext""")
 _NEXT: Final = re.compile(rb"\b(?i:next)\b")
-_BYLINE: Final = re.compile(
-    r"(?:作者|撰文|文[/／])\s?[:：]?\s?([\u4e00-\u9fff·]{2,8})(?![\u4e00-\u9fff])|^[Bb]y\s+([A-Z][\w.'-]+(?:\s[A-Z][\w.'-]+){1,3})$"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +76,11 @@ def read_metadata(document: Document, url: str | None) -> Metadata:
     metas = document.metas
     canonical = _canonical(document.tags, metas, url)
     return Metadata(
-        title=_title(document, metas),
+        title=_title(document, metas, site_of(canonical or url)),
         url=canonical or url,
         site=site_of(canonical or url),
         published=_published(document, metas, canonical or url),
-        author=_author(document, metas),
+        author=author_of(document, metas),
         site_name=_site_name(document, metas),
         next_page=_next_page(document.tags, url),
     )
@@ -140,24 +131,36 @@ def _absolute(candidate: str, url: str | None) -> str | None:
     return absolute if usable else None
 
 
-def _title(document: Document, metas: dict[str, str]) -> str:
+def _title(document: Document, metas: dict[str, str], site: str) -> str:
     tags = document.tags
     heads = [heading for place in tags.places("h1") if (heading := clean(tags.inner_text(place)))][:8]
     declared = [metas[key] for key in _TITLE_KEYS if key in metas]
     names = [metas[key] for key in ("og:site_name", "application-name") if key in metas]
     for title in (*declared, document.title):
         if title := clean(title)[:MAX_TITLE_CHARS]:
-            return cut_site_name(title, names=names, headings=heads)
+            first = _SEPARATOR.split(title, maxsplit=1)[0]
+            if first != title and not _is_host(first, site) and _is_lesser_heading(first, document):
+                return first  # the main heading names the site
+            return cut_site_name(title, names=names, headings=heads, site=site)
     return heads[0][:MAX_TITLE_CHARS] if heads else ""
 
 
-def cut_site_name(title: str, *, names: Sequence[str], headings: Sequence[str]) -> str:
+def _is_lesser_heading(text: str, document: Document) -> bool:
+    nodes = document.nodes
+    return len(text) >= _MIN_SEGMENT_CHARS and any(
+        block.text == text and block.node >= 0 and nodes[block.node].tag in ("h2", "h3")
+        for block in document.blocks
+    )
+
+
+def cut_site_name(title: str, *, names: Sequence[str], headings: Sequence[str], site: str = "") -> str:
     """Cut the site's name, section names and slogans off a title.
 
     Args:
         title: as declared by the page.
         names: names the site gives itself; may be empty.
         headings: texts of the page's main headings; one that equals a segment of the title is the title.
+        site: host of the page; what is spelled like a part of it names the site.
 
     Returns:
         The title itself when nothing says which part is the site.
@@ -170,18 +173,31 @@ def cut_site_name(title: str, *, names: Sequence[str], headings: Sequence[str]) 
             len(heading) >= _MIN_SEGMENT_CHARS
             and heading in title
             and any(segment in heading for segment in segments)
+            and not _is_host(heading, site)
         ):
             return heading
     known = {name.casefold() for name in names}
     left = [
         s for s in segments if s.casefold() not in known and not any(s.casefold() in name for name in known)
     ]
-    while len(left) > 1 and _is_site(left[-1], left[0]):
+    while len(left) > 1 and (_is_site(left[-1], left[0]) or _is_host(left[-1], site)):
         left.pop()
+    if len(left) > 1 and _is_host(left[0], site) and len(left[0]) <= len("".join(left[1:])):
+        left.pop(0)
     if not left or left == segments:
         return title
     start, end = title.find(left[0]), title.rfind(left[-1]) + len(left[-1])
     return title[start:end]
+
+
+def _is_host(segment: str, site: str) -> bool:
+    """A part of a title has the letters of a part of the page's host, or they have its."""
+    letters = "".join(char for char in segment.casefold() if char.isalnum())
+    return len(letters) >= _MIN_HOST_CHARS and any(
+        len(part) >= _MIN_HOST_CHARS
+        and (letters in part or (part in letters and len(part) >= _HOST_SHARE * len(letters)))
+        for part in site.split(".")[:-1]
+    )
 
 
 def _is_site(last: str, first: str) -> bool:
@@ -201,7 +217,7 @@ def _published(document: Document, metas: dict[str, str], url: str | None) -> da
         for line in lines:
             if moment := labelled_moment(line):
                 return moment
-    return (url_moment(url) if url else None) or _date_line(lines)
+    return (url_moment(url) if url else None) or _date_line(lines) or _below_title(document)
 
 
 def _date_line(lines: Sequence[str]) -> datetime | None:
@@ -209,6 +225,16 @@ def _date_line(lines: Sequence[str]) -> datetime | None:
     for line in lines[:150]:
         if len(line) <= _MAX_DATELINE_CHARS and ("20" in line or "19" in line) and _FULL_DATE.search(line):
             return parse_moment(line)
+    return None
+
+
+def _below_title(document: Document) -> datetime | None:
+    """A day in one of the short lines right below the first heading that has the page's title."""
+    blocks, nodes = document.blocks, document.nodes
+    for place, block in enumerate(blocks):
+        if block.node >= 0 and nodes[block.node].tag in ("h1", "h2") and block.text in document.title:
+            near = (line.text for line in blocks[place + 1 : place + 1 + _NEAR] if line.chars <= _NEAR_CHARS)
+            return next((moment for text in near if (moment := parse_moment(text))), None)
     return None
 
 
@@ -230,23 +256,6 @@ def _declared_dates(document: Document, metas: dict[str, str]) -> Iterator[str]:
     for place in tags.places("time"):
         if stamp := tags.attributes_at(place).get("datetime"):
             yield stamp
-
-
-def _author(document: Document, metas: dict[str, str]) -> str:
-    """The first declared name that is no address, else the name behind a label in a short line."""
-    declared = (metas[key] for key in _AUTHOR_KEYS if key in metas)
-    for name in (*document.structured.authors, *declared):
-        if (name := clean(name)) and len(name) <= MAX_NAME_CHARS and "://" not in name:
-            return name
-    for block in document.blocks[:_BYLINE_BLOCKS]:
-        text = block.text
-        if (
-            block.chars <= _MAX_DATELINE_CHARS
-            and (text.startswith(("By", "by")) or "作者" in text or "文" in text)
-            and (found := _BYLINE.search(text))
-        ):
-            return found[1] or found[2]
-    return ""
 
 
 def _site_name(document: Document, metas: dict[str, str]) -> str:

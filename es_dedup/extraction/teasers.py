@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _HEADLINE_UNITS: Final = 5.0
 _MOST_UNITS: Final = 300.0  # of prose in one item: what is longer is a text of its own
 _ITEMS: Final = 4
+_FEW: Final = 2
+_LITTLE: Final = 0.3  # of the page's prose
 _SHARE: Final = 0.75  # of the elements of a kind with prose in them
 _LEFT: Final = 100.0  # units of prose that must stand outside all items: else the items are the page
 
@@ -23,7 +25,7 @@ _LEFT: Final = 100.0  # units of prose that must stand outside all items: else t
 def teasers(view: View) -> list[int]:
     """Places of the blocks inside such items; empty where little else is on the page."""
     headlines = _headlines(view)
-    if sum(headlines) < _ITEMS:
+    if sum(headlines) < _FEW:
         return []
     parents, mass = view.parents, view.mass
     for index in range(len(parents) - 1, 0, -1):
@@ -36,7 +38,8 @@ def teasers(view: View) -> list[int]:
     inside: set[int] = set()
     for members in known.values():
         items = [index for index in members if headlines[index] and mass[index] <= _MOST_UNITS]
-        if len(items) >= max(_ITEMS, _SHARE * len(members)):
+        enough = len(items) >= max(_ITEMS, _SHARE * len(members))
+        if enough or _few(view, items, members):
             for index in items:
                 inside.update(range(index, view.ends[index]))
     places = [place for place, block in enumerate(view.blocks) if block.node in inside]
@@ -46,6 +49,15 @@ def teasers(view: View) -> list[int]:
         - gone
     )
     return places if left >= _LEFT else []
+
+
+def _few(view: View, items: list[int], members: list[int]) -> bool:
+    """Two or three boxes between the paragraphs: all of their kind have a headline, and together they say little."""
+    return (
+        _FEW <= len(items) == len(members)
+        and view.nodes[items[0]].tag != "li"
+        and sum(view.mass[index] for index in items) <= _LITTLE * view.total
+    )
 
 
 def _headlines(view: View) -> list[int]:

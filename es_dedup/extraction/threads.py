@@ -6,9 +6,11 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.choice import Choice
-from es_dedup.extraction.dated import DATE, DATE_CHARS, MIN_POSTS, dates, has_dated_posts
+from es_dedup.extraction.dated import DATE, DATE_CHARS, LARGEST, MIN_POSTS, OF_ALL, dates, has_dated_posts
+from es_dedup.extraction.edges import HEADINGS
 from es_dedup.extraction.hints import is_talk
 from es_dedup.extraction.metadata import site_of
+from es_dedup.extraction.records import are_said, labels, records
 from es_dedup.extraction.view import LINKED
 from es_dedup.model import PageKind
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from es_dedup.extraction.document import Document
+    from es_dedup.extraction.records import Records
     from es_dedup.extraction.view import View
 
 _URL: Final = re.compile(
@@ -45,15 +48,23 @@ _MANY_PROFILES: Final = 3
 _ENOUGH: Final = 2
 _STOPPED: Final = 0.3
 _MEAN_UNITS: Final = 12.0
-_MUCH_TALK: Final = 200.0  # units
+_MUCH_TALK: Final = 100.0  # units
 _TALK_SHARE: Final = 5.0  # of the article's own length
+_OWN_TEXT: Final = 100.0  # units; shorter ones are questions
 _SHORT_OWN: Final = 300.0  # units; longer texts are articles, whatever is said about them
 _ASIDE_SHARE: Final = 0.35  # of the posts' own length
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
-_HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _TITLE_CHARS: Final = 4
+_IN_LIST: Final = 0.5  # of what was said stands in one list of dated items, or behind the title
+_BELOW: Final = 0.5  # times what was said: notices and answer forms below it
+_IN_ITEMS: Final = 0.25  # of what was said stands in items with a date, where nothing behind them counts
+_SAID: Final = re.compile(r"\w{3}[，。！？]")  # beside a date
+_RULE: Final = re.compile(r"[_=*—–-]{4,}|-- ?")
 _LINES: Final = frozenset({"pre", "li", "td", "p", "blockquote"})
 _LABEL_UNITS: Final = 6.0  # on average
+_BIOGRAPHY_UNITS: Final = 16.0  # on average
+_BIOGRAPHY_SHARE: Final = 0.15  # of what was said
+_ENDS: Final = (".", "!", "?", "。", "！", "？", "…", "~", "”", ")", "）", ":", "：")
 _SEVERAL: Final = 3
 _DISTINCT: Final = 0.5
 
@@ -77,21 +88,45 @@ def is_thread(document: Document) -> bool:
     return score >= _ENOUGH
 
 
+def declares_article(document: Document) -> bool:
+    """The page declares itself an article and no discussion."""
+    types = document.structured.types
+    return bool(types & _ARTICLE_TYPES and not types & _TYPES)
+
+
 def is_thread_by_form(view: View) -> bool:
     """True when the page is a thread by its dated posts; not where it declares itself an article.
 
     Replies are no furniture in the view from then on, if the answer is yes.
     """
-    types = view.document.structured.types
-    if types & _ARTICLE_TYPES and not types & _TYPES:
+    if declares_article(view.document):
         return False
     dated = dates(view)
     if len(dated) < MIN_POSTS:
         return False
     view.judge(talk=True)
-    if has_dated_posts(view, dated):
+    if has_dated_posts(view, dated) or _has_dated_items(view, dated):
         return True
     view.judge(talk=False)
+    return False
+
+
+def _has_dated_items(view: View, dated: set[int]) -> bool:
+    """The same where dates stand below what was said, or anywhere else in the items of a list."""
+    for found in records(view, dated):
+        posts = [units for units in found.units if units > 0]
+        if len(found.items) < MIN_POSTS or max(posts) > LARGEST * sum(posts):
+            continue
+        inside = above = below = 0.0
+        title = _title(view, found.first)
+        for place, prose in enumerate(view.prose):
+            if place <= title or prose <= 0 or view.is_negative(place) or view.is_furniture(place):
+                continue
+            inside += prose * found.inside[place]
+            above += prose * (place < found.first)
+            below += prose * (place > found.last)
+        if inside >= OF_ALL * (inside + above) and below <= _BELOW * inside and are_said(view, found, dated):
+            return True
     return False
 
 
@@ -100,9 +135,13 @@ def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
 
     Not where the page declares itself an article.
     """
-    types = view.document.structured.types
-    own = sum(view.prose[place] for place in places if view.prose[place] > 0)
-    if own > _SHORT_OWN or (types & _ARTICLE_TYPES and not types & _TYPES):
+    title = view.document.title
+    own = sum(
+        view.prose[place]
+        for place in places
+        if view.prose[place] > 0 and view.blocks[place].text not in title
+    )
+    if own > _SHORT_OWN or declares_article(view.document):
         return False
     said, chosen, talk = talk_nodes(view), set(places), 0.0
     for place, prose in enumerate(view.prose):
@@ -112,9 +151,26 @@ def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
     return talk >= max(_MUCH_TALK, _TALK_SHARE * own)
 
 
+def is_under_text(view: View, places: Sequence[int]) -> bool:
+    """True when most of a thread is what readers say below a text of its own: that alone may be meant."""
+    said = talk_nodes(view)
+    talk = own = 0.0
+    for place in places:
+        node = view.blocks[place].node
+        if node >= 0 and said[node]:
+            talk += view.units[place]
+        else:
+            own += view.units[place]
+    return _OWN_TEXT <= own <= _SHORT_OWN and talk >= _TALK_SHARE * own
+
+
 def thread_choice(view: View) -> Choice | None:
     """All posts; None when there is nothing like a post."""
     weight = [_weigh(view, place) for place in range(len(view.blocks))]
+    found = next(iter(records(view, dates(view))), None)
+    if found:
+        for place in range(_title(view, _begin(view, found))):
+            weight[place] = min(0.0, weight[place])
     best, score = _best(view, weight)
     if best < 0:
         return None
@@ -122,9 +178,9 @@ def thread_choice(view: View) -> Choice | None:
     said = [
         place for place, block in enumerate(view.blocks) if block.node in bodies and _is_said(view, place)
     ]
-    labels = _labels(view, said)
-    posts = _without_asides(view, [place for place in said if view.kinds[place] not in labels])
-    places = [*_title(view, posts), *posts]
+    names = _labels(view, said)
+    posts = _without_asides(view, [place for place in said if view.kinds[place] not in names])
+    places = _between(view, posts, found)
     if not places:
         return None
 
@@ -223,33 +279,102 @@ def talk_nodes(view: View) -> list[bool]:
     return talk
 
 
-def _title(view: View, posts: list[int]) -> list[int]:
-    """Place of the heading that is the thread's title: in it stands what is asked. At most one."""
+def _between(view: View, posts: list[int], found: Records | None) -> list[int]:
+    """From the thread's title to its last dated post: rules, greetings and notices of the site stand before and behind.
+
+    The title comes first, whether it stands in a heading or not: in it stands what is asked.
+    """
+    posts = _without_signatures(view, posts)
     if not posts:
         return []
+    start = posts[0]
+    if found:
+        above = labels(view, found)
+        posts = [place for place in posts if place not in above]
+        start = _begin(view, found)
+    title = _title(view, start)
+    posts = _most(view, posts, [place for place in posts if place > title])
+    if found:
+        inside = sum(view.units[place] for place in posts if found.inside[place])
+        if inside >= _IN_ITEMS * sum(view.units[place] for place in posts):
+            posts = _most(view, posts, [place for place in posts if place <= found.last])
+    again = any(view.blocks[place].text == view.blocks[title].text for place in posts)
+    return posts if title < 0 or again or (posts and posts[0] < title) else [title, *posts]
+
+
+def _most(view: View, places: list[int], some: list[int]) -> list[int]:
+    """Some of the places, if they hold most of what was said."""
+    enough = sum(view.units[place] for place in some) >= _IN_LIST * sum(view.units[place] for place in places)
+    return some if enough else places
+
+
+def _begin(view: View, found: Records) -> int:
+    """Place of the first prose in a list, or of its first date."""
+    prose = (
+        place for place in range(found.first, found.last) if found.inside[place] and view.prose[place] > 0
+    )
+    return next(prose, found.dates[0])
+
+
+def _without_signatures(view: View, posts: list[int]) -> list[int]:
+    """Without what stands below a drawn line in the same element: mail and forum programs put signatures there."""
+    below: set[int] = set()
+    drawn: int | None = None
+    for place, block in enumerate(view.blocks):
+        if block.node == drawn:
+            below.add(place)
+        elif _RULE.fullmatch(block.text):
+            drawn = block.node
+            below.add(place)
+    return [place for place in posts if place not in below]
+
+
+def _title(view: View, start: int) -> int:
+    """Place of the line before the first post that has most of the page's title, the last of equals; -1 for none."""
     title = "".join(view.document.title.split())
-    for place in range(posts[0] - 1, -1, -1):
+    best, most = -1, _TITLE_CHARS - 1
+    for place in range(start):
         block = view.blocks[place]
-        if block.node >= 0 and view.nodes[block.node].tag in _HEADINGS and block.text not in view.repeated:
-            heading = "".join(block.text.split())
-            if len(heading) >= _TITLE_CHARS and heading in title:
-                return [place]
-    return []
+        if block.hidden or not _TITLE_CHARS <= block.chars <= len(title) or view.is_negative(place):
+            continue
+        if view.linked(place) and view.nodes[block.node].tag not in HEADINGS:
+            continue
+        if block.chars >= most and "".join(block.text.split()) in title and block.text not in view.repeated:
+            best, most = place, block.chars
+    return best
 
 
 def _labels(view: View, places: list[int]) -> set[int]:
-    """Kinds of short lines that never read like prose: names, ranks, buttons."""
+    """Kinds of short lines that are no sentences: names, ranks, buttons, who somebody is."""
     groups: dict[int, list[int]] = {}
     for place in places:
         groups.setdefault(view.kinds[place], []).append(place)
+    most = _BIOGRAPHY_SHARE * sum(view.units[place] for place in places)
     return {
         kind
         for kind, members in groups.items()
         if len(members) > 1
         and view.nodes[view.blocks[members[0]].node].tag not in _LINES
-        and all(view.prose[place] <= 0 for place in members)
-        and sum(view.units[place] for place in members) <= _LABEL_UNITS * len(members)
+        and (_are_names(view, members) or _are_biographies(view, members, most))
     }
+
+
+def _are_names(view: View, members: list[int]) -> bool:
+    units = sum(view.units[place] for place in members)
+    heading = view.nodes[view.blocks[members[0]].node].tag in HEADINGS
+    if heading and not any(view.linked(place) for place in members):
+        return False
+    return units <= _LABEL_UNITS * len(members) and all(view.prose[place] <= 0 for place in members)
+
+
+def _are_biographies(view: View, members: list[int], most: float) -> bool:
+    """Lines on who speaks: none ends like a sentence, and together they say little."""
+    units = sum(view.units[place] for place in members)
+    if view.nodes[view.blocks[members[0]].node].tag in HEADINGS:
+        return False
+    return units <= min(most, _BIOGRAPHY_UNITS * len(members)) and not any(
+        view.blocks[place].text.endswith(_ENDS) for place in members
+    )
 
 
 def _is_body(view: View, places: list[int]) -> bool:
@@ -268,8 +393,8 @@ def _is_body(view: View, places: list[int]) -> bool:
 
 def _is_said(view: View, place: int) -> bool:
     block = view.blocks[place]
-    if view.is_negative(place) or block.text in view.repeated:
+    if block.text in view.repeated or (view.is_negative(place) and not view.is_quoted(place)):
         return False
-    if block.chars <= DATE_CHARS and DATE.search(block.text):
+    if block.chars <= DATE_CHARS and DATE.search(block.text) and not _SAID.search(DATE.sub("", block.text)):
         return False
     return not view.is_furniture(place)

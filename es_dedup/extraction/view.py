@@ -9,11 +9,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.hints import is_furniture, named_hint
+from es_dedup.extraction.boxes import furniture_boxes
+from es_dedup.extraction.hints import LIST_HINT, TAG_HINTS, is_furniture, named_hint
 from es_dedup.extraction.kinds import Kinds
 
 if TYPE_CHECKING:
     from es_dedup.extraction.document import Block, Document
+    from es_dedup.extraction.records import Records
 
 LINKED: Final = 0.5
 """Share of link text from which a block is no prose."""
@@ -27,9 +29,12 @@ _FORGIVEN_SHARE: Final = (
     0.7  # of the page's prose; a container that holds it is no furniture, whatever its name
 )
 _FORM_SHARE: Final = 0.25  # the same for forms: some wrap all posts of a thread
+_TEXT_UNITS: Final = 20.0  # of prose
+_FEW_LINKS: Final = 0.4  # of the characters
 _REPEATED: Final = 3  # times the same short text stands in a page: a button, a label
 _REPEATED_CHARS: Final = 32
 _LINES: Final = 4  # lines of one element, or paragraphs of one kind, that make up a text without punctuation
+_SENTENCES: Final = 0.6  # of the items of a list
 _LINE_UNITS: Final = 6.0
 _LINE_WEIGHT: Final = 0.4
 PARTS: Final = frozenset(
@@ -69,11 +74,17 @@ class View:
         self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
         self.ends = self._ends()
         self._furniture: dict[int, bool] = {}
+        self.dated: set[int] | None = None  # both are found when they are asked for
+        self.lists: list[Records] | None = None
+        self._boxes = furniture_boxes(self)
         self.judge(talk=talk)
 
     def judge(self, *, talk: bool) -> None:
         """Read the hints again: with or without replies as furniture."""
-        self.hints = hints = [named_hint(node.tag, node.names, talk) for node in self.nodes]
+        self.hints = hints = [
+            named_hint(node.tag, node.names, talk) if node.names else TAG_HINTS.get(node.tag, 0)
+            for node in self.nodes
+        ]
         captions = False
         for index, node in enumerate(self.nodes):
             if node.role in _HIDDEN_ROLES or (
@@ -84,6 +95,8 @@ class View:
         if captions:
             for index in self._captions():
                 hints[index] = -1
+        for index in self._boxes:
+            hints[index] = -1
         self._forgive()
 
     def _captions(self) -> list[int]:
@@ -112,6 +125,15 @@ class View:
         """The block stands in furniture, by the names of what is around it."""
         node = self.blocks[place].node
         return node >= 0 and self.negative[node]
+
+    def is_quoted(self, place: int) -> bool:
+        """A quotation belongs to the text around it, whatever the box between them is called."""
+        index = self.blocks[place].node
+        while index >= 0 and self.nodes[index].tag in PARTS:
+            if self.nodes[index].tag == "blockquote":
+                return not self.nodes[index].hidden
+            index = self.nodes[index].parent
+        return False
 
     def inside(self, node: int) -> list[int]:
         """Places of the blocks in a subtree."""
@@ -157,10 +179,16 @@ class View:
     def _are_lines(self, places: list[int]) -> bool:
         first = self.blocks[places[0]].node
         in_one = self.blocks[places[-1]].node == first
-        if not in_one and self.nodes[first].tag != "p":
+        tag = self.nodes[first].tag
+        if not in_one and tag != "p" and not (tag == "li" and self._are_sentences(places)):
             return False
         mean = sum(self.units[place] for place in places) / len(places)
         return mean >= _LINE_UNITS and len({self.blocks[place].text for place in places}) > 0.8 * len(places)
+
+    def _are_sentences(self, places: list[int]) -> bool:
+        """Most lines have a stop: items of a list in a text, not of a menu that a script opens."""
+        stopped = sum(1 for place in places if STOPS.search(self.blocks[place].text))
+        return stopped >= _SENTENCES * len(places)
 
     def _ends(self) -> list[int]:
         """One past the last node of each node's subtree."""
@@ -185,6 +213,8 @@ class View:
         for index in range(len(parents) - 1, 0, -1):
             if units := mass[index]:
                 mass[parents[index]] += units
+        if LIST_HINT in hints:
+            self._forgive_texts(mass)
         negative: list[bool] = []
         for index, (parent, hint) in enumerate(zip(parents, hints, strict=True)):
             if parent >= 0 and negative[parent]:
@@ -195,6 +225,15 @@ class View:
             else:
                 negative.append(False)
         self.mass, self.total, self.negative = mass, total, negative
+
+    def _forgive_texts(self, mass: list[float]) -> None:
+        """An element named after a list of links that holds prose and few links is none."""
+        for index, hint in enumerate(self.hints):
+            if hint != LIST_HINT or mass[index] < _TEXT_UNITS:
+                continue
+            held = [self.blocks[place] for place in self.inside(index)]
+            if sum(block.link_chars for block in held) <= _FEW_LINKS * sum(block.chars for block in held):
+                self.hints[index] = 0
 
 
 def _units(block: Block) -> float:
