@@ -34,6 +34,9 @@ _LINK_END: Final = ~number_of("a")
 _HELD: Final = frozenset({BLOCK, LEFT_OUT})
 _UNNAMED: Final = ("", "", False)
 _SLASH: Final = ord("/")
+_SPACE_STARTS: Final = frozenset({*range(33), ord("&"), *range(0x80, 256)} - set(range(0xE4, 0xEA)))
+"""Bytes with which a text may begin that is white space and not plain ASCII; ideographs begin with none of them."""
+
 _CHUNK: Final = 4_096  # tags between looks at the clock
 
 _NO_DISPLAY: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -208,21 +211,27 @@ class _Walk:
         parts, linked, opened, blocks = self.parts, self.linked, self.open, self.blocks
         flush, roles, closes = self._flush, self.tags.roles, self.tags.closes
         left_out, in_link, has_pre = self.left_out, self.in_link, self.has_pre
-        tags, place = self.tags, start - 1
-        for number, written, text in zip(
-            tags.numbers[start:end], tags.attributes[start:end], tags.texts[start:end], strict=True
+        tags = self.tags
+        for place, number, written, text in zip(
+            range(start, min(end, len(tags.numbers))),
+            tags.numbers[start:end],
+            tags.attributes[start:end],
+            tags.texts[start:end],
+            strict=True,
         ):
-            place += 1
-            if number:
-                closing = 0
-                if number == _LINK_END:
-                    in_link = 0
-                elif number < 0:
+            if number == _LINK_END:
+                in_link = 0
+            elif number:
+                if number < 0:
                     closing = 1 if opened[-1] == ~number else self._reached(~number)
-                elif number in closes:
+                elif number in closes and opened[-1] in closes[number]:
+                    closing = 1
                     while opened[-1 - closing] in closes[number]:
                         closing += 1
-                for _ in range(closing):
+                else:
+                    closing = 0
+                while closing:
+                    closing -= 1
                     opened.pop()
                     if left_out:
                         left_out *= left_out <= len(opened)
@@ -230,7 +239,7 @@ class _Walk:
                         if parts:
                             flush()
                         blocks.pop()
-                        if len(opened) < in_link:
+                        if in_link > len(opened):
                             in_link = 0
                 if number > 0:
                     role = roles[number]
@@ -255,7 +264,7 @@ class _Walk:
             if text and not left_out:
                 if has_pre and _PRE in opened:
                     self._lines(text, linked=in_link > 0)
-                elif parts or not (text.isspace() or is_wide_space(text)):
+                elif parts or not (text.isspace() or (text[0] in _SPACE_STARTS and is_wide_space(text))):
                     parts.append(text)
                     if in_link:
                         linked.append(text)
@@ -293,33 +302,46 @@ class _Walk:
             level -= 1
         above = ~blocks[level - 1] if level else -1
         hidden = above >= 0 and nodes[above].hidden
-        for place in blocks[level:]:
+        for inner in range(level, len(blocks)):
+            place = blocks[inner]
             written = tags.attributes[place]
-            names, role, hides = _named(written) if written else _UNNAMED
-            hidden = hidden or hides
-            tag = self.names[tags.numbers[place]]
-            nodes.append(Node(len(nodes), above, tag, written, hidden, names, role))
-            above = len(nodes) - 1
-            blocks[level] = ~above
-            level += 1
+            index = len(nodes)
+            if written:
+                names, role, hides = _named(written)
+                hidden = hidden or hides
+                nodes.append(
+                    Node(index, above, self.names[tags.numbers[place]], written, hidden, names, role)
+                )
+            else:
+                nodes.append(Node(index, above, self.names[tags.numbers[place]], b"", hidden))
+            blocks[inner] = ~index
+            above = index
         return above
 
     def _flush(self) -> None:
         parts, linked = self.parts, self.linked
         if not parts:
             return
-        if text := clean(_joined(parts)):
+        if len(parts) > 1 and parts[-1].isspace():
+            if linked and linked[-1] is parts[-1]:
+                linked.pop()
+            parts.pop()
+        whole = parts[0] if len(parts) == 1 else b"".join(parts)
+        # references to characters end where their text ends
+        text = "".join(map(text_of, parts)) if b"&" in whole else whole.decode("utf-8", "ignore")
+        if text := clean(text):
             chars = len(text) - text.count(" ")
-            link_chars = 0
+            link_chars, led = 0, False
             if linked:
                 link_chars = chars if len(linked) == len(parts) else min(chars, _length(linked))
+                led = link_chars > 0 and linked[0] is parts[0]
             current = ~self.blocks[-1]
             if current < 0:
                 current = self._current()
             document = self.document
-            hidden = document.nodes[current].hidden
-            led = link_chars > 0 and linked[0] is parts[0]
-            document.blocks.append(Block(current, text, chars, link_chars, hidden, self.links, led))
+            document.blocks.append(
+                Block(current, text, chars, link_chars, document.nodes[current].hidden, self.links, led)
+            )
             document.depth = max(document.depth, len(self.open))
         parts.clear()
         linked.clear()
