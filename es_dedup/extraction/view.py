@@ -37,14 +37,8 @@ PARTS: Final = frozenset(
 )
 """Elements that are parts of a text, never the text as a whole."""
 
-_HIDDEN_ROLES: Final = (
-    "navigation",
-    "complementary",
-    "contentinfo",
-    "search",
-    "dialog",
-    "alertdialog",
-    "banner",
+_HIDDEN_ROLES: Final = frozenset(
+    "navigation complementary contentinfo search dialog alertdialog banner".split()
 )
 
 
@@ -63,9 +57,9 @@ class View:
         self.units = [_units(block) for block in self.blocks]
         self.kind = Kinds(self.nodes)
         self.kinds = self.kind.of_blocks(self.blocks)
-        self.prose = [self._prose(place) for place in range(len(self.blocks))]
+        self.prose = [_prose(block, units) for block, units in zip(self.blocks, self.units, strict=True)]
         self._lines()
-        counts = Counter(block.text for block in self.blocks if block.chars <= _REPEATED_CHARS)
+        counts = Counter([block.text for block in self.blocks if block.chars <= _REPEATED_CHARS])
         self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
         self.ends = self._ends()
         self._furniture: dict[int, bool] = {}
@@ -73,14 +67,16 @@ class View:
 
     def judge(self, *, talk: bool) -> None:
         """Read the hints again: with or without replies as furniture."""
-        self.hints = hints = [named_hint(node.tag, node.names, talk) for node in self.nodes]
+        nodes = self.nodes
+        self.hints = hints = [named_hint(node.tag, node.names, talk) for node in nodes]
         captions = False
-        for index, node in enumerate(self.nodes):
-            if node.role in _HIDDEN_ROLES or (
-                node.hidden and not (node.parent >= 0 and self.nodes[node.parent].hidden)
+        for index, node in enumerate(nodes):
+            if (node.role and node.role in _HIDDEN_ROLES) or (
+                node.hidden and not (node.parent >= 0 and nodes[node.parent].hidden)
             ):
                 hints[index] = -1
-            captions = captions or node.tag == "figcaption"
+            elif node.tag == "figcaption":
+                captions = True
         if captions:
             for index in self._captions():
                 hints[index] = -1
@@ -127,20 +123,6 @@ class View:
         while index >= 0 and self.nodes[index].tag in PARTS:
             index = self.nodes[index].parent
         return index
-
-    def _prose(self, place: int) -> float:
-        """Length of what reads like prose; negative for what reads like furniture."""
-        block, units = self.blocks[place], self.units[place]
-        linked = block.link_chars / block.chars
-        if linked > LINKED:
-            return -(4.0 + 0.3 * units)
-        if units >= _FEW_UNITS:
-            stops = 2 if STOPS.search(block.text) else 0  # one is enough
-        else:
-            stops = len(STOPS.findall(block.text))
-        if stops > 1 or _MANY_UNITS <= units <= _TOO_MANY_UNITS:
-            return units * (1 - 1.5 * linked) if stops or units < _TOO_MANY_UNITS else -0.3 * units
-        return -(2.0 + 4.0 * linked) if units < _TOO_MANY_UNITS else -0.3 * units
 
     def _lines(self) -> None:
         """Verse, lists of dates, texts without punctuation: many unlinked lines of one kind count a little."""
@@ -195,6 +177,20 @@ class View:
             else:
                 negative.append(False)
         self.mass, self.total, self.negative = mass, total, negative
+
+
+def _prose(block: Block, units: float) -> float:
+    """Length of what reads like prose; negative for what reads like furniture."""
+    linked = block.link_chars / block.chars
+    if linked > LINKED:
+        return -(4.0 + 0.3 * units)
+    if units >= _FEW_UNITS:
+        stops = 2 if STOPS.search(block.text) else 0  # one is enough
+    else:
+        stops = len(STOPS.findall(block.text))
+    if stops > 1 or _MANY_UNITS <= units <= _TOO_MANY_UNITS:
+        return units * (1 - 1.5 * linked) if stops or units < _TOO_MANY_UNITS else -0.3 * units
+    return -(2.0 + 4.0 * linked) if units < _TOO_MANY_UNITS else -0.3 * units
 
 
 def _units(block: Block) -> float:
