@@ -19,7 +19,9 @@ DATE: Final = re.compile(
     r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}|\d{1,2}:\d\d|\b\d{1,3} ?(?:years?|months?|weeks?|days?|hours?|minutes?) ago|"
     r"\d{1,3}\s?(?:年|个月|周|天|小时|分钟)前|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? \d{1,2},? (?:19|20)\d\d",
 )
-_DIGIT: Final = re.compile(r"\d")
+_CUE: Final = re.compile(r"20|19|:|ago|前")
+"""In every line in which ``DATE`` finds one stands one of these."""
+
 _HEADLINE_UNITS: Final = 5.0
 MIN_POSTS: Final = 3
 _OF_ALL: Final = 0.85  # of the page's prose stands in dated posts
@@ -28,14 +30,16 @@ _LARGEST: Final = 0.65  # of it stands in one of them: an article with some word
 
 def dates(view: View) -> set[int]:
     """Places of visible lines that are little else than a date or an age."""
-    return {
-        place
-        for place, block in enumerate(view.blocks)
-        if block.chars <= DATE_CHARS
-        and not block.hidden
-        and _DIGIT.search(block.text)
-        and DATE.search(block.text)
-    }
+    if view.dates is None:
+        view.dates = {
+            place
+            for place, block in enumerate(view.blocks)
+            if block.chars <= DATE_CHARS
+            and not block.hidden
+            and _CUE.search(block.text)
+            and DATE.search(block.text)
+        }
+    return view.dates
 
 
 def has_dated_posts(view: View, dated: set[int]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.markup import (
@@ -40,8 +41,7 @@ _SPACE_STARTS: Final = frozenset({*range(33), ord("&"), *range(0x80, 256)} - set
 _CHUNK: Final = 4_096  # tags between looks at the clock
 
 _NO_DISPLAY: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_IDEOGRAPH: Final = "[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
-_BROKEN_LINE: Final = re.compile(f"(?<={_IDEOGRAPH})[^\\S\r\n]*+[\r\n]\\s*+(?={_IDEOGRAPH})")
+_IDEOGRAPH: Final = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ud800-\udfff\x00-\x08\x0e-\x1f]+"
 )
@@ -152,10 +152,21 @@ def clean(text: str) -> str:
     text = text.strip()
     if text.isprintable():  # true of most lines, and cheap to see: their only white space is the space
         return " ".join(text.split()) if "  " in text else text
-    if "\n" in text or "\r" in text:
-        text = _BROKEN_LINE.sub("", text)
-    text = " ".join(text.split())
+    text = " ".join(text.split()) if text.isascii() else _unbroken(text)
     return text if text.isprintable() else " ".join(_INVISIBLE.sub("", text).split())
+
+
+def _unbroken(text: str) -> str:
+    """White space folded, and none left where a line ends between two ideographs."""
+    lines = [" ".join(words) for line in text.replace("\r", "\n").split("\n") if (words := line.split())]
+    if len(lines) < 2:  # noqa: PLR2004 - nothing to join
+        return "".join(lines)
+    joined = [lines[0]]
+    for before, line in pairwise(lines):
+        if not (_IDEOGRAPH.match(line) and _IDEOGRAPH.match(before[-1])):
+            joined.append(" ")
+        joined.append(line)
+    return "".join(joined)
 
 
 def build(tags: Tags, deadline: Deadline) -> Document:

@@ -36,7 +36,7 @@ _BAR: Final = re.compile(r"只看(?:该作者|楼主|樓主)|倒序(?:浏览|看
 _BAR_CHARS: Final = 80
 _PROFILES: Final = re.compile(
     r"^(?:forum )?posts:? ?[\d,.]{1,9}$|^(?:joined|registered|member since|thread starter|topic starter)\b.{0,25}$|^(?:帖子|主题|积分|注册时间|在线时间|威望)[:：]? ?[\d-]{1,10}$",
-    re.IGNORECASE | re.MULTILINE,
+    re.IGNORECASE,
 )
 _PROFILE_WORDS: Final = (
     "posts", "joined", "registered", "member since", "starter", "帖子", "主题", "积分", "注册时间", "在线时间", "威望",
@@ -69,11 +69,11 @@ def is_thread(document: Document) -> bool:
     score -= 2 * bool(types & _ARTICLE_TYPES)
     if score >= _ENOUGH:
         return True
-    lines = "\n".join([block.text for block in document.blocks if block.chars <= _BAR_CHARS])
-    lower = lines.lower()
-    if any(map(lower.__contains__, _PROFILE_WORDS)):
-        score += 2 * (len(_PROFILES.findall(lines)) >= _MANY_PROFILES)
-    score += 2 * (("只看" in lines or "倒序" in lines) and bool(_BAR.search(lines)))
+    lines = [block.text for block in document.blocks if block.chars <= _BAR_CHARS]
+    whole = "\n".join(lines)
+    if any(map(whole.lower().__contains__, _PROFILE_WORDS)):
+        score += 2 * (sum(map(bool, map(_PROFILES.match, lines))) >= _MANY_PROFILES)
+    score += 2 * (("只看" in whole or "倒序" in whole) and bool(_BAR.search(whole)))
     return score >= _ENOUGH
 
 

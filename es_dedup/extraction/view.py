@@ -19,6 +19,8 @@ LINKED: Final = 0.5
 """Share of link text from which a block is no prose."""
 
 STOPS: Final = re.compile(r"[，。！？；、：,.!?;:](?=\s|$|[^\x00-\x7f])|[。！？，；]")
+_STOP_CHARS: Final = "，。！？；、：,.!?;:"
+_LONG_CHARS: Final = 1_000
 _LATIN_SHARE: Final = 3.0  # Latin letters that say as much as one ideograph
 _FEW_UNITS: Final = 12  # with one stop
 _MANY_UNITS: Final = 50  # prose without any stop
@@ -62,14 +64,20 @@ class View:
         counts = Counter([block.text for block in self.blocks if block.chars <= _REPEATED_CHARS])
         self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
         self.ends = self._ends()
+        self.dates: set[int] | None = None  # see ``dated``
         self._furniture: dict[int, bool] = {}
+        self._named: list[int] | None = None
         self.judge(talk=talk)
 
     def judge(self, *, talk: bool) -> None:
         """Read the hints again: with or without replies as furniture."""
         nodes = self.nodes
-        self.hints = hints = [named_hint(node.tag, node.names, talk) for node in nodes]
-        captions = False
+        named = [named_hint(node.tag, node.names, talk) for node in nodes]
+        if named == self._named:
+            self.negative = self._negative.copy()
+            return
+        self._named, self.hints = named, named.copy()
+        hints, captions = self.hints, False
         for index, node in enumerate(nodes):
             if (node.role and node.role in _HIDDEN_ROLES) or (
                 node.hidden and not (node.parent >= 0 and nodes[node.parent].hidden)
@@ -176,7 +184,7 @@ class View:
                 negative.append(mass[index] < forgiven * total)
             else:
                 negative.append(False)
-        self.mass, self.total, self.negative = mass, total, negative
+        self.mass, self.total, self.negative, self._negative = mass, total, negative, negative.copy()
 
 
 def _prose(block: Block, units: float) -> float:
@@ -185,12 +193,19 @@ def _prose(block: Block, units: float) -> float:
     if linked > LINKED:
         return -(4.0 + 0.3 * units)
     if units >= _FEW_UNITS:
-        stops = 2 if STOPS.search(block.text) else 0  # one is enough
+        stops = 2 if _has_stop(block.text) else 0  # one is enough
     else:
         stops = len(STOPS.findall(block.text))
     if stops > 1 or _MANY_UNITS <= units <= _TOO_MANY_UNITS:
         return units * (1 - 1.5 * linked) if stops or units < _TOO_MANY_UNITS else -0.3 * units
     return -(2.0 + 4.0 * linked) if units < _TOO_MANY_UNITS else -0.3 * units
+
+
+def _has_stop(text: str) -> bool:
+    """One is looked for in very long texts only where one of its characters stands."""
+    if len(text) > _LONG_CHARS and not any(map(text.__contains__, _STOP_CHARS)):
+        return False
+    return STOPS.search(text) is not None
 
 
 def _units(block: Block) -> float:
