@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.markup import (
@@ -158,14 +157,18 @@ def clean(text: str) -> str:
 
 def _unbroken(text: str) -> str:
     """White space folded, and none left where a line ends between two ideographs."""
-    lines = [" ".join(words) for line in text.replace("\r", "\n").split("\n") if (words := line.split())]
-    if len(lines) < 2:  # noqa: PLR2004 - nothing to join
-        return "".join(lines)
-    joined = [lines[0]]
-    for before, line in pairwise(lines):
-        if not (_IDEOGRAPH.match(line) and _IDEOGRAPH.match(before[-1])):
+    joined: list[str] = []
+    before = ""
+    for written in text.replace("\r", "\n").split("\n"):
+        line = written.strip()
+        if not line:
+            continue
+        if "  " in line or not line.isprintable():
+            line = " ".join(line.split())
+        if before and not (_IDEOGRAPH.match(before, len(before) - 1) and _IDEOGRAPH.match(line)):
             joined.append(" ")
         joined.append(line)
+        before = line
     return "".join(joined)
 
 
@@ -333,11 +336,14 @@ class _Walk:
         parts, linked = self.parts, self.linked
         if not parts:
             return
-        if len(parts) > 1 and parts[-1].isspace():
-            if linked and linked[-1] is parts[-1]:
-                linked.pop()
-            parts.pop()
-        whole = parts[0] if len(parts) == 1 else b"".join(parts)
+        if len(parts) == 1:
+            whole = parts[0]
+        else:
+            if parts[-1].isspace():
+                if linked and linked[-1] is parts[-1]:
+                    linked.pop()
+                parts.pop()
+            whole = b"".join(parts)
         # references to characters end where their text ends
         text = "".join(map(text_of, parts)) if b"&" in whole else whole.decode("utf-8", "ignore")
         if text := clean(text):

@@ -146,7 +146,9 @@ def is_furniture(text: str) -> bool:
 
     Lines of up to ``_LEGAL_CHARS`` characters that speak of rights, liability or risk in two ways count too.
     """
-    if _FURNITURE.match(text[:_HEAD_CHARS].lower()) or (text.endswith(")") and _CREDIT.search(text[-_HEAD_CHARS:])):
+    if _FURNITURE.match(text[:_HEAD_CHARS].lower()) or (
+        text.endswith(")") and _CREDIT.search(text[-_HEAD_CHARS:])
+    ):
         return True
     if len(text) <= _LEGAL_CHARS and _legal_cues(text) >= _LEGAL_CUES:
         return True

@@ -213,5 +213,6 @@ def _units(block: Block) -> float:
     text = block.text
     if text.isascii():
         return block.chars / _LATIN_SHARE
-    narrow = len(text.encode("ascii", "ignore")) - text.count(" ")
-    return block.chars - narrow + narrow / _LATIN_SHARE
+    chars = block.chars
+    narrow = len(text.encode("ascii", "ignore")) - (len(text) - chars)  # without spaces
+    return chars - narrow + narrow / _LATIN_SHARE
