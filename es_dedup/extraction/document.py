@@ -34,6 +34,7 @@ _LINK_END: Final = ~number_of("a")
 _HELD: Final = frozenset({BLOCK, LEFT_OUT})
 _UNNAMED: Final = ("", "", False)
 _SLASH: Final = ord("/")
+_AND: Final = ord("&")
 _SPACE_STARTS: Final = frozenset({*range(33), ord("&"), *range(0x80, 256)} - set(range(0xE4, 0xEA)))
 """Bytes with which a text may begin that is white space and not plain ASCII; ideographs begin with none of them."""
 
@@ -209,7 +210,6 @@ class _Walk:
         self.left_out = 0  # how many elements are open at the first that is left out; 0 for none
         self.in_link = 0  # how many elements were open at the link that is open; 0 for none
         self.has_pre = _PRE in tags.numbers
-        self.names = [name.decode("utf-8", "replace") for name in tags.names]
 
     def run(self, max_depth: int) -> bool:
         """Read all tags; False where they are nested deeper than allowed."""
@@ -253,7 +253,7 @@ class _Walk:
                         if parts:
                             flush()
                         blocks.pop()
-                        if in_link > len(opened):
+                        if in_link and in_link > len(opened):
                             in_link = 0
                 if number > 0:
                     role = roles[number]
@@ -311,6 +311,7 @@ class _Walk:
     def _current(self) -> int:
         """The innermost open block element; nodes are made when the first text stands in them."""
         blocks, nodes, tags = self.blocks, self.document.nodes, self.tags
+        numbers, tag_names, attributes = tags.numbers, tags.names, tags.attributes
         level = len(blocks)
         while level and blocks[level - 1] >= 0:
             level -= 1
@@ -318,16 +319,14 @@ class _Walk:
         hidden = above >= 0 and nodes[above].hidden
         for inner in range(level, len(blocks)):
             place = blocks[inner]
-            written = tags.attributes[place]
+            written = attributes[place]
             index = len(nodes)
             if written:
                 names, role, hides = _named(written)
                 hidden = hidden or hides
-                nodes.append(
-                    Node(index, above, self.names[tags.numbers[place]], written, hidden, names, role)
-                )
+                nodes.append(Node(index, above, tag_names[numbers[place]], written, hidden, names, role))
             else:
-                nodes.append(Node(index, above, self.names[tags.numbers[place]], b"", hidden))
+                nodes.append(Node(index, above, tag_names[numbers[place]], b"", hidden))
             blocks[inner] = ~index
             above = index
         return above
@@ -345,7 +344,7 @@ class _Walk:
                 parts.pop()
             whole = b"".join(parts)
         # references to characters end where their text ends
-        text = "".join(map(text_of, parts)) if b"&" in whole else whole.decode("utf-8", "ignore")
+        text = "".join(map(text_of, parts)) if _AND in whole else whole.decode("utf-8", "ignore")
         if text := clean(text):
             chars = len(text) - text.count(" ")
             link_chars, led = 0, False
@@ -365,18 +364,11 @@ class _Walk:
         self.links = 0
 
 
-def _joined(parts: list[bytes]) -> str:
-    """References to characters end where their text ends."""
-    whole = parts[0] if len(parts) == 1 else b"".join(parts)
-    if b"&" in whole:
-        return "".join([text_of(part) for part in parts])
-    return whole.decode("utf-8", "ignore")
-
-
 def _length(parts: list[bytes]) -> int:
     """Of all characters but white space."""
-    text = _joined(parts)
-    return len(text) if text.isalnum() else sum(map(len, text.split()))
+    whole = b"".join(parts)
+    text = "".join(map(text_of, parts)) if _AND in whole else whole.decode("utf-8", "ignore")
+    return len(text) - text.count(" ") if text.isprintable() else sum(map(len, text.split()))
 
 
 @lru_cache(maxsize=4_096)

@@ -121,7 +121,7 @@ def _next_page(tags: Tags, url: str | None) -> str | None:
     if not _SOME_NEXT.search(tags.markup):
         return None
     for place, written in enumerate(tags.attributes):
-        if b"rel" in written and _NEXT.search(written) and tags.name_at(place) in ("a", "link"):
+        if written.find(b"rel") >= 0 and _NEXT.search(written) and tags.name_at(place) in ("a", "link"):
             attributes = tags.attributes_at(place)
             if "next" in attributes.get("rel", "").lower().split():
                 return _absolute(attributes.get("href", "").strip(), url)
@@ -219,7 +219,7 @@ def _declared_dates(document: Document, metas: dict[str, str]) -> Iterator[str]:
     tags = document.tags
     if b"datePublished" in tags.markup:
         for place, written in enumerate(tags.attributes):
-            if b"datePublished" in written:
+            if written.find(b"datePublished") >= 0:
                 attributes = tags.attributes_at(place)
                 if attributes.get("itemprop") == "datePublished":
                     yield (

@@ -193,7 +193,9 @@ def _prose(block: Block, units: float) -> float:
     if linked > LINKED:
         return -(4.0 + 0.3 * units)
     if units >= _FEW_UNITS:
-        stops = 2 if _has_stop(block.text) else 0  # one is enough
+        stops = 2 * _has_stop(block.text)  # one is enough
+    elif block.text.replace(" ", "").isalnum():
+        stops = 0
     else:
         stops = len(STOPS.findall(block.text))
     if stops > 1 or _MANY_UNITS <= units <= _TOO_MANY_UNITS:
