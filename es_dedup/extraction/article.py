@@ -56,7 +56,7 @@ class Article:
 
     def _favour_title(self) -> None:
         """On a page with little text, lines that speak of the title are nearer to it than others."""
-        if sum(max(0.0, weight) for weight in self.weight) > _LITTLE_TEXT or not self.title:
+        if not self.title or sum([weight for weight in self.weight if weight > 0]) > _LITTLE_TEXT:
             return
         pairs = {self.title[i : i + 2] for i in range(len(self.title) - 1)}
         for place, block in enumerate(self.blocks):

@@ -40,6 +40,7 @@ _SPACE_STARTS: Final = frozenset({*range(33), ord("&"), *range(0x80, 256)} - set
 
 _CHUNK: Final = 4_096  # tags between looks at the clock
 
+_ONLY_NAME: Final = re.compile(rb"""\s++(?:class|id)="([^"&]*+)"\s*+""")
 _NO_DISPLAY: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _IDEOGRAPH: Final = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _INVISIBLE: Final = re.compile(
@@ -374,6 +375,8 @@ def _length(parts: list[bytes]) -> int:
 @lru_cache(maxsize=4_096)
 def _named(written: bytes) -> tuple[str, str, bool]:
     """Class and id, role, and whether the element is hidden; repeated elements have equal attributes."""
+    if only := _ONLY_NAME.fullmatch(written):
+        return only[1].decode("utf-8", "replace"), "", False
     attributes = read_attributes(written)
     names, identity = attributes.get("class", ""), attributes.get("id", "")
     if identity:

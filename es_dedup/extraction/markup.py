@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from itertools import compress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class Tags:
         self.texts: list[bytes] = pieces[3::3]
         self.names, self.roles = numbers.names, numbers.roles
         self._found: dict[int, list[int]] = {number: [] for number in _FOUND}
-        for place in [place for place, number in enumerate(self.numbers) if number in _FOUND]:
+        for place in compress(range(len(self.numbers)), map(_FOUND.__contains__, self.numbers)):
             self._found[self.numbers[place]].append(place)
         self._merge_roots()
 
@@ -240,10 +241,9 @@ def text_of(written: bytes) -> str:
 
 def read_attributes(written: bytes) -> dict[str, str]:
     """Names in lower case to values; the first of equal names counts. What stands behind ``MAX_ATTRIBUTES_BYTES`` is not read."""
-    found: dict[str, str] = {}
     text = written[:MAX_ATTRIBUTES_BYTES].decode("utf-8", "replace")
-    for name, double, single, plain in _ATTRIBUTE.findall(text):
-        found.setdefault(name.lower(), double or single or plain)
+    values = reversed(_ATTRIBUTE.findall(text))
+    found = {name.lower(): double or single or plain for name, double, single, plain in values}
     if "&" in text:
         return {
             name: _REFERENCE.sub(lambda match: unescape(match[0]), value) for name, value in found.items()

@@ -108,7 +108,7 @@ def _canonical(tags: Tags, metas: dict[str, str], url: str | None) -> str | None
     links = (
         attributes.get("href")
         for place in tags.places("link")
-        if b"canonical" in tags.attributes[place].lower()
+        if tags.attributes[place].lower().find(b"canonical") >= 0
         and "canonical" in (attributes := tags.attributes_at(place)).get("rel", "").lower().split()
     )
     for candidate in (*links, metas.get("og:url")):

@@ -38,9 +38,8 @@ _PROFILES: Final = re.compile(
     r"^(?:forum )?posts:? ?[\d,.]{1,9}$|^(?:joined|registered|member since|thread starter|topic starter)\b.{0,25}$|^(?:帖子|主题|积分|注册时间|在线时间|威望)[:：]? ?[\d-]{1,10}$",
     re.IGNORECASE,
 )
-_PROFILE_WORDS: Final = (
-    "posts", "joined", "registered", "member since", "starter", "帖子", "主题", "积分", "注册时间", "在线时间", "威望",
-)  # fmt: skip
+_PROFILE_LABELS: Final = (b"posts", b"joined", b"registered", b"member since", b"starter")
+_CHINESE_LABELS: Final = ("帖子", "主题", "积分", "注册时间", "在线时间", "威望")
 _MANY_PROFILES: Final = 3
 _ENOUGH: Final = 2
 _STOPPED: Final = 0.3
@@ -71,10 +70,18 @@ def is_thread(document: Document) -> bool:
         return True
     lines = [block.text for block in document.blocks if block.chars <= _BAR_CHARS]
     whole = "\n".join(lines)
-    if any(map(whole.lower().__contains__, _PROFILE_WORDS)):
+    if _has_labels(whole):
         score += 2 * (sum(map(bool, map(_PROFILES.match, lines))) >= _MANY_PROFILES)
     score += 2 * (("只看" in whole or "倒序" in whole) and bool(_BAR.search(whole)))
     return score >= _ENOUGH
+
+
+def _has_labels(lines: str) -> bool:
+    """False where no line can tell of a member's profile; Chinese is not turned into lower case to see it."""
+    latin = lines.encode("ascii", "ignore").lower()
+    return any(latin.find(label) >= 0 for label in _PROFILE_LABELS) or any(
+        map(lines.__contains__, _CHINESE_LABELS)
+    )
 
 
 def is_thread_by_form(view: View) -> bool:
