@@ -65,7 +65,7 @@ def _posts(view: View, dates_at: set[int]) -> list[float]:
         if block.hidden:
             continue
         is_date = place in dates_at
-        if is_date or (view.linked(place) and view.units[place] >= _HEADLINE_UNITS):
+        if is_date or (view.units[place] >= _HEADLINE_UNITS and view.linked(place)):
             if dated and units > 0:
                 posts.append(units)
                 dated = False

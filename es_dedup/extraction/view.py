@@ -66,18 +66,23 @@ class View:
         self.ends = self._ends()
         self.dates: set[int] | None = None  # see ``dated``
         self._furniture: dict[int, bool] = {}
-        self._named: list[int] | None = None
+        self.mass, self.total = self._mass()
+        self._judged: dict[bool, tuple[list[int], list[bool]]] = {}
         self.judge(talk=talk)
 
     def judge(self, *, talk: bool) -> None:
         """Read the hints again: with or without replies as furniture."""
-        nodes = self.nodes
-        named = [named_hint(node.tag, node.names, talk) for node in nodes]
-        if named == self._named:
-            self.negative = self._negative.copy()
-            return
-        self._named, self.hints = named, named.copy()
-        hints, captions = self.hints, False
+        if talk not in self._judged:
+            named = [named_hint(node.tag, node.names, talk) for node in self.nodes]
+            other = self._judged.get(not talk)
+            if other is None or other[0] != named:
+                other = named, self._negative(named.copy())
+            self._judged[talk] = other
+        self.negative = self._judged[talk][1].copy()
+
+    def _negative(self, hints: list[int]) -> list[bool]:
+        """For each element: it is furniture, by the names, the role or the state of what is around it."""
+        nodes, captions = self.nodes, False
         for index, node in enumerate(nodes):
             if (node.role and node.role in _HIDDEN_ROLES) or (
                 node.hidden and not (node.parent >= 0 and nodes[node.parent].hidden)
@@ -88,7 +93,7 @@ class View:
         if captions:
             for index in self._captions():
                 hints[index] = -1
-        self._forgive()
+        return self._forgiven(hints)
 
     def _captions(self) -> list[int]:
         """Captions of figures; one with several paragraphs of prose is a text."""
@@ -162,29 +167,32 @@ class View:
                 ends[parent] = ends[index]
         return ends
 
-    def _forgive(self) -> None:
-        """Drop negative hints on a container that holds most of the page's prose; hand down the others."""
-        mass = [0.0] * len(self.nodes)
-        total = 0.0
+    def _mass(self) -> tuple[list[float], float]:
+        """Prose in each element, and in the whole page."""
+        mass, total = [0.0] * len(self.nodes), 0.0
         for block, prose in zip(self.blocks, self.prose, strict=True):
             if prose > 0:
                 total += prose
                 if block.node >= 0:
                     mass[block.node] += prose
-        parents, hints = self.parents, self.hints
+        parents = self.parents
         for index in range(len(parents) - 1, 0, -1):
             if units := mass[index]:
                 mass[parents[index]] += units
+        return mass, total
+
+    def _forgiven(self, hints: list[int]) -> list[bool]:
+        """Without negative hints on a container that holds most of the page's prose; others are handed down."""
         negative: list[bool] = []
-        for index, (parent, hint) in enumerate(zip(parents, hints, strict=True)):
+        for index, (parent, hint) in enumerate(zip(self.parents, hints, strict=True)):
             if parent >= 0 and negative[parent]:
                 negative.append(True)
             elif hint < 0:
                 forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
-                negative.append(mass[index] < forgiven * total)
+                negative.append(self.mass[index] < forgiven * self.total)
             else:
                 negative.append(False)
-        self.mass, self.total, self.negative, self._negative = mass, total, negative, negative.copy()
+        return negative
 
 
 def _prose(block: Block, units: float) -> float:
