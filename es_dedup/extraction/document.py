@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.extraction.markup import (
     BLOCK,
     BREAK,
-    LEFT_OUT,
     LINK,
+    NOTED,
     PLAIN_REACH,
     REACH,
     is_closed,
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _PRE = number_of("pre")
 _LINK_END: Final = ~number_of("a")
-_HELD: Final = frozenset({BLOCK, LEFT_OUT})
 _UNNAMED: Final = ("", "", False)
 _SLASH: Final = ord("/")
 _AND: Final = ord("&")
@@ -234,46 +233,43 @@ class _Walk:
             tags.texts[start:end],
             strict=True,
         ):
-            if number == _LINK_END:
-                in_link = 0
+            if number < 0:
+                if opened[-1] == ~number and not left_out:  # the usual case; the others are all in _close
+                    opened.pop()
+                    if parts:
+                        flush()
+                    blocks.pop()
+                    if in_link and in_link > len(opened):
+                        in_link = 0
+                elif number == _LINK_END:
+                    in_link = 0
+                elif closing := self._reached(~number):
+                    left_out, in_link = self._close(closing, left_out, in_link)
             elif number:
-                if number < 0:
-                    closing = 1 if opened[-1] == ~number else self._reached(~number)
-                elif number in closes and opened[-1] in closes[number]:
+                if number in closes and opened[-1] in closes[number]:
                     closing = 1
                     while opened[-1 - closing] in closes[number]:
                         closing += 1
-                else:
-                    closing = 0
-                while closing:
-                    closing -= 1
-                    opened.pop()
-                    if left_out:
-                        left_out *= left_out <= len(opened)
-                    else:
-                        if parts:
-                            flush()
-                        blocks.pop()
-                        if in_link and in_link > len(opened):
-                            in_link = 0
-                if number > 0:
-                    role = roles[number]
+                    left_out, in_link = self._close(closing, left_out, in_link)
+                role = roles[number]
+                if role == BREAK:
+                    if not left_out:
+                        flush()
+                elif role == BLOCK and not left_out:
+                    if parts:
+                        flush()
+                    if not (written and written[-1] == _SLASH and is_closed(written)):
+                        opened.append(number)
+                        blocks.append(place)
+                elif role != NOTED:
                     holds = not (written and written[-1] == _SLASH and is_closed(written))
                     if left_out:
-                        if holds and role in _HELD:
+                        if holds and role != LINK:
                             opened.append(number)
-                    elif role == BLOCK:
-                        if parts:
-                            flush()
-                        if holds:
-                            opened.append(number)
-                            blocks.append(place)
                     elif role == LINK:
                         self.links += 1
                         in_link = len(opened) if holds else 0
-                    elif role == BREAK:
-                        flush()
-                    elif role == LEFT_OUT and holds:
+                    elif holds:
                         opened.append(number)
                         left_out = len(opened)
             if text and not left_out:
@@ -284,6 +280,19 @@ class _Walk:
                     if in_link:
                         linked.append(text)
         self.left_out, self.in_link = left_out, in_link
+
+    def _close(self, count: int, left_out: int, in_link: int) -> tuple[int, int]:
+        """Close the innermost elements; gives what is left out and the link that is open behind them."""
+        for _ in range(count):
+            self.open.pop()
+            if left_out:
+                left_out *= left_out <= len(self.open)
+            else:
+                self._flush()
+                self.blocks.pop()
+                if in_link > len(self.open):
+                    in_link = 0
+        return left_out, in_link
 
     def _reached(self, number: int) -> int:
         """How many elements an end tag closes: none where one inside reaches farther."""
