@@ -355,7 +355,10 @@ class _Walk:
             whole = b"".join(parts)
         # references to characters end where their text ends
         text = "".join(map(text_of, parts)) if _AND in whole else whole.decode("utf-8", "ignore")
-        if text := clean(text):
+        text = text.strip()
+        if "  " in text or not text.isprintable():
+            text = clean(text)
+        if text:
             chars = len(text) - text.count(" ")
             link_chars, led = 0, False
             if linked:
@@ -370,7 +373,8 @@ class _Walk:
             )
             document.depth = max(document.depth, len(self.open))
         parts.clear()
-        linked.clear()
+        if linked:
+            linked.clear()
         self.links = 0
 
 

@@ -56,7 +56,10 @@ class View:
         self.document = document
         self.nodes, self.blocks = document.nodes, document.blocks
         self.parents = [node.parent for node in self.nodes]
-        self.units = [_units(block) for block in self.blocks]
+        self.units = [
+            block.chars / _LATIN_SHARE if block.text.isascii() else _wide_units(block)
+            for block in self.blocks
+        ]
         self.kind = Kinds(self.nodes)
         self.kinds = self.kind.of_blocks(self.blocks)
         self.prose = [_prose(block, units) for block, units in zip(self.blocks, self.units, strict=True)]
@@ -197,7 +200,7 @@ class View:
 
 def _prose(block: Block, units: float) -> float:
     """Length of what reads like prose; negative for what reads like furniture."""
-    linked = block.link_chars / block.chars
+    linked = block.link_chars and block.link_chars / block.chars
     if linked > LINKED:
         return -(4.0 + 0.3 * units)
     if units >= _FEW_UNITS:
@@ -218,11 +221,8 @@ def _has_stop(text: str) -> bool:
     return STOPS.search(text) is not None
 
 
-def _units(block: Block) -> float:
-    """Length in ideographs: three Latin letters count as one."""
-    text = block.text
-    if text.isascii():
-        return block.chars / _LATIN_SHARE
-    chars = block.chars
+def _wide_units(block: Block) -> float:
+    """Length in ideographs of a text that is not ASCII: three Latin letters count as one."""
+    text, chars = block.text, block.chars
     narrow = len(text.encode("ascii", "ignore")) - (len(text) - chars)  # without spaces
     return chars - narrow + narrow / _LATIN_SHARE
