@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from es_dedup.extraction.document import Document, build, build_shallow, clean
+from es_dedup.extraction.document import _SPACE_STARTS, Document, build, build_shallow, clean
 from es_dedup.extraction.guard import Deadline
 from es_dedup.extraction.markup import Tags, cut
 from es_dedup.extraction.source import read_source
@@ -93,6 +93,11 @@ def test_trees_of_any_kind(parser: Parser, pieces: list[str]) -> None:
     markup = trim(("<body>" + "".join(pieces)).encode()).markup
     assume(not THROUGH_INLINE.search(markup))
     check(markup, parser)
+
+
+def test_white_space_is_known_by_its_first_byte() -> None:
+    spaces = [chr(code) for code in range(0x110000) if chr(code).isspace()]
+    assert {space.encode()[0] for space in spaces} <= _SPACE_STARTS
 
 
 @settings(max_examples=500, deadline=None)
