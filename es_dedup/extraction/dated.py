@@ -30,8 +30,8 @@ _LARGEST: Final = 0.65  # of it stands in one of them: an article with some word
 
 def dates(view: View) -> set[int]:
     """Places of visible lines that are little else than a date or an age."""
-    if view.dates is None:
-        view.dates = {
+    if view.dated is None:
+        view.dated = {
             place
             for place, block in enumerate(view.blocks)
             if block.chars <= DATE_CHARS
@@ -39,7 +39,7 @@ def dates(view: View) -> set[int]:
             and _CUE.search(block.text)
             and DATE.search(block.text)
         }
-    return view.dates
+    return view.dated
 
 
 def has_dated_posts(view: View, dated: set[int]) -> bool:

@@ -67,7 +67,7 @@ class View:
         counts = Counter([block.text for block in self.blocks if block.chars <= _REPEATED_CHARS])
         self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
         self.ends = self._ends()
-        self.dates: set[int] | None = None  # see ``dated``
+        self.dated: set[int] | None = None  # see ``dated``
         self._furniture: dict[int, bool] = {}
         self.mass, self.total = self._mass()
         self._judged: dict[bool, tuple[list[int], list[bool]]] = {}
