@@ -21,7 +21,9 @@ DATE: Final = re.compile(
 )
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _WORDS: Final = re.compile(r"[^\W\d_]{2}")
-_DIGIT: Final = re.compile(r"\d")
+_CUE: Final = re.compile(r"20|19|:|ago|前")
+"""In every line in which ``DATE`` finds one stands one of these."""
+
 _HEADLINE_UNITS: Final = 5.0
 MIN_POSTS: Final = 3
 OF_ALL: Final = 0.85
@@ -44,7 +46,7 @@ def _dates(view: View) -> set[int]:
         for place, block in enumerate(view.blocks)
         if block.chars <= DATE_CHARS
         and not block.hidden
-        and _DIGIT.search(block.text)
+        and _CUE.search(block.text)
         and DATE.search(block.text)
         and not _is_section(view, place)
     }
@@ -83,7 +85,7 @@ def _posts(view: View, dates_at: set[int]) -> list[float]:
         if block.hidden:
             continue
         is_date = place in dates_at
-        if is_date or (view.linked(place) and view.units[place] >= _HEADLINE_UNITS):
+        if is_date or (view.units[place] >= _HEADLINE_UNITS and view.linked(place)):
             if dated and units > 0:
                 posts.append(units)
                 dated = False

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.extraction.markup import (
     BLOCK,
     BREAK,
-    LEFT_OUT,
     LINK,
+    NOTED,
     PLAIN_REACH,
     REACH,
     is_closed,
@@ -31,14 +31,17 @@ if TYPE_CHECKING:
 
 _PRE = number_of("pre")
 _LINK_END: Final = ~number_of("a")
-_HELD: Final = frozenset({BLOCK, LEFT_OUT})
 _UNNAMED: Final = ("", "", False)
 _SLASH: Final = ord("/")
+_AND: Final = ord("&")
+_SPACE_STARTS: Final = frozenset({*range(33), ord("&"), *range(0x80, 256)} - set(range(0xE4, 0xEA)))
+"""Bytes with which a text may begin that is white space and not plain ASCII; ideographs begin with none of them."""
+
 _CHUNK: Final = 4_096  # tags between looks at the clock
 
+_ONLY_NAME: Final = re.compile(rb"""\s++(?:class|id)="([^"&]*+)"\s*+""")
 _NO_DISPLAY: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_IDEOGRAPH: Final = "[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
-_BROKEN_LINE: Final = re.compile(f"(?<={_IDEOGRAPH})[^\\S\r\n]*+[\r\n]\\s*+(?={_IDEOGRAPH})")
+_IDEOGRAPH: Final = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ud800-\udfff\x00-\x08\x0e-\x1f]+"
 )
@@ -149,10 +152,25 @@ def clean(text: str) -> str:
     text = text.strip()
     if text.isprintable():  # true of most lines, and cheap to see: their only white space is the space
         return " ".join(text.split()) if "  " in text else text
-    if "\n" in text or "\r" in text:
-        text = _BROKEN_LINE.sub("", text)
-    text = " ".join(text.split())
+    text = " ".join(text.split()) if text.isascii() else _unbroken(text)
     return text if text.isprintable() else " ".join(_INVISIBLE.sub("", text).split())
+
+
+def _unbroken(text: str) -> str:
+    """White space folded, and none left where a line ends between two ideographs."""
+    joined: list[str] = []
+    before = ""
+    for written in text.replace("\r", "\n").split("\n"):
+        line = written.strip()
+        if not line:
+            continue
+        if "  " in line or not line.isprintable():
+            line = " ".join(line.split())
+        if before and not (_IDEOGRAPH.match(before, len(before) - 1) and _IDEOGRAPH.match(line)):
+            joined.append(" ")
+        joined.append(line)
+        before = line
+    return "".join(joined)
 
 
 def build(tags: Tags, deadline: Deadline) -> Document:
@@ -192,7 +210,6 @@ class _Walk:
         self.left_out = 0  # how many elements are open at the first that is left out; 0 for none
         self.in_link = 0  # how many elements were open at the link that is open; 0 for none
         self.has_pre = _PRE in tags.numbers
-        self.names = [name.decode("utf-8", "replace") for name in tags.names]
 
     def run(self, max_depth: int) -> bool:
         """Read all tags; False where they are nested deeper than allowed."""
@@ -208,58 +225,74 @@ class _Walk:
         parts, linked, opened, blocks = self.parts, self.linked, self.open, self.blocks
         flush, roles, closes = self._flush, self.tags.roles, self.tags.closes
         left_out, in_link, has_pre = self.left_out, self.in_link, self.has_pre
-        tags, place = self.tags, start - 1
-        for number, written, text in zip(
-            tags.numbers[start:end], tags.attributes[start:end], tags.texts[start:end], strict=True
+        tags = self.tags
+        for place, number, written, text in zip(
+            range(start, min(end, len(tags.numbers))),
+            tags.numbers[start:end],
+            tags.attributes[start:end],
+            tags.texts[start:end],
+            strict=True,
         ):
-            place += 1
-            if number:
-                closing = 0
-                if number == _LINK_END:
+            if number < 0:
+                if opened[-1] == ~number and not left_out:  # the usual case; the others are all in _close
+                    opened.pop()
+                    if parts:
+                        flush()
+                    blocks.pop()
+                    if in_link and in_link > len(opened):
+                        in_link = 0
+                elif number == _LINK_END:
                     in_link = 0
-                elif number < 0:
-                    closing = 1 if opened[-1] == ~number else self._reached(~number)
-                elif number in closes:
+                elif closing := self._reached(~number):
+                    left_out, in_link = self._close(closing, left_out, in_link)
+            elif number:
+                if number in closes and opened[-1] in closes[number]:
+                    closing = 1
                     while opened[-1 - closing] in closes[number]:
                         closing += 1
-                for _ in range(closing):
-                    opened.pop()
-                    if left_out:
-                        left_out *= left_out <= len(opened)
-                    else:
-                        if parts:
-                            flush()
-                        blocks.pop()
-                        if len(opened) < in_link:
-                            in_link = 0
-                if number > 0:
-                    role = roles[number]
+                    left_out, in_link = self._close(closing, left_out, in_link)
+                role = roles[number]
+                if role == BREAK:
+                    if not left_out:
+                        flush()
+                elif role == BLOCK and not left_out:
+                    if parts:
+                        flush()
+                    if not (written and written[-1] == _SLASH and is_closed(written)):
+                        opened.append(number)
+                        blocks.append(place)
+                elif role != NOTED:
                     holds = not (written and written[-1] == _SLASH and is_closed(written))
                     if left_out:
-                        if holds and role in _HELD:
+                        if holds and role != LINK:
                             opened.append(number)
-                    elif role == BLOCK:
-                        if parts:
-                            flush()
-                        if holds:
-                            opened.append(number)
-                            blocks.append(place)
                     elif role == LINK:
                         self.links += 1
                         in_link = len(opened) if holds else 0
-                    elif role == BREAK:
-                        flush()
-                    elif role == LEFT_OUT and holds:
+                    elif holds:
                         opened.append(number)
                         left_out = len(opened)
             if text and not left_out:
                 if has_pre and _PRE in opened:
                     self._lines(text, linked=in_link > 0)
-                elif parts or not (text.isspace() or is_wide_space(text)):
+                elif parts or not (text.isspace() or (text[0] in _SPACE_STARTS and is_wide_space(text))):
                     parts.append(text)
                     if in_link:
                         linked.append(text)
         self.left_out, self.in_link = left_out, in_link
+
+    def _close(self, count: int, left_out: int, in_link: int) -> tuple[int, int]:
+        """Close the innermost elements; gives what is left out and the link that is open behind them."""
+        for _ in range(count):
+            self.open.pop()
+            if left_out:
+                left_out *= left_out <= len(self.open)
+            else:
+                self._flush()
+                self.blocks.pop()
+                if in_link > len(self.open):
+                    in_link = 0
+        return left_out, in_link
 
     def _reached(self, number: int) -> int:
         """How many elements an end tag closes: none where one inside reaches farther."""
@@ -288,61 +321,75 @@ class _Walk:
     def _current(self) -> int:
         """The innermost open block element; nodes are made when the first text stands in them."""
         blocks, nodes, tags = self.blocks, self.document.nodes, self.tags
+        numbers, tag_names, attributes = tags.numbers, tags.names, tags.attributes
         level = len(blocks)
         while level and blocks[level - 1] >= 0:
             level -= 1
         above = ~blocks[level - 1] if level else -1
         hidden = above >= 0 and nodes[above].hidden
-        for place in blocks[level:]:
-            written = tags.attributes[place]
-            names, role, hides = _named(written) if written else _UNNAMED
-            hidden = hidden or hides
-            tag = self.names[tags.numbers[place]]
-            nodes.append(Node(len(nodes), above, tag, written, hidden, names, role))
-            above = len(nodes) - 1
-            blocks[level] = ~above
-            level += 1
+        for inner in range(level, len(blocks)):
+            place = blocks[inner]
+            written = attributes[place]
+            index = len(nodes)
+            if written:
+                names, role, hides = _named(written)
+                hidden = hidden or hides
+                nodes.append(Node(index, above, tag_names[numbers[place]], written, hidden, names, role))
+            else:
+                nodes.append(Node(index, above, tag_names[numbers[place]], b"", hidden))
+            blocks[inner] = ~index
+            above = index
         return above
 
     def _flush(self) -> None:
         parts, linked = self.parts, self.linked
         if not parts:
             return
-        if text := clean(_joined(parts)):
+        if len(parts) == 1:
+            whole = parts[0]
+        else:
+            if parts[-1].isspace():
+                if linked and linked[-1] is parts[-1]:
+                    linked.pop()
+                parts.pop()
+            whole = b"".join(parts)
+        # references to characters end where their text ends
+        text = "".join(map(text_of, parts)) if _AND in whole else whole.decode("utf-8", "ignore")
+        text = text.strip()
+        if "  " in text or not text.isprintable():
+            text = clean(text)
+        if text:
             chars = len(text) - text.count(" ")
-            link_chars = 0
+            link_chars, led = 0, False
             if linked:
                 link_chars = chars if len(linked) == len(parts) else min(chars, _length(linked))
+                led = link_chars > 0 and linked[0] is parts[0]
             current = ~self.blocks[-1]
             if current < 0:
                 current = self._current()
             document = self.document
-            hidden = document.nodes[current].hidden
-            led = link_chars > 0 and linked[0] is parts[0]
-            document.blocks.append(Block(current, text, chars, link_chars, hidden, self.links, led))
+            document.blocks.append(
+                Block(current, text, chars, link_chars, document.nodes[current].hidden, self.links, led)
+            )
             document.depth = max(document.depth, len(self.open))
         parts.clear()
-        linked.clear()
+        if linked:
+            linked.clear()
         self.links = 0
-
-
-def _joined(parts: list[bytes]) -> str:
-    """References to characters end where their text ends."""
-    whole = parts[0] if len(parts) == 1 else b"".join(parts)
-    if b"&" in whole:
-        return "".join([text_of(part) for part in parts])
-    return whole.decode("utf-8", "ignore")
 
 
 def _length(parts: list[bytes]) -> int:
     """Of all characters but white space."""
-    text = _joined(parts)
-    return len(text) if text.isalnum() else sum(map(len, text.split()))
+    whole = b"".join(parts)
+    text = "".join(map(text_of, parts)) if _AND in whole else whole.decode("utf-8", "ignore")
+    return len(text) - text.count(" ") if text.isprintable() else sum(map(len, text.split()))
 
 
 @lru_cache(maxsize=4_096)
 def _named(written: bytes) -> tuple[str, str, bool]:
     """Class and id, role, and whether the element is hidden; repeated elements have equal attributes."""
+    if only := _ONLY_NAME.fullmatch(written):
+        return only[1].decode("utf-8", "replace"), "", False
     attributes = read_attributes(written)
     names, identity = attributes.get("class", ""), attributes.get("id", "")
     if identity:

@@ -99,7 +99,7 @@ def _canonical(tags: Tags, metas: dict[str, str], url: str | None) -> str | None
     links = (
         attributes.get("href")
         for place in tags.places("link")
-        if b"canonical" in tags.attributes[place].lower()
+        if tags.attributes[place].lower().find(b"canonical") >= 0
         and "canonical" in (attributes := tags.attributes_at(place)).get("rel", "").lower().split()
     )
     for candidate in (*links, metas.get("og:url")):
@@ -112,7 +112,7 @@ def _next_page(tags: Tags, url: str | None) -> str | None:
     if not _SOME_NEXT.search(tags.markup):
         return None
     for place, written in enumerate(tags.attributes):
-        if b"rel" in written and _NEXT.search(written) and tags.name_at(place) in ("a", "link"):
+        if written.find(b"rel") >= 0 and _NEXT.search(written) and tags.name_at(place) in ("a", "link"):
             attributes = tags.attributes_at(place)
             if "next" in attributes.get("rel", "").lower().split():
                 return _absolute(attributes.get("href", "").strip(), url)
@@ -245,7 +245,7 @@ def _declared_dates(document: Document, metas: dict[str, str]) -> Iterator[str]:
     tags = document.tags
     if b"datePublished" in tags.markup:
         for place, written in enumerate(tags.attributes):
-            if b"datePublished" in written:
+            if written.find(b"datePublished") >= 0:
                 attributes = tags.attributes_at(place)
                 if attributes.get("itemprop") == "datePublished":
                     yield (

@@ -133,7 +133,7 @@ class HtmlExtractor:
         if not trimmed.markup.strip() and trimmed.title is None:
             return None
         document: Document | None = None
-        if trimmed.markup.count(b"<") <= limits.max_nodes:
+        if len(trimmed.markup) <= limits.max_nodes or trimmed.markup.count(b"<") <= limits.max_nodes:
             tags = self._tags(trimmed.markup)
             document = build_shallow(tags, deadline, limits.max_depth) if tags is not None else None
         if document is None:

@@ -29,7 +29,8 @@ def teasers(view: View) -> list[int]:
         return []
     parents, mass = view.parents, view.mass
     for index in range(len(parents) - 1, 0, -1):
-        headlines[parents[index]] += headlines[index]
+        if count := headlines[index]:
+            headlines[parents[index]] += count
     known: dict[int, list[int]] = {}
     for node in view.nodes:
         index = node.index
@@ -42,6 +43,8 @@ def teasers(view: View) -> list[int]:
         if enough or _few(view, items, members):
             for index in items:
                 inside.update(range(index, view.ends[index]))
+    if not inside:
+        return []
     places = [place for place, block in enumerate(view.blocks) if block.node in inside]
     gone = sum(view.prose[place] for place in places if view.prose[place] > 0 and not view.is_negative(place))
     left = (

@@ -39,11 +39,10 @@ _BAR: Final = re.compile(r"只看(?:该作者|楼主|樓主)|倒序(?:浏览|看
 _BAR_CHARS: Final = 80
 _PROFILES: Final = re.compile(
     r"^(?:forum )?posts:? ?[\d,.]{1,9}$|^(?:joined|registered|member since|thread starter|topic starter)\b.{0,25}$|^(?:帖子|主题|积分|注册时间|在线时间|威望)[:：]? ?[\d-]{1,10}$",
-    re.IGNORECASE | re.MULTILINE,
+    re.IGNORECASE,
 )
-_PROFILE_WORDS: Final = (
-    "posts", "joined", "registered", "member since", "starter", "帖子", "主题", "积分", "注册时间", "在线时间", "威望",
-)  # fmt: skip
+_PROFILE_LABELS: Final = (b"posts", b"joined", b"registered", b"member since", b"starter")
+_CHINESE_LABELS: Final = ("帖子", "主题", "积分", "注册时间", "在线时间", "威望")
 _MANY_PROFILES: Final = 3
 _ENOUGH: Final = 2
 _STOPPED: Final = 0.3
@@ -80,11 +79,11 @@ def is_thread(document: Document) -> bool:
     score -= 2 * bool(types & _ARTICLE_TYPES)
     if score >= _ENOUGH:
         return True
-    lines = "\n".join([block.text for block in document.blocks if block.chars <= _BAR_CHARS])
-    lower = lines.lower()
-    if any(map(lower.__contains__, _PROFILE_WORDS)):
-        score += 2 * (len(_PROFILES.findall(lines)) >= _MANY_PROFILES)
-    score += 2 * (("只看" in lines or "倒序" in lines) and bool(_BAR.search(lines)))
+    lines = [block.text for block in document.blocks if block.chars <= _BAR_CHARS]
+    whole = "\n".join(lines)
+    if _has_labels(whole):
+        score += 2 * (sum(map(bool, map(_PROFILES.match, lines))) >= _MANY_PROFILES)
+    score += 2 * (("只看" in whole or "倒序" in whole) and bool(_BAR.search(whole)))
     return score >= _ENOUGH
 
 
@@ -92,6 +91,14 @@ def declares_article(document: Document) -> bool:
     """The page declares itself an article and no discussion."""
     types = document.structured.types
     return bool(types & _ARTICLE_TYPES and not types & _TYPES)
+
+
+def _has_labels(lines: str) -> bool:
+    """False where no line can tell of a member's profile; Chinese is not turned into lower case to see it."""
+    latin = lines.encode("ascii", "ignore").lower()
+    return any(latin.find(label) >= 0 for label in _PROFILE_LABELS) or any(
+        map(lines.__contains__, _CHINESE_LABELS)
+    )
 
 
 def is_thread_by_form(view: View) -> bool:

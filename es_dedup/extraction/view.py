@@ -21,6 +21,8 @@ LINKED: Final = 0.5
 """Share of link text from which a block is no prose."""
 
 STOPS: Final = re.compile(r"[，。！？；、：,.!?;:](?=\s|$|[^\x00-\x7f])|[。！？，；]")
+_STOP_CHARS: Final = "，。！？；、：,.!?;:"
+_LONG_CHARS: Final = 1_000
 _LATIN_SHARE: Final = 3.0  # Latin letters that say as much as one ideograph
 _FEW_UNITS: Final = 12  # with one stop
 _MANY_UNITS: Final = 50  # prose without any stop
@@ -42,14 +44,8 @@ PARTS: Final = frozenset(
 )
 """Elements that are parts of a text, never the text as a whole."""
 
-_HIDDEN_ROLES: Final = (
-    "navigation",
-    "complementary",
-    "contentinfo",
-    "search",
-    "dialog",
-    "alertdialog",
-    "banner",
+_HIDDEN_ROLES: Final = frozenset(
+    "navigation complementary contentinfo search dialog alertdialog banner".split()
 )
 
 
@@ -65,39 +61,54 @@ class View:
         self.document = document
         self.nodes, self.blocks = document.nodes, document.blocks
         self.parents = [node.parent for node in self.nodes]
-        self.units = [_units(block) for block in self.blocks]
+        self.units = [
+            block.chars / _LATIN_SHARE if block.text.isascii() else _wide_units(block)
+            for block in self.blocks
+        ]
         self.kind = Kinds(self.nodes)
         self.kinds = self.kind.of_blocks(self.blocks)
-        self.prose = [self._prose(place) for place in range(len(self.blocks))]
+        self.prose = [_prose(block, units) for block, units in zip(self.blocks, self.units, strict=True)]
         self._lines()
-        counts = Counter(block.text for block in self.blocks if block.chars <= _REPEATED_CHARS)
+        counts = Counter([block.text for block in self.blocks if block.chars <= _REPEATED_CHARS])
         self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
         self.ends = self._ends()
         self._furniture: dict[int, bool] = {}
         self.dated: set[int] | None = None  # both are found when they are asked for
         self.lists: list[Records] | None = None
         self._boxes = furniture_boxes(self)
+        self.mass, self.total = self._mass()
+        self._judged: dict[bool, tuple[list[int], list[bool]]] = {}
         self.judge(talk=talk)
 
     def judge(self, *, talk: bool) -> None:
         """Read the hints again: with or without replies as furniture."""
-        self.hints = hints = [
-            named_hint(node.tag, node.names, talk) if node.names else TAG_HINTS.get(node.tag, 0)
-            for node in self.nodes
-        ]
-        captions = False
-        for index, node in enumerate(self.nodes):
-            if node.role in _HIDDEN_ROLES or (
-                node.hidden and not (node.parent >= 0 and self.nodes[node.parent].hidden)
+        if talk not in self._judged:
+            named = [
+                named_hint(node.tag, node.names, talk) if node.names else TAG_HINTS.get(node.tag, 0)
+                for node in self.nodes
+            ]
+            other = self._judged.get(not talk)
+            if other is None or other[0] != named:
+                other = named, self._negative(named.copy())
+            self._judged[talk] = other
+        self.negative = self._judged[talk][1].copy()
+
+    def _negative(self, hints: list[int]) -> list[bool]:
+        """For each element: it is furniture, by the names, the role or the state of what is around it."""
+        nodes, captions = self.nodes, False
+        for index, node in enumerate(nodes):
+            if (node.role and node.role in _HIDDEN_ROLES) or (
+                node.hidden and not (node.parent >= 0 and nodes[node.parent].hidden)
             ):
                 hints[index] = -1
-            captions = captions or node.tag == "figcaption"
+            elif node.tag == "figcaption":
+                captions = True
         if captions:
             for index in self._captions():
                 hints[index] = -1
         for index in self._boxes:
             hints[index] = -1
-        self._forgive()
+        return self._forgiven(hints)
 
     def _captions(self) -> list[int]:
         """Captions of figures; one with several paragraphs of prose is a text."""
@@ -150,20 +161,6 @@ class View:
             index = self.nodes[index].parent
         return index
 
-    def _prose(self, place: int) -> float:
-        """Length of what reads like prose; negative for what reads like furniture."""
-        block, units = self.blocks[place], self.units[place]
-        linked = block.link_chars / block.chars
-        if linked > LINKED:
-            return -(4.0 + 0.3 * units)
-        if units >= _FEW_UNITS:
-            stops = 2 if STOPS.search(block.text) else 0  # one is enough
-        else:
-            stops = len(STOPS.findall(block.text))
-        if stops > 1 or _MANY_UNITS <= units <= _TOO_MANY_UNITS:
-            return units * (1 - 1.5 * linked) if stops or units < _TOO_MANY_UNITS else -0.3 * units
-        return -(2.0 + 4.0 * linked) if units < _TOO_MANY_UNITS else -0.3 * units
-
     def _lines(self) -> None:
         """Verse, lists of dates, texts without punctuation: many unlinked lines of one kind count a little."""
         lines: dict[int, list[int]] = {}
@@ -200,46 +197,70 @@ class View:
                 ends[parent] = ends[index]
         return ends
 
-    def _forgive(self) -> None:
-        """Drop negative hints on a container that holds most of the page's prose; hand down the others."""
-        mass = [0.0] * len(self.nodes)
-        total = 0.0
+    def _mass(self) -> tuple[list[float], float]:
+        """Prose in each element, and in the whole page."""
+        mass, total = [0.0] * len(self.nodes), 0.0
         for block, prose in zip(self.blocks, self.prose, strict=True):
             if prose > 0:
                 total += prose
                 if block.node >= 0:
                     mass[block.node] += prose
-        parents, hints = self.parents, self.hints
+        parents = self.parents
         for index in range(len(parents) - 1, 0, -1):
             if units := mass[index]:
                 mass[parents[index]] += units
+        return mass, total
+
+    def _forgiven(self, hints: list[int]) -> list[bool]:
+        """Without negative hints on a container that holds most of the page's prose; others are handed down."""
         if LIST_HINT in hints:
-            self._forgive_texts(mass)
+            self._forgive_texts(hints)
         negative: list[bool] = []
-        for index, (parent, hint) in enumerate(zip(parents, hints, strict=True)):
+        for index, (parent, hint) in enumerate(zip(self.parents, hints, strict=True)):
             if parent >= 0 and negative[parent]:
                 negative.append(True)
             elif hint < 0:
                 forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
-                negative.append(mass[index] < forgiven * total)
+                negative.append(self.mass[index] < forgiven * self.total)
             else:
                 negative.append(False)
-        self.mass, self.total, self.negative = mass, total, negative
+        return negative
 
-    def _forgive_texts(self, mass: list[float]) -> None:
+    def _forgive_texts(self, hints: list[int]) -> None:
         """An element named after a list of links that holds prose and few links is none."""
-        for index, hint in enumerate(self.hints):
-            if hint != LIST_HINT or mass[index] < _TEXT_UNITS:
+        for index, hint in enumerate(hints):
+            if hint != LIST_HINT or self.mass[index] < _TEXT_UNITS:
                 continue
             held = [self.blocks[place] for place in self.inside(index)]
             if sum(block.link_chars for block in held) <= _FEW_LINKS * sum(block.chars for block in held):
-                self.hints[index] = 0
+                hints[index] = 0
 
 
-def _units(block: Block) -> float:
-    """Length in ideographs: three Latin letters count as one."""
-    text = block.text
-    if text.isascii():
-        return block.chars / _LATIN_SHARE
-    narrow = len(text.encode("ascii", "ignore")) - text.count(" ")
-    return block.chars - narrow + narrow / _LATIN_SHARE
+def _prose(block: Block, units: float) -> float:
+    """Length of what reads like prose; negative for what reads like furniture."""
+    linked = block.link_chars and block.link_chars / block.chars
+    if linked > LINKED:
+        return -(4.0 + 0.3 * units)
+    if units >= _FEW_UNITS:
+        stops = 2 * _has_stop(block.text)  # one is enough
+    elif block.text.replace(" ", "").isalnum():
+        stops = 0
+    else:
+        stops = len(STOPS.findall(block.text))
+    if stops > 1 or _MANY_UNITS <= units <= _TOO_MANY_UNITS:
+        return units * (1 - 1.5 * linked) if stops or units < _TOO_MANY_UNITS else -0.3 * units
+    return -(2.0 + 4.0 * linked) if units < _TOO_MANY_UNITS else -0.3 * units
+
+
+def _has_stop(text: str) -> bool:
+    """One is looked for in very long texts only where one of its characters stands."""
+    if len(text) > _LONG_CHARS and not any(map(text.__contains__, _STOP_CHARS)):
+        return False
+    return STOPS.search(text) is not None
+
+
+def _wide_units(block: Block) -> float:
+    """Length in ideographs of a text that is not ASCII: three Latin letters count as one."""
+    text, chars = block.text, block.chars
+    narrow = len(text.encode("ascii", "ignore")) - (len(text) - chars)  # without spaces
+    return chars - narrow + narrow / _LATIN_SHARE

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from es_dedup.extraction import extract
+from es_dedup.extraction.dated import _CUE, DATE
 from es_dedup.model import PageKind
 
 POSTS = (
@@ -90,3 +93,9 @@ def test_a_few_short_comments_below_long_posts_are_dropped() -> None:
     found = extract(page, url=URL)
     assert "I agree" not in found.text
     assert POSTS[3] in found.text
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.from_regex(DATE, fullmatch=True))
+def test_every_date_has_what_is_looked_for_first(text: str) -> None:
+    assert _CUE.search(text)
