@@ -152,13 +152,21 @@ class Settling:
         todo = _take(chunk, _to_do(chunk, stored, {} if again else assigned))
         failed = dict(chunk.failed)
         if todo.records.ids:
-            failed |= index.put_batch(todo.records).failed
+            failed |= self._put(todo)
             todo = _take(todo, [row for row, name in enumerate(todo.records.ids) if name not in failed])
             self._recent.add(todo.records)
         same = [name for name in ids if name not in failed and name not in set(todo.records.ids)]
         lookup = self.lookup(notes[STATISTICS])
         looked = self._look(todo, lookup)
         return Seen(todo, (looked, lookup), stored, assigned, failed, same, held)
+
+    def _put(self, todo: Chunk) -> Mapping[str, str]:
+        """Store features; those that could not be stored, with reasons."""
+        try:
+            return self._index.put_batch(todo.records).failed
+        except BaseException:
+            self._recent.forget()  # nobody knows which were stored
+            raise
 
     def conclude(self, seen: Seen, policy: WritePolicy) -> Settlement:
         """The second part: edges, clusters and decisions, while no other process changes clusters."""
@@ -192,7 +200,11 @@ class Settling:
                 self._index.refresh_clusters()
                 self._recent.forget()
                 self._session += 1
-            yield alone
+            try:
+                yield alone
+            except BaseException:
+                self._recent.forget()
+                raise
 
     def _settle(
         self,
