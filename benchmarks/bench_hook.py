@@ -54,6 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--warm", type=int, default=0, help="pages written by the hook before any is measured"
     )
     parser.add_argument("--durability", default="request", choices=("request", "async"))
+    parser.add_argument("--refresh", default="1s", help="time until searches see a write of the features")
     parser.add_argument("--merge", action="store_true", help="merge the stored features into one segment")
     parser.add_argument("--requests", action="store_true", help="show what each request of a batch costs")
     given = parser.parse_args(arguments)
@@ -65,7 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pages = [page_of(row) for row in rows]
     stored, first, rest = pages[:-later], pages[-later : given.warm - later], pages[given.warm - later :]
     name = f"bench-hook-{secrets.token_hex(4)}"
-    settings = Settings.model_validate({"elastic": {"durability": given.durability}})
+    settings = Settings.model_validate(
+        {"elastic": {"durability": given.durability, "refresh": given.refresh}}
+    )
     found: list[Row] = []
     with Elasticsearch(given.url, request_timeout=120) as client:
         try:
@@ -84,7 +87,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             client.indices.delete(index=f"{name},{name}-plain", ignore_unavailable=True)
             client.indices.delete(index=f"{name}-dedup-*", expand_wildcards="all", ignore_unavailable=True)
     title = f"The hook in batches of {BATCH} on a live index of {len(stored):,} pages"
-    report(title, found, given.json, {**GOALS, "translog of the features": given.durability})
+    stated = {
+        "translog of the features": given.durability,
+        "their refresh": given.refresh,
+        "warmed by": given.warm,
+    }
+    report(title, found, given.json, {**GOALS, **stated})
     return 0
 
 

@@ -135,9 +135,7 @@ class Recent:
             payloads, assigned = payloads | read[0], assigned | read[1]
         return payloads, assigned
 
-    def _keep(
-        self, before: int, payloads: Mapping[str, Payload], assigned: Mapping[str, Assignment]
-    ) -> None:
+    def _keep(self, before: int, payloads: Mapping[str, Payload], assigned: Mapping[str, Assignment]) -> None:
         """Keep what was read, unless something has changed since that was begun."""
         with self._guard:
             if self._changes == before:

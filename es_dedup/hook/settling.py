@@ -7,6 +7,7 @@ was found is held against the store again where another process has changed clus
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -301,17 +302,26 @@ class Settling:
         asked = Pages(list(todo.records.ids), todo.table, days)
         if not asked.ids:
             return lookup.of(asked)
-        also = (
-            [[] for _ in asked.ids] if self._claims is None else first_with(self._index, self._claims, todo)
-        )
-        if self._window is not None:
-            try:
-                recent = self._window.meet(_arrivals(todo, self._settings))
-            except WindowUnavailable:
-                self._index.refresh()
-            else:
-                also = [[*first, *names] for first, names in zip(also, recent, strict=True)]
-        return lookup.of(asked, also)
+        recent = self._met(todo)
+        if self._claims is None:
+            return lookup.of(asked, lambda: recent)
+        # To claim is to wait for the disk, and nothing is asked of the claims before candidates are there.
+        with ThreadPoolExecutor(1, thread_name_prefix="es-dedup-claims") as pool:
+            first = pool.submit(first_with, self._index, self._claims, todo)
+            return lookup.of(
+                asked, lambda: [[*one, *more] for one, more in zip(first.result(), recent, strict=True)]
+            )
+
+    def _met(self, todo: Chunk) -> list[list[str]]:
+        """For each page those of the window that share a term with it; a window that does not answer is replaced by a refresh."""
+        none: list[list[str]] = [[] for _ in todo.records.ids]
+        if self._window is None:
+            return none
+        try:
+            return self._window.meet(_arrivals(todo, self._settings))
+        except WindowUnavailable:
+            self._index.refresh()
+            return none
 
     def _place(
         self,
