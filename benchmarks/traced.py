@@ -66,6 +66,7 @@ class Trace:
     def __init__(self, pid: int | None, *, whole: bool = False) -> None:
         self._pid, self.whole = pid, whole
         self._bytes = threading.local()
+        self._one = threading.Lock()  # of two requests at once nobody could tell which the server works for
         self.spent: defaultdict[str, Spent] = defaultdict(Spent)
         self.batches, self.own, self.server, self.compiling = 0, 0.0, 0.0, 0.0
 
@@ -97,6 +98,10 @@ class Trace:
         trace = self
 
         def request(self: Transport, method: str, target: str, **more: Any) -> Any:
+            with trace._one:
+                return noted(self, method, target, **more)
+
+        def noted(self: Transport, method: str, target: str, **more: Any) -> Any:
             server, cpu, wall = trace.server_seconds(), time.thread_time(), time.perf_counter()
             answer = None
             try:
