@@ -233,7 +233,7 @@ class Settling:
             decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
         others = {name for edge in (*edges, *before) for name in (edge.left, edge.right)}
         marks = marks_of_groups([[each] for each in alone], edges)
-        changed = {*new, *same, *touched, *others, *near.changed} - marks.keys()
+        changed = {*new, *same, *touched, *others, *near.changed, *near.left_behind()} - marks.keys()
         if changed:
             marks.update(marks_of(index, changed))
         self._recent.assign(near.changed.values())
@@ -278,6 +278,7 @@ class Settling:
                 near.read_around(touched)
                 with index.together():
                     repair_around(near.as_index(), touched, self.lookup(), self._settings)
+                touched |= {*near.changed, *near.left_behind()}
             return removed, marks_of(index, touched | others)
 
     def marks(self, page_ids: Collection[str]) -> Mapping[str, Mark]:
