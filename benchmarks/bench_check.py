@@ -66,8 +66,8 @@ def edited(name: str, page: Page, source: random.Random) -> Page:
     return Page(id=name, text="".join(letters) + "\n" + ADDED, title=page.title)
 
 
-def ask(dedup: Deduplicator, asked: Sequence[tuple[Page, str]]) -> list[Row]:
-    """Times of copies, of new pages and of all."""
+def ask(dedup: Deduplicator, asked: Sequence[tuple[Page, str]], each: list[float] | None = None) -> list[Row]:
+    """Times of copies, of new pages and of all; in ``each`` those of the pages, in milliseconds and in order."""
     for page, _ in asked[:WARM]:
         dedup.check(page)
     times: dict[str, list[float]] = {"copies": [], "new": []}
@@ -77,6 +77,8 @@ def ask(dedup: Deduplicator, asked: Sequence[tuple[Page, str]]) -> list[Row]:
         begun = time.perf_counter()
         decision = dedup.check(page)
         times[kind].append(1000 * (time.perf_counter() - begun))
+        if each is not None:
+            each.append(times[kind][-1])
         if original:
             names = {verdict.right for verdict in decision.verdicts}
             related[kind] += original in names or dedup.cluster(original).representative in names
@@ -88,17 +90,21 @@ def ask(dedup: Deduplicator, asked: Sequence[tuple[Page, str]]) -> list[Row]:
     )
     every = {**times, "all": times["copies"] + times["new"]}
     return [
-        {
-            "pages": kind,
-            "asked": len(values),
-            "p50 ms": round(quantile(values, 0.5), 3),
-            "p95 ms": round(quantile(values, 0.95), 3),
-            "p99 ms": round(quantile(values, 0.99), 3),
-            "related": share(related[kind], len(values)) if kind in related else None,
-        }
+        {**times_of(kind, values), "related": share(related[kind], len(values)) if kind in related else None}
         for kind, values in every.items()
         if values
     ]
+
+
+def times_of(name: str, values: Sequence[float]) -> Row:
+    """A row of times in milliseconds."""
+    return {
+        "pages": name,
+        "asked": len(values),
+        "p50 ms": round(quantile(values, 0.5), 3),
+        "p95 ms": round(quantile(values, 0.95), 3),
+        "p99 ms": round(quantile(values, 0.99), 3),
+    }
 
 
 if __name__ == "__main__":

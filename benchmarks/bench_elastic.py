@@ -17,8 +17,10 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from bench_check import LEAST_CHARS, WARM, ask, edited
+from bench_check import LEAST_CHARS, WARM, ask, edited, times_of
+from elasticsearch import Elasticsearch
 from harness import Row, data_file, expect, page_of, parser_of, quantile, report, rows_of
+from traced import Trace, pid_of
 
 from es_dedup import Deduplicator, Page
 from es_dedup.batch.featurise import chunks
@@ -35,6 +37,7 @@ CHUNKS_A_WRITE: Final = 16  # of 256 pages
 GOAL_MS: Final = 15.0
 GOAL_BYTES: Final = 1_700
 FULL_STOPS: Final = "。！？"
+MAX_DF: Final = Settings().index.max_df
 AS_IT_IS: Final = 0.1  # of the sentences of a made page
 
 
@@ -56,14 +59,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         facts = stored_facts(dedup, given.address, given.stored, seconds)
         for _ in range(given.warm):  # the server's compiler works for the first thousands of requests
             ask(dedup, asked)
-        before = cpu_seconds(given.address)
-        with requests_of(dedup) as sent:
-            found = ask(dedup, asked)
-        spent = cpu_seconds(given.address) - before
+        with Elasticsearch(given.address.rpartition("/")[0]) as client:
+            watched = Trace(pid_of(client))
+        rounds: list[list[float]] = [[] for _ in range(given.rounds)]
+        collected = collections(given.address)
+        with requests_of(dedup) as (sent, walked), watched.batch(given.rounds * (len(asked) + WARM)):
+            for each in rounds:
+                found = ask(dedup, asked, each)
+        checks = watched.batches
+        facts |= {
+            "own processor time, ms a check": round(1000 * watched.own / checks, 2),
+            "server's, ms a check": round(1000 * watched.server / checks, 2),
+            "of it compiling": round(1000 * watched.compiling / checks, 2),
+            "its pauses for garbage, ms a check": round((collections(given.address) - collected) / checks, 3),
+        }
     if not given.keep:
         remove(given.address)
-    checks = len(asked) + WARM
-    facts["cpu of client and server, ms a check"] = round(1000 * spent / checks, 2)
+    if given.rounds > 1:
+        found.append(times_of(f"all {given.rounds} rounds", [ms for each in rounds for ms in each]))
+        found.append(times_of("quickest round of each", [min(times) for times in zip(*rounds, strict=True)]))
+    report("What a check asks for", asks(walked), None)
     report("What a check waits for", waits(sent, checks), None)
     report(
         f"One check against {given.stored:,} pages on Elasticsearch",
@@ -81,6 +96,7 @@ def options() -> ArgumentParser:
     parser.add_argument("--stored", type=int, default=100_000, help="pages stored")
     parser.add_argument("--pages", type=int, default=400, help="pages asked, half of them copies")
     parser.add_argument("--warm", type=int, default=1, help="times that all is asked before it is measured")
+    parser.add_argument("--rounds", type=int, default=1, help="times that all is asked and measured")
     parser.add_argument("--compact", action="store_true", help="merge into one segment first")
     parser.add_argument("--durability", default="request", choices=("request", "async"))
     parser.add_argument("--keep", action="store_true", help="leave the index, and use one that is there")
@@ -180,33 +196,50 @@ def batched(values: Iterable[Chunk], size: int) -> Iterator[list[Chunk]]:
         yield some
 
 
-def cpu_seconds(address: str) -> float:
-    """Processor time that this process and the server have used."""
-    nodes = call(f"{address.rpartition('/')[0]}/_nodes/stats/process?filter_path=nodes.*.process.cpu")[
-        "nodes"
-    ]
-    server: float = sum(node["process"]["cpu"]["total_in_millis"] for node in nodes.values()) / 1000
-    return float(server) + time.process_time()
+def collections(address: str) -> int:
+    """Milliseconds for which the server has stood still to collect garbage."""
+    nodes = call(f"{address.rpartition('/')[0]}/_nodes/stats/jvm?filter_path=nodes.*.jvm.gc")["nodes"]
+    return sum(
+        kind["collection_time_in_millis"]
+        for node in nodes.values()
+        for kind in node["jvm"]["gc"]["collectors"].values()
+    )
 
 
 @contextmanager
-def requests_of(dedup: Deduplicator) -> Iterator[dict[str, list[float]]]:
-    """Seconds of each request that is sent meanwhile, by its last word; searches for the benchmark's own check are among them."""
+def requests_of(dedup: Deduplicator) -> Iterator[tuple[dict[str, list[float]], dict[str, list[int]]]]:
+    """Of each request that is sent meanwhile its seconds, by its last word, and how much it asks for.
+
+    Searches for the benchmark's own check are among them.
+    """
     client = dedup._index._server.client  # type: ignore[attr-defined]  # noqa: SLF001 - only an index on a server has one
-    send, found = client.transport.perform_request, defaultdict[str, list[float]](list)
+    send = client.transport.perform_request
+    found, walked = defaultdict[str, list[float]](list), defaultdict[str, list[int]](list)
 
     def timed(method: str, target: str, **more: Any) -> Any:
+        kind = target.partition("?")[0].rpartition("/")[2]
         begun = time.perf_counter()
         try:
-            return send(method, target, **more)
+            answer = send(method, target, **more)
         finally:
-            found[target.partition("?")[0].rpartition("/")[2]].append(time.perf_counter() - begun)
+            found[kind].append(time.perf_counter() - begun)
+        for name, count in walked_by(kind, more.get("body"), answer.body):
+            walked[name].append(count)
+        return answer
 
     client.transport.perform_request = timed
     try:
-        yield found
+        yield found, walked
     finally:
         client.transport.perform_request = send
+
+
+def asks(walked: Mapping[str, Sequence[int]]) -> list[Row]:
+    """A row for each kind of thing that the server goes through for a check."""
+    return [
+        {"of a check": kind, "p50": quantile(counts, 0.5), "p95": quantile(counts, 0.95), "most": max(counts)}
+        for kind, counts in walked.items()
+    ]
 
 
 def waits(sent: Mapping[str, Sequence[float]], checks: int) -> list[Row]:
@@ -221,6 +254,18 @@ def waits(sent: Mapping[str, Sequence[float]], checks: int) -> list[Row]:
         }
         for kind, times in sent.items()
     ]
+
+
+def walked_by(kind: str, body: Any, answer: Any) -> Iterator[tuple[str, int]]:
+    """What a request makes the server go through."""
+    if kind == "_mtermvectors":
+        yield "terms", sum(len(each["doc"]["terms"]) for each in body["docs"])
+        kinds = (each.get("term_vectors", {}).get("terms", {}) for each in answer["docs"])
+        carried = [term["doc_freq"] for each in kinds for term in each.get("terms", {}).values()]
+        yield "terms that any page carries", len(carried)
+        yield "pages that carry those asked for", sum(each for each in carried if each <= MAX_DF)
+    elif kind == "_mget":
+        yield "documents read by id", len(answer["docs"])
 
 
 def parts_of(address: str) -> dict[str, int]:

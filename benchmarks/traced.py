@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from harness import Row
 
 NANOSECONDS: Final = 1e9
+COMPILERS: Final = ("C1 Comp", "C2 Comp")  # names of the Java machine's threads that compile
 _OURS: Final = re.compile(r".*-dedup-(?P<kind>[a-z]+)(-v\d+-\d+)?$")
 
 
@@ -59,33 +60,36 @@ class Trace:
         whole: as given.
         batches: how many.
         own, server: seconds of processor time.
+        compiling: those of the server in which it compiled its own code, as it does in its first minutes.
     """
 
     def __init__(self, pid: int | None, *, whole: bool = False) -> None:
         self._pid, self.whole = pid, whole
         self._bytes = threading.local()
+        self._one = threading.Lock()  # of two requests at once nobody could tell which the server works for
         self.spent: defaultdict[str, Spent] = defaultdict(Spent)
-        self.batches, self.own, self.server = 0, 0.0, 0.0
+        self.batches, self.own, self.server, self.compiling = 0, 0.0, 0.0, 0.0
 
     @contextmanager
     def batch(self, count: int) -> Iterator[None]:
         """Count what is done inside as so many batches."""
         with self._watching() if self.whole else nullcontext():
-            server, own = self.server_seconds(), time.process_time()
+            compiling, server, own = self._compiling(), self.server_seconds(), time.process_time()
             yield
             self.own += time.process_time() - own
             self.server += self.server_seconds() - server
+            self.compiling += self._compiling() - compiling
             self.batches += count
 
     def server_seconds(self) -> float:
         """Processor time of the server's threads so far."""
-        if self._pid is None:
-            return 0.0
-        total = 0
-        for task in Path(f"/proc/{self._pid}/task").iterdir():
-            with suppress(OSError):  # the thread has just ended
-                total += int((task / "schedstat").read_text().split()[0])
-        return total / NANOSECONDS
+        return sum(seconds_of(task) for task in self._threads())
+
+    def _compiling(self) -> float:
+        return sum(seconds_of(task) for task in self._threads() if name_of(task).startswith(COMPILERS))
+
+    def _threads(self) -> list[Path]:
+        return [] if self._pid is None else list(Path(f"/proc/{self._pid}/task").iterdir())
 
     @contextmanager
     def _watching(self) -> Iterator[None]:
@@ -94,6 +98,10 @@ class Trace:
         trace = self
 
         def request(self: Transport, method: str, target: str, **more: Any) -> Any:
+            with trace._one:
+                return noted(self, method, target, **more)
+
+        def noted(self: Transport, method: str, target: str, **more: Any) -> Any:
             server, cpu, wall = trace.server_seconds(), time.thread_time(), time.perf_counter()
             answer = None
             try:
@@ -142,6 +150,20 @@ class Trace:
             "server cpu ms": round(1000 * (self.server - whole.server) / self.batches, 2),
         }
         return [*rows, _row("all requests", whole, self.batches), rest]
+
+
+def seconds_of(task: Path) -> float:
+    """Processor time of a thread so far; 0 of one that has just ended."""
+    with suppress(OSError):
+        return int((task / "schedstat").read_text().split()[0]) / NANOSECONDS
+    return 0.0
+
+
+def name_of(task: Path) -> str:
+    """The first characters of a thread's name."""
+    with suppress(OSError):
+        return (task / "comm").read_text()
+    return ""
 
 
 def kind_of(method: str, target: str, body: Any) -> str:

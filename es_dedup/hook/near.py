@@ -31,6 +31,7 @@ class Near:
         self._assigned: dict[str, Assignment | None] = {}
         self._groups: dict[str, dict[str, Assignment]] = {}
         self.changed: dict[str, Assignment] = {}
+        self._left: set[str] = set()
 
     def as_index(self) -> Index:
         """Itself, with the type of what it stands for."""
@@ -108,15 +109,23 @@ class Near:
     def assign_many(self, assignments: Iterable[Assignment]) -> None:
         """See ``ClusterStore.assign_many``."""
         given = {each.page_id: each for each in assignments}
+        before = {name: each.cluster_id for name in given if (each := self._assigned.get(name)) is not None}
         self._index.assign_many(given.values())
-        for group in self._groups.values():
+        for cluster, group in self._groups.items():
             for page_id in group.keys() & given.keys():
+                before[page_id] = cluster
                 del group[page_id]
+        self._left |= {cluster for name, cluster in before.items() if cluster != given[name].cluster_id}
         for each in given.values():
             if each.cluster_id in self._groups:
                 self._groups[each.cluster_id][each.page_id] = each
         self._assigned.update(given)
         self.changed.update(given)
+
+    def left_behind(self) -> set[str]:
+        """Pages in clusters that others have left through it: theirs are smaller now, though nothing else is said of them."""
+        groups = self.members(self._left)
+        return {each.page_id for group in groups.values() for each in group}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._index, name)

@@ -7,6 +7,7 @@ was found is held against the store again where another process has changed clus
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -152,13 +153,21 @@ class Settling:
         todo = _take(chunk, _to_do(chunk, stored, {} if again else assigned))
         failed = dict(chunk.failed)
         if todo.records.ids:
-            failed |= index.put_batch(todo.records).failed
+            failed |= self._put(todo)
             todo = _take(todo, [row for row, name in enumerate(todo.records.ids) if name not in failed])
             self._recent.add(todo.records)
         same = [name for name in ids if name not in failed and name not in set(todo.records.ids)]
         lookup = self.lookup(notes[STATISTICS])
         looked = self._look(todo, lookup)
         return Seen(todo, (looked, lookup), stored, assigned, failed, same, held)
+
+    def _put(self, todo: Chunk) -> Mapping[str, str]:
+        """Store features; those that could not be stored, with reasons."""
+        try:
+            return self._index.put_batch(todo.records).failed
+        except BaseException:
+            self._recent.forget()  # nobody knows which were stored
+            raise
 
     def conclude(self, seen: Seen, policy: WritePolicy) -> Settlement:
         """The second part: edges, clusters and decisions, while no other process changes clusters."""
@@ -192,7 +201,11 @@ class Settling:
                 self._index.refresh_clusters()
                 self._recent.forget()
                 self._session += 1
-            yield alone
+            try:
+                yield alone
+            except BaseException:
+                self._recent.forget()
+                raise
 
     def _settle(
         self,
@@ -220,7 +233,7 @@ class Settling:
             decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
         others = {name for edge in (*edges, *before) for name in (edge.left, edge.right)}
         marks = marks_of_groups([[each] for each in alone], edges)
-        changed = {*new, *same, *touched, *others, *near.changed} - marks.keys()
+        changed = {*new, *same, *touched, *others, *near.changed, *near.left_behind()} - marks.keys()
         if changed:
             marks.update(marks_of(index, changed))
         self._recent.assign(near.changed.values())
@@ -265,6 +278,7 @@ class Settling:
                 near.read_around(touched)
                 with index.together():
                     repair_around(near.as_index(), touched, self.lookup(), self._settings)
+                touched |= {*near.changed, *near.left_behind()}
             return removed, marks_of(index, touched | others)
 
     def marks(self, page_ids: Collection[str]) -> Mapping[str, Mark]:
@@ -289,17 +303,26 @@ class Settling:
         asked = Pages(list(todo.records.ids), todo.table, days)
         if not asked.ids:
             return lookup.of(asked)
-        also = (
-            [[] for _ in asked.ids] if self._claims is None else first_with(self._index, self._claims, todo)
-        )
-        if self._window is not None:
-            try:
-                recent = self._window.meet(_arrivals(todo, self._settings))
-            except WindowUnavailable:
-                self._index.refresh()
-            else:
-                also = [[*first, *names] for first, names in zip(also, recent, strict=True)]
-        return lookup.of(asked, also)
+        recent = self._met(todo)
+        if self._claims is None:
+            return lookup.of(asked, lambda: recent)
+        # To claim is to wait for the disk, and nothing is asked of the claims before candidates are there.
+        with ThreadPoolExecutor(1, thread_name_prefix="es-dedup-claims") as pool:
+            first = pool.submit(first_with, self._index, self._claims, todo)
+            return lookup.of(
+                asked, lambda: [[*one, *more] for one, more in zip(first.result(), recent, strict=True)]
+            )
+
+    def _met(self, todo: Chunk) -> list[list[str]]:
+        """For each page those of the window that share a term with it; a window that does not answer is replaced by a refresh."""
+        none: list[list[str]] = [[] for _ in todo.records.ids]
+        if self._window is None:
+            return none
+        try:
+            return self._window.meet(_arrivals(todo, self._settings))
+        except WindowUnavailable:
+            self._index.refresh()
+            return none
 
     def _place(
         self,

@@ -129,12 +129,18 @@ class Lookup:
         """Stored pages against all others."""
         return self.of(self.load(page_ids))
 
-    def of(self, asked: Pages, also: Sequence[Sequence[str]] = (), *, assigned: bool = False) -> Looked:
+    def of(
+        self,
+        asked: Pages,
+        also: Callable[[], Sequence[Sequence[str]]] = tuple,
+        *,
+        assigned: bool = False,
+    ) -> Looked:
         """Pages, stored or not, against all stored pages with another id.
 
         Args:
             asked: the pages.
-            also: for each page further stored pages to compare it with; empty: none.
+            also: for each page further stored pages to compare it with, wanted when candidates were found; empty: none.
             assigned: read the candidates' clusters as well.
         """
         hashes = asked.table.hashes.tolist()
@@ -153,9 +159,10 @@ class Lookup:
             if answer.truncated or capped[row] or len(copies.get(digest, ())) > limit
         ]
         stored, known = self._read(names, partly, assigned=assigned)
-        for row, more in enumerate(also):
+        others = also()
+        for row, more in enumerate(others):
             names[row].update(dict.fromkeys(more))
-        if further := dict.fromkeys(chain.from_iterable(also)).keys() - stored.keys():
+        if further := dict.fromkeys(chain.from_iterable(others)).keys() - stored.keys():
             stored |= self._index.payloads(further)
         for page_id, some in zip(asked.ids, names, strict=True):
             some.pop(page_id, None)

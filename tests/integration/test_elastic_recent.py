@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from elasticsearch import Elasticsearch
 
@@ -9,6 +11,9 @@ from es_dedup.index.elastic import ElasticIndex, Options, parse_address
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import Probe, TermGroup
 from es_dedup.testing.builders import assignment, edge, probe, random_records, record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FINGERPRINT = "0123456789abcdef"
 
@@ -84,6 +89,40 @@ def test_of_two_writers_the_later_one_sees_what_the_former_has_written(own_addre
                 "a",
                 *(f"p{n}" for n in range(number + 1)),
             ]
+
+
+def test_a_page_that_searches_come_to_see_after_terms_were_counted_is_found(
+    own_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(own_address) as index:
+        index.put_many([record("a", [1])])
+        index.probe_many([probe(1)])
+        index.put_many([record("b", [2])])
+        assert shown(own_address) == 1
+        count, counted = index._prober._most, iter((True, False))
+
+        def shown_meanwhile(terms: Sequence[int]) -> tuple[dict[int, int], str]:
+            found = count(terms)
+            if next(counted, False):  # another thread asks, and is told that searches see the page now
+                index._schema.refresh([index._of["features"]])
+                assert [each.page_id for each in index.probe_many([probe(2)])[0].candidates] == ["b"]
+                assert len(index._recent) == 0
+            return found
+
+        monkeypatch.setattr(index._prober, "_most", shown_meanwhile)
+        assert [each.page_id for each in index.probe_many([probe(2)])[0].candidates] == ["b"]
+
+
+def test_a_large_batch_is_answered_in_order(own_address: str) -> None:
+    stored = random_records(230, seed=9)
+    with opened(own_address) as index, EmbeddedIndex(":memory:", fingerprint=FINGERPRINT) as plain:
+        for each in (index, plain):
+            each.put_many(stored)
+        probes = [Probe((TermGroup(each.terms[:15], 2),), limit=4, exclude=each.page_id) for each in stored]
+        hashes = [each.content_hash for each in stored]
+        expected = plain.probe_with_copies(probes, hashes)
+        assert index.probe_with_copies(probes, hashes) == expected
+        assert index.probe_with_copies((), hashes) == ([], expected[1])
 
 
 def fail_after(index: ElasticIndex) -> None:

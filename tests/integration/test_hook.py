@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 from elasticsearch import AsyncElasticsearch
 from elasticsearch.helpers import BulkIndexError
 
-from es_dedup.errors import DuplicatePage, IndexUnavailable
+from es_dedup.config import Settings
+from es_dedup.errors import DuplicatePage
 from es_dedup.hook import (
     DedupHook,
     HookReport,
@@ -22,6 +24,7 @@ from es_dedup.hook import (
 )
 from es_dedup.index.host import DocumentKey
 from tests.hooked import FIELDS, STORIES, action_of, clusters, five, marks
+from tests.proxy import Proxy
 from tests.samples import story
 
 if TYPE_CHECKING:
@@ -287,20 +290,25 @@ class TestAhead:
         assert report.written == 2
 
     def test_a_store_that_fails_meanwhile_leaves_that_batch_undecided(
-        self, hook: DedupHook, client: Elasticsearch, name: str, monkeypatch: pytest.MonkeyPatch
+        self, address: str, client: Elasticsearch, name: str
     ) -> None:
-        put, calls = hook._index.put_batch, iter(range(9))
+        place = urlsplit(address)
+        impatient = Settings.model_validate({"elastic": {"retry_seconds": 0}})
+        with (
+            Proxy(place.hostname or "", place.port or 9200) as proxy,
+            DedupHook.open(f"{proxy.url}{place.path}", FIELDS, settings=impatient) as hook,
+        ):
 
-        def failing(*given: Any) -> Any:
-            if next(calls) == 1:
-                raise IndexUnavailable("features", "gone for a moment")
-            return put(*given)
+            def actions() -> Iterator[dict[str, Any]]:
+                yield from five(name)[:3]
+                proxy.refusing = True  # the first batch is decided on, and being written
+                yield from five(name)[3:]
 
-        monkeypatch.setattr(hook._index, "put_batch", failing)
-        report = dedup_bulk(client, five(name), hook=hook, chunk_size=3).report
-        assert report.outcomes == {"unique": 3, "inconclusive": 2}
-        assert report.written == 5
-        hook.recheck(name)
+            report = dedup_bulk(client, actions(), hook=hook, chunk_size=3).report
+            assert report.outcomes == {"unique": 3, "inconclusive": 2}
+            assert report.written == 5
+            proxy.refusing = False
+            hook.recheck(name)
         assert clusters(client, name) == STORIES
 
 

@@ -71,6 +71,21 @@ def test_settings_and_fingerprint_are_filled_in(replicas: str, expected: dict[st
     assert body["mappings"]["_meta"]["es_dedup"]["fingerprint"] == "abc"
 
 
+def test_what_is_read_by_id_alone_is_never_shown_by_itself() -> None:
+    shown = {
+        kind: body_of(kind, "abc", shards=1, replicas="1", refresh="5s", durability="request")["settings"][
+            "index"
+        ]
+        for kind in ("features", "clusters", "texts", "meta")
+    }
+    assert {kind: index["refresh_interval"] for kind, index in shown.items()} == {
+        "features": "5s",
+        "clusters": "5s",
+        "texts": "5s",
+        "meta": "-1",
+    }
+
+
 def test_only_features_may_be_written_less_safely() -> None:
     for kind in ("clusters", "texts", "meta"):
         body = body_of(kind, "abc", shards=3, replicas="1", refresh="1s", durability="async")

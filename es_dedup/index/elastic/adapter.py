@@ -245,10 +245,10 @@ class ElasticIndex(Store):
             self._show(FEATURES)
         self._catch_up(FEATURES)
         searches = [json.dumps(search) for search in records.hash_searches(hashes)]
-        several = not self._prober.one_shard
+        several, unseen = not self._prober.one_shard, len(self._recent)
         recent = self._recent.copies(hashes)
         answers, found = self._prober.ask(probes, searches)
-        if not several and not self._prober.one_shard and len(self._recent):  # found out just now
+        if not several and not self._prober.one_shard and unseen:  # found out just now
             self._show(FEATURES)
             return self.probe_with_copies(probes, hashes, limit=limit)
         copies = records.pages_with_hash(self._server, self._of[FEATURES], hashes, found, limit)

@@ -15,6 +15,7 @@ FEATURES: Final = "features"
 CLUSTERS: Final = "clusters"
 TEXTS: Final = "texts"
 META: Final = "meta"
+NEVER: Final = "-1"  # who searches refreshes first; a segment a second of claims costs more than that
 KINDS: Final = (FEATURES, CLUSTERS, TEXTS, META)
 JOBS: Final = "jobs"
 """Jobs and dead letters; made when they are first asked for."""
@@ -62,14 +63,14 @@ def body_of(
         fingerprint: of the settings that shape features; kept in ``_meta``.
         shards: of features and texts; the other kinds have one.
         replicas: a number, or a range that follows the number of nodes, such as ``0-1``.
-        refresh: time until a write is seen by searches, such as ``1s``.
+        refresh: time until a write is seen by searches, such as ``1s``; notes and claims are read by id, and never shown by themselves.
         durability: ``request`` or ``async``; of features only, all else is safe when a call returns.
     """
     body = load_mapping(kind)
     index = body["settings"]["index"]
     if kind in (FEATURES, TEXTS):
         index["number_of_shards"] = shards
-    index["refresh_interval"] = refresh
+    index["refresh_interval"] = NEVER if kind == META else refresh
     if kind == FEATURES:
         index["translog.durability"] = durability
     if "-" in replicas:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import time
-from itertools import islice
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from es_dedup.index.elastic.reading import partial
-from es_dedup.index.elastic.recent import NEWEST, newest_of
+from es_dedup.index.elastic.recent import NEWEST, carriers_of, newest_of
 from es_dedup.index.elastic.server import pauses, reason_in
 from es_dedup.index.elastic.tokens import tokens_of
 from es_dedup.index.weighing import ENOUGH, by_frequency, common_of, weights_of
@@ -24,14 +25,15 @@ from es_dedup.model import Candidate, ProbeAnswer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_dedup.index.elastic.recent import Carriers, RecentPages
+    from es_dedup.index.elastic.recent import Carriers, Part, RecentPages
     from es_dedup.index.elastic.server import Server
     from es_dedup.model import Probe, Scope
 
     Answer = Mapping[str, Any]
 
 TERMS_AT_A_TIME: Final = 2_000  # counted in one request
-PROBES_AT_A_TIME: Final = 100  # in one request; 10 to 100 were measured alike
+PROBES_AT_A_TIME: Final = 50  # in one request; 10 to 100 were measured alike
+AT_ONCE: Final = 2  # requests; while one is answered, the next is written and the one before is read
 REPEATS: Final = 3  # of searches that failed: a busy server is waited for, a lost shard is not
 MAX_WINDOW: Final = 10_000  # candidates of one probe
 LAST_CHARACTER: Final = "\U0010ffff"
@@ -72,13 +74,14 @@ class Prober:
             probes: what is asked.
             beside: other searches, sent in the same requests; their answers come second.
         """
-        answers: list[ProbeAnswer] = []
-        others: list[Answer] = [] if probes else self._search(beside)
-        for start in range(0, len(probes), PROBES_AT_A_TIME):
-            some, more = self._answer(probes[start : start + PROBES_AT_A_TIME], () if start else beside)
-            answers += some
-            others += more
-        return answers, others
+        parts = [probes[at : at + PROBES_AT_A_TIME] for at in range(0, len(probes), PROBES_AT_A_TIME)]
+        if not parts:
+            return [], self._search(beside)
+        if len(parts) == 1:
+            return self._answer(probes, beside)
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="es-dedup-probes") as pool:
+            told = list(pool.map(self._answer, parts, [beside, *[()] * (len(parts) - 1)]))
+        return list(chain.from_iterable(some for some, _ in told)), told[0][1]
 
     def count(self, terms: Iterable[int]) -> tuple[dict[int, int], str]:
         """For each term the number of pages that carry it, and why that is not known; the reason is empty when it is."""
@@ -90,22 +93,24 @@ class Prober:
     ) -> tuple[list[ProbeAnswer], list[Answer]]:
         asked = [weights_of(probe) for probe in probes]
         distinct = sorted(set().union(*asked))
+        held = self._recent.parts()  # before they are counted: what is shown meanwhile is then in one of both
         most, problem = self._most(distinct) if self.one_shard else self.count(distinct)
         if problem:
             return [ProbeAnswer((), problem=problem if terms else "") for terms in asked], self._search(
                 beside
             )
-        carriers = self._recent.carriers(distinct)
+        held = tuple(dict.fromkeys((*held, *self._recent.parts())))
+        carriers = carriers_of(held, distinct)
         made = _Asked(probes, asked, most, carriers)
         sure = not self.one_shard
         # What seems common may be rare, when pages were deleted: it is counted beside the probes that take it for that.
         doubtful = [] if sure else sorted(made.common())
         counting = _counts(doubtful)
         bodies = [body for body in made.bodies if body is not None]
-        first = [NEWEST] if len(self._recent) else []
+        first = [NEWEST] if held else []
         told = self._search([*first, *counting, *bodies, *beside] or [NOTHING])
         if first:
-            carriers = self._still_recent(told.pop(0), distinct, carriers)
+            carriers = self._still_recent(told.pop(0), distinct, held, carriers)
         others = told[len(counting) + len(bodies) :] if beside else []
         if any(answer.get("_shards", {}).get("total", 1) > 1 for answer in told) and not sure:
             self.one_shard = False
@@ -125,13 +130,16 @@ class Prober:
                 found[at] = answer
         return found, others
 
-    def _still_recent(self, answer: Answer, distinct: Sequence[int], carriers: Carriers) -> Carriers:
+    def _still_recent(
+        self, answer: Answer, distinct: Sequence[int], held: Sequence[Part], carriers: Carriers
+    ) -> Carriers:
         """Of the recent pages those that the searches beside this answer did not see."""
         if partial(answer):
             return carriers
-        before = len(self._recent)
-        self._recent.seen(newest_of(answer))
-        return carriers if len(self._recent) == before else self._recent.carriers(distinct)
+        newest = newest_of(answer)
+        self._recent.seen(newest)
+        unseen = [part for part in held if part.last > newest]
+        return carriers if len(unseen) == len(held) else carriers_of(unseen, distinct)
 
     def _most(self, distinct: Sequence[int]) -> tuple[dict[int, int], str]:
         """For each term at least the number of pages that carry it, out of the statistics of one shard.

@@ -32,8 +32,8 @@ NEWEST: Final = (
 """The search whose answer ``newest_of`` reads."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
     """Pages of one write: their terms, ascending, with the page of each; ``last`` is the number of the last write."""
 
     last: int
@@ -96,7 +96,7 @@ class RecentPages:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._parts: deque[_Part] = deque()
+        self._parts: deque[Part] = deque()
         self._last: tuple[int, int] | None = None
 
     def __len__(self) -> int:
@@ -148,33 +148,38 @@ class RecentPages:
             while self._parts and self._parts[0].last <= newest:
                 self._parts.popleft()
 
-    def carriers(self, terms: Sequence[int]) -> Carriers:
-        """The pages that carry any of these terms, which are ascending."""
-        parts = tuple(self._parts)
-        asked = np.array(terms if parts else (), dtype=np.uint64)
-        found, owners, before = [asked[:0]], [np.empty(0, dtype=np.int64)], 0
-        for part in parts if len(asked) else ():
-            place = np.minimum(np.searchsorted(asked, part.terms), len(asked) - 1)
-            hits = np.flatnonzero(asked[place] == part.terms)
-            found.append(part.terms[hits])
-            owners.append(part.owners[hits] + before)
-            before += len(part.ids)
-        every, theirs = np.concatenate(found), np.concatenate(owners)
-        order = np.argsort(every, kind="stable")
-        return Carriers([name for part in parts for name in part.ids], every[order], theirs[order])
+    def parts(self) -> tuple[Part, ...]:
+        """What is kept now, for ``carriers_of``; another thread may forget some of it meanwhile."""
+        with self._guard:
+            return tuple(self._parts)
 
     def copies(self, hashes: Iterable[int]) -> dict[int, list[str]]:
         """The pages with each of these content hashes; 0 finds none."""
         wanted = {value for value in hashes if value}
         found: dict[int, list[str]] = {}
-        for part in tuple(self._parts):
+        for part in self.parts():
             for value, page_id in zip(part.hashes.tolist(), part.ids, strict=True):
                 if value in wanted:
                     found.setdefault(value, []).append(page_id)
         return found
 
 
-def _part(batch: RecordBatch, places: Sequence[int], last: int) -> _Part:
+def carriers_of(parts: Sequence[Part], terms: Sequence[int]) -> Carriers:
+    """The pages that carry any of these terms, which are ascending."""
+    asked = np.array(terms if parts else (), dtype=np.uint64)
+    found, owners, before = [asked[:0]], [np.empty(0, dtype=np.int64)], 0
+    for part in parts if len(asked) else ():
+        place = np.minimum(np.searchsorted(asked, part.terms), len(asked) - 1)
+        hits = np.flatnonzero(asked[place] == part.terms)
+        found.append(part.terms[hits])
+        owners.append(part.owners[hits] + before)
+        before += len(part.ids)
+    every, theirs = np.concatenate(found), np.concatenate(owners)
+    order = np.argsort(every, kind="stable")
+    return Carriers([name for part in parts for name in part.ids], every[order], theirs[order])
+
+
+def _part(batch: RecordBatch, places: Sequence[int], last: int) -> Part:
     rows = np.array(places, dtype=np.int64)
     starts, stops = batch.term_offsets[rows], batch.term_offsets[rows + 1]
     terms = np.concatenate([batch.terms[start:stop] for start, stop in zip(starts, stops, strict=True)])
@@ -184,7 +189,7 @@ def _part(batch: RecordBatch, places: Sequence[int], last: int) -> _Part:
     again = (terms[1:] == terms[:-1]) & (owners[1:] == owners[:-1])
     once = np.flatnonzero(~np.concatenate((np.zeros(min(1, len(terms)), dtype=bool), again)))
     hashes = np.array([batch.content_hashes[place] for place in places], dtype=np.uint64)
-    return _Part(last, [batch.ids[place] for place in places], terms[once], owners[once], hashes)
+    return Part(last, [batch.ids[place] for place in places], terms[once], owners[once], hashes)
 
 
 def newest_of(answer: Mapping[str, Any]) -> int:

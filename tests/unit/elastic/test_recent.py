@@ -8,7 +8,7 @@ import pytest
 
 from es_dedup.index.columns import RecordBatch
 from es_dedup.index.elastic.bulk import Result
-from es_dedup.index.elastic.recent import MOST_PAGES, RecentPages, newest_of
+from es_dedup.index.elastic.recent import MOST_PAGES, RecentPages, carriers_of, newest_of
 from es_dedup.index.weighing import ENOUGH
 from es_dedup.testing.builders import random_records, record
 
@@ -71,14 +71,14 @@ class TestKept:
 
 class TestAnswers:
     def test_nothing_is_carried_by_no_page(self) -> None:
-        carriers = RecentPages().carriers([1, 2])
+        carriers = carriers_of(RecentPages().parts(), [1, 2])
         assert carriers.counts() == {}
         assert carriers.answers([{1: ENOUGH}], [()]) == [{}]
 
     def test_only_some_places_of_a_batch_are_kept(self) -> None:
         recent = begun()
         recent.add(batch("a", "b", "c"), [0, 2], written(1, 2))
-        assert recent.carriers([0, 1, 2, 9]).counts() == {0: 1, 2: 1, 9: 2}
+        assert carriers_of(recent.parts(), [0, 1, 2, 9]).counts() == {0: 1, 2: 1, 9: 2}
 
     @pytest.mark.parametrize("seed", range(5))
     def test_answers_are_those_of_a_plain_count(self, seed: int) -> None:
@@ -92,7 +92,7 @@ class TestAnswers:
             for _ in range(40)
         ]
         left_out = [set(source.sample(sorted(asked), source.randrange(4))) for asked in weights]
-        carriers = recent.carriers(sorted(set().union(*weights)))
+        carriers = carriers_of(recent.parts(), sorted(set().union(*weights)))
         assert carriers.counts() == {
             term: count
             for term in set().union(*weights)
