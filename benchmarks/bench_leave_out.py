@@ -43,11 +43,13 @@ AXES: Final[dict[str, tuple[tuple[Any, ...], Callable[[Limits, Any], Limits]]]] 
         lambda limits, value: replace(limits, needed_cover=(*limits.needed_cover[:3], value)),
     ),
     "cover of short pages": (
-        (0.42, 0.46, 0.50, 0.54),
+        (0.46, 0.50, 0.545, 0.58),
         lambda limits, value: replace(
             limits, needed_cover=(*limits.needed_cover[:2], value, limits.needed_cover[3])
         ),
     ),
+    "scattered": ((0.0, 0.04, 0.08, 0.12), lambda limits, value: replace(limits, scattered=value)),
+    "whole note": ((0.90, 0.95, 1.01), lambda limits, value: replace(limits, whole_cover=value)),
     "same size": ((0.60, 0.64, 0.67, 0.70), lambda limits, value: replace(limits, same_size=value)),
     "about the title": ((0.10, 0.14, 0.18, 0.22), lambda limits, value: replace(limits, about_title=value)),
     "untitled, more by": (

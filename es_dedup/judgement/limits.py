@@ -47,13 +47,13 @@ class Limits:
 
     amounts: tuple[float, ...] = (20, 50, 100, 400)
     needed_cover: tuple[float, ...] = (0.70, 0.59, 0.545, 0.64)
-    scattered: float = 0.10
+    scattered: float = 0.08
     edited_units: float = 800
     edited_cover: float = 0.50
     fewest_units: float = 20
     fewest_of_copies: float = 12
     copy_cover: float = 0.70
-    like_size: float = 0.50
+    like_size: float = 0.40
     late_cover: float = 0.92
     same_cover: float = 0.50
     late_same_cover: float = 0.65

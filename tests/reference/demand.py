@@ -30,12 +30,12 @@ def demand(
     grams, clauses = left if max(left) >= max(right) else right
     better, lesser = max(*left, *right), min(max(left), max(right))
     copies = lesser >= 0.5
-    alike = copies or lesser >= 0.5 * better
+    alike = copies or lesser >= 0.4 * better
     if titled or lists:
         needed = line(CURVE, amount)
         if days == 0 or not alike:
             times = grams / clauses if clauses > 0 else math.inf if grams > 0 else 1.0
-            needed /= min(max(times, 1.0), 2.0) ** 0.1
+            needed /= min(max(times, 1.0), 2.0) ** 0.08
         if copies and lesser >= 0.67 * better and amount >= 800:
             needed = min(needed, 0.5)
     else:

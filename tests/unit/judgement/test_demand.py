@@ -111,11 +111,11 @@ class TestScatteredLosses:
         cut = judge(self.PART, Small((*LONG[:26], *lines(3, 60)), TITLE, 100))
         touched = judge(self.PART, Small((*map(edited, LONG[:20]), *LONG[20:], *lines(3, 60)), TITLE, 100))
         assert needed(cut) == pytest.approx(0.64, abs=0.005)
-        assert 0.58 < needed(touched) < 0.62
+        assert 0.59 < needed(touched) < 0.63
 
     def test_but_not_of_like_pages_of_another_day(self) -> None:
         form = tuple(edited(line) for line in LONG[:20]) + LONG[20:]
-        assert needed(judge(self.PART, Small(form, TITLE, 100))) <= 0.62
+        assert needed(judge(self.PART, Small(form, TITLE, 100))) <= 0.63
         assert needed(judge(self.PART, Small(form, TITLE, 101))) > 0.64
 
 
@@ -133,11 +133,11 @@ class TestNotes:
     NOTE: Final = ("海港新船今天到岸，众人前来观看。", *lines(5, 3))
 
     def note(self, title: str) -> JudgedPair:
-        page = Small((*self.NOTE, *lines(6, 30)), "山村小学换了校车，海港新船后天再来又去远方")
-        return judge(Small(self.NOTE, title), page).relation
+        page = Small((*self.NOTE, *lines(6, 30)), "山村小学换了校车，海港上众人都在等着下雨")
+        return judge(Small(self.NOTE, title), page)
 
     def test_with_words_of_both_headlines_it_is_contained(self) -> None:
-        judged = self.note("雨后田野里麦苗长得很高，人人都说海港新船")
+        judged = self.note("雨后田野里麦苗长得很高，大家一起观看新船")
         assert float(judged.evidence["about_title"] or 0) < BALANCED.about_title
         assert judged.relation is Relation.CONTAINED
 
