@@ -142,7 +142,9 @@ def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Ju
     for number in range(len(refusals), 0, -1):  # the first rule that refuses is written last, and stays
         if RULES[number] not in limits.without:
             rule[refusals[number - 1]] = number
-    duplicate = is_like(better, both, limits) | (left_cover == right_cover)
+    duplicate = (_same(both, known.days, limits) & is_like(better, both, limits)) | (
+        left_cover == right_cover
+    )
     relation = np.where(duplicate, 2, np.where(left_cover > right_cover, 4, 3))
     relation = np.where(known.exact, 1, relation)
     return Judgements(

@@ -56,7 +56,7 @@ class Limits:
     like_size: float = 0.40
     late_cover: float = 0.92
     same_cover: float = 0.50
-    late_same_cover: float = 0.65
+    late_same_cover: float = 0.60
     same_size: float = 0.67
     about_title: float = 0.18
     quoted_cover: float = 0.70

@@ -146,13 +146,13 @@ class TestNotes:
         assert judged.reason == "shared text is not what the titles are about"
 
 
-def test_two_thirds_of_the_longer_page_make_a_duplicate_on_any_day() -> None:
-    for days in (0, 1, 2):
-        longer = Small((*LONG[:24], *lines(3, 13)), TITLE, 100 + days)
-        page = Small((*LONG[:24], *lines(4, 3)), TITLE, 100)
-        judged = judge(page, longer)
-        covers = sorted(
-            (float(judged.evidence["left_cover"] or 0), float(judged.evidence["right_cover"] or 0))
-        )
-        assert covers[0] < BALANCED.late_same_cover
-        assert judged.relation is Relation.DUPLICATE
+@pytest.mark.parametrize(
+    ("days", "relation"), [(0, Relation.DUPLICATE), (1, Relation.CONTAINED)], ids=["same-day", "next-day"]
+)
+def test_what_a_page_has_more_on_another_day_makes_it_contain_the_other(
+    days: int, relation: Relation
+) -> None:
+    longer = Small((*LONG[:24], *lines(3, 17)), TITLE, 100 + days)
+    judged = judge(Small((*LONG[:24], *lines(4, 6)), TITLE, 100), longer)
+    assert BALANCED.same_cover < float(judged.evidence["right_cover"] or 0) < BALANCED.late_same_cover
+    assert judged.relation is relation
