@@ -33,7 +33,7 @@ def demanded(measures: PairMeasures, known: Known, limits: Limits) -> Floats:
     alike = (both >= limits.same_cover) | (both >= limits.like_size * better)
     amount = measures.shared_tokens
     titled = scaled(amount, limits.amounts, limits.needed_cover)
-    titled = titled * np.where(apart & alike, 1.0, _scattered(measures)) ** -limits.scattered
+    titled = titled * np.where(apart & alike, 1.0, _scattered(measures, left >= right)) ** -limits.scattered
     edited = is_like(better, both, limits) & (amount >= limits.edited_units)
     titled = np.where(edited, np.minimum(titled, limits.edited_cover), titled)
     ordinary = known.titled | known.lists
@@ -54,18 +54,16 @@ def scaled(amount: Floats, amounts: tuple[float, ...], covers: tuple[float, ...]
     return np.interp(np.log2(np.maximum(amount, 1.0)), *_points(amounts, covers))
 
 
-def _scattered(measures: PairMeasures) -> Floats:
+def _scattered(measures: PairMeasures, by_left: NDArray[np.bool_]) -> Floats:
     """How scattered the losses of the better covered page are: its gram cover over its clause cover, from 1 to ``MOST_SCATTERED``.
 
     What is missing as a block takes grams and clauses alike. An edit takes the few grams around it, but the whole clause:
     where more clauses are lost than grams, the text is in place and was edited here and there.
     """
     left, right = measures.left, measures.right
-    by_left = left.cover >= right.cover
     grams = np.where(by_left, left.gram_cover, right.gram_cover)
     clauses = np.where(by_left, left.clause_cover, right.clause_cover)
-    ratio = grams / np.maximum(np.maximum(clauses, grams / MOST_SCATTERED), 1e-9)
-    return np.clip(ratio, 1.0, MOST_SCATTERED)
+    return np.clip(grams / np.maximum(clauses, 1e-9), 1.0, MOST_SCATTERED)
 
 
 @cache
