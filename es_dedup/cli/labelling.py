@@ -116,9 +116,11 @@ def _write(target: Path, dedup: Deduplicator, each: Uncertain, said: str) -> int
     if said == "contain":
         longer = dedup.record(left).length >= dedup.record(right).length
         row["relation"] = "contains" if longer else "contained"
-    with target.open("ab") as stream:
-        size = stream.tell()
-        stream.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+    with target.open("a+b") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(size - 1, 0))
+        open_line = stream.read(1) not in (b"", b"\n")  # left by an editor
+        stream.write((b"\n" if open_line else b"") + (json.dumps(row, ensure_ascii=False) + "\n").encode())
         stream.flush()
         os.fsync(stream.fileno())
     return size

@@ -93,3 +93,11 @@ def test_without_a_pair_in_doubt_that_is_said(tmp_path: Path) -> None:
     done = run("", tmp_path, "label", "pages.jsonl")
     assert done.returncode == 0
     assert "no pair is in doubt" in done.stderr
+
+
+def test_a_file_without_a_last_line_end_is_gone_on_with(tmp_path: Path) -> None:
+    label("y\n", tmp_path, "--count", "1")
+    file = tmp_path / "labels.jsonl"
+    file.write_bytes(file.read_bytes().rstrip())
+    label("n\nu\nn\n", tmp_path, "--count", "1")
+    assert [row["label"] for row in rows(tmp_path)] == ["dup", "diff"]
