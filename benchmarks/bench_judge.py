@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
@@ -19,6 +20,7 @@ from harness import Row, data_file, expect, page_of, parser_of, report, rows_of,
 from labelled import GROUPED, LABELLED, joined, pair_sets, scan
 
 from es_dedup.detectors.coverage_pairs import best_cover, measure
+from es_dedup.judgement import demand
 from es_dedup.judgement import judge as judging
 from es_dedup.judgement.compare import BLOCK, judge_rows
 from es_dedup.judgement.limits import BALANCED
@@ -147,12 +149,12 @@ def without_rule(number: int) -> Iterator[None]:
 @contextmanager
 def without_days() -> Iterator[None]:
     """The judge as if all pages were of one day, in what it demands of the covers; the rules still see the days."""
-    plain = judging._needed  # noqa: SLF001 - what is taken apart here
+    plain = demand.demanded
 
-    def timeless(amount: Any, both_covers: Any, days: Any, *rest: Any) -> Any:
-        return plain(amount, both_covers, np.zeros_like(days), *rest)
+    def timeless(measures: Any, known: Any, limits: Any) -> Any:
+        return plain(measures, replace(known, days=np.zeros_like(known.days)), limits)
 
-    with patch.object(judging, "_needed", timeless):
+    with patch.object(judging, "demanded", timeless):
         yield
 
 

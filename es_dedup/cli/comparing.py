@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ALL: Final = "all"
 SHOWN_ALONE: Final = 20
+NO_VERDICT: Final = "no verdict: it skipped one of them"
 
 
 def register(app: typer.Typer) -> None:
@@ -73,8 +74,8 @@ def compare(
 ) -> None:
     """Compare methods on labelled pairs: quality, cost, best thresholds, and where one alone is right or wrong.
 
-    Each method runs alone: what it needs of the corpus it learns, its candidates come from a join of its own probe
-    terms in memory, and a pair counts as merged only if the method itself proposes it. Nothing is stored.
+    Each method runs alone, on candidates of its own terms, with what it learns of the corpus itself.
+    A pair counts as merged only if the method proposes it. Nothing is stored.
     """
     from es_dedup.evaluation import Goal, read_labels
     from es_dedup.evaluation.comparison import compare as side_by_side
@@ -175,10 +176,12 @@ def _show(session: Session, found: Mapping[str, Any]) -> None:
 
     output = session.output
     output.line(f"{found['pages']:,} pages, {found['pairs']:,} labelled pairs")
-    output.table(QUALITY, [quality_row(name, each) for name, each in found["methods"].items()])
-    output.table(COST, [cost_row(name, each) for name, each in found["methods"].items()])
+    methods = found["methods"].items()
+    output.table(QUALITY, [quality_row(name, each) for name, each in methods], in_parts=True)
+    output.table(COST, [cost_row(name, each) for name, each in methods], in_parts=True)
     for each in found["alone"][:SHOWN_ALONE]:
-        evidence = ", ".join(f"{name} {value}" for name, value in each["evidence"].items())
+        known = {name: value for name, value in each["evidence"].items() if value is not None}
+        evidence = ", ".join(f"{name} {value}" for name, value in known.items()) or NO_VERDICT
         output.line(
             f"{each['method']} alone is {each['verdict']}: {each['left']} ~ {each['right']} ({each['label']}); {evidence}"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -26,6 +27,9 @@ ANSWERS: Final = {
     "y": "dup", "yes": "dup", "dup": "dup", "n": "diff", "no": "diff", "diff": "diff",
     "c": "contain", "contain": "contain", "p": "partial", "partial": "partial",
 }  # fmt: skip
+LEAD: Final = (
+    60  # characters shown before the first shared clause, where a text is not shown from its beginning
+)
 ASKED: Final = "y duplicate, n different, c contain, p partial, s skip, u take back, q quit: "
 
 
@@ -63,6 +67,8 @@ def label(
             dedup.scan(intake.pages(), progress=progress)
         pages = [page for cluster in dedup.clusters() for page in _members(cluster)]
         pairs = uncertain_pairs(dedup, pages, count=count, known=known, seed=seed)
+        if not pairs:
+            session.output.note("no pair is in doubt: hand in more pages, or pages that are more alike")
         written = _ask(session.output, dedup, pairs, output, chars)
     session.output.emit({"asked": len(pairs), "written": written, "known": len(known)})
     session.output.line(f"{written} labels written to {output}, {len(known)} were there")
@@ -89,6 +95,10 @@ def _ask(output: Output, dedup: Deduplicator, pairs: list[Uncertain], target: Pa
         if word in ("u", "undo") and sizes:
             place, size = sizes.pop()
             os.truncate(target, size)
+        elif word in ("u", "undo"):
+            output.warn(
+                f"nothing to take back: no pair was labelled since this start; earlier ones stand in {target}"
+            )
         elif word in ("s", "skip"):
             place += 1
         elif word in ANSWERS:
@@ -106,9 +116,11 @@ def _write(target: Path, dedup: Deduplicator, each: Uncertain, said: str) -> int
     if said == "contain":
         longer = dedup.record(left).length >= dedup.record(right).length
         row["relation"] = "contains" if longer else "contained"
-    with target.open("ab") as stream:
-        size = stream.tell()
-        stream.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+    with target.open("a+b") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(size - 1, 0))
+        open_line = stream.read(1) not in (b"", b"\n")  # left by an editor
+        stream.write((b"\n" if open_line else b"") + (json.dumps(row, ensure_ascii=False) + "\n").encode())
         stream.flush()
         os.fsync(stream.fileno())
     return size
@@ -117,26 +129,57 @@ def _write(target: Path, dedup: Deduplicator, each: Uncertain, said: str) -> int
 def _show(output: Output, dedup: Deduplicator, each: Uncertain, place: str, chars: int) -> None:
     """Both pages, side by side on a terminal and below each other elsewhere, shared clauses marked."""
     left, right = each.pair
-    output.line()
-    output.line(f"{place}: {each.judged.relation} {each.judged.score:.2f} – {each.judged.reason}")
     spans = dedup.shared_clauses(left, right)
     sides = (
-        (left, [(span.left_start, span.left_end) for span in spans]),
-        (right, [(span.right_start, span.right_end) for span in spans]),
+        _side(dedup, left, [(span.left_start, span.left_end) for span in spans], chars),
+        _side(dedup, right, [(span.right_start, span.right_end) for span in spans], chars),
     )
+    said = {"relation": each.judged.relation, "score": each.judged.score, "reason": each.judged.reason}
+    shown = [{"page": side.page, "title": side.title, "text": side.excerpt} for side in sides]
+    output.emit({"pair": place, "left": shown[0], "right": shown[1], **said})
     if output.as_json:
         return
-    if not sys.stdout.isatty():
-        for page, _ in sides:
-            output.line(f"[{page}] {dedup.record(page).title}")
-            output.line(dedup.text(page)[:chars])
+    output.line()
+    output.line(f"{place}: {each.judged.relation} {each.judged.score:.2f} – {each.judged.reason}")
+    if sys.stdout.isatty():
+        _draw(output, sides)
         return
-    _draw(output, dedup, sides, chars)
+    for side in sides:
+        output.line(f"[{side.page}] {side.title}")
+        output.line(side.excerpt)
 
 
-def _draw(
-    output: Output, dedup: Deduplicator, sides: tuple[tuple[str, list[tuple[int, int]]], ...], chars: int
-) -> None:
+@dataclass(frozen=True)
+class _Side:
+    """A page, the part of its text that is shown, and what the other page shares of that; places in the excerpt."""
+
+    page: str
+    title: str
+    excerpt: str
+    marked: list[tuple[int, int]]
+
+
+def _side(dedup: Deduplicator, page: str, spans: list[tuple[int, int]], chars: int) -> _Side:
+    text = dedup.text(page)
+    start = _start(len(text), spans, chars)
+    before, after = "…" if start else "", "…" if start + chars < len(text) else ""
+    moved = len(before) - start
+    marked = [(max(low, start) + moved, min(high, start + chars) + moved) for low, high in spans]
+    excerpt = f"{before}{text[start : start + chars]}{after}"
+    return _Side(page, dedup.record(page).title, excerpt, [each for each in marked if each[0] < each[1]])
+
+
+def _start(length: int, spans: list[tuple[int, int]], chars: int) -> int:
+    """Where to begin, so that much of what is shared is shown: a note may stand at the end of a long page."""
+    last = max(length - chars, 0)
+    starts = [0, *(min(max(low - LEAD, 0), last) for low, _ in spans)]
+    return max(
+        dict.fromkeys(sorted(starts)),
+        key=lambda start: sum(max(min(high, start + chars) - max(low, start), 0) for low, high in spans),
+    )
+
+
+def _draw(output: Output, sides: tuple[_Side, ...]) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -145,11 +188,13 @@ def _draw(
 
     table = Table(box=box.SIMPLE_HEAD, expand=True)
     cells = []
-    for page, spans in sides:
-        table.add_column(Text(clean(f"{page}  {dedup.record(page).title}")), ratio=1)
-        text = Text("\n".join(clean(line) for line in dedup.text(page).split("\n")))
-        for start, end in spans:
+    for side in sides:
+        heading = Text(clean(f"{side.page}  {side.title}"))
+        # a line of Chinese is one long word to who looks for spaces
+        table.add_column(heading, ratio=1, overflow="fold")
+        text = Text("\n".join(map(clean, side.excerpt.split("\n"))))
+        for start, end in side.marked:
             text.stylize("green", start, end)
-        cells.append(text[:chars])
+        cells.append(text)
     table.add_row(*cells)
     output.console.print(table)

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from rich.console import Console
+    from rich.table import Table
 
+_PADDING: Final = 3  # beside a cell, its right edge among them
+_EDGES: Final = 2  # of the table
 _CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """What a page could steer a terminal with."""
 
@@ -56,8 +59,12 @@ class Output:
         """A remark on standard error, quiet or not."""
         sys.stderr.write(_storable(text) + "\n")
 
-    def table(self, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """A table for people: drawn on a terminal, tab-separated in a pipe."""
+    def table(self, head: Sequence[str], rows: Iterable[Sequence[object]], *, in_parts: bool = False) -> None:
+        """A table for people: drawn on a terminal, tab-separated in a pipe.
+
+        With ``in_parts`` columns for which a terminal is too narrow follow as further tables, each with the first column
+        again; else all cells are made narrower, which no figure bears.
+        """
         if self.as_json:
             return
         if not sys.stdout.isatty():
@@ -65,20 +72,45 @@ class Output:
             for row in rows:
                 self.line("\t".join(clean(cell) for cell in row))
             return
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(*head, box=box.SIMPLE_HEAD, header_style="bold")
-        for row in rows:
-            table.add_row(*(Text(clean(cell)) for cell in row))
-        self.console.print(table)
+        cells = [[clean(cell) for cell in row] for row in rows]
+        console = self.console
+        parts = _parts(head, cells, console.width) if in_parts else [range(len(head))]
+        for columns in parts:
+            console.print(
+                _drawn([head[at] for at in columns], [[row[at] for at in columns] for row in cells])
+            )
 
     def facts(self, facts: Mapping[str, object]) -> None:
         """Names and values below each other."""
         width = max((len(name) for name in facts), default=0)
         for name, value in facts.items():
             self.line(f"{name:<{width}}  {clean(readable(value))}")
+
+
+def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*head, box=box.SIMPLE_HEAD, header_style="bold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _parts(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
+    """Columns that fit into the width together, the first of all in each part."""
+    from rich.cells import cell_len
+
+    def needed(column: int) -> int:
+        return max(map(cell_len, [head[column], *(row[column] for row in rows)])) + _PADDING
+
+    parts: list[list[int]] = [[0]]
+    for column in range(1, len(head)):
+        if len(parts[-1]) > 1 and sum(map(needed, [*parts[-1], column])) + _EDGES > width:
+            parts.append([0])
+        parts[-1].append(column)
+    return parts
 
 
 def clean(value: object) -> str:

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from es_dedup.text.normalise import TextBatch
 
 TAG: Final = 33
+MOST_PAGES: Final = (
+    10_000  # of a term that is asked for; joins of larger corpora leave out what nearly all pages have
+)
 PAYLOAD_VERSION: Final = 1
 _HEAD: Final = struct.Struct("<B?IHI")  # version, wide, length, units, followers
 _LIMITS: Final = {"level1": LEVEL_1, "gb2312": GB2312, "all": CODES}
@@ -126,10 +129,11 @@ class CharFrequency:
     def probe(self, features: FrequentUnits) -> Probe:
         """Pages that have ``min_main`` of this page's frequent characters: all that can be accepted, and no others.
 
-        A page that stands inside this one may have fewer of them; only its own probe finds the pair.
+        A page that stands inside this one may have fewer of them; only its own probe finds the pair. Of a set that must
+        be had nearly whole no character may be left out as common, so the limit on pages of a term is ``MOST_PAGES``.
         """
         terms = self.terms(features)
-        return Probe((TermGroup(terms, needed(len(terms), self._config.min_main)),))
+        return Probe((TermGroup(terms, needed(len(terms), self._config.min_main)),), max_df=MOST_PAGES)
 
     def measure(self, left: FrequentUnits, right: FrequentUnits) -> Measures:
         """All numbers of a pair."""

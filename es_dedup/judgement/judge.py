@@ -9,11 +9,11 @@ docs/algorithms/judge.md gives the reasons and the measured effect of each rule.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.judgement.demand import demanded, is_like, scaled
 from es_dedup.judgement.limits import BALANCED
 from es_dedup.model import Relation
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 JUDGE: Final = "judge"  # in ``judge.method``: all evidence decides, by the rules below
 OWN_TITLE: Final = 0.05  # a text without any word of either title is furniture, unless
 SAME_TITLE: Final = 0.80  # the titles themselves are the same
-LATE_LOG_DAYS: Final = 8.0  # doublings of a day after which a duplicate needs ``late_cover``
 POINTING: Final = 0.95  # the titles' own words stand only in what is not shared
 QUOTED_UNITS: Final = 40  # fewer may be a phrase that everybody uses
+SPOKEN_TERMS: Final = 2  # of each title, in shared text that is no furniture
 PASSAGE_UNITS: Final = 250  # more than two articles have in common by a form
 SERIES_DAYS: Final = 3
 RECURRING_DAYS: Final = 30
@@ -128,9 +128,7 @@ def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Ju
     left, right = measures.left, measures.right
     left_cover, right_cover = left.cover, right.cover
     better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
-    like = (both >= limits.same_cover) & (both >= limits.same_size * better)
-    base = _base(measures.shared_tokens, known, like, limits)
-    needed = _needed(base, both, known.days, limits)
+    needed = demanded(measures, known, limits)
     share = np.maximum(_about(left, known.left_titles), _about(right, known.right_titles))
     overlap = np.maximum(measures.title_overlap, 0.0)
     about = share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0)
@@ -144,8 +142,10 @@ def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Ju
     for number in range(len(refusals), 0, -1):  # the first rule that refuses is written last, and stays
         if RULES[number] not in limits.without:
             rule[refusals[number - 1]] = number
-    duplicate = _same(both, known.days, limits) & like
-    relation = np.where(duplicate | (left_cover == right_cover), 2, np.where(left_cover > right_cover, 4, 3))
+    duplicate = (_same(both, known.days, limits) & is_like(better, both, limits)) | (
+        left_cover == right_cover
+    )
+    relation = np.where(duplicate, 2, np.where(left_cover > right_cover, 4, 3))
     relation = np.where(known.exact, 1, relation)
     return Judgements(
         rule=rule,
@@ -163,54 +163,26 @@ def _quoted(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Pairs of articles, not furniture, that share what neither title need speak of: notes, and passages.
 
-    A note stands as a whole in a digest of many things. A passage is nearly all of one article, and so much that no footer
-    or disclaimer has it; pages of one form share as much, but are of like size, or have other numbers.
+    A note stands as a whole in a digest of many things: its body speaks of its own title, or it stands there to the last
+    word and has words of both titles. A passage is nearly all of one article, and so much that no footer or disclaimer has
+    it; pages of one form share as much, but are of like size, or have other numbers.
     """
     left_cover, right_cover = measures.left.cover, measures.right.cover
     better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
     left_own, right_own = _own(measures.left, known.left_titles), _own(measures.right, known.right_titles)
     own = np.where(left_cover >= right_cover, left_own, right_own)
-    note = (better >= limits.quoted_cover) & (both < limits.quoted_rest) & (own >= limits.quoted_title)
-    note &= (pointing < POINTING) & (measures.shared_tokens >= QUOTED_UNITS)
+    spoken = np.minimum(measures.left.shared_terms, measures.right.shared_terms)
+    note = (better >= limits.quoted_cover) & (own >= limits.quoted_title)
+    note |= (better >= limits.whole_cover) & (spoken >= SPOKEN_TERMS)
+    note &= (both < limits.quoted_rest) & (pointing < POINTING) & (measures.shared_tokens >= QUOTED_UNITS)
     passage = (better >= limits.passage_cover) & (both < limits.same_size * better)
     passage &= np.minimum(left_own, right_own) >= limits.passage_title
     return note, passage & (measures.shared_tokens >= PASSAGE_UNITS)
 
 
-def _base(amount: Floats, known: Known, like: NDArray[np.bool_], limits: Limits) -> Floats:
-    """Cover demanded of pages of one day.
-
-    A note of which each clause was touched has lost more of its grams than a long page; a long page is contained if
-    most of it is. Edited copies of a long page are of like size, and half of both is never the same by chance.
-    """
-    titled = _scaled(amount, limits.amounts, limits.needed_cover)
-    edited = np.where(like & (amount >= SHORT_UNITS), np.minimum(titled, limits.edited_cover), titled)
-    ordinary = known.titled | known.lists
-    if ordinary.all():
-        return edited
-    return np.where(ordinary, edited, _scaled(amount, limits.untitled_amounts, limits.untitled_cover))
-
-
-def _needed(base: Floats, both: Floats, days: NDArray[np.int64], limits: Limits) -> Floats:
-    """The same with the days between: a late reprint is a copy, a late look-alike the next issue of a series."""
-    late = np.where(both >= limits.same_cover, np.minimum(np.log2(1.0 + days) / LATE_LOG_DAYS, 1.0), 0.0)
-    demanded: Floats = base + np.maximum(limits.late_cover - base, 0.0) * late
-    return demanded
-
-
 def _same(both: Floats, days: NDArray[np.int64], limits: Limits) -> NDArray[np.bool_]:
     """Pairs that would be duplicates rather than containment."""
     return both >= np.where(days >= 1, limits.late_same_cover, limits.same_cover)
-
-
-def _scaled(amount: Floats, amounts: tuple[float, ...], covers: tuple[float, ...]) -> Floats:
-    """Cover demanded at an amount: straight lines over its logarithm, flat at both ends."""
-    return np.interp(np.log2(np.maximum(amount, 1.0)), *_points(amounts, covers))
-
-
-@cache
-def _points(amounts: tuple[float, ...], covers: tuple[float, ...]) -> tuple[Floats, Floats]:
-    return np.log2(amounts), np.array(covers)
 
 
 def _about(side: Side, terms: NDArray[np.int64]) -> Floats:
@@ -269,8 +241,8 @@ class _Facts:
         limits = self.limits
         least = np.where(
             self.known.lists,
-            _scaled(amount, limits.words_amounts, limits.words_cover),
-            _scaled(amount, limits.untitled_amounts, limits.untitled_cover),
+            scaled(amount, limits.words_amounts, limits.words_cover),
+            scaled(amount, limits.untitled_amounts, limits.untitled_cover),
         )
         contained = np.where(self.known.lists, limits.words_contained, limits.untitled_contained)
         low, high = limits.opening_overlaps

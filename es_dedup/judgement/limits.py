@@ -8,6 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+MOST_SCATTERED: Final = (
+    2.0  # gram cover over clause cover: more says no more, a note may have lost all of its few clauses
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -15,18 +19,21 @@ class Limits:
 
     Attributes:
         amounts, needed_cover: cover that the better covered page needs at these amounts.
-        edited_cover: the most that is asked of pages of like size that cover each other by ``same_cover`` at 100 units or more.
+        scattered: power by which that falls with how scattered the losses are (``es_dedup.judgement.demand``).
+        edited_units, edited_cover: units in common from which no more than this cover is asked of pages that would be duplicates.
         fewest_units: less in common is no evidence,
         fewest_of_copies: or less than this, of texts without titles that cover each other by ``copy_cover``: a post of a
             dozen characters is whole, a titled page of so few has lost its text.
-        late_cover: cover needed of a would-be duplicate 256 days later; less before.
+        like_size: the lesser over the better cover from which a pair of different days may be two issues of a form.
+        late_cover: cover needed of such a pair, and of a would-be duplicate, 256 days later; less before.
         same_cover, late_same_cover: cover of the less covered page that makes a would-be duplicate, for pages of one day
             and of different days.
         same_size: the lesser over the better cover from which a pair is a duplicate: below it, one page has so
             much of its own that it contains the other.
         about_title: how much the shared text must be about the titles.
         quoted_cover, quoted_rest, quoted_title: cover of the better covered page from which a note is a quotation of a long page,
-            cover of the long page that it must stay below, and share of its title that its own body must speak of.
+            cover of the long page that it must stay below, and share of its title that its own body must speak of,
+        whole_cover: or cover of the better covered page from which two words of each title in what is shared will do.
         passage_cover, passage_title: cover of the better covered page from which, at 250 units and of pages of unlike size, the
             titles are not asked, if both bodies speak of that share of their own.
         untitled_amounts, untitled_cover: cover that the less covered page of a pair without titles needs.
@@ -39,19 +46,23 @@ class Limits:
     """
 
     amounts: tuple[float, ...] = (20, 50, 100, 400)
-    needed_cover: tuple[float, ...] = (0.70, 0.57, 0.50, 0.64)
+    needed_cover: tuple[float, ...] = (0.70, 0.59, 0.545, 0.64)
+    scattered: float = 0.08
+    edited_units: float = 800
     edited_cover: float = 0.50
     fewest_units: float = 20
     fewest_of_copies: float = 12
     copy_cover: float = 0.70
+    like_size: float = 0.40
     late_cover: float = 0.92
     same_cover: float = 0.50
-    late_same_cover: float = 0.65
+    late_same_cover: float = 0.60
     same_size: float = 0.67
     about_title: float = 0.18
     quoted_cover: float = 0.70
     quoted_rest: float = 0.35
     quoted_title: float = 0.40
+    whole_cover: float = 0.95
     passage_cover: float = 0.85
     passage_title: float = 0.30
     untitled_amounts: tuple[float, ...] = (20, 100, 400)
@@ -68,7 +79,8 @@ class Limits:
     @property
     def least_cover(self) -> float:
         """No pair below this is ever accepted."""
-        return min(*self.needed_cover, *self.untitled_cover, self.edited_cover)
+        ordinary = min(self.needed_cover) / float(MOST_SCATTERED**self.scattered)
+        return min(ordinary, *self.untitled_cover, self.edited_cover)
 
 
 SERIES: Final = frozenset(
@@ -102,6 +114,7 @@ STRICT: Final = replace(
     same_cover=0.60,
     about_title=0.22,
     quoted_cover=1.01,
+    whole_cover=1.01,
     passage_cover=1.01,
     untitled_cover=(0.90, 0.80, 0.70),
     untitled_contained=0.90,
@@ -112,6 +125,7 @@ STRICT: Final = replace(
 LOOSE: Final = replace(
     BALANCED,
     needed_cover=(0.60, 0.50, 0.42, 0.42),
+    scattered=0.0,
     edited_cover=0.42,
     about_title=0.10,
     untitled_cover=(0.52, 0.46, 0.42),
@@ -121,7 +135,9 @@ LOOSE: Final = replace(
     opening_cover=0.75,
     without=frozenset({"same title on another day with other numbers"}),
 )
-TIMELESS: Final = replace(BALANCED, late_cover=0.0, late_same_cover=BALANCED.same_cover, without=SERIES)
+TIMELESS: Final = replace(
+    BALANCED, late_cover=0.0, late_same_cover=BALANCED.same_cover, like_size=1.01, without=SERIES
+)
 VERSIONS: Final = replace(
     TIMELESS,
     needed_cover=(0.70, 0.57, 0.50, 0.50),

@@ -17,10 +17,15 @@ PAGES: Final = str(ROOT / "samples" / "pages")
 
 
 def label(said: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command with these lines on standard input."""
+    """Run the command on the samples with these lines on standard input."""
+    return run(said, folder, "label", PAGES, *arguments)
+
+
+def run(said: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the program with these lines on standard input."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ES_DEDUP_")}
     return subprocess.run(
-        [sys.executable, "-c", CODE, "label", PAGES, *arguments],
+        [sys.executable, "-c", CODE, *arguments],
         cwd=folder,
         env=environment | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
         input=said,
@@ -59,3 +64,40 @@ def test_only_a_jsonl_file_is_written(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert ".jsonl" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_machines_are_shown_the_pairs_and_of_a_long_page_the_part_that_is_shared(tmp_path: Path) -> None:
+    note = "海港新船昨天清早到岸，众人前来观看。船长说这一次走了四十天，风浪不小。"
+    other = "".join(
+        f"第{word}处山村小学换了校车，孩子们都高兴。" for word in "甲乙丙丁戊己庚辛壬癸子丑寅卯辰巳午未申酉"
+    )
+    pages = [{"id": "note", "text": note}, {"id": "long", "text": f"{other}\n{note}"}]
+    (tmp_path / "pages.jsonl").write_text("\n".join(map(json.dumps, pages)), encoding="utf-8")
+    done = run("q\n", tmp_path, "--json", "label", "pages.jsonl", "--chars", "100")
+    shown, result = map(json.loads, done.stdout.splitlines())
+    assert (shown["pair"], result) == ("1 of 1", {"asked": 1, "written": 0, "known": 0})
+    assert {shown["left"]["page"], shown["right"]["page"]} == {"note", "long"}
+    for side in ("left", "right"):
+        assert note in shown[side]["text"].replace("\n", "")
+
+
+def test_what_was_labelled_before_this_start_is_not_taken_back(tmp_path: Path) -> None:
+    label("y\n", tmp_path, "--count", "1")
+    done = label("u\nq\n", tmp_path, "--count", "2")
+    assert "nothing to take back" in done.stderr
+    assert len(rows(tmp_path)) == 1
+
+
+def test_without_a_pair_in_doubt_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "pages.jsonl").write_text("", encoding="utf-8")
+    done = run("", tmp_path, "label", "pages.jsonl")
+    assert done.returncode == 0
+    assert "no pair is in doubt" in done.stderr
+
+
+def test_a_file_without_a_last_line_end_is_gone_on_with(tmp_path: Path) -> None:
+    label("y\n", tmp_path, "--count", "1")
+    file = tmp_path / "labels.jsonl"
+    file.write_bytes(file.read_bytes().rstrip())
+    label("n\nu\nn\n", tmp_path, "--count", "1")
+    assert [row["label"] for row in rows(tmp_path)] == ["dup", "diff"]

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from es_dedup.detectors.char_frequency import CharFrequency, needed
 from es_dedup.detectors.char_frequency_features import CODES, WORD, FrequentUnits, gb_code
 from es_dedup.detectors.char_frequency_search import EditTree, PostingScan, edit_distance
+from es_dedup.evaluation.selfjoin import self_join
 from es_dedup.model import Content, Relation
 from es_dedup.sections import CharFrequencyConfig
 from es_dedup.text.characters import PLANE
@@ -269,3 +270,17 @@ def test_wide_payloads_come_back() -> None:
 def test_values_outside_their_ranges_are_refused(changes: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         CharFrequencyConfig.model_validate(changes)
+
+
+def test_characters_of_more_than_a_thousand_pages_are_asked_for_too() -> None:
+    source = random.Random(SEED)
+    own = [letter for code, letter in sorted(letters().items()) if 100 <= code < 3000]
+    sets = [source.sample(own, 8) for _ in range(1100)]
+    sets.append(sets[0][:7] + sets[1][:1])
+    detector = CharFrequency(CONFIG)
+    texts = ["。".join(("山水", *(letter * 2 for letter in each))) * 4 for each in sets]
+    features = detector.featurise_many([Content(text=text, title="") for text in texts])
+    kept = [each if isinstance(each, FrequentUnits) else None for each in features]
+    found = self_join(detector, kept)
+    assert found.capped_terms == 0
+    assert (0, 1100) in set(zip(found.left.tolist(), found.right.tolist(), strict=True))

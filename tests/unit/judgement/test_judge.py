@@ -278,9 +278,10 @@ class TestRelations:
         assert judge(PAGE, Small((*STORY[2:], *lines(3, 2)), TITLE)).relation is Relation.DUPLICATE
 
     def test_long_pages_of_like_size_need_less_than_a_passage_in_a_longer_one(self) -> None:
-        edited = Small((*LONG[:21], *lines(3, 15)), LONG[0][:10])
-        longer = Small((*LONG[:21], *lines(3, 50)), LONG[0][:10])
-        original = Small(LONG, LONG[0][:10])
+        text = (*LONG, *lines(7, 36))
+        edited = Small((*text[:42], *lines(3, 30)), LONG[0][:10])
+        longer = Small((*text[:42], *lines(3, 100)), LONG[0][:10])
+        original = Small(text, LONG[0][:10])
         assert judge(original, edited).relation is Relation.DUPLICATE
         assert judge(original, longer).reason == "too little covered"
 

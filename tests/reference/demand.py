@@ -1,0 +1,56 @@
+"""The cover that the judge demands of one pair, straight from docs/algorithms/judge.md; imports nothing of es_dedup."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+CURVE = ((20, 0.70), (50, 0.59), (100, 0.545), (400, 0.64))
+UNTITLED = ((20, 0.60), (100, 0.50), (400, 0.46))
+
+
+def demand(
+    left: tuple[float, float],
+    right: tuple[float, float],
+    amount: float,
+    days: int,
+    *,
+    titled: bool,
+    lists: bool,
+) -> float:
+    """Cover that the better covered page needs.
+
+    Args:
+        left, right: gram and clause cover of each page.
+        amount: units in common.
+        days: between the two publications.
+        titled: both have titles.
+        lists: lists in words.
+    """
+    grams, clauses = left if max(left) >= max(right) else right
+    better, lesser = max(*left, *right), min(max(left), max(right))
+    copies = lesser >= 0.5
+    alike = copies or lesser >= 0.4 * better
+    if titled or lists:
+        needed = line(CURVE, amount)
+        if days == 0 or not alike:
+            times = grams / clauses if clauses > 0 else math.inf if grams > 0 else 1.0
+            needed /= min(max(times, 1.0), 2.0) ** 0.08
+        if copies and lesser >= 0.67 * better and amount >= 800:
+            needed = min(needed, 0.5)
+    else:
+        needed = line(UNTITLED, amount)
+    if alike and needed < 0.92:
+        needed += (0.92 - needed) * min(math.log2(1 + days) / 8, 1)
+    return needed
+
+
+def line(points: tuple[tuple[int, float], ...], amount: float) -> float:
+    """Straight lines over the logarithm of the amount."""
+    if amount <= points[0][0]:
+        return points[0][1]
+    for (low, start), (high, end) in itertools.pairwise(points):
+        if amount <= high:
+            way = math.log(amount / low) / math.log(high / low)
+            return start + way * (end - start)
+    return points[-1][1]
