@@ -162,7 +162,7 @@ def _evidence(comparison: Comparison, pair: int, statistics: Statistics) -> dict
         "left_cover": round(float(judged.left_cover[pair]), 4),
         "right_cover": round(float(judged.right_cover[pair]), 4),
         "min_cover": round(float(judged.needed[pair]), 4),
-        "min_both": comparison.limits.same_cover,
+        "min_both": _least_both(comparison, pair),
         "shared_tokens": round(float(measures.shared_tokens[pair])),
         "min_tokens": comparison.limits.fewest_units,
         "shared_clauses": int(measures.shared_clauses[pair]),
@@ -177,6 +177,14 @@ def _evidence(comparison: Comparison, pair: int, statistics: Statistics) -> dict
         "clauses_with_other_numbers": int(measures.other_numbers[pair]),
         "statistics": statistics.version,
     }
+
+
+def _least_both(comparison: Comparison, pair: int) -> float:
+    """Cover in both directions from which the pair is a duplicate."""
+    ours = int(comparison.left.days[comparison.left_rows[pair]])
+    theirs = int(comparison.right.days[comparison.right_rows[pair]])
+    apart = ours > 0 and theirs > 0 and ours != theirs
+    return comparison.limits.late_same_cover if apart else comparison.limits.same_cover
 
 
 def verdicts_by(
