@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from es_dedup.extraction.guard import Deadline
     from es_dedup.extraction.markup import Tags
 
-_PRE = number_of("pre")
+_PRE: Final = number_of("pre")
+_P: Final = number_of("p")
 _LINK_END: Final = ~number_of("a")
 _UNNAMED: Final = ("", "", False)
 _SLASH: Final = ord("/")
@@ -245,6 +246,8 @@ class _Walk:
                     in_link = 0
                 elif closing := self._reached(~number):
                     left_out, in_link = self._close(closing, left_out, in_link)
+                elif ~number == _P and not left_out:  # without its beginning it stands for an empty paragraph
+                    flush()
             elif number:
                 if number in closes and opened[-1] in closes[number]:
                     closing = 1
