@@ -119,7 +119,8 @@ def key_of(record: FeatureRecord) -> PageKey:
 
 
 def load_corpus(index: Index) -> Corpus:
-    """All stored pages."""
+    """All stored pages, those too that other processes have stored a moment ago."""
+    index.refresh()
     keys: list[PageKey] = []
     tables: list[FeatureTable] = []
     for records in index.scan(batch=2_000):

@@ -44,7 +44,8 @@ class StoredPages:
     """
 
     def __init__(self, index: Index, settings: Settings, folder: Path) -> None:
-        """Read the index once."""
+        """Read the index once, with what other processes have stored a moment ago."""
+        index.refresh()
         self._payloads, self._keys = Column(folder, "payloads", np.uint8), Column(folder, "keys", np.uint8)
         self._by_key: Rows | None = None
         place = sort_key(settings.cluster)
