@@ -91,18 +91,21 @@ def judge_rows(
 ) -> Judgements:
     """The judge on measured pairs of these rows."""
     ours, theirs = left.table, right.table
-    left_days, right_days = left.days[left_rows], right.days[right_rows]
-    dated = (left_days > 0) & (right_days > 0)
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
     known = judging.Known(
         np.diff(ours.coverage.title_offsets)[left_rows],
         np.diff(theirs.coverage.title_offsets)[right_rows],
         ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows],
-        np.where(dated, np.abs(left_days - right_days), 0),
+        _days_between(left.days[left_rows], right.days[right_rows]),
         same,
         _of_lists(ours, left_rows, theirs, right_rows),
     )
     return judging.judge(measures, known, limits)
+
+
+def _days_between(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Days between publications; 0 where one is unknown."""
+    return np.where((left > 0) & (right > 0), np.abs(left - right), 0)
 
 
 def _of_lists(
@@ -158,11 +161,13 @@ def _evidence(comparison: Comparison, pair: int, statistics: Statistics) -> dict
     measures, judged = comparison.measures, comparison.judgements
     overlap, opening = float(measures.title_overlap[pair]), float(measures.opening_overlap[pair])
     lost = (int(measures.left.lost_numbers[pair]), int(measures.right.lost_numbers[pair]))
+    left, right = comparison.left_rows[[pair]], comparison.right_rows[[pair]]
+    days = _days_between(comparison.left.days[left], comparison.right.days[right])
     return {
         "left_cover": round(float(judged.left_cover[pair]), 4),
         "right_cover": round(float(judged.right_cover[pair]), 4),
         "min_cover": round(float(judged.needed[pair]), 4),
-        "min_both": _least_both(comparison, pair),
+        "min_both": float(judging.least_both(days, comparison.limits)[0]),
         "shared_tokens": round(float(measures.shared_tokens[pair])),
         "min_tokens": comparison.limits.fewest_units,
         "shared_clauses": int(measures.shared_clauses[pair]),
@@ -177,14 +182,6 @@ def _evidence(comparison: Comparison, pair: int, statistics: Statistics) -> dict
         "clauses_with_other_numbers": int(measures.other_numbers[pair]),
         "statistics": statistics.version,
     }
-
-
-def _least_both(comparison: Comparison, pair: int) -> float:
-    """Cover in both directions from which the pair is a duplicate."""
-    ours = int(comparison.left.days[comparison.left_rows[pair]])
-    theirs = int(comparison.right.days[comparison.right_rows[pair]])
-    apart = ours > 0 and theirs > 0 and ours != theirs
-    return comparison.limits.late_same_cover if apart else comparison.limits.same_cover
 
 
 def verdicts_by(

@@ -182,7 +182,12 @@ def _quoted(
 
 def _same(both: Floats, days: NDArray[np.int64], limits: Limits) -> NDArray[np.bool_]:
     """Pairs that would be duplicates rather than containment."""
-    return both >= np.where(days >= 1, limits.late_same_cover, limits.same_cover)
+    return both >= least_both(days, limits)
+
+
+def least_both(days: NDArray[np.int64], limits: Limits) -> Floats:
+    """Cover in both directions from which pairs so many days apart are duplicates; shape (pairs,)."""
+    return np.where(days >= 1, limits.late_same_cover, limits.same_cover)
 
 
 def _about(side: Side, terms: NDArray[np.int64]) -> Floats:
