@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from itertools import islice
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from es_dedup import wiring
 from es_dedup.batch.featurise import day_of, features_of, name_of, problem_of
 from es_dedup.batch.members import clusters_with_evidence
 from es_dedup.batch.settle import STATISTICS, UNSETTLED
+from es_dedup.closing import Closing
 from es_dedup.decisions import decide
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import NotAnIndex, UnknownPage
@@ -26,7 +27,6 @@ from es_dedup.model import Cluster, Decision, JudgedPair, Page, SearchHit, Searc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from types import TracebackType
 
     from es_dedup.config import Settings
     from es_dedup.index.port import Assignment, FeatureRecord, Index
@@ -38,7 +38,7 @@ CHECKED_AT_A_TIME = 64
 STATISTICS_SECONDS = 0.5  # used so long before a look whether another process has learned new ones
 
 
-class StoredPages:
+class StoredPages(Closing):
     """All that is asked of an index; nothing here writes. A ``Deduplicator`` is this, and opens an index and writes."""
 
     def __init__(self, index: Index, settings: Settings) -> None:
@@ -49,16 +49,6 @@ class StoredPages:
         self._known: tuple[str | None, Statistics] | None = None
         self._looked = -STATISTICS_SECONDS
         self._name = "index"
-
-    def __enter__(self) -> Self:
-        """The same object."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close it."""
-        self.close()
 
     def close(self) -> None:
         """Let go of the storage; may be called twice."""

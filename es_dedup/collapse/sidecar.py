@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from es_dedup import wiring
 from es_dedup.batch.featurise import day_of
+from es_dedup.closing import Closing
 from es_dedup.collapse.calls import Related
 from es_dedup.config import Settings
 from es_dedup.errors import NotAnIndex
@@ -14,13 +15,12 @@ from es_dedup.judgement.statistics import Statistics
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
     from es_dedup.collapse.calls import Relate
     from es_dedup.index.port import Index
 
 
-class Sidecar:
+class Sidecar(Closing):
     """The index of features beside the user's own index; read only. Use it in a ``with`` block, or call ``close``."""
 
     def __init__(self, index: Index, settings: Settings | None = None) -> None:
@@ -32,16 +32,6 @@ class Sidecar:
         """Over the index at an address; arguments and errors as for ``Deduplicator.open``."""
         chosen = settings or Settings()
         return cls(wiring.open_index(path, chosen, read_only=True), chosen)
-
-    def __enter__(self) -> Self:
-        """The sidecar itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close it."""
-        self.close()
 
     def close(self) -> None:
         """Let go of the storage; may be called twice."""

@@ -6,9 +6,10 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup import wiring
+from es_dedup.closing import Closing
 from es_dedup.config import Settings
 from es_dedup.errors import DuplicatePage, IndexError_, SchemaMismatch, SettingsMismatch
 from es_dedup.hook.documents import INCONCLUSIVE, PENDING, UNCHECKED, WRITES, Batch, item_of
@@ -19,7 +20,6 @@ from es_dedup.model import Decision, Outcome, WritePolicy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from types import TracebackType
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.hook.dispatch import Dispatcher
@@ -43,7 +43,7 @@ class Ahead:
     seconds: Mapping[str, float] = field(default_factory=dict)
 
 
-class DedupHook:
+class DedupHook(Closing):
     """Decides on documents before they are written, and keeps the documents of their clusters right.
 
     ``dedup_bulk`` and its relatives do all of it. Who has a writer of their own calls ``process``, writes what is to be
@@ -107,16 +107,6 @@ class DedupHook:
         except BaseException:
             index.close()
             raise
-
-    def __enter__(self) -> Self:
-        """The hook itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close it."""
-        self.close()
 
     def close(self) -> None:
         """Let go of the connections; may be called twice."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
+from es_dedup.closing import Closing
 from es_dedup.errors import IndexError_, IndexUnavailable
 from es_dedup.index import checks
 from es_dedup.index.columns import RecordBatch
@@ -29,7 +30,6 @@ from es_dedup.index.port import WriteReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from types import TracebackType
 
     from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.bulk import Result
@@ -42,7 +42,7 @@ REPLACED_AT_A_TIME: Final = (
 )
 
 
-class ElasticIndex(Store):
+class ElasticIndex(Store, Closing):
     """All ports of ``es_dedup.index.port`` over four Elasticsearch indices whose names begin with one name.
 
     Threads may share one object. Reads by id see every write at once; searches see the writes of the same object, because
@@ -95,16 +95,6 @@ class ElasticIndex(Store):
         except BaseException:
             self._server.close()
             raise
-
-    def __enter__(self) -> Self:
-        """The index itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close it."""
-        self.close()
 
     def close(self) -> None:
         """Let go of the connections; may be called twice. Later calls raise ``IndexUnavailable``."""

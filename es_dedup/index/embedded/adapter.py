@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.closing import Closing
 from es_dedup.errors import IndexLocked
 from es_dedup.index import checks
 from es_dedup.index.columns import RecordBatch
@@ -17,7 +18,6 @@ from es_dedup.index.embedded.schema import STORED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from numpy.typing import NDArray
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CLUSTERS_PER_QUERY: Final = 500
 
 
-class EmbeddedIndex:
+class EmbeddedIndex(Closing):
     """All ports of ``es_dedup.index.port`` over one file; beside them, columns in and out for large batches.
 
     One process writes at a time, any number read meanwhile. Threads may share one object: calls wait for each
@@ -70,16 +70,6 @@ class EmbeddedIndex:
             path, fingerprint=fingerprint, lock_seconds=lock_seconds, read_only=read_only
         )
         self._segment = segment or checks.each_character
-
-    def __enter__(self) -> Self:
-        """The index itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close it."""
-        self.close()
 
     def close(self) -> None:
         """Let go of the file; may be called twice. Later calls raise ``IndexUnavailable``."""
