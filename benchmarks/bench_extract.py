@@ -18,6 +18,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import lxml.html
 from harness import MIB, Row, data_file, expect, parser_of, report, rows_of
 
 from es_dedup.config import ExtractionConfig
@@ -38,9 +39,17 @@ GROWTH_MIB: Final = 50
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     parser = parser_of(__doc__)
-    parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
+    parser.add_argument("--sets", nargs="*", default=SETS, choices=SETS)
     parser.add_argument("--extractors", nargs="+", default=["density"], choices=extractor_names())
     parser.add_argument("--parser", default="tags", choices=("tags", "lxml"))
+    parser.add_argument(
+        "--test-pages",
+        type=Path,
+        nargs="*",
+        default=[],
+        metavar="FOLDER",
+        help="folders of other pages: in each a folder for each page, with source.html and expected.html",
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--pages", type=int, default=None, help="pages of each set; all when absent")
     parser.add_argument(
@@ -48,6 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     given = parser.parse_args(arguments)
     pages = [page for name in given.sets for page in gold_pages(name, given.data, given.pages)]
+    pages += [page for folder in given.test_pages for page in test_pages(folder)]
     table: list[Row] = []
     for name in given.extractors:
         extractor = create_extractor(ExtractionConfig(extractor=name, parser=given.parser))
@@ -71,6 +81,17 @@ def gold_pages(name: str, data: Path | None, most: int | None) -> list[Row]:
         group = row.get("kind") or row["id"].partition("/")[0]
         html = base64.b64decode(row["html_base64"])
         found.append({**row, "group": f"{name}: {group}", "html": html})
+    return found
+
+
+def test_pages(folder: Path) -> list[Row]:
+    """Pages kept as Mozilla's Readability keeps its own: a folder each, with the page and its main text as markup."""
+    sources = sorted(folder.glob("*/source.html"))
+    expect(bool(sources), f"{folder}: no */source.html")
+    found: list[Row] = []
+    for source in sources:
+        gold = lxml.html.fromstring((source.parent / "expected.html").read_text("utf-8", "replace"))
+        found.append({"text": "".join(map(str, gold.itertext())), "group": folder.name, "html": source.read_bytes()})
     return found
 
 

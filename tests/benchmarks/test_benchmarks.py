@@ -120,6 +120,22 @@ def test_extraction_of_plain_pages_is_whole(data: Path, tmp_path: Path) -> None:
     assert [row["f1"] for row in rows] == [1.0] * 3
 
 
+def test_extraction_reads_folders_of_test_pages(tmp_path: Path) -> None:
+    source = random.Random(7)
+    for name in ("one", "two"):
+        (tmp_path / "others" / name).mkdir(parents=True)
+        lines = "".join(f"<p>{line}</p>" for line in text(source, english=True))
+        (tmp_path / "others" / name / "source.html").write_text(
+            f"<nav><a href=/>x</a></nav><article>{lines}</article>"
+        )
+        (tmp_path / "others" / name / "expected.html").write_text(f"<div>{lines}</div>")
+    out = tmp_path / "figures.json"
+    given = ["--sets", "--test-pages", str(tmp_path / "others"), "--rounds", "1", "--json", str(out)]
+    assert importlib.import_module("bench_extract").main(given) == 0
+    rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
+    assert [(row["set"], row["pages"], row["f1"]) for row in rows] == [("others", 2, 1.0)]
+
+
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_a_benchmark_prints_a_table_and_writes_its_figures(
     name: str, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
