@@ -23,6 +23,8 @@ NEGATIVE_TAGS: Final = frozenset(
     }
 )
 POSITIVE_TAGS: Final = frozenset({"article", "main"})
+HEADING_TAGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+"""Their ids are made of their words, so they say nothing."""
 
 # Parts of class and id names, lower case; searched as they stand.
 _NEGATIVE: Final = tuple(
@@ -159,6 +161,8 @@ def named_hint(tag: str, names: str, talk: bool) -> int:  # noqa: FBT001 - a cac
     """
     if tag in NEGATIVE_TAGS:
         return -1
+    if tag in HEADING_TAGS:
+        return 0
     flags = _flags(names) if names else 0
     if flags & _FURNITURE_NAME and not flags & _MAIN:
         return -1
