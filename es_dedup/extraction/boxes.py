@@ -1,17 +1,28 @@
-"""Boxes that say themselves what they are: their first line is a heading that opens like furniture, whatever their class is."""
+"""Boxes that say themselves what they are: their first line is a heading that opens like furniture, whatever their class is.
+
+And elements whose names deceive: a section called by its own headline, a column named after what stands beside it.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.hints import is_tail_heading, opens_like_furniture
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from es_dedup.extraction.view import View
 
 _HEADINGS: Final = frozenset({"h2", "h3", "h4", "h5", "h6", "legend"})
 _WHOLE: Final = frozenset({"html", "body", "main", "article"})
 _HEADING_CHARS: Final = 60
+_SIGNS: Final = re.compile(r"[\W_]+")
+_SECTION_LEVELS: Final = 2  # elements around a heading that may be called by it
+_SLUG_CHARS: Final = 4
+_WRAPPED: Final = 0.3  # of the page's prose; who holds less is not forgiven for a part of it
+_WITHIN: Final = 0.8  # of its prose stands in one part that is named after main text
 
 
 def furniture_boxes(view: View) -> list[int]:
@@ -32,3 +43,37 @@ def furniture_boxes(view: View) -> list[int]:
                 found.append(box)
         before = max(before, node)
     return found
+
+
+def sections_by_headline(view: View, hints: Sequence[int]) -> list[int]:
+    """Indices of elements that are furniture by a name made of the words of a heading in them: manuals and wikis make such ids."""
+    nodes = view.nodes
+    headings = {node.index for node in nodes if node.tag in _HEADINGS or node.tag == "h1"}
+    found: list[int] = []
+    for block in view.blocks:
+        if block.node not in headings:
+            continue
+        index = nodes[block.node].parent
+        for _ in range(_SECTION_LEVELS):
+            if index < 0:
+                break
+            if hints[index] < 0 and (names := nodes[index].names):
+                slug = _SIGNS.sub("-", block.text.lower()).strip("-")
+                if len(slug) >= _SLUG_CHARS and slug in map(_slug, names.split()):
+                    found.append(index)
+            index = nodes[index].parent
+    return found
+
+
+def _slug(word: str) -> str:
+    return _SIGNS.sub("-", word.lower()).strip("-")
+
+
+def wraps_main(view: View, index: int, hints: Sequence[int]) -> bool:
+    """True when an element holds much of the page's prose, nearly all of it in one part that is named after main text."""
+    if view.mass[index] < _WRAPPED * view.total:
+        return False
+    enough = _WITHIN * view.mass[index]
+    return any(
+        hints[inner] == 1 and view.mass[inner] >= enough for inner in range(index + 1, view.ends[index])
+    )

@@ -9,8 +9,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.boxes import furniture_boxes
-from es_dedup.extraction.hints import LIST_HINT, TAG_HINTS, is_furniture, named_hint
+from es_dedup.extraction.boxes import furniture_boxes, sections_by_headline, wraps_main
+from es_dedup.extraction.hints import LIST_HINT, NEGATIVE_TAGS, TAG_HINTS, is_furniture, named_hint
 from es_dedup.extraction.kinds import Kinds
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ class View:
     def _negative(self, hints: list[int]) -> list[bool]:
         """For each element: it is furniture, by the names, the role or the state of what is around it."""
         nodes, captions = self.nodes, False
+        for index in sections_by_headline(self, hints):
+            hints[index] = 0
         for index, node in enumerate(nodes):
             if (node.role and node.role in _HIDDEN_ROLES) or (
                 node.hidden and not (node.parent >= 0 and nodes[node.parent].hidden)
@@ -221,10 +223,18 @@ class View:
                 negative.append(True)
             elif hint < 0:
                 forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
-                negative.append(self.mass[index] < forgiven * self.total)
+                negative.append(
+                    self.mass[index] < forgiven * self.total
+                    and not (self._is_named(index) and wraps_main(self, index, hints))
+                )
             else:
                 negative.append(False)
         return negative
+
+    def _is_named(self, index: int) -> bool:
+        """Nothing but its class or id says that an element is furniture."""
+        node = self.nodes[index]
+        return not (node.hidden or node.role in _HIDDEN_ROLES or node.tag in NEGATIVE_TAGS)
 
     def _forgive_texts(self, hints: list[int]) -> None:
         """An element named after a list of links that holds prose and few links is none."""
