@@ -137,12 +137,19 @@ class Article:
                 if not titled:
                     titled = block.text in self.title
                 elif before >= _ARTICLE_UNITS and self.nodes[node].parent > reached:
-                    for later in range(place, len(self.weight)):
-                        self.weight[later] = min(0.0, self.weight[later])
+                    self._end_at(place)
                     return
             elif titled and self.weight[place] > 0:
                 before += self.weight[place]
                 reached = max(reached, node)
+
+    def _end_at(self, heading: int) -> None:
+        """Nothing counts behind a heading, but where the element goes on that holds the text above: it may be of a player."""
+        held = {self.view.around(place) for place in range(heading) if self.weight[place] > 0}
+        for place in range(heading, len(self.weight)):
+            if self.view.around(place) not in held:
+                self.weight[place] = min(0.0, self.weight[place])
+                self.edges.foreign.add(place)
 
     def _favour_main(self) -> None:
         """Where one element says that it is the main part and holds prose, text beside it counts less."""
@@ -232,7 +239,8 @@ class Article:
         around = {self.view.around(place) for place in body}
         inside = [place for place in places if self.view.around(place) in around]
         first, last = inside[0], inside[-1]
-        before = sum(self.weight[place] for place in places if place < first and self.weight[place] > 0)
+        above = [place for place in places if place < first and self.weight[place] > 0]
+        before = sum(self.weight[place] for place in above)
         tail: dict[int, float] = {}
         for place in places:
             if place > last and self.weight[place] > 0:

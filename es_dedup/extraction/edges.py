@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.hints import is_tail_heading
@@ -15,6 +16,7 @@ HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _TAIL_SHARE: Final = 0.6  # of the prose must stand before the heading of a list of related pages
 _HEAD_CHARS: Final = 120
 _LEAD_UNITS: Final = 12.0  # shorter lines above the first paragraph are names, places, labels
+_PARAGRAPHS: Final = 3  # as many behind a heading as above it
 _APART: Final = 2  # lines of a box inside the text
 _DATELINE_CHARS: Final = 70
 _DAY: Final = re.compile(
@@ -141,9 +143,21 @@ class Edges:
         for place in places:
             if place in fine:
                 before += weight[place]
-            if before > _TAIL_SHARE * total and is_tail_heading(self.blocks[place].text):
+            if (
+                before > _TAIL_SHARE * total
+                and is_tail_heading(self.blocks[place].text)
+                and not self._goes_on(place, good)
+            ):
                 return place
         return places[-1] + 1 if places else 0
+
+    def _goes_on(self, heading: int, good: list[int]) -> bool:
+        """Several paragraphs behind a line are of a kind of which several stand above it: it is a cell or a headline of the text."""
+        kinds = Counter([self.view.kinds[place] for place in good if place < heading])
+        behind = [
+            place for place in good if place > heading and kinds[self.view.kinds[place]] >= _PARAGRAPHS
+        ]
+        return len(behind) >= _PARAGRAPHS
 
     def is_head(self, place: int) -> bool:
         """The page's own title, or a line with little else than a date."""
