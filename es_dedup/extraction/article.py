@@ -237,10 +237,15 @@ class Article:
         if not body:
             return places
         around = {self.view.around(place) for place in body}
-        inside = [place for place in places if self.view.around(place) in around]
+        holders = {holder for holder in around if holder >= 0}
+        inside = [
+            place
+            for place in places
+            if self.view.around(place) in around
+            or (self.weight[place] > 0 and self._is_direct(place, holders))
+        ]
         first, last = inside[0], inside[-1]
-        above = [place for place in places if place < first and self.weight[place] > 0]
-        before = sum(self.weight[place] for place in above)
+        before = sum(self.weight[place] for place in places if place < first and self.weight[place] > 0)
         tail: dict[int, float] = {}
         for place in places:
             if place > last and self.weight[place] > 0:
@@ -253,6 +258,18 @@ class Article:
         if behind > most * total or max(tail.values(), default=0.0) > _OUTSIDE_BODY * total:
             last = places[-1]
         return [place for place in places if first <= place <= last]
+
+    def _is_direct(self, place: int, holders: set[int]) -> bool:
+        """A paragraph that stands, alone or in a nameless element of its own, in an element around those of the text."""
+        node = self.blocks[place].node
+        if node >= 0 and self.nodes[node].tag in HEADINGS:
+            return False
+        around = self.view.around(place)
+        if around == node:
+            if around < 0 or self.nodes[around].names:
+                return False
+            around = self.view.parents[around]
+        return around >= 0 and any(around <= holder < self.view.ends[around] for holder in holders)
 
     def _weigh(self, place: int) -> float:
         prose = self.view.prose[place]
