@@ -9,6 +9,7 @@ from es_dedup.extraction.dated import dates
 from es_dedup.extraction.edges import HEADINGS, Edges
 from es_dedup.extraction.records import are_said, records
 from es_dedup.extraction.slides import named_slide
+from es_dedup.extraction.standfirst import standfirst
 from es_dedup.extraction.teasers import teasers
 from es_dedup.extraction.view import PARTS, STOPS
 
@@ -117,6 +118,16 @@ class Article:
             for place in range(first):
                 self.weight[place] = min(0.0, self.weight[place])
 
+    def _headline(self, places: list[int]) -> int:
+        """Place of the last main heading, or heading that is the page's title, above the text; -1 for none."""
+        above = range(places[0] - 1 if places else -1, -1, -1)
+        return next((place for place in above if self._is_headline(place)), -1)
+
+    def _is_headline(self, place: int) -> bool:
+        block = self.blocks[place]
+        tag = self.nodes[block.node].tag if block.node >= 0 else ""
+        return not block.hidden and (tag == "h1" or (tag in HEADINGS and self._is_title(place)))
+
     def _is_title(self, place: int) -> bool:
         """The text of a heading is in the page's title: all of it, or most where it is no main heading."""
         block = self.blocks[place]
@@ -165,6 +176,7 @@ class Article:
         """The densest part of the page, tidied."""
         best, score = self.best()
         places = self.edges.tidy(self._widened(best), self.weight) if best >= 0 else []
+        places = [*standfirst(self.edges, self._headline(places), places, self.weight), *places]
         return Choice(
             places, rule="the densest part of the page", node=best, score=score, reason=self._reason(best)
         )

@@ -154,9 +154,7 @@ class Edges:
     def _goes_on(self, heading: int, good: list[int]) -> bool:
         """Several paragraphs behind a line are of a kind of which several stand above it: it is a cell or a headline of the text."""
         kinds = Counter([self.view.kinds[place] for place in good if place < heading])
-        behind = [
-            place for place in good if place > heading and kinds[self.view.kinds[place]] >= _PARAGRAPHS
-        ]
+        behind = [place for place in good if place > heading and kinds[self.view.kinds[place]] >= _PARAGRAPHS]
         return len(behind) >= _PARAGRAPHS
 
     def is_head(self, place: int) -> bool:

@@ -173,6 +173,11 @@ def named_hint(tag: str, names: str, talk: bool) -> int:  # noqa: FBT001 - a cac
     return int(tag in POSITIVE_TAGS or flags & (_MAIN | _FURNITURE_NAME | _LIST_NAME) == _MAIN)
 
 
+def is_caption(names: str) -> bool:
+    """True when class and id say that words about a picture stand here."""
+    return "caption" in names.lower()
+
+
 def is_talk(names: str) -> bool:
     """True when class and id say that readers' comments or replies stand here."""
     return bool(names) and bool(_flags(names) & _TALK_NAME)
