@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.hints import is_tail_heading
+from es_dedup.extraction.hints import is_tail_heading, opens_like_furniture
 from es_dedup.extraction.view import PARTS, STOPS
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Edges:
             good.pop(0)
         if not good:
             return []
-        good = self._with_preformatted(places, good)
+        good = self._with_preformatted(places, self._with_topic(places, good))
         fine = set(good)
         start = self._led(good[0], [place for place in places if place < good[0]])
         end = self._extended(good[-1], [place for place in places if good[-1] < place < last])
@@ -63,6 +63,24 @@ class Edges:
             or self._is_numbered(place, span)
             or self.view.is_quoted(place)
         ]
+
+    def _with_topic(self, places: list[int], good: list[int]) -> list[int]:
+        """With paragraphs that speak of rights or cookies between others in one element: the text is about that."""
+        ends: dict[int, tuple[int, int]] = {}
+        for place in good:
+            around = self.view.around(place)
+            ends[around] = (ends.get(around, (place, place))[0], place)
+        found = [
+            place
+            for place in places
+            if self.view.prose[place] > 0
+            and not self.view.is_negative(place)
+            and self.view.is_furniture(place)
+            and not opens_like_furniture(self.blocks[place].text)
+            and (span := ends.get(self.view.around(place)))
+            and span[0] < place < span[1]
+        ]
+        return sorted({*good, *found}) if found else good
 
     def _with_preformatted(self, places: list[int], good: list[int]) -> list[int]:
         """With all lines of preformatted elements that hold a good one: a message, a program, verse."""
