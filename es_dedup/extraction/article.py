@@ -175,6 +175,8 @@ class Article:
     def choice(self) -> Choice:
         """The densest part of the page, tidied."""
         best, score = self.best()
+        while best > 0 and self.nodes[best].tag in PARTS:
+            best = self.nodes[best].parent
         places = self.edges.tidy(self._widened(best), self.weight) if best >= 0 else []
         places = [*standfirst(self.edges, self._headline(places), places, self.weight), *places]
         return Choice(
