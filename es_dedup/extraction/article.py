@@ -288,6 +288,8 @@ class Article:
     def _weigh(self, place: int) -> float:
         prose = self.view.prose[place]
         if self.view.is_negative(place):
+            if self.nodes[self.blocks[place].node].tag == "figcaption":
+                return 0.0
             return -10.0 if prose <= 0 else -0.3 * prose
         if prose > 0 and self.view.is_furniture(place):
             return -5.0
