@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from es_dedup.extraction.view import View
 
 HEADINGS: Final = frozenset({"h1", "h2", "h3"})
+_OF_CAPTIONS: Final = frozenset({"p", "div", "span", "center"})
 _TAIL_SHARE: Final = 0.6  # of the prose must stand before the heading of a list of related pages
 _HEAD_CHARS: Final = 120
 _LEAD_UNITS: Final = 12.0  # shorter lines above the first paragraph are names, places, labels
@@ -62,7 +63,23 @@ class Edges:
             or self._is_between(span, index, fine)
             or self._is_numbered(place, span)
             or self.view.is_quoted(place)
+            or self._is_caption(place)
         ]
+
+    def _is_caption(self, place: int) -> bool:
+        """The caption of a figure between paragraphs; credits open like furniture, and who links elsewhere says nothing of the picture."""
+        index = self.blocks[place].node
+        while index >= 0 and self.nodes[index].tag != "figcaption":
+            if self.nodes[index].tag not in _OF_CAPTIONS:
+                return False
+            index = self.nodes[index].parent
+        return (
+            index >= 0
+            and not self.nodes[index].hidden
+            and place not in self.foreign
+            and not self.view.linked(place)
+            and not self.view.is_furniture(place)
+        )
 
     def _with_topic(self, places: list[int], good: list[int]) -> list[int]:
         """With paragraphs that speak of rights or cookies between others in one element: the text is about that."""
