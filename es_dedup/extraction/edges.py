@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _OF_CAPTIONS: Final = frozenset({"p", "div", "span", "center"})
+_FULL_STOPS: Final = ("。", "！", "？", ".", "!", "?", "”", ".)")
+_LINKED_ITEMS: Final = 0.7  # of a list
 _TAIL_SHARE: Final = 0.6  # of the prose must stand before the heading of a list of related pages
 _HEAD_CHARS: Final = 120
 _LEAD_UNITS: Final = 12.0  # shorter lines above the first paragraph are names, places, labels
@@ -55,6 +57,8 @@ class Edges:
         start = self._led(good[0], [place for place in places if place < good[0]])
         end = self._extended(good[-1], [place for place in places if good[-1] < place < last])
         span = [place for place in places if start <= place <= end]
+        arounds = {self.view.around(place) for place in good}
+        listed = self._in_lists(span, fine)
         return [
             place
             for index, place in enumerate(span)
@@ -64,6 +68,8 @@ class Edges:
             or self._is_numbered(place, span)
             or self.view.is_quoted(place)
             or self._is_caption(place)
+            or self._is_linked_sentence(place, arounds)
+            or place in listed
         ]
 
     def _is_caption(self, place: int) -> bool:
@@ -79,6 +85,44 @@ class Edges:
             and place not in self.foreign
             and not self.view.linked(place)
             and not self.view.is_furniture(place)
+        )
+
+    def _is_linked_sentence(self, place: int, arounds: set[int]) -> bool:
+        """A paragraph beside the others that is a link as a whole and ends like a sentence; headlines of other pages end without a stop."""
+        return (
+            self.view.linked(place)
+            and self.blocks[place].links == 1
+            and self.blocks[place].text.endswith(_FULL_STOPS)
+            and self.view.units[place] >= _LEAD_UNITS
+            and self.nodes[self.blocks[place].node].tag == "p"
+            and self.view.around(place) in arounds
+            and self._is_own(place)
+        )
+
+    def _in_lists(self, span: list[int], fine: set[int]) -> set[int]:
+        """Linked items of lists of which other items are text: what leads on to other pages is linked throughout."""
+        lists: dict[int, list[int]] = {}
+        for place in span:
+            node = self.blocks[place].node
+            if self.nodes[node].tag == "li":
+                lists.setdefault(self.nodes[node].parent, []).append(place)
+        return {
+            place
+            for members in lists.values()
+            if any(other in fine or self.joins(other) for other in members)
+            and sum(self.view.linked(other) for other in members) <= _LINKED_ITEMS * len(members)
+            for place in members
+            if self._is_own(place)
+        }
+
+    def _is_own(self, place: int) -> bool:
+        """Not of another page, no furniture, no label."""
+        return (
+            not self.view.is_negative(place)
+            and not self.view.is_furniture(place)
+            and not self._is_shouted(place)
+            and place not in self.foreign
+            and self.blocks[place].text not in self.view.repeated
         )
 
     def _with_topic(self, places: list[int], good: list[int]) -> list[int]:
@@ -119,7 +163,7 @@ class Edges:
 
     def _is_between(self, span: list[int], index: int, fine: set[int]) -> bool:
         """A single linked line between two paragraphs of one element belongs to them; lists of links do not."""
-        if not 0 < index < len(span) - 1 or self.view.is_negative(span[index]):
+        if not 0 < index < len(span) - 1:
             return False
         before, place, behind = span[index - 1 : index + 2]
         around = self.view.around(place)
@@ -127,10 +171,7 @@ class Edges:
             before in fine
             and behind in fine
             and around == self.view.around(before) == self.view.around(behind)
-            and not self.view.is_furniture(place)
-            and not self._is_shouted(place)
-            and place not in self.foreign
-            and self.blocks[place].text not in self.view.repeated
+            and self._is_own(place)
         )
 
     def _is_shouted(self, place: int) -> bool:
