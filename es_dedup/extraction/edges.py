@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _OF_CAPTIONS: Final = frozenset({"p", "div", "span", "center"})
+_MEMBERS: Final = frozenset({"li", "td", "th", "dd", "dt"})
+_OF_CELLS: Final = frozenset({"p", "span", "center"})
 _FULL_STOPS: Final = ("。", "！", "？", ".", "!", "?", "”", ".)")
 _LINKED_ITEMS: Final = 0.7  # of a list
 _TAIL_SHARE: Final = 0.6  # of the prose must stand before the heading of a list of related pages
@@ -100,11 +102,13 @@ class Edges:
         )
 
     def _in_lists(self, span: list[int], fine: set[int]) -> set[int]:
-        """Linked items of lists of which other items are text: what leads on to other pages is linked throughout."""
+        """Linked items of lists, and cells of rows, of which others are text: what leads on to other pages is linked throughout."""
         lists: dict[int, list[int]] = {}
         for place in span:
             node = self.blocks[place].node
-            if self.nodes[node].tag == "li":
+            while self.nodes[node].tag in _OF_CELLS and self.nodes[node].parent >= 0:
+                node = self.nodes[node].parent
+            if self.nodes[node].tag in _MEMBERS:
                 lists.setdefault(self.nodes[node].parent, []).append(place)
         return {
             place
