@@ -20,7 +20,8 @@ _WHOLE: Final = frozenset({"html", "body", "main", "article"})
 _HEADING_CHARS: Final = 60
 _SIGNS: Final = re.compile(r"[\W_]+")
 _SECTION_LEVELS: Final = 2  # elements around a heading that may be called by it
-_SLUG_CHARS: Final = 4
+_SLUG_CHARS: Final = 24  # in which both agree: names are cut, or end in a number
+_SIGNS_WITHIN: Final = 2  # headings of fewer words may be those of boxes: "Related articles"
 _WRAPPED: Final = 0.3  # of the page's prose; who holds less is not forgiven for a part of it
 _WITHIN: Final = 0.8  # of its prose stands in one part that is named after main text
 
@@ -58,8 +59,10 @@ def sections_by_headline(view: View, hints: Sequence[int]) -> list[int]:
             if index < 0:
                 break
             if hints[index] < 0 and (names := nodes[index].names):
-                slug = _SIGNS.sub("-", block.text.lower()).strip("-")
-                if len(slug) >= _SLUG_CHARS and slug in map(_slug, names.split()):
+                slug = _slug(block.text)
+                if slug.count("-") >= _SIGNS_WITHIN and any(
+                    _slug(word)[:_SLUG_CHARS] == slug[:_SLUG_CHARS] for word in names.split()
+                ):
                     found.append(index)
             index = nodes[index].parent
     return found
