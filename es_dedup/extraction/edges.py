@@ -68,7 +68,7 @@ class Edges:
             or self.joins(place)
             or self._is_between(span, index, fine)
             or self._is_numbered(place, span)
-            or self.view.is_quoted(place)
+            or (self.view.is_quoted(place) and self.blocks[place].text not in self.view.repeated)
             or self._is_caption(place)
             or self._is_linked_sentence(place, arounds)
             or place in listed
@@ -86,7 +86,7 @@ class Edges:
             and not self.nodes[index].hidden
             and place not in self.foreign
             and not self.view.linked(place)
-            and not self.view.is_furniture(place)
+            and not opens_like_furniture(self.blocks[place].text)
         )
 
     def _is_linked_sentence(self, place: int, arounds: set[int]) -> bool:
