@@ -105,6 +105,7 @@ _TAIL_HEADING: Final = re.compile(
 TAG_HINTS: Final = {**dict.fromkeys(NEGATIVE_TAGS, -1), **dict.fromkeys(POSITIVE_TAGS, 1)}
 """What tags without a name say; others say nothing."""
 
+_HAS: Final = re.compile(r"(?:^|[_-]{2})(?:has|no|non|with|without)[_-]", re.IGNORECASE)
 _MAIN, _FURNITURE_NAME, _TALK_NAME, _LIST_NAME = 1, 2, 4, 8
 LIST_HINT: Final = -2
 """Hint of an element that is furniture if it holds links."""
@@ -137,7 +138,8 @@ def _flags(names: str) -> int:
 
 @lru_cache(maxsize=32_768)
 def _flags_of_word(word: str) -> int:
-    """The same of one word: sites share many of them."""
+    """The same of one word: sites share many of them. What an element has or lacks is not what it is."""
+    word = _HAS.split(word, maxsplit=1)[0]
     lower, flags = word.lower(), 0
     for start in range(len(lower) - 2):
         if found := _TABLE.get(lower[start : start + 3]):
