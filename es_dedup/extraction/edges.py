@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.hints import is_tail_heading, opens_like_furniture
+from es_dedup.extraction.hints import HEADING_TAGS, is_tail_heading, opens_like_furniture
 from es_dedup.extraction.view import PARTS, STOPS
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ _MEMBERS: Final = frozenset({"li", "td", "th", "dd", "dt"})
 _OF_CELLS: Final = frozenset({"p", "span", "center"})
 _FULL_STOPS: Final = ("。", "！", "？", ".", "!", "?", "”", ".)")
 _LINKED_ITEMS: Final = 0.7  # of a list
+_SUBHEADINGS: Final = HEADING_TAGS - {"h1"}
 _TAIL_SHARE: Final = 0.6  # of the prose must stand before the heading of a list of related pages
 _HEAD_CHARS: Final = 120
 _LEAD_UNITS: Final = 12.0  # shorter lines above the first paragraph are names, places, labels
@@ -194,7 +195,17 @@ class Edges:
             ):
                 break
             start = place
-        return start
+        before = next((place for place in reversed(above) if place < start), -1)
+        return before if before >= 0 and self._heads(before, start) else start
+
+    def _heads(self, place: int, first: int) -> bool:
+        """A sub-heading right above the first paragraph, in its element: of the text, unless it is the title again."""
+        return (
+            self.nodes[self.blocks[place].node].tag in _SUBHEADINGS
+            and self.view.around(place) == self.view.around(first)
+            and self.joins(place)
+            and not self.is_head(place)
+        )
 
     def _extended(self, end: int, following: list[int]) -> int:
         """The end of the text with the short sentences that follow its last paragraph as its equals."""
