@@ -21,6 +21,7 @@ _LINKED_ITEMS: Final = 0.7  # of a list
 _SUBHEADINGS: Final = HEADING_TAGS - {"h1"}
 _TAIL_SHARE: Final = 0.6  # of the prose must stand before the heading of a list of related pages
 _HEAD_CHARS: Final = 120
+_LINE_UNITS: Final = 3.0
 _LEAD_UNITS: Final = 12.0  # shorter lines above the first paragraph are names, places, labels
 _PARAGRAPHS: Final = 3  # as many behind a heading as above it
 _APART: Final = 2  # lines of a box inside the text
@@ -191,12 +192,16 @@ class Edges:
                 self._equals(start, place)
                 and self.joins(place)
                 and not self.is_head(place)
-                and self.view.units[place] >= _LEAD_UNITS
+                and self.blocks[place].text not in self.view.repeated
+                and self.view.units[place] >= (_LINE_UNITS if self._is_paragraph(place) else _LEAD_UNITS)
             ):
                 break
             start = place
         before = next((place for place in reversed(above) if place < start), -1)
         return before if before >= 0 and self._heads(before, start) else start
+
+    def _is_paragraph(self, place: int) -> bool:
+        return self.nodes[self.blocks[place].node].tag == "p"
 
     def _heads(self, place: int, first: int) -> bool:
         """A sub-heading right above the first paragraph, in its element: of the text, unless it is the title again."""
