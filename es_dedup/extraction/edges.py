@@ -220,7 +220,13 @@ class Edges:
                 apart += 1
                 if apart > _APART or self.nodes[self.blocks[place].node].tag in HEADINGS:
                     break
-            elif self.joins(place) and STOPS.search(self.blocks[place].text):
+            elif self.joins(place) and (
+                STOPS.search(self.blocks[place].text)
+                or (
+                    self.blocks[end].node == self.blocks[place].node
+                    and self.view.units[place] >= _LEAD_UNITS
+                )
+            ):
                 end, apart = place, 0
             else:
                 break
