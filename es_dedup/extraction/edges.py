@@ -16,6 +16,8 @@ HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _OF_CAPTIONS: Final = frozenset({"p", "div", "span", "center"})
 _MEMBERS: Final = frozenset({"li", "td", "th", "dd", "dt"})
 _OF_CELLS: Final = frozenset({"p", "span", "center"})
+_BOX_LINES: Final = 3
+_BOXES: Final = 4
 _FULL_STOPS: Final = ("。", "！", "？", ".", "!", "?", "”", ".)")
 _LINKED_ITEMS: Final = 0.7  # of a list
 _SUBHEADINGS: Final = HEADING_TAGS - {"h1"}
@@ -62,7 +64,7 @@ class Edges:
         end = self._extended(good[-1], [place for place in places if good[-1] < place < last])
         span = [place for place in places if start <= place <= end]
         arounds = {self.view.around(place) for place in good}
-        listed = self._in_lists(span, fine)
+        listed, boxed = self._in_lists(span, fine), self._in_fact_boxes(span, fine)
         return [
             place
             for index, place in enumerate(span)
@@ -74,6 +76,7 @@ class Edges:
             or self._is_caption(place)
             or self._is_linked_sentence(place, arounds)
             or place in listed
+            or place in boxed
         ]
 
     def _is_caption(self, place: int) -> bool:
@@ -120,6 +123,26 @@ class Edges:
             for place in members
             if self._is_own(place)
         }
+
+    def _in_fact_boxes(self, span: list[int], fine: set[int]) -> set[int]:
+        """Linked lines of boxes that return between the paragraphs: what the text recommends, with place and price."""
+        boxes: dict[tuple[int, ...], list[list[int]]] = {}
+        box: list[int] = []
+        for place in (*span, -1):
+            if (
+                place >= 0
+                and place not in fine
+                and self.view.linked(place)
+                and not self.view.is_negative(place)
+                and place not in self.foreign
+            ):
+                box.append(place)
+            elif place in fine or place < 0:
+                if len(box) >= _BOX_LINES:
+                    key = tuple(self.view.kinds[line] for line in box[:_BOX_LINES])
+                    boxes.setdefault(key, []).append(box)
+                box = []
+        return {place for found in boxes.values() if len(found) >= _BOXES for box in found for place in box}
 
     def _is_own(self, place: int) -> bool:
         """Not of another page, no furniture, no label."""
@@ -223,8 +246,7 @@ class Edges:
             elif self.joins(place) and (
                 STOPS.search(self.blocks[place].text)
                 or (
-                    self.blocks[end].node == self.blocks[place].node
-                    and self.view.units[place] >= _LEAD_UNITS
+                    self.blocks[end].node == self.blocks[place].node and self.view.units[place] >= _LEAD_UNITS
                 )
             ):
                 end, apart = place, 0
