@@ -1,4 +1,4 @@
-"""What belongs to a text between its paragraphs and at its ends: short lines, quotations, lists; heading and byline do not."""
+"""Where a text begins and ends in the chosen element: heading, byline and related pages do not belong to it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,14 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.extraction.between import Between
 from es_dedup.extraction.hints import HEADING_TAGS, is_tail_heading, opens_like_furniture
-from es_dedup.extraction.view import PARTS, STOPS
+from es_dedup.extraction.view import STOPS
 
 if TYPE_CHECKING:
     from es_dedup.extraction.view import View
 
 HEADINGS: Final = frozenset({"h1", "h2", "h3"})
-_OF_CAPTIONS: Final = frozenset({"p", "div", "span", "center"})
-_MEMBERS: Final = frozenset({"li", "td", "th", "dd", "dt"})
-_OF_CELLS: Final = frozenset({"p", "span", "center"})
-_BOX_LINES: Final = 3
-_BOXES: Final = 4
-_FULL_STOPS: Final = ("。", "！", "？", ".", "!", "?", "”", ".)")
-_LINKED_ITEMS: Final = 0.7  # of a list
 _SUBHEADINGS: Final = HEADING_TAGS - {"h1"}
 _TAIL_SHARE: Final = 0.6  # of the prose must stand before the heading of a list of related pages
 _HEAD_CHARS: Final = 120
@@ -48,6 +42,7 @@ class Edges:
         self.view = view
         self.nodes, self.blocks = view.nodes, view.blocks
         self.foreign: set[int] = set()
+        self.between = Between(view, self.foreign)
 
     def tidy(self, places: list[int], weight: list[float]) -> list[int]:
         """Cut heading and byline at the head, related pages at the tail, furniture in between."""
@@ -59,100 +54,13 @@ class Edges:
         if not good:
             return []
         good = self._with_preformatted(places, self._with_topic(places, good))
-        fine = set(good)
         start = self._led(good[0], [place for place in places if place < good[0]])
         end = self._extended(good[-1], [place for place in places if good[-1] < place < last])
-        span = [place for place in places if start <= place <= end]
-        arounds = {self.view.around(place) for place in good}
-        listed, boxed = self._in_lists(span, fine), self._in_fact_boxes(span, fine)
-        return [
-            place
-            for index, place in enumerate(span)
-            if place in fine
-            or self.joins(place)
-            or self._is_between(span, index, fine)
-            or self._is_numbered(place, span)
-            or (self.view.is_quoted(place) and self.blocks[place].text not in self.view.repeated)
-            or self._is_caption(place)
-            or self._is_linked_sentence(place, arounds)
-            or place in listed
-            or place in boxed
-        ]
+        return self.between.kept([place for place in places if start <= place <= end], good)
 
-    def _is_caption(self, place: int) -> bool:
-        """The caption of a figure between paragraphs; credits open like furniture, and who links elsewhere says nothing of the picture."""
-        index = self.blocks[place].node
-        while index >= 0 and self.nodes[index].tag != "figcaption":
-            if self.nodes[index].tag not in _OF_CAPTIONS:
-                return False
-            index = self.nodes[index].parent
-        return (
-            index >= 0
-            and not self.nodes[index].hidden
-            and place not in self.foreign
-            and not self.view.linked(place)
-            and not opens_like_furniture(self.blocks[place].text)
-        )
-
-    def _is_linked_sentence(self, place: int, arounds: set[int]) -> bool:
-        """A paragraph beside the others that is a link as a whole and ends like a sentence; headlines of other pages end without a stop."""
-        return (
-            self.view.linked(place)
-            and self.blocks[place].links == 1
-            and self.blocks[place].text.endswith(_FULL_STOPS)
-            and self.view.units[place] >= _LEAD_UNITS
-            and self.nodes[self.blocks[place].node].tag == "p"
-            and self.view.around(place) in arounds
-            and self._is_own(place)
-        )
-
-    def _in_lists(self, span: list[int], fine: set[int]) -> set[int]:
-        """Linked items of lists, and cells of rows, of which others are text: what leads on to other pages is linked throughout."""
-        lists: dict[int, list[int]] = {}
-        for place in span:
-            node = self.blocks[place].node
-            while self.nodes[node].tag in _OF_CELLS and self.nodes[node].parent >= 0:
-                node = self.nodes[node].parent
-            if self.nodes[node].tag in _MEMBERS:
-                lists.setdefault(self.nodes[node].parent, []).append(place)
-        return {
-            place
-            for members in lists.values()
-            if any(other in fine or self.joins(other) for other in members)
-            and sum(self.view.linked(other) for other in members) <= _LINKED_ITEMS * len(members)
-            for place in members
-            if self._is_own(place)
-        }
-
-    def _in_fact_boxes(self, span: list[int], fine: set[int]) -> set[int]:
-        """Linked lines of boxes that return between the paragraphs: what the text recommends, with place and price."""
-        boxes: dict[tuple[int, ...], list[list[int]]] = {}
-        box: list[int] = []
-        for place in (*span, -1):
-            if (
-                place >= 0
-                and place not in fine
-                and self.view.linked(place)
-                and not self.view.is_negative(place)
-                and place not in self.foreign
-            ):
-                box.append(place)
-            elif place in fine or place < 0:
-                if len(box) >= _BOX_LINES:
-                    key = tuple(self.view.kinds[line] for line in box[:_BOX_LINES])
-                    boxes.setdefault(key, []).append(box)
-                box = []
-        return {place for found in boxes.values() if len(found) >= _BOXES for box in found for place in box}
-
-    def _is_own(self, place: int) -> bool:
-        """Not of another page, no furniture, no label."""
-        return (
-            not self.view.is_negative(place)
-            and not self.view.is_furniture(place)
-            and not self._is_shouted(place)
-            and place not in self.foreign
-            and self.blocks[place].text not in self.view.repeated
-        )
+    def joins(self, place: int) -> bool:
+        """A short line is no furniture, no link and no caption."""
+        return self.between.joins(place)
 
     def _with_topic(self, places: list[int], good: list[int]) -> list[int]:
         """With paragraphs that speak of rights or cookies between others in one element: the text is about that."""
@@ -178,35 +86,6 @@ class Edges:
         return (
             sorted({*good, *(place for place in places if self.blocks[place].node in held)}) if held else good
         )
-
-    def _is_numbered(self, place: int, span: list[int]) -> bool:
-        """An item of a numbered list beside the paragraphs, linked or not: lists of other pages are not numbered there."""
-        index = self.blocks[place].node
-        while index >= 0 and self.nodes[index].tag in PARTS:
-            if self.nodes[index].tag == "ol":
-                return not self.view.is_negative(place) and self.view.around(place) == self.view.around(
-                    span[0]
-                )
-            index = self.nodes[index].parent
-        return False
-
-    def _is_between(self, span: list[int], index: int, fine: set[int]) -> bool:
-        """A single linked line between two paragraphs of one element belongs to them; lists of links do not."""
-        if not 0 < index < len(span) - 1:
-            return False
-        before, place, behind = span[index - 1 : index + 2]
-        around = self.view.around(place)
-        return (
-            before in fine
-            and behind in fine
-            and around == self.view.around(before) == self.view.around(behind)
-            and self._is_own(place)
-        )
-
-    def _is_shouted(self, place: int) -> bool:
-        """A link in capitals leads to another page."""
-        text = self.blocks[place].text
-        return self.view.linked(place) and text.isupper() and self.view.units[place] >= _LEAD_UNITS
 
     def _led(self, start: int, above: list[int]) -> int:
         """The start of the text with the unlinked lines right above its first paragraph that are its equals and no byline."""
@@ -291,11 +170,3 @@ class Edges:
         return block.text in self.view.document.title or bool(
             _DAY.search(block.text) and block.chars < _DATELINE_CHARS
         )
-
-    def joins(self, place: int) -> bool:
-        """A short line between paragraphs: kept unless it is linked, hinted, a caption or opens like furniture."""
-        if self.nodes[self.blocks[place].node].tag == "figcaption":
-            return False
-        if self.view.linked(place) or self.view.is_furniture(place) or place in self.foreign:
-            return False
-        return not self.view.is_negative(place)
