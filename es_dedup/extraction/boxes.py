@@ -73,10 +73,20 @@ def _slug(word: str) -> str:
 
 
 def wraps_main(view: View, index: int, hints: Sequence[int]) -> bool:
-    """True when an element holds much of the page's prose, nearly all of it in one part that is named after main text."""
-    if view.mass[index] < _WRAPPED * view.total:
+    """True when an element holds much of the page's prose, nearly all of it in one part that is named after main text.
+
+    What is furniture by its own name inside does not count: a column may be named after the one beside it.
+    """
+    mass, ends = view.mass, view.ends
+    if mass[index] < _WRAPPED * view.total:
         return False
-    enough = _WITHIN * view.mass[index]
-    return any(
-        hints[inner] == 1 and view.mass[inner] >= enough for inner in range(index + 1, view.ends[index])
-    )
+    inner = range(index + 1, ends[index])
+    main = max((node for node in inner if hints[node] == 1), key=mass.__getitem__, default=-1)
+    if main < 0:
+        return False
+    beside, end = 0.0, index
+    for node in inner:
+        if node >= end and hints[node] < 0 and not (node <= main < ends[node] or main < node < ends[main]):
+            beside += mass[node]
+            end = ends[node]
+    return mass[main] >= _WITHIN * (mass[index] - beside)

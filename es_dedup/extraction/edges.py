@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.between import Between
-from es_dedup.extraction.hints import HEADING_TAGS, is_tail_heading, opens_like_furniture
+from es_dedup.extraction.hints import HEADING_TAGS, is_tail_heading, opens_like_furniture, speaks_of_rights
 from es_dedup.extraction.view import STOPS
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Edges:
             for place in places
             if self.view.prose[place] > 0
             and not self.view.is_negative(place)
-            and self.view.is_furniture(place)
+            and speaks_of_rights(self.blocks[place].text)
             and not opens_like_furniture(self.blocks[place].text)
             and (span := ends.get(self.view.around(place)))
             and span[0] < place < span[1]
@@ -91,7 +91,7 @@ class Edges:
         """The start of the text with the unlinked lines right above its first paragraph that are its equals and no byline."""
         for place in reversed(above):
             if not (
-                self._equals(start, place)
+                (self._equals(start, place) or self._is_beside(start, place))
                 and self.joins(place)
                 and not self.is_head(place)
                 and self.blocks[place].text not in self.view.repeated
@@ -101,6 +101,10 @@ class Edges:
             start = place
         before = next((place for place in reversed(above) if place < start), -1)
         return before if before >= 0 and self._heads(before, start) else start
+
+    def _is_beside(self, start: int, place: int) -> bool:
+        """A paragraph above a list or a quotation, in the element that holds it."""
+        return self._is_paragraph(place) and self.view.around(place) == self.view.around(start)
 
     def _is_paragraph(self, place: int) -> bool:
         return self.nodes[self.blocks[place].node].tag == "p"

@@ -194,6 +194,11 @@ def is_furniture(text: str) -> bool:
     """
     if opens_like_furniture(text) or (text.endswith(")") and _CREDIT.search(text[-_HEAD_CHARS:])):
         return True
+    return speaks_of_rights(text)
+
+
+def speaks_of_rights(text: str) -> bool:
+    """The last part of ``is_furniture``: what a line is about."""
     if len(text) <= _LEGAL_CHARS and _legal_cues(text) >= _LEGAL_CUES:
         return True
     return _speaks_of_cookies(text[:_CONSENT_CHARS])
