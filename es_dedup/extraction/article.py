@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.extraction.choice import Choice
 from es_dedup.extraction.dated import dates
 from es_dedup.extraction.edges import HEADINGS, Edges
+from es_dedup.extraction.headlines import Headlines
 from es_dedup.extraction.records import are_said, records
 from es_dedup.extraction.slides import named_slide
 from es_dedup.extraction.standfirst import standfirst
@@ -29,9 +30,6 @@ _ABOVE: Final = 0.7  # of the own prose stands before what readers say
 _SHORT_OWN: Final = 300.0  # units; where readers say far more than so short a text, the page is theirs
 _TALK_SHARE: Final = 5.0  # times the text
 _TITLE_WEIGHT: Final = 60.0  # of a line that is all of words of the title
-_ARTICLE_UNITS: Final = 40.0  # of prose before a further main heading that begins another article
-_BELOW_TITLE: Final = 0.3  # times the prose above the title
-_TITLE_CHARS: Final = 6
 _FAR_OUTSIDE: Final = 0.6  # of the prose, in several elements of which none holds much
 _PARAGRAPHS: Final = 3
 _MOST_AGAINST: Final = -60.0  # what one subtree may weigh against the one around it
@@ -49,15 +47,20 @@ class Article:
         self.nodes, self.blocks = view.nodes, view.blocks
         self.title = view.document.title
         self.edges = Edges(view)
+        self.headlines = Headlines(view)
         self._without_comments()
         self.weight = [self._weigh(place) for place in range(len(self.blocks))]
-        self._begin_at_title()
+        for place in range(self.headlines.start(self.weight)):
+            self.weight[place] = min(0.0, self.weight[place])
         self._favour_main()
         self._favour_title()
-        for place in self._of_other_pages():
+        self._without(self._of_other_pages())
+        self._without(self.headlines.next_article(self.weight))
+
+    def _without(self, places: list[int]) -> None:
+        for place in places:
             self.weight[place] = min(0.0, self.weight[place])
             self.edges.foreign.add(place)
-        self._end_at_next_article()
 
     def _without_comments(self) -> None:
         """What stands below the text as dated items of people is furniture, whatever its names are."""
@@ -105,63 +108,6 @@ class Article:
             shared = sum(1 for i in range(len(text) - 1) if text[i : i + 2] in pairs)
             self.weight[place] += _TITLE_WEIGHT * shared / len(text)
 
-    def _begin_at_title(self) -> None:
-        """Above the heading that is the page's title stand greetings, notices and requests for consent."""
-        headings = {node.index for node in self.nodes if node.tag in HEADINGS}
-        places = (place for place, block in enumerate(self.blocks) if block.node in headings)
-        first = next((place for place in places if self._is_title(place)), 0)
-        if not first:
-            return
-        above = sum(max(0.0, weight) for weight in self.weight[:first])
-        behind = sum(max(0.0, weight) for weight in self.weight[first:])
-        if behind >= max(_ARTICLE_UNITS, _BELOW_TITLE * above):
-            for place in range(first):
-                self.weight[place] = min(0.0, self.weight[place])
-
-    def _headline(self, places: list[int]) -> int:
-        """Place of the last main heading, or heading that is the page's title, above the text; -1 for none."""
-        above = range(places[0] - 1 if places else -1, -1, -1)
-        return next((place for place in above if self._is_headline(place)), -1)
-
-    def _is_headline(self, place: int) -> bool:
-        block = self.blocks[place]
-        tag = self.nodes[block.node].tag if block.node >= 0 else ""
-        return not block.hidden and (tag == "h1" or (tag in HEADINGS and self._is_title(place)))
-
-    def _is_title(self, place: int) -> bool:
-        """The text of a heading is in the page's title: all of it, or most where it is no main heading."""
-        block = self.blocks[place]
-        return (
-            (self.nodes[block.node].tag == "h1" or 2 * len(block.text) >= len(self.title))
-            and not block.hidden
-            and not self.view.linked(place)
-            and block.chars >= _TITLE_CHARS
-            and block.text in self.title
-        )
-
-    def _end_at_next_article(self) -> None:
-        """Pages may go on with whole other articles: nothing counts from a main heading of another part on."""
-        titled, before, reached = False, 0.0, -1
-        for place, block in enumerate(self.blocks):
-            node = block.node
-            if node >= 0 and self.nodes[node].tag == "h1" and not self.view.linked(place):
-                if not titled:
-                    titled = block.text in self.title
-                elif before >= _ARTICLE_UNITS and self.nodes[node].parent > reached:
-                    self._end_at(place)
-                    return
-            elif titled and self.weight[place] > 0:
-                before += self.weight[place]
-                reached = max(reached, node)
-
-    def _end_at(self, heading: int) -> None:
-        """Nothing counts behind a heading, but where the element goes on that holds the text above: it may be of a player."""
-        held = {self.view.around(place) for place in range(heading) if self.weight[place] > 0}
-        for place in range(heading, len(self.weight)):
-            if self.view.around(place) not in held:
-                self.weight[place] = min(0.0, self.weight[place])
-                self.edges.foreign.add(place)
-
     def _favour_main(self) -> None:
         """Where one element says that it is the main part and holds prose, text beside it counts less."""
         main = [node.index for node in self.nodes if node.tag == "main" or node.role == "main"]
@@ -178,7 +124,7 @@ class Article:
         while best > 0 and self.nodes[best].tag in PARTS:
             best = self.nodes[best].parent
         places = self.edges.tidy(self._widened(best), self.weight) if best >= 0 else []
-        places = [*standfirst(self.edges, self._headline(places), places, self.weight), *places]
+        places = [*standfirst(self.edges, self.headlines.above(places), places, self.weight), *places]
         return Choice(
             places, rule="the densest part of the page", node=best, score=score, reason=self._reason(best)
         )
