@@ -121,21 +121,25 @@ class Between:
 
     def _in_lists(self, span: list[int], fine: set[int]) -> set[int]:
         """Linked items of lists, and cells of rows, of which others are text: what leads on to other pages is linked throughout."""
-        lists: dict[int, list[int]] = {}
+        items: dict[int, list[int]] = {}
         for place in span:
             node = self.blocks[place].node
             while self.nodes[node].tag in _OF_CELLS and self.nodes[node].parent >= 0:
                 node = self.nodes[node].parent
             if self.nodes[node].tag in _MEMBERS:
-                lists.setdefault(self.nodes[node].parent, []).append(place)
-        return {
-            place
-            for members in lists.values()
-            if any(other in fine or self.joins(other) for other in members)
-            and sum(self.view.linked(other) for other in members) <= _LINKED_ITEMS * len(members)
-            for place in members
-            if self._is_own(place)
-        }
+                items.setdefault(node, []).append(place)
+        lists: dict[int, list[int]] = {}
+        for node in items:
+            lists.setdefault(self.nodes[node].parent, []).append(node)
+        found: set[int] = set()
+        for members in lists.values():
+            linked = [node for node in members if all(self.view.linked(place) for place in items[node])]
+            others = [place for node in members for place in items[node] if node not in linked]
+            if len(linked) <= _LINKED_ITEMS * len(members) and any(
+                place in fine or self.joins(place) for place in others
+            ):
+                found.update(place for node in linked for place in items[node] if self._is_own(place))
+        return found
 
     def _in_fact_boxes(self, span: list[int], fine: set[int]) -> set[int]:
         """Linked lines of boxes that return between the paragraphs: what the text recommends, with place and price."""

@@ -1,4 +1,4 @@
-"""Teasers of other pages: repeated items, each with a linked headline and a few lines of prose.
+"""Teasers of other pages: repeated items, each with a linked headline and below it a few lines of prose.
 
 Portals and blogs print them beside and below an article, with the first sentences of each: prose that is not of this page.
 Class names say nothing; that every item of the kind has a headline that leads away says it.
@@ -24,13 +24,15 @@ _LEFT: Final = 100.0  # units of prose that must stand outside all items: else t
 
 def teasers(view: View) -> list[int]:
     """Places of the blocks inside such items; empty where little else is on the page."""
-    headlines = _headlines(view)
+    headlines, first = _headlines(view)
     if sum(headlines) < _FEW:
         return []
     parents, mass = view.parents, view.mass
+    prose = _first_prose(view)
     for index in range(len(parents) - 1, 0, -1):
         if count := headlines[index]:
             headlines[parents[index]] += count
+            first[parents[index]] = min(first[parents[index]], first[index])
     known: dict[int, list[int]] = {}
     for node in view.nodes:
         index = node.index
@@ -38,7 +40,11 @@ def teasers(view: View) -> list[int]:
             known.setdefault(view.kind.of_node(index), []).append(index)
     inside: set[int] = set()
     for members in known.values():
-        items = [index for index in members if headlines[index] and mass[index] <= _MOST_UNITS]
+        items = [
+            index
+            for index in members
+            if headlines[index] and mass[index] <= _MOST_UNITS and first[index] < prose[index]
+        ]
         enough = len(items) >= max(_ITEMS, _SHARE * len(members))
         if enough or _few(view, items, members):
             for index in items:
@@ -63,11 +69,25 @@ def _few(view: View, items: list[int], members: list[int]) -> bool:
     )
 
 
-def _headlines(view: View) -> list[int]:
-    """For each element: how many lines directly in it are, or begin with, a link of the length of a headline."""
-    counts = [0] * len(view.nodes)
+def _headlines(view: View) -> tuple[list[int], list[int]]:
+    """For each element: how many lines directly in it are, or begin with, a link of the length of a headline; place of the first."""
+    counts, first = [0] * len(view.nodes), [len(view.blocks)] * len(view.nodes)
     for place, block in enumerate(view.blocks):
         if block.node >= 0 and block.link_chars and (block.led or view.linked(place)):
             linked = view.units[place] * block.link_chars / block.chars
-            counts[block.node] += linked >= _HEADLINE_UNITS
-    return counts
+            if linked >= _HEADLINE_UNITS:
+                counts[block.node] += 1
+                first[block.node] = min(first[block.node], place)
+    return counts, first
+
+
+def _first_prose(view: View) -> list[int]:
+    """For each element: place of the first prose in it that begins with no link."""
+    first = [len(view.blocks)] * len(view.nodes)
+    for place, block in enumerate(view.blocks):
+        if block.node >= 0 and view.prose[place] > 0 and not block.led:
+            first[block.node] = min(first[block.node], place)
+    parents = view.parents
+    for index in range(len(parents) - 1, 0, -1):
+        first[parents[index]] = min(first[parents[index]], first[index])
+    return first
