@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.choice import Choice
@@ -163,14 +164,16 @@ class Article:
                 mass[view.kinds[place]] = mass.get(view.kinds[place], 0.0) + self.weight[place]
         total = sum(mass.values())
         main = {kind for kind, units in mass.items() if units >= _MAIN_KIND * total}
-        found, node = set(places), best
+        found, outer = set(places), best
         for _ in range(_LEVELS_UP):
-            inner, node = node, self.nodes[node].parent
+            inner, node = outer, self.nodes[outer].parent
             if node < 0 or (self.nodes[node].tag in ("body", "html") and self.nodes[inner].tag not in PARTS):
                 break
+            outer = node
+        if outer != best:
             found.update(
                 place
-                for place in view.inside(node)
+                for place in view.inside(outer)
                 if view.kinds[place] in main and (self.weight[place] > 0 or self._is_sentence(place))
             )
         if len(found) > len(places):
@@ -197,7 +200,7 @@ class Article:
         if not body:
             return places
         around = {self.view.around(place) for place in body}
-        holders = {holder for holder in around if holder >= 0}
+        holders = sorted(holder for holder in around if holder >= 0)
         inside = [
             place
             for place in places
@@ -219,7 +222,7 @@ class Article:
             last = places[-1]
         return [place for place in places if first <= place <= last]
 
-    def _is_direct(self, place: int, holders: set[int]) -> bool:
+    def _is_direct(self, place: int, holders: list[int]) -> bool:
         """A paragraph that stands, alone or in a nameless element of its own, in an element around those of the text."""
         node = self.blocks[place].node
         if node >= 0 and self.nodes[node].tag in HEADINGS:
@@ -229,7 +232,8 @@ class Article:
             if around < 0 or self.nodes[around].names:
                 return False
             around = self.view.parents[around]
-        return around >= 0 and any(around <= holder < self.view.ends[around] for holder in holders)
+        first = bisect_left(holders, around)
+        return around >= 0 and first < len(holders) and holders[first] < self.view.ends[around]
 
     def _weigh(self, place: int) -> float:
         prose = self.view.prose[place]

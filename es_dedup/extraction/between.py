@@ -133,7 +133,7 @@ class Between:
             lists.setdefault(self.nodes[node].parent, []).append(node)
         found: set[int] = set()
         for members in lists.values():
-            linked = [node for node in members if all(self.view.linked(place) for place in items[node])]
+            linked = {node for node in members if all(self.view.linked(place) for place in items[node])}
             others = [place for node in members for place in items[node] if node not in linked]
             if len(linked) <= _LINKED_ITEMS * len(members) and any(
                 place in fine or self.joins(place) for place in others

@@ -22,7 +22,9 @@ _SIGNS: Final = re.compile(r"[\W_]+")
 _SECTION_LEVELS: Final = 2  # elements around a heading that may be called by it
 _SLUG_CHARS: Final = 24  # in which both agree: names are cut, or end in a number
 _SIGNS_WITHIN: Final = 2  # headings of fewer words may be those of boxes: "Related articles"
-_WRAPPED: Final = 0.3  # of the page's prose; who holds less is not forgiven for a part of it
+WRAPPED: Final = 0.3
+"""Share of the page's prose; who holds less is not forgiven for a part of it."""
+
 _WITHIN: Final = 0.8  # of its prose stands in one part that is named after main text
 
 
@@ -49,6 +51,8 @@ def furniture_boxes(view: View) -> list[int]:
 def sections_by_headline(view: View, hints: Sequence[int]) -> list[int]:
     """Indices of elements that are furniture by a name made of the words of a heading in them: manuals and wikis make such ids."""
     nodes = view.nodes
+    if not any(hint < 0 and len(_SIGNS.findall(nodes[index].names)) > 1 for index, hint in enumerate(hints)):
+        return []
     headings = {node.index for node in nodes if node.tag in _HEADINGS or node.tag == "h1"}
     found: list[int] = []
     for block in view.blocks:
@@ -73,13 +77,11 @@ def _slug(word: str) -> str:
 
 
 def wraps_main(view: View, index: int, hints: Sequence[int]) -> bool:
-    """True when an element holds much of the page's prose, nearly all of it in one part that is named after main text.
+    """True when nearly all prose of an element stands in one part that is named after main text.
 
     What is furniture by its own name inside does not count: a column may be named after the one beside it.
     """
     mass, ends = view.mass, view.ends
-    if mass[index] < _WRAPPED * view.total:
-        return False
     inner = range(index + 1, ends[index])
     main = max((node for node in inner if hints[node] == 1), key=mass.__getitem__, default=-1)
     if main < 0:

@@ -64,21 +64,28 @@ class Edges:
 
     def _with_topic(self, places: list[int], good: list[int]) -> list[int]:
         """With paragraphs that speak of rights or cookies between others in one element: the text is about that."""
+        view = self.view
+        doubtful = [
+            place
+            for place in places
+            if view.prose[place] > 0
+            and not view.is_negative(place)
+            and view.is_furniture(place)
+            and speaks_of_rights(self.blocks[place].text)
+            and not opens_like_furniture(self.blocks[place].text)
+        ]
+        if not doubtful:
+            return good
         ends: dict[int, tuple[int, int]] = {}
         for place in good:
-            around = self.view.around(place)
+            around = view.around(place)
             ends[around] = (ends.get(around, (place, place))[0], place)
         found = [
             place
-            for place in places
-            if self.view.prose[place] > 0
-            and not self.view.is_negative(place)
-            and speaks_of_rights(self.blocks[place].text)
-            and not opens_like_furniture(self.blocks[place].text)
-            and (span := ends.get(self.view.around(place)))
-            and span[0] < place < span[1]
+            for place in doubtful
+            if (span := ends.get(view.around(place))) and span[0] < place < span[1]
         ]
-        return sorted({*good, *found}) if found else good
+        return sorted({*good, *found})
 
     def _with_preformatted(self, places: list[int], good: list[int]) -> list[int]:
         """With all lines of preformatted elements that hold a good one: a message, a program, verse."""
@@ -147,22 +154,25 @@ class Edges:
     def _tail(self, places: list[int], good: list[int], weight: list[float]) -> int:
         """Where the heading of a list of related pages or comments stands after most of the prose, or past the end."""
         total, before, fine = sum(weight[place] for place in good), 0.0, set(good)
+        from_place = -1
         for place in places:
             if place in fine:
                 before += weight[place]
-            if (
-                before > _TAIL_SHARE * total
-                and is_tail_heading(self.blocks[place].text)
-                and not self._goes_on(place, good)
-            ):
-                return place
+            if before > _TAIL_SHARE * total and is_tail_heading(self.blocks[place].text):
+                if from_place < 0:
+                    from_place = self._goes_on_to(place, good)
+                if place >= from_place:
+                    return place
         return places[-1] + 1 if places else 0
 
-    def _goes_on(self, heading: int, good: list[int]) -> bool:
-        """Several paragraphs behind a line are of a kind of which several stand above it: it is a cell or a headline of the text."""
+    def _goes_on_to(self, heading: int, good: list[int]) -> int:
+        """Place up to which a text goes on behind a line that is a cell or a headline of it, and not of what follows.
+
+        From there on fewer than three paragraphs stand that are of a kind of which three stand above it.
+        """
         kinds = Counter([self.view.kinds[place] for place in good if place < heading])
         behind = [place for place in good if place > heading and kinds[self.view.kinds[place]] >= _PARAGRAPHS]
-        return len(behind) >= _PARAGRAPHS
+        return behind[-_PARAGRAPHS] if len(behind) >= _PARAGRAPHS else heading
 
     def is_head(self, place: int) -> bool:
         """The page's own title, or a line with little else than a date."""

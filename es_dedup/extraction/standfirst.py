@@ -34,32 +34,45 @@ def standfirst(edges: Edges, heading: int, places: Sequence[int], weight: Sequen
     if heading < 0 or not places or heading >= places[0]:
         return []
     view, first = edges.view, places[0]
-    with_text = _around(edges, first)
-    kinds = Counter(view.kinds)
     found = [
         place
         for place in range(heading + 1, first)
-        if weight[place] > 0
-        and view.blocks[place].link_chars <= _LINKED * view.blocks[place].chars
-        and view.nodes[view.blocks[place].node].tag != "li"
-        and (kinds[view.kinds[place]] <= _FEW or view.kinds[place] in {view.kinds[other] for other in places})
-        and view.units[place] >= _UNITS
-        and view.blocks[place].text.endswith(_ENDS)
-        and not edges.is_head(place)
-        and edges.joins(place)
-        and not is_caption(view.nodes[view.blocks[place].node].names)
+        if weight[place] > 0 and view.units[place] >= _UNITS and _is_paragraph(edges, place)
+    ]
+    if not found:
+        return []
+    with_text, kinds = _around(edges, first), Counter(view.kinds)
+    own = {view.kinds[place] for place in places}
+    found = [
+        place
+        for place in found
+        if (kinds[view.kinds[place]] <= _FEW or view.kinds[place] in own)
         and _is_nearer(edges, place, with_text, heading)
     ]
-    said = "\n".join(
-        [
-            block.text
-            for place, block in enumerate(view.blocks)
-            if place not in found and not view.is_negative(place)
-        ]
-    )
-    found = [place for place in found if view.blocks[place].text not in said]
     enough = _SHARE * sum(max(0.0, weight[place]) for place in places)
-    return found if sum(weight[place] for place in found) <= enough else []
+    if not found or len(found) > _FEW or sum(weight[place] for place in found) > enough:
+        return []
+    others = (
+        block.text
+        for place, block in enumerate(view.blocks)
+        if place not in found and not view.is_negative(place)
+    )
+    said = "\n".join(others)
+    return [place for place in found if view.blocks[place].text not in said]
+
+
+def _is_paragraph(edges: Edges, place: int) -> bool:
+    """Ends like a sentence, is no item, no caption and no byline, and leads nowhere."""
+    block = edges.blocks[place]
+    node = edges.nodes[block.node]
+    return (
+        block.link_chars <= _LINKED * block.chars
+        and node.tag != "li"
+        and block.text.endswith(_ENDS)
+        and not is_caption(node.names)
+        and not edges.is_head(place)
+        and edges.joins(place)
+    )
 
 
 def _around(edges: Edges, place: int) -> list[int]:

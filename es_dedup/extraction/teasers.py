@@ -28,7 +28,6 @@ def teasers(view: View) -> list[int]:
     if sum(headlines) < _FEW:
         return []
     parents, mass = view.parents, view.mass
-    prose = _first_prose(view)
     for index in range(len(parents) - 1, 0, -1):
         if count := headlines[index]:
             headlines[parents[index]] += count
@@ -39,12 +38,13 @@ def teasers(view: View) -> list[int]:
         if mass[index] > 0 and not view.negative[index] and (node.tag not in PARTS or node.tag == "li"):
             known.setdefault(view.kind.of_node(index), []).append(index)
     inside: set[int] = set()
+    prose: list[int] = []
     for members in known.values():
-        items = [
-            index
-            for index in members
-            if headlines[index] and mass[index] <= _MOST_UNITS and first[index] < prose[index]
-        ]
+        items = [index for index in members if headlines[index] and mass[index] <= _MOST_UNITS]
+        if len(items) < _FEW:
+            continue
+        prose = prose or _first_prose(view)
+        items = [index for index in items if first[index] < prose[index]]
         enough = len(items) >= max(_ITEMS, _SHARE * len(members))
         if enough or _few(view, items, members):
             for index in items:

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.boxes import furniture_boxes, sections_by_headline, wraps_main
+from es_dedup.extraction.boxes import WRAPPED, furniture_boxes, sections_by_headline, wraps_main
 from es_dedup.extraction.hints import LIST_HINT, NEGATIVE_TAGS, TAG_HINTS, is_furniture, named_hint
 from es_dedup.extraction.kinds import Kinds
 
@@ -30,6 +30,7 @@ _TOO_MANY_UNITS: Final = 400  # without any stop: words for search engines, data
 _FORGIVEN_SHARE: Final = (
     0.7  # of the page's prose; a container that holds it is no furniture, whatever its name
 )
+_MOST_WRAPPERS: Final = 16  # elements of a page that are looked into
 _FORM_SHARE: Final = 0.25  # the same for forms: some wrap all posts of a thread
 _TEXT_UNITS: Final = 20.0  # of prose
 _FEW_LINKS: Final = 0.4  # of the characters
@@ -218,15 +219,17 @@ class View:
         if LIST_HINT in hints:
             self._forgive_texts(hints)
         negative: list[bool] = []
+        looks = _MOST_WRAPPERS
         for index, (parent, hint) in enumerate(zip(self.parents, hints, strict=True)):
             if parent >= 0 and negative[parent]:
                 negative.append(True)
             elif hint < 0:
                 forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
-                negative.append(
-                    self.mass[index] < forgiven * self.total
-                    and not (self._is_named(index) and wraps_main(self, index, hints))
-                )
+                guilty = self.mass[index] < forgiven * self.total
+                if guilty and looks and self.mass[index] >= WRAPPED * self.total and self._is_named(index):
+                    looks -= 1
+                    guilty = not wraps_main(self, index, hints)
+                negative.append(guilty)
             else:
                 negative.append(False)
         return negative
