@@ -35,7 +35,7 @@ def teasers(view: View) -> list[int]:
     known: dict[int, list[int]] = {}
     for node in view.nodes:
         index = node.index
-        if mass[index] > 0 and not view.negative[index] and (node.tag not in PARTS or node.tag == "li"):
+        if mass[index] > 0 and not view.negative[index] and (node.tag not in PARTS or _is_item(view, index)):
             known.setdefault(view.kind.of_node(index), []).append(index)
     inside: set[int] = set()
     prose: list[int] = []
@@ -58,6 +58,12 @@ def teasers(view: View) -> list[int]:
         - gone
     )
     return places if left >= _LEFT else []
+
+
+def _is_item(view: View, index: int) -> bool:
+    """An item of a list that is not numbered: numbered ones with prose in them are notes of the text."""
+    node = view.nodes[index]
+    return node.tag == "li" and not (node.parent >= 0 and view.nodes[node.parent].tag == "ol")
 
 
 def _few(view: View, items: list[int], members: list[int]) -> bool:
