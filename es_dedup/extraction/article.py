@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.choice import Choice
 from es_dedup.extraction.dated import dates
 from es_dedup.extraction.edges import HEADINGS, Edges
+from es_dedup.extraction.headlines import Headlines
 from es_dedup.extraction.records import are_said, records
 from es_dedup.extraction.slides import named_slide
+from es_dedup.extraction.standfirst import standfirst
 from es_dedup.extraction.teasers import teasers
 from es_dedup.extraction.view import PARTS, STOPS
 
@@ -22,15 +25,12 @@ _BESIDE_MAIN: Final = 0.4  # weight of prose outside it
 _MAIN_KIND: Final = 0.3  # of the chosen prose that is of one kind
 _OUTSIDE_BODY: Final = 0.35  # of the prose; more of it outside the main kinds' elements is no furniture
 _LEAD: Final = 0.18  # the same before them: leads are longer than bylines
-_LEVELS_UP: Final = 2  # elements around the chosen one in which more of that kind is looked for
+_LEVELS_UP: Final = 6  # elements around the chosen one in which more of that kind is looked for
 _LITTLE_TEXT: Final = 100.0  # units
 _ABOVE: Final = 0.7  # of the own prose stands before what readers say
 _SHORT_OWN: Final = 300.0  # units; where readers say far more than so short a text, the page is theirs
 _TALK_SHARE: Final = 5.0  # times the text
 _TITLE_WEIGHT: Final = 60.0  # of a line that is all of words of the title
-_ARTICLE_UNITS: Final = 40.0  # of prose before a further main heading that begins another article
-_BELOW_TITLE: Final = 0.3  # times the prose above the title
-_TITLE_CHARS: Final = 6
 _FAR_OUTSIDE: Final = 0.6  # of the prose, in several elements of which none holds much
 _PARAGRAPHS: Final = 3
 _MOST_AGAINST: Final = -60.0  # what one subtree may weigh against the one around it
@@ -48,15 +48,20 @@ class Article:
         self.nodes, self.blocks = view.nodes, view.blocks
         self.title = view.document.title
         self.edges = Edges(view)
+        self.headlines = Headlines(view)
         self._without_comments()
         self.weight = [self._weigh(place) for place in range(len(self.blocks))]
-        self._begin_at_title()
+        for place in range(self.headlines.start(self.weight)):
+            self.weight[place] = min(0.0, self.weight[place])
         self._favour_main()
         self._favour_title()
-        for place in self._of_other_pages():
+        self._without(self._of_other_pages())
+        self._without(self.headlines.next_article(self.weight))
+
+    def _without(self, places: list[int]) -> None:
+        for place in places:
             self.weight[place] = min(0.0, self.weight[place])
             self.edges.foreign.add(place)
-        self._end_at_next_article()
 
     def _without_comments(self) -> None:
         """What stands below the text as dated items of people is furniture, whatever its names are."""
@@ -104,46 +109,6 @@ class Article:
             shared = sum(1 for i in range(len(text) - 1) if text[i : i + 2] in pairs)
             self.weight[place] += _TITLE_WEIGHT * shared / len(text)
 
-    def _begin_at_title(self) -> None:
-        """Above the heading that is the page's title stand greetings, notices and requests for consent."""
-        headings = {node.index for node in self.nodes if node.tag in HEADINGS}
-        places = (place for place, block in enumerate(self.blocks) if block.node in headings)
-        first = next((place for place in places if self._is_title(place)), 0)
-        if not first:
-            return
-        above = sum(max(0.0, weight) for weight in self.weight[:first])
-        behind = sum(max(0.0, weight) for weight in self.weight[first:])
-        if behind >= max(_ARTICLE_UNITS, _BELOW_TITLE * above):
-            for place in range(first):
-                self.weight[place] = min(0.0, self.weight[place])
-
-    def _is_title(self, place: int) -> bool:
-        """The text of a heading is in the page's title: all of it, or most where it is no main heading."""
-        block = self.blocks[place]
-        return (
-            (self.nodes[block.node].tag == "h1" or 2 * len(block.text) >= len(self.title))
-            and not block.hidden
-            and not self.view.linked(place)
-            and block.chars >= _TITLE_CHARS
-            and block.text in self.title
-        )
-
-    def _end_at_next_article(self) -> None:
-        """Pages may go on with whole other articles: nothing counts from a main heading of another part on."""
-        titled, before, reached = False, 0.0, -1
-        for place, block in enumerate(self.blocks):
-            node = block.node
-            if node >= 0 and self.nodes[node].tag == "h1" and not self.view.linked(place):
-                if not titled:
-                    titled = block.text in self.title
-                elif before >= _ARTICLE_UNITS and self.nodes[node].parent > reached:
-                    for later in range(place, len(self.weight)):
-                        self.weight[later] = min(0.0, self.weight[later])
-                    return
-            elif titled and self.weight[place] > 0:
-                before += self.weight[place]
-                reached = max(reached, node)
-
     def _favour_main(self) -> None:
         """Where one element says that it is the main part and holds prose, text beside it counts less."""
         main = [node.index for node in self.nodes if node.tag == "main" or node.role == "main"]
@@ -157,7 +122,10 @@ class Article:
     def choice(self) -> Choice:
         """The densest part of the page, tidied."""
         best, score = self.best()
+        while best > 0 and self.nodes[best].tag in PARTS:
+            best = self.nodes[best].parent
         places = self.edges.tidy(self._widened(best), self.weight) if best >= 0 else []
+        places = [*standfirst(self.edges, self.headlines.above(places), places, self.weight), *places]
         return Choice(
             places, rule="the densest part of the page", node=best, score=score, reason=self._reason(best)
         )
@@ -196,14 +164,16 @@ class Article:
                 mass[view.kinds[place]] = mass.get(view.kinds[place], 0.0) + self.weight[place]
         total = sum(mass.values())
         main = {kind for kind, units in mass.items() if units >= _MAIN_KIND * total}
-        found, node = set(places), best
+        found, outer = set(places), best
         for _ in range(_LEVELS_UP):
-            inner, node = node, self.nodes[node].parent
+            inner, node = outer, self.nodes[outer].parent
             if node < 0 or (self.nodes[node].tag in ("body", "html") and self.nodes[inner].tag not in PARTS):
                 break
+            outer = node
+        if outer != best:
             found.update(
                 place
-                for place in view.inside(node)
+                for place in view.inside(outer)
                 if view.kinds[place] in main and (self.weight[place] > 0 or self._is_sentence(place))
             )
         if len(found) > len(places):
@@ -230,7 +200,13 @@ class Article:
         if not body:
             return places
         around = {self.view.around(place) for place in body}
-        inside = [place for place in places if self.view.around(place) in around]
+        holders = sorted(holder for holder in around if holder >= 0)
+        inside = [
+            place
+            for place in places
+            if self.view.around(place) in around
+            or (self.weight[place] > 0 and self._is_direct(place, holders))
+        ]
         first, last = inside[0], inside[-1]
         before = sum(self.weight[place] for place in places if place < first and self.weight[place] > 0)
         tail: dict[int, float] = {}
@@ -246,9 +222,24 @@ class Article:
             last = places[-1]
         return [place for place in places if first <= place <= last]
 
+    def _is_direct(self, place: int, holders: list[int]) -> bool:
+        """A paragraph that stands, alone or in a nameless element of its own, in an element around those of the text."""
+        node = self.blocks[place].node
+        if node >= 0 and self.nodes[node].tag in HEADINGS:
+            return False
+        around = self.view.around(place)
+        if around == node:
+            if around < 0 or self.nodes[around].names:
+                return False
+            around = self.view.parents[around]
+        first = bisect_left(holders, around)
+        return around >= 0 and first < len(holders) and holders[first] < self.view.ends[around]
+
     def _weigh(self, place: int) -> float:
         prose = self.view.prose[place]
         if self.view.is_negative(place):
+            if self.nodes[self.blocks[place].node].tag == "figcaption":
+                return 0.0
             return -10.0 if prose <= 0 else -0.3 * prose
         if prose > 0 and self.view.is_furniture(place):
             return -5.0

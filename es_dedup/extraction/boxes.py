@@ -1,17 +1,31 @@
-"""Boxes that say themselves what they are: their first line is a heading that opens like furniture, whatever their class is."""
+"""Boxes that say themselves what they are: their first line is a heading that opens like furniture, whatever their class is.
+
+And elements whose names deceive: a section called by its own headline, a column named after what stands beside it.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.hints import is_tail_heading, opens_like_furniture
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from es_dedup.extraction.view import View
 
 _HEADINGS: Final = frozenset({"h2", "h3", "h4", "h5", "h6", "legend"})
 _WHOLE: Final = frozenset({"html", "body", "main", "article"})
 _HEADING_CHARS: Final = 60
+_SIGNS: Final = re.compile(r"[\W_]+")
+_SECTION_LEVELS: Final = 2  # elements around a heading that may be called by it
+_SLUG_CHARS: Final = 24  # in which both agree: names are cut, or end in a number
+_SIGNS_WITHIN: Final = 2  # headings of fewer words may be those of boxes: "Related articles"
+WRAPPED: Final = 0.3
+"""Share of the page's prose; who holds less is not forgiven for a part of it."""
+
+_WITHIN: Final = 0.8  # of its prose stands in one part that is named after main text
 
 
 def furniture_boxes(view: View) -> list[int]:
@@ -32,3 +46,49 @@ def furniture_boxes(view: View) -> list[int]:
                 found.append(box)
         before = max(before, node)
     return found
+
+
+def sections_by_headline(view: View, hints: Sequence[int]) -> list[int]:
+    """Indices of elements that are furniture by a name made of the words of a heading in them: manuals and wikis make such ids."""
+    nodes = view.nodes
+    if not any(hint < 0 and len(_SIGNS.findall(nodes[index].names)) > 1 for index, hint in enumerate(hints)):
+        return []
+    headings = {node.index for node in nodes if node.tag in _HEADINGS or node.tag == "h1"}
+    found: list[int] = []
+    for block in view.blocks:
+        if block.node not in headings:
+            continue
+        index = nodes[block.node].parent
+        for _ in range(_SECTION_LEVELS):
+            if index < 0:
+                break
+            if hints[index] < 0 and (names := nodes[index].names):
+                slug = _slug(block.text)
+                if slug.count("-") >= _SIGNS_WITHIN and any(
+                    _slug(word)[:_SLUG_CHARS] == slug[:_SLUG_CHARS] for word in names.split()
+                ):
+                    found.append(index)
+            index = nodes[index].parent
+    return found
+
+
+def _slug(word: str) -> str:
+    return _SIGNS.sub("-", word.lower()).strip("-")
+
+
+def wraps_main(view: View, index: int, hints: Sequence[int]) -> bool:
+    """True when nearly all prose of an element stands in one part that is named after main text.
+
+    What is furniture by its own name inside does not count: a column may be named after the one beside it.
+    """
+    mass, ends = view.mass, view.ends
+    inner = range(index + 1, ends[index])
+    main = max((node for node in inner if hints[node] == 1), key=mass.__getitem__, default=-1)
+    if main < 0:
+        return False
+    beside, end = 0.0, index
+    for node in inner:
+        if node >= end and hints[node] < 0 and not (node <= main < ends[node] or main < node < ends[main]):
+            beside += mass[node]
+            end = ends[node]
+    return mass[main] >= _WITHIN * (mass[index] - beside)

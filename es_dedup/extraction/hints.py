@@ -23,6 +23,8 @@ NEGATIVE_TAGS: Final = frozenset(
     }
 )
 POSITIVE_TAGS: Final = frozenset({"article", "main"})
+HEADING_TAGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+"""Their ids are made of their words, so they say nothing."""
 
 # Parts of class and id names, lower case; searched as they stand.
 _NEGATIVE: Final = tuple(
@@ -34,7 +36,9 @@ _NEGATIVE: Final = tuple(
     "taglist tag-list tags keywords legal statement shengming zeren editor".split()
 )
 # What readers say: furniture beside an article, the main text of a thread.
-_TALK: Final = tuple("comment respond response disqus pinglun reply replies liuyan cmt cmmt cmnt".split())
+_TALK: Final = tuple(
+    "forum comment respond response disqus pinglun reply replies liuyan cmt cmmt cmnt".split()
+)
 # The same, but only as a whole word of a name.
 _HIDDEN_WORDS: Final = frozenset(
     {"hidden", "hide", "d-none", "is-hidden", "visually-hidden"}
@@ -103,6 +107,7 @@ _TAIL_HEADING: Final = re.compile(
 TAG_HINTS: Final = {**dict.fromkeys(NEGATIVE_TAGS, -1), **dict.fromkeys(POSITIVE_TAGS, 1)}
 """What tags without a name say; others say nothing."""
 
+_HAS: Final = re.compile(r"(?:^|[_-]{2})(?:has|no|non|with|without)[_-]", re.IGNORECASE)
 _MAIN, _FURNITURE_NAME, _TALK_NAME, _LIST_NAME = 1, 2, 4, 8
 LIST_HINT: Final = -2
 """Hint of an element that is furniture if it holds links."""
@@ -135,7 +140,8 @@ def _flags(names: str) -> int:
 
 @lru_cache(maxsize=32_768)
 def _flags_of_word(word: str) -> int:
-    """The same of one word: sites share many of them."""
+    """The same of one word: sites share many of them. What an element has or lacks is not what it is."""
+    word = _HAS.split(word, maxsplit=1)[0]
     lower, flags = word.lower(), 0
     for start in range(len(lower) - 2):
         if found := _TABLE.get(lower[start : start + 3]):
@@ -159,6 +165,8 @@ def named_hint(tag: str, names: str, talk: bool) -> int:  # noqa: FBT001 - a cac
     """
     if tag in NEGATIVE_TAGS:
         return -1
+    if tag in HEADING_TAGS:
+        return 0
     flags = _flags(names) if names else 0
     if flags & _FURNITURE_NAME and not flags & _MAIN:
         return -1
@@ -167,6 +175,11 @@ def named_hint(tag: str, names: str, talk: bool) -> int:  # noqa: FBT001 - a cac
     if flags & _LIST_NAME and not flags & _MAIN:
         return LIST_HINT
     return int(tag in POSITIVE_TAGS or flags & (_MAIN | _FURNITURE_NAME | _LIST_NAME) == _MAIN)
+
+
+def is_caption(names: str) -> bool:
+    """True when class and id say that words about a picture stand here."""
+    return "caption" in names.lower()
 
 
 def is_talk(names: str) -> bool:
@@ -181,6 +194,11 @@ def is_furniture(text: str) -> bool:
     """
     if opens_like_furniture(text) or (text.endswith(")") and _CREDIT.search(text[-_HEAD_CHARS:])):
         return True
+    return speaks_of_rights(text)
+
+
+def speaks_of_rights(text: str) -> bool:
+    """The last part of ``is_furniture``: what a line is about."""
     if len(text) <= _LEGAL_CHARS and _legal_cues(text) >= _LEGAL_CUES:
         return True
     return _speaks_of_cookies(text[:_CONSENT_CHARS])

@@ -1,4 +1,4 @@
-"""Teasers of other pages: repeated items, each with a linked headline and a few lines of prose.
+"""Teasers of other pages: repeated items, each with a linked headline and below it a few lines of prose.
 
 Portals and blogs print them beside and below an article, with the first sentences of each: prose that is not of this page.
 Class names say nothing; that every item of the kind has a headline that leads away says it.
@@ -24,21 +24,27 @@ _LEFT: Final = 100.0  # units of prose that must stand outside all items: else t
 
 def teasers(view: View) -> list[int]:
     """Places of the blocks inside such items; empty where little else is on the page."""
-    headlines = _headlines(view)
+    headlines, first = _headlines(view)
     if sum(headlines) < _FEW:
         return []
     parents, mass = view.parents, view.mass
     for index in range(len(parents) - 1, 0, -1):
         if count := headlines[index]:
             headlines[parents[index]] += count
+            first[parents[index]] = min(first[parents[index]], first[index])
     known: dict[int, list[int]] = {}
     for node in view.nodes:
         index = node.index
-        if mass[index] > 0 and not view.negative[index] and (node.tag not in PARTS or node.tag == "li"):
+        if mass[index] > 0 and not view.negative[index] and (node.tag not in PARTS or _is_item(view, index)):
             known.setdefault(view.kind.of_node(index), []).append(index)
     inside: set[int] = set()
+    prose: list[int] = []
     for members in known.values():
         items = [index for index in members if headlines[index] and mass[index] <= _MOST_UNITS]
+        if len(items) < _FEW:
+            continue
+        prose = prose or _first_prose(view)
+        items = [index for index in items if first[index] < prose[index]]
         enough = len(items) >= max(_ITEMS, _SHARE * len(members))
         if enough or _few(view, items, members):
             for index in items:
@@ -54,6 +60,12 @@ def teasers(view: View) -> list[int]:
     return places if left >= _LEFT else []
 
 
+def _is_item(view: View, index: int) -> bool:
+    """An item of a list that is not numbered: numbered ones with prose in them are notes of the text."""
+    node = view.nodes[index]
+    return node.tag == "li" and not (node.parent >= 0 and view.nodes[node.parent].tag == "ol")
+
+
 def _few(view: View, items: list[int], members: list[int]) -> bool:
     """Two or three boxes between the paragraphs: all of their kind have a headline, and together they say little."""
     return (
@@ -63,11 +75,25 @@ def _few(view: View, items: list[int], members: list[int]) -> bool:
     )
 
 
-def _headlines(view: View) -> list[int]:
-    """For each element: how many lines directly in it are, or begin with, a link of the length of a headline."""
-    counts = [0] * len(view.nodes)
+def _headlines(view: View) -> tuple[list[int], list[int]]:
+    """For each element: how many lines directly in it are, or begin with, a link of the length of a headline; place of the first."""
+    counts, first = [0] * len(view.nodes), [len(view.blocks)] * len(view.nodes)
     for place, block in enumerate(view.blocks):
         if block.node >= 0 and block.link_chars and (block.led or view.linked(place)):
             linked = view.units[place] * block.link_chars / block.chars
-            counts[block.node] += linked >= _HEADLINE_UNITS
-    return counts
+            if linked >= _HEADLINE_UNITS:
+                counts[block.node] += 1
+                first[block.node] = min(first[block.node], place)
+    return counts, first
+
+
+def _first_prose(view: View) -> list[int]:
+    """For each element: place of the first prose in it that begins with no link."""
+    first = [len(view.blocks)] * len(view.nodes)
+    for place, block in enumerate(view.blocks):
+        if block.node >= 0 and view.prose[place] > 0 and not block.led:
+            first[block.node] = min(first[block.node], place)
+    parents = view.parents
+    for index in range(len(parents) - 1, 0, -1):
+        first[parents[index]] = min(first[parents[index]], first[index])
+    return first

@@ -9,8 +9,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.boxes import furniture_boxes
-from es_dedup.extraction.hints import LIST_HINT, TAG_HINTS, is_furniture, named_hint
+from es_dedup.extraction.boxes import WRAPPED, furniture_boxes, sections_by_headline, wraps_main
+from es_dedup.extraction.hints import LIST_HINT, NEGATIVE_TAGS, TAG_HINTS, is_furniture, named_hint
 from es_dedup.extraction.kinds import Kinds
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _TOO_MANY_UNITS: Final = 400  # without any stop: words for search engines, data
 _FORGIVEN_SHARE: Final = (
     0.7  # of the page's prose; a container that holds it is no furniture, whatever its name
 )
+_MOST_WRAPPERS: Final = 16  # elements of a page that are looked into
 _FORM_SHARE: Final = 0.25  # the same for forms: some wrap all posts of a thread
 _TEXT_UNITS: Final = 20.0  # of prose
 _FEW_LINKS: Final = 0.4  # of the characters
@@ -96,6 +97,8 @@ class View:
     def _negative(self, hints: list[int]) -> list[bool]:
         """For each element: it is furniture, by the names, the role or the state of what is around it."""
         nodes, captions = self.nodes, False
+        for index in sections_by_headline(self, hints):
+            hints[index] = 0
         for index, node in enumerate(nodes):
             if (node.role and node.role in _HIDDEN_ROLES) or (
                 node.hidden and not (node.parent >= 0 and nodes[node.parent].hidden)
@@ -216,15 +219,25 @@ class View:
         if LIST_HINT in hints:
             self._forgive_texts(hints)
         negative: list[bool] = []
+        looks = _MOST_WRAPPERS
         for index, (parent, hint) in enumerate(zip(self.parents, hints, strict=True)):
             if parent >= 0 and negative[parent]:
                 negative.append(True)
             elif hint < 0:
                 forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
-                negative.append(self.mass[index] < forgiven * self.total)
+                guilty = self.mass[index] < forgiven * self.total
+                if guilty and looks and self.mass[index] >= WRAPPED * self.total and self._is_named(index):
+                    looks -= 1
+                    guilty = not wraps_main(self, index, hints)
+                negative.append(guilty)
             else:
                 negative.append(False)
         return negative
+
+    def _is_named(self, index: int) -> bool:
+        """Nothing but its class or id says that an element is furniture."""
+        node = self.nodes[index]
+        return not (node.hidden or node.role in _HIDDEN_ROLES or node.tag in NEGATIVE_TAGS)
 
     def _forgive_texts(self, hints: list[int]) -> None:
         """An element named after a list of links that holds prose and few links is none."""

@@ -99,3 +99,9 @@ def test_the_main_text_is_found_whole(name: str) -> None:
     text = extract(f"<html><body>{page}</body></html>", url="http://paper.example/page/17").text
     assert not [part for part in gold if part not in text], text
     assert not [part for part in FURNITURE if part in text], text
+
+
+@pytest.mark.parametrize("end", ["</html>", "</HTML>", "</Body></Html>"])
+def test_text_behind_the_end_of_the_page_is_read(end: str) -> None:
+    page = f"<HTML><BODY>{paragraphs(RIVER[:2])}{end}\n<div align=center>{paragraphs(RIVER[2:])}</div>"
+    assert extract(page).text.split("\n") == RIVER

@@ -62,12 +62,32 @@ def test_without_such_an_address_all_slides_are_meant(path: str) -> None:
     assert sum("Slide" in line for line in lines(SLIDES, url=f"https://x.example/{path}")) == 5
 
 
-def test_a_caption_is_dropped_and_a_text_in_its_place_kept() -> None:
-    caption = "The ferry in the harbour, as seen from the church, in winter."
-    figure = f"<figure><img src=x><figcaption>{caption}</figcaption></figure>"
-    assert lines(f"<div>{ARTICLE}{figure}{ARTICLE}</div>") == [*BODY, *BODY]
-    text = f"<figure><figcaption>{ARTICLE}</figcaption></figure>"
-    assert lines(f"<div>{text}</div>") == list(BODY)
+CAPTION = "The ferry in the harbour, as seen from the church, in winter."
+FIGURE = f"<figure><img src=x><figcaption>{CAPTION}</figcaption></figure>"
+
+
+def test_a_caption_between_paragraphs_is_text() -> None:
+    assert lines(f"<div>{ARTICLE}{FIGURE}{ARTICLE}</div>") == [*BODY, CAPTION, *BODY]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        f"<div>{FIGURE}{ARTICLE}</div>",
+        f"<div>{ARTICLE}{FIGURE}</div>",
+        f"<div>{ARTICLE}<aside>{FIGURE}</aside>{ARTICLE}</div>",
+        f"<div>{ARTICLE}{FIGURE.replace(CAPTION, 'Photo by a passenger')}{ARTICLE}</div>",
+        f"<div>{ARTICLE}{FIGURE.replace(CAPTION, f'<a href=/ferry>{CAPTION}</a>')}{ARTICLE}</div>",
+        f"<div>{ARTICLE}<div hidden>{FIGURE}</div>{ARTICLE}</div>",
+    ],
+    ids=["above", "below", "aside", "credit", "linked", "hidden"],
+)
+def test_other_captions_are_not(page: str) -> None:
+    assert set(lines(page)) == set(BODY)
+
+
+def test_a_text_in_the_place_of_a_caption_is_kept() -> None:
+    assert lines(f"<div><figure><figcaption>{ARTICLE}</figcaption></figure></div>") == list(BODY)
 
 
 def test_credits_in_brackets_are_captions() -> None:
@@ -129,3 +149,97 @@ def test_a_declared_article_is_no_discussion() -> None:
     page = f"<head>{{}}</head><body><div class=a>{ARTICLE}</div><div class=comments>{comments}</div></body>"
     assert extract(page.format("")).kind is PageKind.THREAD
     assert extract(page.format(head)).text.split("\n") == list(BODY)
+
+
+NAMED = "<div class='wrap {names}'><div class=content>" + ARTICLE + "</div></div>"
+BESIDE = "".join(
+    f"<section><h3>Story {n}</h3>{ARTICLE.replace('council', f'crew {n}')[:220]}</p></section>"
+    for n in range(2)
+)
+
+
+@pytest.mark.parametrize("names", ["has-ads", "no-sidebar", "layout--with-related", "fixed-sidebar-layout"])
+def test_a_name_that_tells_what_stands_inside_or_beside_is_no_furniture(names: str) -> None:
+    assert lines(NAMED.format(names=names) + BESIDE)[: len(BODY)] == list(BODY)
+
+
+def test_ids_made_of_headlines_say_nothing() -> None:
+    text = f"<section id=sharing-a-ferry-with-sheep><h2 id=link-1>Sharing a ferry with sheep</h2>{ARTICLE}</section>"
+    assert lines(f"<main>{ARTICLE}{text}{ARTICLE}</main>") == [
+        *BODY,
+        "Sharing a ferry with sheep",
+        *BODY,
+        *BODY,
+    ]
+
+
+def test_a_box_named_after_its_short_heading_is_furniture() -> None:
+    box = "<section class=newsletter-box id=newsletter><h3>Newsletter</h3><p>Every Friday one letter, with all that the sea has brought.</p></section>"
+    assert lines(f"<main>{ARTICLE}{box}{ARTICLE}</main>") == [*BODY, *BODY]
+
+
+def test_a_cell_that_says_comments_ends_no_text() -> None:
+    table = "<table><tr><th>Key</th><th>Comments</th></tr><tr><td>one</td><td>of two</td></tr></table>"
+    assert lines(f"<div>{ARTICLE}{ARTICLE}{table}{ARTICLE}</div>")[-len(BODY) :] == list(BODY)
+
+
+def test_comments_below_their_heading_are_no_text() -> None:
+    talk = "<h3>Comments</h3><div><p>I was there, and it was loud.</p><p>So was I, but late.</p></div>"
+    assert lines(f"<div>{ARTICLE}{talk}</div>") == list(BODY)
+
+
+def test_linked_items_among_others_are_text_and_lists_of_links_are_not() -> None:
+    items = [
+        "<li>Bring a coat</li>",
+        "<li><a href=/tickets>Buy a ticket</a></li>",
+        "<li>Do not feed the gulls</li>",
+    ]
+    assert lines(f"<div>{ARTICLE}<ul>{''.join(items)}</ul>{ARTICLE}</div>")[4:7] == [
+        "Bring a coat",
+        "Buy a ticket",
+        "Do not feed the gulls",
+    ]
+    assert lines(f"<div>{ARTICLE}<ul>{items[1] * 2}</ul>{ARTICLE}</div>") == [*BODY, *BODY]
+
+
+def test_a_linked_sentence_is_text_and_a_linked_headline_is_not() -> None:
+    said = "The engineers wrote all of it down in a report of two hundred pages."
+    link = f"<p><a href=/report>{said}</a></p><p><a href=/more>Ferries that never came back, and where they are now</a></p>"
+    assert lines(f"<div>{ARTICLE}{link}{ARTICLE}</div>") == [*BODY, said, *BODY]
+
+
+def test_boxes_of_links_that_return_are_text_and_a_single_one_is_not() -> None:
+    box = "<div class=b><a href=/{n}><p>Boat {n}</p><p>{n}0 seats</p><p>Pier {n}</p></a></div>"
+    boxes = [box.format(n=number) for number in range(1, 5)]
+    every = "".join(f"{ARTICLE}{one}" for one in boxes)
+    assert "Boat 3" in lines(f"<main>{every}{ARTICLE}</main>")
+    assert "Boat 1" not in lines(f"<main>{ARTICLE}{boxes[0]}{ARTICLE}</main>")
+
+
+def test_a_standfirst_is_of_the_text_where_it_stands_with_it() -> None:
+    lead = "The ferry was to be sold in spring, and now it stays where it has always been."
+    head, text = "<h1>The ferry stays</h1>", f"<div class=words>{ARTICLE}</div>"
+    assert lines(f"<div><div>{head}</div><div><div class=lead>{lead}</div>{text}</div></div>") == [
+        lead,
+        *BODY,
+    ]
+    assert lines(f"<div><div>{head}<div class=lead>{lead}</div></div><div>{text}</div></div>") == list(BODY)
+
+
+def test_the_sub_heading_above_the_first_paragraph_is_text() -> None:
+    page = f"<title>The ferry</title><div><h1>The ferry</h1><div><h3>An evening in the hall</h3>{ARTICLE}</div></div>"
+    assert lines(page) == ["An evening in the hall", *BODY]
+
+
+def test_the_last_line_between_breaks_needs_no_stop() -> None:
+    told = "<br>".join([*BODY, "And so the boat goes on, and on, and nobody knows for how long"])
+    assert lines(f"<table><tr><td>{told}</td></tr></table>")[-1].startswith("And so the boat")
+
+
+def test_paragraphs_about_cookies_between_others_are_text_and_a_request_is_not() -> None:
+    about = (
+        "<p>We found that our browser had stored nine hundred cookies, of which it would use four again.</p>"
+    )
+    ask = "<p>We use cookies. Choose what our partners may store in your browser, and what not.</p>"
+    found = lines(f"<div>{ARTICLE}{about}{ARTICLE}</div><div>{ask}</div>")
+    assert found == [*BODY, about[3:-4], *BODY]
