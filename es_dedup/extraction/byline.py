@@ -1,4 +1,4 @@
-"""Who wrote a page: the declared author, or the name in a byline."""
+"""Who wrote a page: the declared authors, those that elements are marked with, or the names in a byline."""
 
 from __future__ import annotations
 
@@ -8,59 +8,171 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.extraction.document import clean
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from es_dedup.extraction.document import Document
+    from es_dedup.extraction.markup import Tags
 
 MAX_NAME_CHARS: Final = 80
+MAX_AUTHORS: Final = 10
+
 _KEYS: Final = (
-    "author",
-    "article:author",
-    "byl",
-    "dc.creator",
-    "sailthru.author",
-    "parsely-author",
-    "twitter:creator",
-)
+    "author", "article:author", "article:author_name", "article_author", "byl", "dc.creator", "dc:creator", "dcterms.creator", "sailthru.author",
+    "parsely-author", "weibo:article:author", "citation_author", "twitter:creator",
+)  # fmt: skip
 _BLOCKS: Final = 150
 _LINE_CHARS: Final = 80
+_MAX_WORDS: Final = 6  # of one name
+_NEAR_TAGS: Final = 30  # between two authors of one text
+_MAX_MARKED: Final = 12
+_HAN: Final = "[\u4e00-\u9fff·]"
 _CHINESE: Final = re.compile(
     r"(?:(?:^|[\s|｜（(，。；》」】])(?:作者|撰文|文字)(?:\s?[:：丨|/／]\s?|\s)|(?:^|[\s|｜（(])文[/／]|记者(?:\s?[:：]\s?|\s))"
-    r"([\u4e00-\u9fff·]{2,8})(?![\u4e00-\u9fff·])"
+    rf"({_HAN}{{2,8}}(?:\s?、\s?{_HAN}{{2,4}})*(?:\s{_HAN}{{2,4}}(?=$|[\s、，）)|｜]))*)(?!{_HAN})"
+)
+_NOT_A_NAME: Final = re.compile(
+    r"^(?:来源|报道|摄影|编辑|责编|发布|发布于|时间|日期|阅读|评论|通讯员|实习生|实习|记者|综合|整理|原创|文章|作者|图片|校对|审核|发自|本报讯?)"
 )
 _MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
+_NAME: Final = r"[A-ZÀ-ÞŁŠŽ][\w.'’-]+(?:\s(?:[A-ZÀ-ÞŁŠŽ][\w.'’-]*|de|van|von|der|la|al)){1,3}?"
 _ENGLISH: Final = re.compile(
-    r"^(?:[Bb]y|BY|[Ww]ritten by|[Pp]osted by|[Ww]ords(?: by|:))\s+([A-Z][\w.'’-]+(?:\s(?:[A-Z][\w.'’-]*|de|van|von|der|la|al)){1,3}?)\.?"
-    rf"(?=$|\s*[,|·•(–/]|\s[-—]\s|\s+(?:on|in|at|for)\s|\s+{_MONTH}\b|\s+\d)"
+    rf"^(?:[Bb]y|BY|[Ww]ritten by|[Pp]osted by|[Ww]ords(?: by|:)|[Aa]uthors?:|[Pp]ar|[Vv]on|[Pp]or)\s+({_NAME}(?:(?:,\s|\s(?:and|et|und|y|&)\s){_NAME})*)\.?"
+    rf"(?=$|\s*[,|·•(–/]|\s[-—]\s|\s+(?:on|in|at|for|am|le)\s|\s+{_MONTH}\b|\s+\d)"
 )
-_NOBODY: Final = re.compile(
-    r"^(?:admin(?:istrator)?|guest|anonymous|unknown|user|editor|staff|web ?master|未知|佚名|匿名(?:用户)?|网络|本站|小编|编辑|管理员|投稿|转载|"
-    r"最新文章|所有|观点|平台|本人|原创)$|\b(?:discuz|comsenz|phpbb|vbulletin|wordpress|flaskbb|xenforo|mybb)\b",
+_OPENING: Final = re.compile(
+    r"^(?:(?:posted|written|published|words|story|text|reviewed)\s+(?:by|:)|by|authors?|par|von|por|作者|撰文|文)(?:\s*[:：/|]\s*|\s+(?:by\s+)?)",
     re.IGNORECASE,
 )
+_BETWEEN: Final = re.compile(r"\s*(?:[;；、|]|,?\s(?:and|und|et|&)\s)\s*|\s*,\s+")
+_ROLE: Final = re.compile(
+    r"\b(?:staff|writer|correspondents?|editor|reporter|contributor$|columnist|journalist|producer|published|updated|posted|ago|edited by)\b|^for\s",
+    re.IGNORECASE,
+)
+_NOBODY: Final = re.compile(
+    r"^(?:admin(?:istrator)?|guest|anonymous|unknown|user|editor|staff|web ?master|by|author|authors|follow|profile|view profile|more|null|none|undefined|"
+    r"未知|佚名|匿名(?:用户)?|网络|本站|小编|编辑|管理员|投稿|转载|最新文章|所有|观点|平台|本人|原创|作者|楼主)$|"
+    r"\b(?:discuz|comsenz|phpbb|vbulletin|wordpress|flaskbb|xenforo|mybb)\b",
+    re.IGNORECASE,
+)
+_NO_NAME: Final = re.compile(r"://|@|^www\.|\d{2}|[!?。！？<>{}=]|\.\s.*\.\s")
+_MARKS: Final = (b"author", b"byline", b"Author", b"Byline")
+_MARK: Final = re.compile(
+    r"(?:^|[-_])(?:authors?|bylines?)(?:$|[-_]{1,2}(?:names?|links?|info|text|wrap(?:per)?|vcard|item|fn)$)", re.IGNORECASE
+)
+_OF_OTHERS: Final = re.compile(r"comment|related|sidebar|widget|avatar|quote|reply|review|desc", re.IGNORECASE)
 
 
-def author_of(document: Document, metas: dict[str, str]) -> str:
-    """The first declared name that is no address and no name of nobody, else the name behind a label in a short line; may be empty."""
-    declared = (metas[key] for key in _KEYS if key in metas)
-    for name in (*document.structured.authors, *declared):
-        if (
-            (name := clean(name))
-            and len(name) <= MAX_NAME_CHARS
-            and "://" not in name
-            and not name.startswith("@")
-            and not _NOBODY.search(name)
-        ):
-            return name
+def author_of(document: Document, metas: dict[str, str], site_name: str = "") -> str:
+    """Who wrote the page.
+
+    Args:
+        document: the page.
+        metas: its meta elements.
+        site_name: is no author.
+
+    Returns:
+        The first that names people: JSON-LD, meta elements, elements marked as author (``rel``, ``itemprop``, class), a short line
+        behind a label ("By …", 作者：…). Several names with a comma and a space between; addresses, sentences and names of nobody
+        (``admin``) do not count. May be empty.
+    """
+    declared = (*document.structured.authors, *([metas[key]] for key in _KEYS if key in metas))
+    for names in declared:
+        if people := _people(names, site_name):
+            return people
+    if people := _marked(document.tags, site_name):
+        return people
     for block in document.blocks[:_BLOCKS]:
-        if block.chars <= _LINE_CHARS and (name := _named(block.text)):
-            return name
+        if block.chars <= _LINE_CHARS and (people := _people([_named(block.text)], site_name)):
+            return people
     return ""
+
+
+def _people(written: Iterable[str], site_name: str) -> str:
+    """Names out of what is written where names are expected."""
+    found: list[str] = []
+    for text in written:
+        whole = _OPENING.sub("", clean(text))
+        for part in _BETWEEN.split(whole) if len(whole) <= MAX_NAME_CHARS * 4 else ():
+            name = part.strip(" ,.·•-–—()（）") + ("." if part.endswith(("Jr.", "Sr.")) else "")
+            if _ROLE.search(name):
+                if found:
+                    break  # what follows a role is about the person
+                continue
+            if name and name not in found and _is_name(name) and not (found and name.casefold() in _ends(site_name)):
+                found.append(name)
+    return ", ".join(found[:MAX_AUTHORS])
+
+
+def _ends(site_name: str) -> tuple[str, ...]:
+    return (site_name.casefold(), *site_name.casefold().split()[:1])
+
+
+def _is_name(name: str) -> bool:
+    return (
+        len(name) <= MAX_NAME_CHARS
+        and len(name.split()) <= _MAX_WORDS
+        and any(char.isalpha() for char in name)
+        and not _NO_NAME.search(name)
+        and not _NOBODY.search(name)
+    )
+
+
+def _marked(tags: Tags, site_name: str) -> str:
+    """Names in the first elements marked as author, those of one text together; in those marked for machines before those that are only called so."""
+    if not any(mark in tags.markup for mark in _MARKS):
+        return ""
+    declared: list[int] = []
+    called: list[int] = []
+    for place, written in enumerate(tags.attributes):
+        if (b"uthor" in written or b"yline" in written) and any(mark in written for mark in _MARKS):
+            attributes = tags.attributes_at(place)
+            names = attributes.get("class", "")
+            if _OF_OTHERS.search(names):
+                continue
+            if "author" in attributes.get("rel", "").lower().split() or attributes.get("itemprop") == "author":
+                declared.append(place)
+            elif names and any(map(_MARK.search, names.split())):
+                called.append(place)
+    return _first_names(tags, declared, site_name) or _first_names(tags, called, site_name)
+
+
+def _first_names(tags: Tags, places: list[int], site_name: str) -> str:
+    found: list[str] = []
+    last = 0
+    for place in places[:_MAX_MARKED]:
+        if found and place - last > _NEAR_TAGS:
+            break
+        inner = _name_inside(tags, place)
+        text = clean(tags.inner_text(inner)) or tags.attributes_at(inner).get("content", "")
+        if text and not any(text in other for other in found) and _people([text], site_name):
+            found.append(text)
+            last = place
+    return _people(found, site_name)
+
+
+def _name_inside(tags: Tags, place: int) -> int:
+    """The element in a marked one that has the name alone, where there is one; else the marked one."""
+    for inner in range(place + 1, min(place + _NEAR_TAGS, len(tags.numbers))):
+        written = tags.attributes[inner]
+        if b"name" in written and tags.attributes_at(inner).get("itemprop") == "name":
+            return inner
+        if tags.written[inner].lower() == b"/" + tags.written[place].lower():
+            return place
+    return place
 
 
 def _named(text: str) -> str:
     if "作者" in text or "文" in text or "记者" in text:
         found = _CHINESE.search(text)
-    elif text[:1] in "BbWwPp":
+        return "、".join(_chinese_names(found[1])) if found else ""
+    if text[:1] in "BbWwPpVvAa":
         found = _ENGLISH.search(text)
-    else:
-        return ""
-    return found[1] if found and not _NOBODY.search(found[1]) else ""
+        return found[1] if found else ""
+    return ""
+
+
+def _chinese_names(text: str) -> Iterator[str]:
+    for name in re.split(r"[、\s]+", text):
+        if _NOT_A_NAME.match(name):
+            return
+        yield name
