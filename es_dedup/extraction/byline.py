@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.document import clean
+from es_dedup.extraction.markup import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,22 +41,27 @@ _ENGLISH: Final = re.compile(
     rf"(?=$|\s*[,|·•(–/]|\s[-—]\s|\s+(?:on|in|at|for|am|le)\s|\s+{_MONTH}\b|\s+\d)"
 )
 _OPENING: Final = re.compile(
-    r"^(?:(?:posted|written|published|words|story|text|reviewed)\s+(?:by|:)|by|authors?|par|von|por|作者|撰文|文)(?:\s*[:：/|]\s*|\s+(?:by\s+)?)",
+    r"^(?:(?:post\s?)?#\s?\d+,?\s*)?(?:(?:post|posted|written|published|words|story|text|reviewed|opinion|analysis|report)\s+(?:by|:)|by|authors?|par|von|por|текст|автор|作者|撰文|记者|文)(?:\s*[:：/|]\s*|\s+(?:by\s+)?)",
     re.IGNORECASE,
 )
 _BETWEEN: Final = re.compile(r"\s*(?:[;；、|]|,?\s(?:and|und|et|&)\s)\s*|\s*,\s+")
 _ROLE: Final = re.compile(
-    r"\b(?:staff|writer|correspondents?|editor|reporter|contributor$|columnist|journalist|producer|published|updated|posted|ago|edited by)\b|^for\s",
-    re.IGNORECASE,
+    r"\b(?:staff|writer|correspondents?|editor|reporter|contributor|columnist|journalist|producer)\b|^for\s", re.IGNORECASE
 )
+_OF_TIME: Final = re.compile(r"\b(?:published|updated|posted|ago|edited by)\b", re.IGNORECASE)
+_OTHER_LABEL: Final = re.compile(r"\s*(?:(?:责任)?编辑|责编|来源|时间|校对|审核)\s*[:：].*|(?<=\S)\s*\+?关注$")
+_IDEOGRAPH: Final = re.compile(r"[\u4e00-\u9fff]")
 _NOBODY: Final = re.compile(
-    r"^(?:admin(?:istrator)?|guest|anonymous|unknown|user|editor|staff|web ?master|by|author|authors|follow|profile|view profile|more|null|none|undefined|"
+    r"^(?:admin(?:istrator)?|guest|anonymous|unknown|user|editor|staff|web ?master|by|author|authors|home|follow|profile|view profile|more|null|none|undefined|name|гость|"
     r"未知|佚名|匿名(?:用户)?|网络|本站|小编|编辑|管理员|投稿|转载|最新文章|所有|观点|平台|本人|原创|作者|楼主)$|"
     r"\b(?:discuz|comsenz|phpbb|vbulletin|wordpress|flaskbb|xenforo|mybb)\b",
     re.IGNORECASE,
 )
-_NO_NAME: Final = re.compile(r"://|@|^www\.|\d{2}|[!?。！？<>{}=]|\.\s.*\.\s")
+_NO_NAME: Final = re.compile(
+    r"://|@|^www\.|\.txt$|\d{1,2}[:.]\d{2}|(?:19|20)\d{2}\b.*\d|^[\d\W]+$|[!?。！？<>{}=]|\.\s.*\.\s|^follow\s", re.IGNORECASE
+)
 _MARKS: Final = (b"author", b"byline", b"Author", b"Byline")
+_LINE_TAGS: Final = frozenset(b"br div p li h1 h2 h3 h4 h5 h6 time ul dd td tr".split())
 _MARK: Final = re.compile(
     r"(?:^|[-_])(?:authors?|bylines?)(?:$|[-_]{1,2}(?:names?|links?|info|text|wrap(?:per)?|vcard|item|fn)$)", re.IGNORECASE
 )
@@ -75,30 +81,35 @@ def author_of(document: Document, metas: dict[str, str], site_name: str = "") ->
         behind a label ("By …", 作者：…). Several names with a comma and a space between; addresses, sentences and names of nobody
         (``admin``) do not count. May be empty.
     """
-    declared = (*document.structured.authors, *([metas[key]] for key in _KEYS if key in metas))
-    for names in declared:
+    listed = (*document.structured.authors, *([metas[key]] for key in _KEYS if key in metas))
+    for names in listed:
         if people := _people(names, site_name):
             return people
-    if people := _marked(document.tags, site_name):
+    declared, called = _marked(document.tags)
+    if people := _first_names(document.tags, declared, site_name):
         return people
-    for block in document.blocks[:_BLOCKS]:
-        if block.chars <= _LINE_CHARS and (people := _people([_named(block.text)], site_name)):
-            return people
-    return ""
+    line = _line(document, site_name)
+    if line and _IDEOGRAPH.match(line):  # says who wrote it; what is only called author may be the account that spreads it
+        return line
+    return _first_names(document.tags, called, site_name) or line
+
+
+def _line(document: Document, site_name: str) -> str:
+    """Names behind a label in one of the first short lines."""
+    lines = (block.text for block in document.blocks[:_BLOCKS] if block.chars <= _LINE_CHARS)
+    return next((people for text in lines if (people := _people([_named(text)], site_name))), "")
 
 
 def _people(written: Iterable[str], site_name: str) -> str:
     """Names out of what is written where names are expected."""
     found: list[str] = []
     for text in written:
-        whole = _OPENING.sub("", clean(text))
+        whole = _OTHER_LABEL.sub("", _OPENING.sub("", clean(text)))
         for part in _BETWEEN.split(whole) if len(whole) <= MAX_NAME_CHARS * 4 else ():
-            name = part.strip(" ,.·•-–—()（）") + ("." if part.endswith(("Jr.", "Sr.")) else "")
-            if _ROLE.search(name):
-                if found:
-                    break  # what follows a role is about the person
-                continue
-            if name and name not in found and _is_name(name) and not (found and name.casefold() in _ends(site_name)):
+            name = part.strip(" ,·•-–—:：«»")
+            if _OF_TIME.search(name) or (found and (_ROLE.search(name) or name.casefold() in _ends(site_name))):
+                break  # what follows is no name
+            if name and name not in found and _is_name(name):
                 found.append(name)
     return ", ".join(found[:MAX_AUTHORS])
 
@@ -117,37 +128,51 @@ def _is_name(name: str) -> bool:
     )
 
 
-def _marked(tags: Tags, site_name: str) -> str:
-    """Names in the first elements marked as author, those of one text together; in those marked for machines before those that are only called so."""
-    if not any(mark in tags.markup for mark in _MARKS):
-        return ""
+def _marked(tags: Tags) -> tuple[list[int], list[int]]:
+    """Elements marked as author for machines, by ``rel`` or ``itemprop``; and elements that are only called so."""
     declared: list[int] = []
     called: list[int] = []
-    for place, written in enumerate(tags.attributes):
-        if (b"uthor" in written or b"yline" in written) and any(mark in written for mark in _MARKS):
-            attributes = tags.attributes_at(place)
-            names = attributes.get("class", "")
-            if _OF_OTHERS.search(names):
-                continue
-            if "author" in attributes.get("rel", "").lower().split() or attributes.get("itemprop") == "author":
-                declared.append(place)
-            elif names and any(map(_MARK.search, names.split())):
-                called.append(place)
-    return _first_names(tags, declared, site_name) or _first_names(tags, called, site_name)
+    if any(mark in tags.markup for mark in _MARKS):
+        for place, written in enumerate(tags.attributes):
+            if (b"uthor" in written or b"yline" in written) and any(mark in written for mark in _MARKS):
+                attributes = tags.attributes_at(place)
+                names = attributes.get("class", "")
+                if _OF_OTHERS.search(names):
+                    continue
+                if "author" in attributes.get("rel", "").lower().split() or attributes.get("itemprop") == "author":
+                    declared.append(place)
+                elif names and any(map(_MARK.search, names.split())):
+                    called.append(place)
+    return declared, called
 
 
 def _first_names(tags: Tags, places: list[int], site_name: str) -> str:
+    """Names in the first of some elements, and in those right behind it: of one text."""
     found: list[str] = []
     last = 0
     for place in places[:_MAX_MARKED]:
         if found and place - last > _NEAR_TAGS:
             break
-        inner = _name_inside(tags, place)
-        text = clean(tags.inner_text(inner)) or tags.attributes_at(inner).get("content", "")
-        if text and not any(text in other for other in found) and _people([text], site_name):
+        text = _first_line(tags, _name_inside(tags, place)) or tags.attributes_at(place).get("content", "")
+        if text and text != site_name and not any(text in other for other in found) and _people([text], site_name):
             found.append(text)
             last = place
     return _people(found, site_name)
+
+
+def _first_line(tags: Tags, place: int) -> str:
+    """Text inside an element up to the first break of a line behind a name."""
+    name, line = tags.written[place].lower(), ""
+    depth = 0
+    for at in range(place, min(place + _NEAR_TAGS, len(tags.numbers))):
+        tag = tags.written[at].lower()
+        depth += (tag == name) - (tag == b"/" + name)
+        if tag in _LINE_TAGS and len(_OPENING.sub("", clean(line))) > 1:
+            break
+        if depth <= 0 or len(line) > MAX_NAME_CHARS * 4:
+            break
+        line += text_of(tags.texts[at])
+    return clean(line)
 
 
 def _name_inside(tags: Tags, place: int) -> int:

@@ -143,7 +143,7 @@ def _title(document: Document, metas: dict[str, str], site: str) -> str:
         return heads[0][:MAX_TITLE_CHARS] if heads else ""
     if declared and document.title and cut[0] not in heads:
         seconded = {*heads, *map(_plain, document.structured.headlines)}
-        if cut[-1] in seconded and len(cut[-1]) >= _MIN_SEGMENT_CHARS and _are_different(cut[0], cut[-1]):
+        if cut[-1] in seconded and 2 * len(cut[-1]) > len(cut[0]) and _are_different(cut[0], cut[-1]):
             return cut[-1]  # the page's own title and its heading against one that is for sharing
     return cut[0]
 

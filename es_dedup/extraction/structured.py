@@ -21,10 +21,11 @@ _TEXT_LISTS: Final = {
 }
 _NAME_LISTS: Final = {"author": "authors", "creator": "authors", "publisher": "publishers"}
 _KEYS: Final = frozenset({"@type", *_TEXT_LISTS, *_NAME_LISTS})
-_OF_PARTS: Final = frozenset(
-    "answer audioobject claim clip comment imageobject mediaobject offer person product quotation rating review service userreview videoobject".split()
-)
+_OF_PARTS: Final = frozenset("answer claim comment offer person product quotation rating review service userreview".split())
 """Types of things in or below an article; who made them and when says nothing of the article."""
+
+_MEDIA: Final = frozenset("audioobject clip imageobject mediaobject videoobject".split())
+"""Who made them and when counts where nothing else does."""
 
 _OF_PART: Final = frozenset({"datePublished", "author", "creator", "publisher"})
 _WRAPPING: Final = re.compile(r"^\s*(?://|/\*)?\s*(?:<!\[CDATA\[|<!--)\s*(?:\*/)?|(?://|/\*)?\s*(?:\]\]>|-->)\s*(?:\*/)?\s*;?\s*$")
@@ -56,8 +57,8 @@ class Structured:
 def read_structured(scripts: Iterable[tuple[bytes, bytes]], charset: str) -> Structured:
     """Read all JSON-LD of a page; what is malformed is left out.
 
-    Names given as ``{"@id": …}`` are those of the object with that id. Dates, authors and publishers of comments, reviews, pictures
-    and products are not the page's.
+    Names given as ``{"@id": …}`` are those of the object with that id. Dates, authors and publishers of comments, reviews and
+    products are not the page's, those of pictures and films come last.
 
     Args:
         scripts: attributes and content of each script.
@@ -75,7 +76,7 @@ def read_structured(scripts: Iterable[tuple[bytes, bytes]], charset: str) -> Str
         for value in reversed(values)
         if isinstance(value.get("@id"), str) and isinstance(value.get("name"), str)
     }
-    for value in values:
+    for value in sorted(values, key=_is_medium):
         _read(value, found, named)
     return found
 
@@ -117,6 +118,10 @@ def _read(value: dict[str, Any], found: Structured, named: dict[str, str]) -> No
                 found.publishers.extend(names)
             else:
                 found.authors.append(names)
+
+
+def _is_medium(value: dict[str, Any]) -> bool:
+    return any(text.lower() in _MEDIA for text in _texts(value.get("@type")))
 
 
 def _texts(value: Any) -> list[str]:
