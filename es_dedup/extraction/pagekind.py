@@ -23,6 +23,7 @@ SHORT_UNITS: Final = 100.0
 _HEADLINE_UNITS: Final = 6.0
 _MANY_HEADLINES: Final = 15  # beside a short text
 _SOME_HEADLINES: Final = 10  # with twice as much text as the main text
+_LITTLE_UNITS: Final = 200.0  # of main text; a front page introduces itself, an article says more
 _THREAD_HEADINGS: Final = 10  # linked; a thread has fewer
 _PIECES: Final = 4  # of the text, with headlines between
 _LARGEST: Final = 0.5  # of the prose is the largest piece of a list, at most
@@ -33,9 +34,11 @@ _ARTICLE_TYPES: Final = ("article", "blogposting", "newsarticle", "product", "re
 _ARTICLE_OG: Final = ("article", "news", "product", "og:product", "blog:post")
 _FRONT: Final = re.compile(r"/?(?:(?:index|default|home|main)(?:\.\w{2,5})?)?/?", re.IGNORECASE)
 _LISTING: Final = re.compile(
-    r"/(?:tags?|categor(?:y|ies)|rubrik|search|browse|archives?|channel|list)(?:[/.?_]|$)|(?:viewforum|forumdisplay|showcategory|list_\d+)\b|[?&](?:cat|category|tag|q|s|search|query|keyword)=",
+    r"/(?:tags?|categor(?:y|ies)|rubrik|search|browse|archives?|channel|list)(?:[/.?_]|$)|/forums?(?:\.php)?/?$|-f\d+\.html$|"
+    r"(?:viewforum|forumdisplay|showcategory|list_\d+)\b|[?&](?:cat|category|tag|q|s|search|query|keyword)=",
     re.IGNORECASE,
 )
+"""Addresses of lists, by the words that sites and their programs use everywhere."""
 
 
 def kind_of(view: View, choice: Choice) -> PageKind:
@@ -78,7 +81,7 @@ def _leads_elsewhere(view: View, choice: Choice, own: float) -> bool:
             1 for place in headlines if view.nodes[view.blocks[place].node].tag in _HEADINGS
         )
         return headings >= _THREAD_HEADINGS and _is_cut(view, choice, headlines)
-    if len(headlines) >= _SOME_HEADLINES and sum(view.units[place] for place in headlines) >= 2 * own:
+    if own < _LITTLE_UNITS and len(headlines) >= _SOME_HEADLINES and sum(view.units[place] for place in headlines) >= 2 * own:
         return True
     return _is_cut(view, choice, headlines)
 
