@@ -22,8 +22,9 @@ _BROKEN_RUN: Final = re.compile(
     rb"[\x80-\xff](?:(?!(?:[\xe1-\xef][\x80-\xbf]{2}){2})[\x80-\xff]|[\x40-\x7e](?=[\x80-\xff]))*"
 )
 _MIN_RUN_BYTES: Final = 4  # two ideographs; less is a broken character
-_TWICE: Final = re.compile(rb"(?:\xc3[\x82\x83\xa2-\xaf](?:\xc2[\x80-\xbf]|[\xc5\xc6\xcb][\x80-\xbf]|\xe2[\x80-\x84][\x80-\xbf]))")
-_MANY_TWICE: Final = 0.5  # of the characters beyond ASCII
+_TWICE: Final = re.compile(rb"\xc3[\x82-\xb4](?:\xc2[\x80-\xbf]|[\xc5\xc6\xcb][\x80-\xbf]|\xe2[\x80-\x84][\x80-\xbf])")
+_MOSTLY_TWICE: Final = 0.5  # of the characters beyond ASCII
+_MANY_RUNS: Final = 3  # one alone can be chance: ``ß“`` reads like a character encoded twice
 _KANA: Final = re.compile("[\u3041-\u3096\u30a1-\u30fa]")
 _HANGUL: Final = re.compile("[\uac00-\ud7a3]")
 _BEYOND: Final = re.compile(r"[^\x00-\xbf\u2010-\u2044\u3000-\u303f\uff00-\uff20]")
@@ -112,16 +113,17 @@ def encoded_once(data: bytes, text: str) -> str | None:
     if not _TWICE.search(data):
         return None
     beyond = len(text) - len(text.encode("ascii", "ignore"))
-    if len(_TWICE.findall(data)) < _MANY_TWICE * beyond / 3:
+    read = [run for run in _TWICE_RUN.findall(text) if _once(run) != run]
+    if len(read) < _MANY_RUNS or sum(map(len, read)) < _MOSTLY_TWICE * beyond:
         return None
-    return _TWICE_RUN.sub(_once, text)
+    return _TWICE_RUN.sub(lambda match: _once(match[0]), text)
 
 
-def _once(match: re.Match[str]) -> str:
+def _once(run: str) -> str:
     try:
-        return match[0].translate(_BYTES_OF).encode("latin-1").decode("utf-8")
+        return run.translate(_BYTES_OF).encode("latin-1").decode("utf-8")
     except UnicodeError:
-        return match[0]
+        return run
 
 
 _BYTES_OF: Final = {

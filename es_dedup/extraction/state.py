@@ -44,7 +44,9 @@ def states(scripts: list[tuple[bytes, bytes]], charset: str) -> Iterator[Any]:
     """
     pushed: list[str] = []
     for attributes, written in scripts:
-        if len(written) > MAX_SCRIPT_BYTES or len(written) < MIN_CHARS or b"ld+json" in attributes:
+        if len(written) > MAX_SCRIPT_BYTES or b"ld+json" in attributes:
+            continue
+        if len(written) < MIN_CHARS and b".push(" not in written:
             continue
         source = written.decode(charset, "replace")
         if b"json" in attributes:
