@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.document import clean
+from es_dedup.extraction.marked import places_with
 from es_dedup.extraction.markup import text_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _LINE_CHARS: Final = 80
 _MAX_WORDS: Final = 6  # of one name
 _NEAR_TAGS: Final = 30  # between two authors of one text
 _MAX_MARKED: Final = 12
+_MAX_SEEN: Final = 40
 _HAN: Final = "[\u4e00-\u9fff·]"
 _CHINESE: Final = re.compile(
     r"(?:(?:^|[\s|｜（(，。；》」】])(?:作者|撰文|文字)(?:\s?[:：丨|/／]\s?|\s)|(?:^|[\s|｜（(])文[/／]|记者(?:\s?[:：]\s?|\s))"
@@ -60,7 +62,7 @@ _NOBODY: Final = re.compile(
 _NO_NAME: Final = re.compile(
     r"://|@|^www\.|\.txt$|\d{1,2}[:.]\d{2}|(?:19|20)\d{2}\b.*\d|^[\d\W]+$|[!?。！？<>{}=]|\.\s.*\.\s|^follow\s", re.IGNORECASE
 )
-_MARKS: Final = (b"author", b"byline", b"Author", b"Byline")
+_MARKS: Final = (b"uthor", b"yline")
 _LINE_TAGS: Final = frozenset(b"br div p li h1 h2 h3 h4 h5 h6 time ul dd td tr".split())
 _MARK: Final = re.compile(
     r"(?:^|[-_])(?:authors?|bylines?)(?:$|[-_]{1,2}(?:names?|links?|info|text|wrap(?:per)?|vcard|item|fn)$)", re.IGNORECASE
@@ -97,7 +99,8 @@ def author_of(document: Document, metas: dict[str, str], site_name: str = "") ->
 def _line(document: Document, site_name: str) -> str:
     """Names behind a label in one of the first short lines."""
     lines = (block.text for block in document.blocks[:_BLOCKS] if block.chars <= _LINE_CHARS)
-    return next((people for text in lines if (people := _people([_named(text)], site_name))), "")
+    named = filter(None, map(_named, lines))
+    return next((people for names in named if (people := _people([names], site_name))), "")
 
 
 def _people(written: Iterable[str], site_name: str) -> str:
@@ -132,17 +135,15 @@ def _marked(tags: Tags) -> tuple[list[int], list[int]]:
     """Elements marked as author for machines, by ``rel`` or ``itemprop``; and elements that are only called so."""
     declared: list[int] = []
     called: list[int] = []
-    if any(mark in tags.markup for mark in _MARKS):
-        for place, written in enumerate(tags.attributes):
-            if (b"uthor" in written or b"yline" in written) and any(mark in written for mark in _MARKS):
-                attributes = tags.attributes_at(place)
-                names = attributes.get("class", "")
-                if _OF_OTHERS.search(names):
-                    continue
-                if "author" in attributes.get("rel", "").lower().split() or attributes.get("itemprop") == "author":
-                    declared.append(place)
-                elif names and any(map(_MARK.search, names.split())):
-                    called.append(place)
+    for place in places_with(tags, _MARKS)[:_MAX_SEEN]:
+        attributes = tags.attributes_at(place)
+        names = attributes.get("class", "")
+        if _OF_OTHERS.search(names):
+            continue
+        if "author" in attributes.get("rel", "").lower().split() or attributes.get("itemprop") == "author":
+            declared.append(place)
+        elif names and any(map(_MARK.search, names.split())):
+            called.append(place)
     return declared, called
 
 

@@ -70,12 +70,12 @@ def _declares_article(document: Document) -> bool:
 
 
 def _leads_elsewhere(view: View, choice: Choice, own: float) -> bool:
+    url = view.document.url
+    if _is_front(url) and _linked_units(view) > _LINKED_SHARE * own:
+        return True
+    if _LISTING.search(_path(url)) and _linked_units(view) > own:
+        return True
     headlines = _headlines(view)
-    linked = _linked_units(view)
-    if linked > _LINKED_SHARE * own and _is_front(view.document.url):
-        return True
-    if linked > own and _LISTING.search(_path(view.document.url)):
-        return True
     if choice.kind is PageKind.THREAD:
         headings = sum(
             1 for place in headlines if view.nodes[view.blocks[place].node].tag in _HEADINGS

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.dates import LABELS, labelled_moment, parse_moment, url_moment
 from es_dedup.extraction.document import clean
+from es_dedup.extraction.marked import places_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,7 +40,7 @@ _LABEL: Final = re.compile(
 _CHANGED: Final = re.compile(
     r"\b(?:updated?|modified|last (?:edited|change|review)|aktualisier|mis à jour|actualizado|aggiornato)|更新|修改", re.IGNORECASE
 )
-_MARKS: Final = (b"date", b"Date", b"datum", b"publish", b"posted", b"created", b"fecha", b"time", b"Time")
+_MARKS: Final = (b"date", b"Date", b"datum", b"publish", b"posted", b"created", b"fecha", b"time")
 _MARK: Final = re.compile(
     r"(?:^|[-_]|[a-z](?=[DTP][a-z]))(?:date|datum|time|timestamp|datetime|published?|posted|created|fecha|pubdate|pubtime|dateline)(?:$|[-_])", re.IGNORECASE
 )
@@ -48,6 +49,7 @@ _OTHER_TIME: Final = re.compile(
 )
 _MARKED_CHARS: Final = 60
 _MAX_MARKED: Final = 20
+_MAX_SEEN: Final = 80
 
 
 def published_of(
@@ -92,16 +94,10 @@ def _declared(document: Document, metas: dict[str, str]) -> Iterator[str]:
     yield from document.structured.dates
     yield from (metas[key] for key in _KEYS if key in metas)
     tags = document.tags
-    if b"datePublished" in tags.markup:
-        for place, written in enumerate(tags.attributes):
-            if written.find(b"datePublished") >= 0:
-                attributes = tags.attributes_at(place)
-                if "datePublished" in attributes.get("itemprop", "").split():
-                    yield (
-                        attributes.get("content")
-                        or attributes.get("datetime")
-                        or clean(tags.inner_text(place))
-                    )
+    for place in places_with(tags, (b"datePublished",)) if b"datePublished" in tags.markup else ():
+        attributes = tags.attributes_at(place)
+        if "datePublished" in attributes.get("itemprop", "").split():
+            yield attributes.get("content") or attributes.get("datetime") or clean(tags.inner_text(place))
     changed: list[str] = []
     for place in tags.places("time"):
         attributes = tags.attributes_at(place)
@@ -148,9 +144,7 @@ def _date_line(lines: Sequence[str]) -> datetime | None:
 def _marked(tags: Tags, *, american: bool) -> datetime | None:
     """The day in the first short element whose class or id says date."""
     seen = 0
-    for place, written in enumerate(tags.attributes):
-        if not written or not any(mark in written for mark in _MARKS):
-            continue
+    for place in places_with(tags, _MARKS)[:_MAX_SEEN]:
         attributes = tags.attributes_at(place)
         names = f"{attributes.get('class', '')} {attributes.get('id', '')}"
         if any(map(_MARK.search, names.split())) and not _OTHER_TIME.search(names):

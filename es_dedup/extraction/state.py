@@ -53,8 +53,12 @@ def states(scripts: list[tuple[bytes, bytes]], charset: str) -> Iterator[Any]:
             value = first_value(source)
             yield _resolved(value) if b"__NUXT" in attributes else value
         elif found := _ASSIGNED.match(source):
-            value = _assigned(source[found.end() :])
-            yield value if value is not None else _strings(source)
+            written_value = source[found.end() :]
+            value = _assigned(written_value)
+            if value is None and written_value.startswith(("{", "[", "(function")):
+                value = _strings(written_value)
+            if value is not None:
+                yield value
         elif piece := _pushed(source):
             pushed.append(piece)
     if pushed:
