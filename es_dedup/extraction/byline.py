@@ -48,10 +48,13 @@ _OPENING: Final = re.compile(
 )
 _BETWEEN: Final = re.compile(r"\s*(?:[;；、|]|,?\s(?:and|und|et|&)\s)\s*|\s*,\s+")
 _ROLE: Final = re.compile(
-    r"\b(?:staff|writer|correspondents?|editor|reporter|contributor|columnist|journalist|producer)\b|^for\s", re.IGNORECASE
+    r"\b(?:staff|writer|correspondents?|editor|reporter|contributor|columnist|journalist|producer)\b|^for\s",
+    re.IGNORECASE,
 )
 _OF_TIME: Final = re.compile(r"\b(?:published|updated|posted|ago|edited by)\b", re.IGNORECASE)
-_OTHER_LABEL: Final = re.compile(r"\s*(?:(?:责任)?编辑|责编|来源|时间|校对|审核)\s*[:：].*|(?<=\S)\s*\+?关注$")
+_OTHER_LABEL: Final = re.compile(
+    r"\s*(?:(?:责任)?编辑|责编|来源|时间|校对|审核)\s*[:：].*|(?<=\S)\s*\+?关注$"
+)
 _IDEOGRAPH: Final = re.compile(r"[\u4e00-\u9fff]")
 _NOBODY: Final = re.compile(
     r"^(?:admin(?:istrator)?|guest|anonymous|unknown|user|editor|staff|web ?master|by|author|authors|home|follow|profile|view profile|more|null|none|undefined|name|гость|"
@@ -60,14 +63,18 @@ _NOBODY: Final = re.compile(
     re.IGNORECASE,
 )
 _NO_NAME: Final = re.compile(
-    r"://|@|^www\.|\.txt$|\d{1,2}[:.]\d{2}|(?:19|20)\d{2}\b.*\d|^[\d\W]+$|[!?。！？<>{}=]|\.\s.*\.\s|^follow\s", re.IGNORECASE
+    r"://|@|^www\.|\.txt$|\d{1,2}[:.]\d{2}|(?:19|20)\d{2}\b.*\d|^[\d\W]+$|[!?。！？<>{}=]|\.\s.*\.\s|^follow\s",
+    re.IGNORECASE,
 )
 _MARKS: Final = (b"uthor", b"yline")
 _LINE_TAGS: Final = frozenset(b"br div p li h1 h2 h3 h4 h5 h6 time ul dd td tr".split())
 _MARK: Final = re.compile(
-    r"(?:^|[-_])(?:authors?|bylines?)(?:$|[-_]{1,2}(?:names?|links?|info|text|wrap(?:per)?|vcard|item|fn)$)", re.IGNORECASE
+    r"(?:^|[-_])(?:authors?|bylines?)(?:$|[-_]{1,2}(?:names?|links?|info|text|wrap(?:per)?|vcard|item|fn)$)",
+    re.IGNORECASE,
 )
-_OF_OTHERS: Final = re.compile(r"comment|related|sidebar|widget|avatar|quote|reply|review|desc", re.IGNORECASE)
+_OF_OTHERS: Final = re.compile(
+    r"comment|related|sidebar|widget|avatar|quote|reply|review|desc", re.IGNORECASE
+)
 
 
 def author_of(document: Document, metas: dict[str, str], site_name: str = "") -> str:
@@ -91,7 +98,9 @@ def author_of(document: Document, metas: dict[str, str], site_name: str = "") ->
     if people := _first_names(document.tags, declared, site_name):
         return people
     line = _line(document, site_name)
-    if line and _IDEOGRAPH.match(line):  # says who wrote it; what is only called author may be the account that spreads it
+    if line and _IDEOGRAPH.match(
+        line
+    ):  # says who wrote it; what is only called author may be the account that spreads it
         return line
     return _first_names(document.tags, called, site_name) or line
 
@@ -110,7 +119,9 @@ def _people(written: Iterable[str], site_name: str) -> str:
         whole = _OTHER_LABEL.sub("", _OPENING.sub("", clean(text)))
         for part in _BETWEEN.split(whole) if len(whole) <= MAX_NAME_CHARS * 4 else ():
             name = part.strip(" ,·•-–—:：«»")
-            if _OF_TIME.search(name) or (found and (_ROLE.search(name) or name.casefold() in _ends(site_name))):
+            if _OF_TIME.search(name) or (
+                found and (_ROLE.search(name) or name.casefold() in _ends(site_name))
+            ):
                 break  # what follows is no name
             if name and name not in found and _is_name(name):
                 found.append(name)
@@ -155,7 +166,12 @@ def _first_names(tags: Tags, places: list[int], site_name: str) -> str:
         if found and place - last > _NEAR_TAGS:
             break
         text = _first_line(tags, _name_inside(tags, place)) or tags.attributes_at(place).get("content", "")
-        if text and text != site_name and not any(text in other for other in found) and _people([text], site_name):
+        if (
+            text
+            and text != site_name
+            and not any(text in other for other in found)
+            and _people([text], site_name)
+        ):
             found.append(text)
             last = place
     return _people(found, site_name)

@@ -1,5 +1,7 @@
-"""Pages whose text stands where a browser would not show it, or not yet: for those without scripts or frames, in a frame of the page
-itself, in the open shadow of an element. They are read a second time with these parts as ordinary elements.
+"""Pages whose text stands where a browser would not show it, or not yet.
+
+It is meant for those without scripts or frames, or stands in a frame of the page itself, or in the open shadow of an element. Such
+pages are read a second time with these parts as ordinary elements.
 """
 
 from __future__ import annotations
@@ -11,11 +13,15 @@ from typing import Final
 MIN_CHARS: Final = 80
 """A shorter text for browsers without scripts asks to turn scripts on."""
 
-_PLACES: Final = re.compile(rb"<(?:noscript|noframes)[\s>]|<template[^>]{0,200}?shadowroot|<iframe[^>]{0,2000}?srcdoc", re.IGNORECASE)
+_PLACES: Final = re.compile(
+    rb"<(?:noscript|noframes)[\s>]|<template[^>]{0,200}?shadowroot|<iframe[^>]{0,2000}?srcdoc", re.IGNORECASE
+)
 _SHADOW: Final = re.compile(rb"<template(?=[^>]{0,200}?shadowroot)", re.IGNORECASE)
 _SHADOW_END: Final = re.compile(rb"</template(?=[\s>])", re.IGNORECASE)
 _FOR_OTHERS: Final = re.compile(rb"(</?)(?:noscript|noframes|frameset)(?=[\s>])", re.IGNORECASE)
-_FRAMED: Final = re.compile(rb"""<iframe[^>]{0,2000}?srcdoc\s*=\s*(?:"([^"]*+)"|'([^']*+)')[^>]*+>""", re.IGNORECASE)
+_FRAMED: Final = re.compile(
+    rb"""<iframe[^>]{0,2000}?srcdoc\s*=\s*(?:"([^"]*+)"|'([^']*+)')[^>]*+>""", re.IGNORECASE
+)
 _ASKS_FOR_SCRIPTS: Final = re.compile(r"java\s?script|浏览器|瀏覽器|your browser", re.IGNORECASE)
 
 

@@ -84,7 +84,9 @@ def _texts(value: Any) -> Iterator[str]:
             items = [item for item in value if isinstance(item, dict | list)]
             waiting.extend(items)
             if len(items) > 1:
-                yield "\n".join(text for item in items if isinstance(item, dict) and (text := _own_text(item)))
+                yield "\n".join(
+                    text for item in items if isinstance(item, dict) and (text := _own_text(item))
+                )
 
 
 def _own_text(item: dict[str, Any]) -> str:
@@ -92,7 +94,8 @@ def _own_text(item: dict[str, Any]) -> str:
     if _TYPE_KEYS.isdisjoint(item) or not _PEOPLE_KEYS.isdisjoint(item):
         return ""
     return next(
-        (text for key, text in item.items() if isinstance(text, str) and _KEYS.match(key) and text.strip()), ""
+        (text for key, text in item.items() if isinstance(text, str) and _KEYS.match(key) and text.strip()),
+        "",
     )
 
 
@@ -117,7 +120,9 @@ def _drawn(value: Any) -> str:
             else:
                 waiting.extend((item, inside) for item in reversed(value))
         elif isinstance(value, dict):
-            waiting.extend((item, False) for item in reversed(value.values()) if isinstance(item, dict | list))
+            waiting.extend(
+                (item, False) for item in reversed(value.values()) if isinstance(item, dict | list)
+            )
     return "\n".join(lines)
 
 

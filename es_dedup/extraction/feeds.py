@@ -41,11 +41,22 @@ def feed_markup(data: bytes) -> bytes | None:
         return None
     declaration = data[: data.find(b"?>") + 2] if data.lstrip().startswith(b"<?xml") else b""
     starts = [found.start() for found in _ITEM.finditer(data)][: MAX_ITEMS + 1]
-    parts = [declaration, b"<html><title>", _field(data[: starts[0] if starts else None], b"title"), b"</title><body>"]
+    parts = [
+        declaration,
+        b"<html><title>",
+        _field(data[: starts[0] if starts else None], b"title"),
+        b"</title><body>",
+    ]
     for start, end in zip(starts[:MAX_ITEMS], [*starts[1:], len(data)], strict=False):
         item = data[start:end]
         texts = [_field(item, name) for name in _TEXTS]
-        parts += [b"<div class=item><h2>", _field(item, b"title"), b"</h2><div>", max(texts, key=len), b"</div></div>"]
+        parts += [
+            b"<div class=item><h2>",
+            _field(item, b"title"),
+            b"</h2><div>",
+            max(texts, key=len),
+            b"</div></div>",
+        ]
     return b"".join(parts)
 
 
@@ -58,4 +69,6 @@ def _field(item: bytes, name: bytes) -> bytes:
     if whole := _CDATA.match(found[1]):
         return whole[1]
     text = found[1]
-    return unescape(text.decode("latin-1")).encode("latin-1", "xmlcharrefreplace") if b"&lt;" in text else text
+    return (
+        unescape(text.decode("latin-1")).encode("latin-1", "xmlcharrefreplace") if b"&lt;" in text else text
+    )

@@ -57,6 +57,8 @@ _MAGIC: Final = (
 )  # fmt: skip
 _HIGH_BYTES: Final = bytes(range(128, 256))
 _ZLIB_BYTES: Final = 32
+_ZLIB_STARTS: Final = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
+_MOST_ASCII: Final = 0.7  # of random bytes half are
 _MOST_CONTROLS: Final = 0.1  # of the first bytes; UTF-16 has some
 _MOST_CONTROLS_IN_TEXT: Final = 0.03  # the same where no byte is zero; random bytes have a tenth
 _CONTROL_BYTES: Final = bytes(set(range(32)) - set(b"\t\n\r\f\x0b\x1b\x00"))
@@ -117,10 +119,11 @@ def binary_kind(data: bytes) -> str | None:
 
 
 def _is_zlib(head: bytes) -> bool:
-    """The two bytes that such data begin with, and hardly a byte of ASCII more than chance has."""
-    if len(head) < _ZLIB_BYTES or head[0] != 0x78 or head[1] not in b"\x01\x5e\x9c\xda":
-        return False
-    return 2 * len(head.translate(None, _HIGH_BYTES)) < 1.4 * len(head)
+    """The two bytes that such data begin with, and no more ASCII than chance has."""
+    ascii_bytes = len(head.translate(None, _HIGH_BYTES))
+    return (
+        len(head) >= _ZLIB_BYTES and head.startswith(_ZLIB_STARTS) and ascii_bytes < _MOST_ASCII * len(head)
+    )
 
 
 def guard(text: str, *, max_depth: int, max_nodes: int, deadline: Deadline) -> Guarded:

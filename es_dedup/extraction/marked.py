@@ -13,7 +13,6 @@ MAX_TAGS: Final = 4_000
 """What a page says of itself in its body stands near the head of the text."""
 
 
-
 def places_with(tags: Tags, words: Iterable[bytes]) -> list[int]:
     """Places of the tags, among the first ``MAX_TAGS``, in whose attributes, as written, one of the words stands; in page order.
 

@@ -35,7 +35,14 @@ _SITE_WORD: Final = re.compile(
     re.IGNORECASE,
 )
 _WORD: Final = re.compile(r"[\u3400-\u9fff]|[^\W_]+")
-_TITLE_KEYS: Final = ("og:title", "twitter:title", "weibo:article:title", "parsely-title", "dc.title", "dc:title")
+_TITLE_KEYS: Final = (
+    "og:title",
+    "twitter:title",
+    "weibo:article:title",
+    "parsely-title",
+    "dc.title",
+    "dc:title",
+)
 _SITE_KEYS: Final = ("og:site_name", "application-name", "apple-mobile-web-app-title")
 _SOME_NEXT: Final = re.compile(rb"""rel\s{0,9}=\s{0,9}["']?[^"'<>]{0,80}[nN]ext""")
 _NEXT: Final = re.compile(rb"\b(?i:next)\b")
@@ -195,7 +202,9 @@ def cut_site_name(title: str, *, names: Sequence[str], headings: Sequence[str], 
         s for s in segments if s.casefold() not in known and not any(s.casefold() in name for name in known)
     ]
     while len(left) > 1 and (
-        _is_site(left[-1], left[0]) or _is_host(left[-1], site) or _opens_with_name(left[-1], (*known, *site.split(".")[:-1]))
+        _is_site(left[-1], left[0])
+        or _is_host(left[-1], site)
+        or _opens_with_name(left[-1], (*known, *site.split(".")[:-1]))
     ):
         left.pop()
     if len(left) > 1 and _is_host(left[0], site) and len(left[0]) <= len("".join(left[1:])):

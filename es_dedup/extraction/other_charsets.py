@@ -22,10 +22,14 @@ _BROKEN_RUN: Final = re.compile(
     rb"[\x80-\xff](?:(?!(?:[\xe1-\xef][\x80-\xbf]{2}){2})[\x80-\xff]|[\x40-\x7e](?=[\x80-\xff]))*"
 )
 _MIN_RUN_BYTES: Final = 4  # two ideographs; less is a broken character
-_TWICE: Final = re.compile(rb"\xc3[\x82-\xb4](?:\xc2[\x80-\xbf]|[\xc5\xc6\xcb][\x80-\xbf]|\xe2[\x80-\x84][\x80-\xbf])")
+_TWICE: Final = re.compile(
+    rb"\xc3[\x82-\xb4](?:\xc2[\x80-\xbf]|[\xc5\xc6\xcb][\x80-\xbf]|\xe2[\x80-\x84][\x80-\xbf])"
+)
 _MOSTLY_TWICE: Final = 0.5  # of the characters beyond ASCII
 _LEAST_TWICE: Final = 0.15  # a character of three bytes gives three, of which the first is found
-_MANY_RUNS: Final = 3  # or characters of one run; one pair alone can be chance: ``ß“`` reads like a character encoded twice
+_MANY_RUNS: Final = (
+    3  # or characters of one run; one pair alone can be chance: ``ß“`` reads like a character encoded twice
+)
 _KANA: Final = re.compile("[\u3041-\u3096\u30a1-\u30fa]")
 _HANGUL: Final = re.compile("[\uac00-\ud7a3]")
 _BEYOND: Final = re.compile(r"[^\x00-\xbf\u2010-\u2044\u3000-\u303f\uff00-\uff20]")
@@ -117,7 +121,9 @@ def encoded_once(data: bytes, text: str) -> str | None:
     if len(_TWICE.findall(data)) < _LEAST_TWICE * beyond:
         return None
     read = [run for run in _TWICE_RUN.findall(text) if _once(run) != run]
-    if (len(read) < _MANY_RUNS and max(map(len, read), default=0) < _MANY_RUNS) or sum(map(len, read)) < _MOSTLY_TWICE * beyond:
+    if (len(read) < _MANY_RUNS and max(map(len, read), default=0) < _MANY_RUNS) or sum(
+        map(len, read)
+    ) < _MOSTLY_TWICE * beyond:
         return None
     return _TWICE_RUN.sub(lambda match: _once(match[0]), text)
 

@@ -108,7 +108,9 @@ class HtmlExtractor:
         if document is None:
             return Skipped("empty", "no markup and no text")
         choice, text = self._choose(document, url)
-        if len(text) < _NO_TEXT_CHARS and (opened := self._elsewhere(html, url, http_charset, text, deadline)):
+        if len(text) < _NO_TEXT_CHARS and (
+            opened := self._elsewhere(html, url, http_charset, text, deadline)
+        ):
             source, document, choice, text = opened
         notes.extend(source.notes)
         deadline.check()

@@ -30,7 +30,15 @@ _LARGEST: Final = 0.5  # of the prose is the largest piece of a list, at most
 _LINKED_SHARE: Final = 0.5  # of the main text, that the links of a front page have at least
 _PLAYERS: Final = ("video", "audio", "object", "embed")
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5"})
-_ARTICLE_TYPES: Final = ("article", "blogposting", "newsarticle", "product", "reportagenewsarticle", "recipe", "socialmediaposting")
+_ARTICLE_TYPES: Final = (
+    "article",
+    "blogposting",
+    "newsarticle",
+    "product",
+    "reportagenewsarticle",
+    "recipe",
+    "socialmediaposting",
+)
 _ARTICLE_OG: Final = ("article", "news", "product", "og:product", "blog:post")
 _FRONT: Final = re.compile(r"/?(?:(?:index|default|home|main)(?:\.\w{2,5})?)?/?", re.IGNORECASE)
 _LISTING: Final = re.compile(
@@ -64,9 +72,9 @@ def kind_of(view: View, choice: Choice) -> PageKind:
 
 
 def _declares_article(document: Document) -> bool:
-    return document.metas.get("og:type", "").lower() in _ARTICLE_OG or not document.structured.types.isdisjoint(
-        _ARTICLE_TYPES
-    )
+    return document.metas.get(
+        "og:type", ""
+    ).lower() in _ARTICLE_OG or not document.structured.types.isdisjoint(_ARTICLE_TYPES)
 
 
 def _leads_elsewhere(view: View, choice: Choice, own: float) -> bool:
@@ -77,11 +85,13 @@ def _leads_elsewhere(view: View, choice: Choice, own: float) -> bool:
         return True
     headlines = _headlines(view)
     if choice.kind is PageKind.THREAD:
-        headings = sum(
-            1 for place in headlines if view.nodes[view.blocks[place].node].tag in _HEADINGS
-        )
+        headings = sum(1 for place in headlines if view.nodes[view.blocks[place].node].tag in _HEADINGS)
         return headings >= _THREAD_HEADINGS and _is_cut(view, choice, headlines)
-    if own < _LITTLE_UNITS and len(headlines) >= _SOME_HEADLINES and sum(view.units[place] for place in headlines) >= 2 * own:
+    if (
+        own < _LITTLE_UNITS
+        and len(headlines) >= _SOME_HEADLINES
+        and sum(view.units[place] for place in headlines) >= 2 * own
+    ):
         return True
     return _is_cut(view, choice, headlines)
 

@@ -38,14 +38,18 @@ _LABEL: Final = re.compile(
     re.IGNORECASE,
 )
 _CHANGED: Final = re.compile(
-    r"\b(?:updated?|modified|last (?:edited|change|review)|aktualisier|mis à jour|actualizado|aggiornato)|更新|修改", re.IGNORECASE
+    r"\b(?:updated?|modified|last (?:edited|change|review)|aktualisier|mis à jour|actualizado|aggiornato)|更新|修改",
+    re.IGNORECASE,
 )
-_MARKS: Final = (b"date", b"Date", b"datum", b"publish", b"posted", b"created", b"fecha", b"time")
+_MARKS: Final = (b"date", b"Date", b"datum", b"publish", b"posted", b"created", b"fecha", b"time", b"Time")
 _MARK: Final = re.compile(
-    r"(?:^|[-_]|[a-z](?=[DTP][a-z]))(?:date|datum|time|timestamp|datetime|published?|posted|created|fecha|pubdate|pubtime|dateline)(?:$|[-_])", re.IGNORECASE
+    r"(?:^|[-_])(?:date|[a-z]{0,9}datum|time|timestamp|datetime|published?|posted|created|fecha|pubdate|pubtime|dateline)(?:$|[-_])",
+    re.IGNORECASE,
 )
+_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _OTHER_TIME: Final = re.compile(
-    r"modif|updat|chang|edit|event|expir|comment|related|sidebar|widget|countdown|picker|timeline|start|end|reply", re.IGNORECASE
+    r"modif|updat|chang|edit|event|expir|comment|related|sidebar|widget|countdown|picker|timeline|start|end|reply",
+    re.IGNORECASE,
 )
 _MARKED_CHARS: Final = 60
 _MAX_MARKED: Final = 20
@@ -146,7 +150,7 @@ def _marked(tags: Tags, *, american: bool) -> datetime | None:
     seen = 0
     for place in places_with(tags, _MARKS)[:_MAX_SEEN]:
         attributes = tags.attributes_at(place)
-        names = f"{attributes.get('class', '')} {attributes.get('id', '')}"
+        names = _CAMEL.sub("-", f"{attributes.get('class', '')} {attributes.get('id', '')}")
         if any(map(_MARK.search, names.split())) and not _OTHER_TIME.search(names):
             seen += 1
             text = clean(tags.inner_text(place))

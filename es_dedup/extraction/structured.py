@@ -21,14 +21,18 @@ _TEXT_LISTS: Final = {
 }
 _NAME_LISTS: Final = {"author": "authors", "creator": "authors", "publisher": "publishers"}
 _KEYS: Final = frozenset({"@type", *_TEXT_LISTS, *_NAME_LISTS})
-_OF_PARTS: Final = frozenset("answer claim comment offer person product quotation rating review service userreview".split())
+_OF_PARTS: Final = frozenset(
+    "answer claim comment offer person product quotation rating review service userreview".split()
+)
 """Types of things in or below an article; who made them and when says nothing of the article."""
 
 _MEDIA: Final = frozenset("audioobject clip imageobject mediaobject videoobject".split())
 """Who made them and when counts where nothing else does."""
 
 _OF_PART: Final = frozenset({"datePublished", "author", "creator", "publisher"})
-_WRAPPING: Final = re.compile(r"^\s*(?://|/\*)?\s*(?:<!\[CDATA\[|<!--)\s*(?:\*/)?|(?://|/\*)?\s*(?:\]\]>|-->)\s*(?:\*/)?\s*;?\s*$")
+_WRAPPING: Final = re.compile(
+    r"^\s*(?://|/\*)?\s*(?:<!\[CDATA\[|<!--)\s*(?:\*/)?|(?://|/\*)?\s*(?:\]\]>|-->)\s*(?:\*/)?\s*;?\s*$"
+)
 
 
 @dataclass(slots=True)

@@ -57,8 +57,12 @@ def test_text_for_other_browsers_is_read_where_there_is_no_other(html: str) -> N
     "html",
     [
         page("<div id=root></div><noscript>You need to enable JavaScript to run this app.</noscript>"),
-        page(f"<p>Gone.</p><noscript>Please turn on JavaScript in your browser. {'It is needed, really. ' * 8}</noscript>"),
-        page("<template><p>Nobody sees this text, which only a script would use, if it ever did so.</p></template>"),
+        page(
+            f"<p>Gone.</p><noscript>Please turn on JavaScript in your browser. {'It is needed, really. ' * 8}</noscript>"
+        ),
+        page(
+            "<template><p>Nobody sees this text, which only a script would use, if it ever did so.</p></template>"
+        ),
     ],
 )
 def test_a_request_for_scripts_and_a_template_are_no_text(html: str) -> None:
@@ -67,7 +71,11 @@ def test_a_request_for_scripts_and_a_template_are_no_text(html: str) -> None:
 
 
 def test_nothing_is_read_twice_where_there_is_text() -> None:
-    content = extract(page(f"{PARAGRAPHS}<noscript><p>Another text, for those without scripts, and long, long.</p></noscript>"))
+    content = extract(
+        page(
+            f"{PARAGRAPHS}<noscript><p>Another text, for those without scripts, and long, long.</p></noscript>"
+        )
+    )
     assert content.text == BOTH
 
 
@@ -119,7 +127,14 @@ def test_a_page_that_leads_on_is_skipped(refresh: str) -> None:
 
 @pytest.mark.parametrize(
     "title",
-    ["Page not found", "404 - Page Not Found", "Page not found | Harbour News", "404 - 页面不存在", "抱歉，您访问的页面不存在", "页面未找到_某网"],
+    [
+        "Page not found",
+        "404 - Page Not Found",
+        "Page not found | Harbour News",
+        "404 - 页面不存在",
+        "抱歉，您访问的页面不存在",
+        "页面未找到_某网",
+    ],
 )
 def test_a_page_that_is_not_there_is_skipped(title: str) -> None:
     html = f"<title>{title}</title><p>Sorry, what you are looking for has moved, or never was here. Try the search.</p>"

@@ -46,14 +46,20 @@ def test_a_declaration_counts_more_than_a_look() -> None:
 @pytest.mark.parametrize("text", [CHINESE, GERMAN, RUSSIAN, JAPANESE])
 @pytest.mark.parametrize("wrong", ["latin-1", "cp1252"])
 def test_text_encoded_twice_is_read_once(text: str, wrong: str) -> None:
-    read = "".join(bytes([byte]).decode(wrong if bytes([byte]).decode(wrong, "ignore") else "latin-1") for byte in text.encode())
+    read = "".join(
+        bytes([byte]).decode(wrong if bytes([byte]).decode(wrong, "ignore") else "latin-1")
+        for byte in text.encode()
+    )
     found = decode(read.encode())
     assert found.text == text
     assert found.mended
     assert found.notes == ("encoded as UTF-8 twice",)
 
 
-@pytest.mark.parametrize("text", [CHINESE, GERMAN, RUSSIAN, "Une fête à l'été, où l'on a dîné. " * 9, "São João, não é?", "„heiß“ war's"])
+@pytest.mark.parametrize(
+    "text",
+    [CHINESE, GERMAN, RUSSIAN, "Une fête à l'été, où l'on a dîné. " * 9, "São João, não é?", "„heiß“ war's"],
+)
 def test_text_encoded_once_stays(text: str) -> None:
     assert encoded_once(text.encode(), text) is None
 
@@ -64,7 +70,11 @@ def test_a_page_on_such_text_stays() -> None:
 
 
 def test_a_page_of_two_charsets_is_read_in_both() -> None:
-    data = f"<p>{CHINESE * 2}</p>".encode() + f"<p>{CHINESE}</p>".encode("gb18030") + f"<p>{CHINESE}</p>".encode()
+    data = (
+        f"<p>{CHINESE * 2}</p>".encode()
+        + f"<p>{CHINESE}</p>".encode("gb18030")
+        + f"<p>{CHINESE}</p>".encode()
+    )
     found = decode(data)
     assert found.text == f"<p>{CHINESE * 2}</p><p>{CHINESE}</p><p>{CHINESE}</p>"
     assert found.notes == ("parts of the page are in another charset",)

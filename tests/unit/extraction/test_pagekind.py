@@ -11,7 +11,9 @@ STORY = "".join(
     f"<p>In year {n} the harbour was deepened again, and the town paid for it with a loan, which the mayor defended.</p>"
     for n in range(8)
 )
-HEADLINES = "".join(f'<li><a href="/{n}.html">Council number {n} votes on the new bridge</a></li>' for n in range(40))
+HEADLINES = "".join(
+    f'<li><a href="/{n}.html">Council number {n} votes on the new bridge</a></li>' for n in range(40)
+)
 TEASERS = "".join(
     f'<h2><a href="/{n}.html">Council number {n} votes on the new bridge</a></h2>'
     f"<div class=lead>The council, number {n}, has voted on a bridge that nobody asked for. It will be built.</div>"

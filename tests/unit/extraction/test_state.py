@@ -35,7 +35,9 @@ SCRIPTS = {
     "parts of a text": '<script id="__NEXT_DATA__" type="application/json">'
     + json.dumps({"parts": [{"type": "paragraph", "text": ONE}, {"type": "paragraph", "text": TWO}]})
     + "</script>",
-    "elements of server components": pushed(f'5:["$","div",null,{{"children":[{element(ONE)},{element(TWO)}]}}]\n'),
+    "elements of server components": pushed(
+        f'5:["$","div",null,{{"children":[{element(ONE)},{element(TWO)}]}}]\n'
+    ),
     "rows cut in two": pushed('7:{"article":{"con') + pushed(f'tent":{json.dumps(MARKUP)}}}}}\n'),
     "a row of text": pushed(f"3:I[77,[]]\n8:T{len(BOTH.encode()):x},{BOTH}9:[]\n"),
     "nuxt as code": '<script>window.__NUXT__=(function(a,b){return {data:[{article:{title:"F",content:'
@@ -63,7 +65,10 @@ def test_the_text_is_found_in_the_state(script: str) -> None:
 
 
 def test_a_list_of_comments_is_not_taken_for_the_parts_of_a_text() -> None:
-    comments = [{"type": "c", "author": "x", "text": "I was there, and it rained. It always does. " * 3} for _ in range(9)]
+    comments = [
+        {"type": "c", "author": "x", "text": "I was there, and it rained. It always does. " * 3}
+        for _ in range(9)
+    ]
     state = json.dumps({"body": BOTH, "comments": comments})
     assert extract(f"<title>F</title><script type=application/json>{state}</script>").text == BOTH
 
@@ -78,7 +83,12 @@ def test_broken_data_are_no_value(source: str) -> None:
 
 @pytest.mark.parametrize(
     "script",
-    ["self.__next_f.push([1,{}])", "window.x = JSON.parse('{\\'}')", "window.x = {" + "," * 90, 'self.p.push([1,"' + "T" * 90 + '"])'],
+    [
+        "self.__next_f.push([1,{}])",
+        "window.x = JSON.parse('{\\'}')",
+        "window.x = {" + "," * 90,
+        'self.p.push([1,"' + "T" * 90 + '"])',
+    ],
 )
 def test_broken_scripts_give_nothing(script: str) -> None:
     values = list(states([(b"", script.ljust(100).encode())], "utf-8"))
