@@ -58,8 +58,8 @@ _OTHER_LABEL: Final = re.compile(
 _IDEOGRAPH: Final = re.compile(r"[\u4e00-\u9fff]")
 _NOBODY: Final = re.compile(
     r"^(?:admin(?:istrator)?|guest|anonymous|unknown|user|editor|staff|web ?master|by|author|authors|home|follow|profile|view profile|more|null|none|undefined|name|гость|"
-    r"未知|佚名|匿名(?:用户)?|网络|本站|小编|编辑|管理员|投稿|转载|最新文章|所有|观点|平台|本人|原创|作者|楼主)$|"
-    r"\b(?:discuz|comsenz|phpbb|vbulletin|wordpress|flaskbb|xenforo|mybb)\b",
+    r"未知|佚名|匿名(?:用户)?|网络|本站|小编|编辑|管理员|投稿|转载|最新文章|所有|观点|平台|本人|原创|作者|楼主|网络整理|互联网|综合)$|"
+    r"\b(?:discuz|comsenz|phpbb|vbulletin|wordpress|flaskbb|xenforo|mybb|taboola|outbrain)\b",
     re.IGNORECASE,
 )
 _NO_NAME: Final = re.compile(

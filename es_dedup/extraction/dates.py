@@ -28,6 +28,9 @@ _NAMED_DAY: Final = re.compile(
     r"(?<![^\W\d_])([^\W\d_]{3,10})\.?\s?(\d{1,2})(?:st|nd|rd|th)?,?\s((?:19|20)\d{2})\b"
     r"|(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|º|\.)?[\s-](?:(?:of|de)\s)?([^\W\d_]{3,10})\.?,?[\s-](?:de\s)?((?:19|20)\d{2})\b"
 )
+_LABELLED_SHORT: Final = re.compile(
+    r"(?:发布|发表)时间\s?[:：]\s{0,3}(\d{2})-(\d{2})-(\d{2})(?:\s?(\d{2}):(\d{2}))?(?!\d)"
+)
 _MONTHS: Final = tuple(
     names.split()
     for names in (
@@ -86,8 +89,11 @@ def parse_moment(text: str, *, month_first: bool = False) -> datetime | None:
 
 def labelled_moment(text: str) -> datetime | None:
     """A moment behind a label such as ``发布时间：``, or None."""
-    found = _LABELLED.search(text)
-    return _build(*found.groups()) if found else None
+    if found := _LABELLED.search(text):
+        return _build(*found.groups())
+    if short := _LABELLED_SHORT.search(text):
+        return _build(f"20{short[1]}", short[2], short[3], short[4], short[5], None, None)
+    return None
 
 
 def url_moment(url: str) -> datetime | None:

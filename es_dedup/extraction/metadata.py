@@ -25,13 +25,16 @@ MAX_URL_CHARS: Final = 2_000
 _MAX_SITE_CHARS: Final = 16
 _MIN_SEGMENT_CHARS: Final = 4  # a shorter part of a title is a section, not a headline
 _MIN_HOST_CHARS: Final = 4
+_MIN_NAME_CHARS: Final = 2
+_IDEOGRAPH: Final = re.compile("[\u3400-\u9fff]")
 _MAX_SECTION_WORDS: Final = 3
 _HOST_SHARE: Final = 1 / 3  # of the letters of a site's name
 _SEPARATOR: Final = re.compile(
-    r"\s*(?:[|｜_»›·•丨]|(?<=\s)[-–—](?=\s)|--+|——|(?<=[\u3400-\u9fff）)】”！？])[-–—](?=[\u3400-\u9fffA-Za-z]))\s*"
+    r"\s*(?:[|｜_»›·•丨]|::|(?<=\s)[-–—](?=\s)|--+|——|(?<=[\u3400-\u9fff）)】”！？])[-–—](?=[\u3400-\u9fffA-Za-z])|[-–—](?=[\w.]{2,20}\.(?:com|cn|net|org)$))\s*",
+    re.IGNORECASE,
 )
 _SITE_WORD: Final = re.compile(
-    r"(?:网|網|网站|網站|官网|频道|中心|新闻|日报|晚报|在线|论坛|社区|博客|门户|电视台|客户端|Online|News|Blog|\.com|\.cn)$",
+    r"(?:网|網|网站|網站|官网|频道|中心|新闻|日报|晚报|在线|论坛|社区|博客|门户|电视台|客户端|Online|News|Blog|\.com|\.cn|\.net|\.org)$",
     re.IGNORECASE,
 )
 _WORD: Final = re.compile(r"[\u3400-\u9fff]|[^\W_]+")
@@ -75,8 +78,8 @@ def read_metadata(document: Document, url: str | None) -> Metadata:
     """Read a page's metadata; whatever is missing or malformed is left out."""
     metas = document.metas
     canonical = _canonical(document.tags, metas, url)
-    site_name = _site_name(document, metas)
     title = _title(document, metas, site_of(canonical or url))
+    site_name = _site_name(document, metas) or _name_beside(title, _plain(document.title))
     return Metadata(
         title=title,
         url=canonical or url,
@@ -150,8 +153,11 @@ def _title(document: Document, metas: dict[str, str], site: str) -> str:
         return heads[0][:MAX_TITLE_CHARS] if heads else ""
     if declared and document.title and cut[0] not in heads:
         seconded = {*heads, *map(_plain, document.structured.headlines)}
-        if cut[-1] in seconded and 2 * len(cut[-1]) > len(cut[0]) and _are_different(cut[0], cut[-1]):
-            return cut[-1]  # the page's own title and its heading against one that is for sharing
+        own = cut[-1]
+        if own in seconded and own.startswith(cut[0]):
+            return own  # the other is cut short, by quotation marks in an attribute for instance
+        if own in seconded and 2 * len(own) > len(cut[0]) and _are_different(cut[0], own):
+            return own  # the page's own title and its heading against one that is for sharing
     return cut[0]
 
 
@@ -189,15 +195,16 @@ def cut_site_name(title: str, *, names: Sequence[str], headings: Sequence[str], 
     segments = [segment for segment in _SEPARATOR.split(title) if segment]
     if len(segments) <= 1:
         return title
+    known = {name.casefold() for name in names}
     for heading in headings:
         if (
             len(heading) >= _MIN_SEGMENT_CHARS
             and heading in title
+            and heading.casefold() not in known
             and any(segment in heading for segment in segments)
             and not _is_host(heading, site)
         ):
             return heading
-    known = {name.casefold() for name in names}
     left = [
         s for s in segments if s.casefold() not in known and not any(s.casefold() in name for name in known)
     ]
@@ -248,3 +255,16 @@ def _site_name(document: Document, metas: dict[str, str]) -> str:
         return ""
     parts = _SEPARATOR.split(names[0])
     return next((part for part in parts if part in names), names[0])  # without a slogan
+
+
+def _name_beside(title: str, written: str) -> str:
+    """The last part of what a title is written with, or the first where the title is the last: sites put their names there."""
+    place = written.find(title) if title else -1
+    if place < 0 or len(title) == len(written):
+        return ""
+    behind = [part for part in _SEPARATOR.split(written[place + len(title) :]) if part]
+    before = [part for part in _SEPARATOR.split(written[:place]) if part]
+    name = behind[-1] if behind else before[0] if before else ""
+    longest = _MAX_SITE_CHARS if _IDEOGRAPH.search(name) else 2 * _MAX_SITE_CHARS
+    name = name.strip(" -–—【】[]")
+    return name if _MIN_NAME_CHARS <= len(name) <= longest else ""
