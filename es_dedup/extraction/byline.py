@@ -77,13 +77,16 @@ _OF_OTHERS: Final = re.compile(
 )
 
 
-def author_of(document: Document, metas: dict[str, str], site_name: str = "") -> str:
+def author_of(
+    document: Document, metas: dict[str, str], site_name: str = "", *, is_list: bool = False
+) -> str:
     """Who wrote the page.
 
     Args:
         document: the page.
         metas: its meta elements.
         site_name: is no author.
+        is_list: names in the text are those of other pages' authors; only JSON-LD and meta elements count.
 
     Returns:
         The first that names people: JSON-LD, meta elements, elements marked as author (``rel``, ``itemprop``, class), a short line
@@ -94,6 +97,8 @@ def author_of(document: Document, metas: dict[str, str], site_name: str = "") ->
     for names in listed:
         if people := _people(names, site_name):
             return people
+    if is_list:
+        return ""
     declared, called = _marked(document.tags)
     if people := _first_names(document.tags, declared, site_name):
         return people

@@ -74,8 +74,14 @@ class Metadata:
     next_page: str | None = None
 
 
-def read_metadata(document: Document, url: str | None) -> Metadata:
-    """Read a page's metadata; whatever is missing or malformed is left out."""
+def read_metadata(document: Document, url: str | None, *, is_list: bool = False) -> Metadata:
+    """Read a page's metadata; whatever is missing or malformed is left out.
+
+    Args:
+        document: the page.
+        url: where it was found, if known.
+        is_list: the page leads elsewhere; names and days in its text are those of other pages.
+    """
     metas = document.metas
     canonical = _canonical(document.tags, metas, url)
     title = _title(document, metas, site_of(canonical or url))
@@ -84,8 +90,8 @@ def read_metadata(document: Document, url: str | None) -> Metadata:
         title=title,
         url=canonical or url,
         site=site_of(canonical or url),
-        published=published_of(document, metas, canonical or url, title),
-        author=author_of(document, metas, site_name),
+        published=published_of(document, metas, canonical or url, title, is_list=is_list),
+        author=author_of(document, metas, site_name, is_list=is_list),
         site_name=site_name,
         next_page=_next_page(document.tags, url),
     )

@@ -114,7 +114,7 @@ class HtmlExtractor:
             source, document, choice, text = opened
         notes.extend(source.notes)
         deadline.check()
-        about = read_metadata(document, url)
+        about = read_metadata(document, url, is_list=choice.kind is PageKind.LIST)
         if len(text) <= _ERROR_CHARS and _ERROR_TITLE.match(about.title):
             return Skipped("empty", f"the error page of a server: {about.title}")
         if len(text) < _LITTLE_CHARS and (target := _LEADS_ON.search(document.metas.get("refresh", ""))):

@@ -57,7 +57,7 @@ _MAX_SEEN: Final = 80
 
 
 def published_of(
-    document: Document, metas: dict[str, str], url: str | None, title: str = ""
+    document: Document, metas: dict[str, str], url: str | None, title: str = "", *, is_list: bool = False
 ) -> datetime | None:
     """When the page was published.
 
@@ -66,6 +66,7 @@ def published_of(
         metas: its meta elements.
         url: its address; a day in it counts.
         title: without the site's name.
+        is_list: days in the text are those of other pages; only meta elements and JSON-LD count.
 
     Returns:
         The first of: what it declares (meta elements, JSON-LD, ``itemprop``, ``time``); a moment behind a label in a short line; the
@@ -73,9 +74,11 @@ def published_of(
         element with a name of dates. The time of a change is none. None when there is none.
     """
     american = _is_american(document.tags)
-    for text in _declared(document, metas):
+    for text in _declared(document, metas, is_list=is_list):
         if moment := parse_moment(text, month_first=american):
             return moment
+    if is_list:
+        return None
     lines = [block.text for block in document.blocks if block.chars <= MAX_DATE_LINE_CHARS]
     return (
         _labelled(lines)
@@ -93,10 +96,12 @@ def _is_american(tags: Tags) -> bool:
     return language in ("en", "en-us", "en_us", "")
 
 
-def _declared(document: Document, metas: dict[str, str]) -> Iterator[str]:
+def _declared(document: Document, metas: dict[str, str], *, is_list: bool) -> Iterator[str]:
     yield from (metas[key] for key in _FIRST_KEYS if key in metas)
     yield from document.structured.dates
     yield from (metas[key] for key in _KEYS if key in metas)
+    if is_list:
+        return
     tags = document.tags
     for place in places_with(tags, (b"datePublished",)) if b"datePublished" in tags.markup else ():
         attributes = tags.attributes_at(place)

@@ -70,3 +70,16 @@ def test_a_declared_article_is_no_list(head: str) -> None:
 
 def test_a_line_beside_a_player_is_media() -> None:
     assert kind("<h1>The storm</h1><video src=a.mp4></video>" + SHORT) is PageKind.MEDIA
+
+
+def test_a_list_has_no_author_and_no_day_but_those_it_declares() -> None:
+    body = TEASERS.replace(
+        "<div class=lead>",
+        "<p class=byline>By Ada Moor</p><time datetime=2026-03-04>x</time><div class=lead>",
+    )
+    found = extract(f"<title>World</title>{body}", url="https://news.example/")
+    assert (found.kind, found.author, found.published) == (PageKind.LIST, "", None)
+    declared = extract(
+        f"<title>World</title><meta name=author content='Ben Low'>{body}", url="https://news.example/"
+    )
+    assert declared.author == "Ben Low"
