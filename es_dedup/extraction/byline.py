@@ -55,9 +55,14 @@ _OF_TIME: Final = re.compile(r"\b(?:published|updated|posted|ago|edited by)\b", 
 _OTHER_LABEL: Final = re.compile(
     r"\s*(?:(?:责任)?编辑|责编|来源|时间|校对|审核)\s*[:：].*|(?<=\S)\s*\+?关注$"
 )
+_DAY_BEHIND: Final = re.compile(
+    rf"(?:\s+(?:on\s+)?|(?<=[a-z])(?=\d))(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|{_MONTH}\s+\d|\d{{1,2}}\s+{_MONTH}\b).*$",
+    re.DOTALL,
+)
+_FULL_STOP: Final = re.compile(r"(?<=\w{4})\.$")
 _IDEOGRAPH: Final = re.compile(r"[\u4e00-\u9fff]")
 _NOBODY: Final = re.compile(
-    r"^(?:admin(?:istrator)?|guest|anonymous|unknown|user|editor|staff|web ?master|by|author|authors|home|follow|profile|view profile|more|null|none|undefined|name|гость|"
+    r"^(?:admin(?:istrator)?|guest|anonymous|unknown|user|editor|staff|web ?master|by|author|authors|home|follow|follow author|profile|view profile|more|null|none|undefined|name|гость|"
     r"未知|佚名|匿名(?:用户)?|网络|本站|小编|编辑|管理员|投稿|转载|最新文章|所有|观点|平台|本人|原创|作者|楼主|网络整理|互联网|综合)$|"
     r"\b(?:discuz|comsenz|phpbb|vbulletin|wordpress|flaskbb|xenforo|mybb|taboola|outbrain)\b",
     re.IGNORECASE,
@@ -121,9 +126,9 @@ def _people(written: Iterable[str], site_name: str) -> str:
     """Names out of what is written where names are expected."""
     found: list[str] = []
     for text in written:
-        whole = _OTHER_LABEL.sub("", _OPENING.sub("", clean(text)))
+        whole = _DAY_BEHIND.sub("", _OTHER_LABEL.sub("", _OPENING.sub("", clean(text))))
         for part in _BETWEEN.split(whole) if len(whole) <= MAX_NAME_CHARS * 4 else ():
-            name = part.strip(" ,·•-–—:：«»")
+            name = _FULL_STOP.sub("", part.strip(" ,·•-–—:：«»"))
             if _OF_TIME.search(name) or (
                 found and (_ROLE.search(name) or name.casefold() in _ends(site_name))
             ):

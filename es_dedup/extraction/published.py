@@ -34,7 +34,7 @@ _HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _FULL_DATE: Final = re.compile(r"(?:19|20)\d{2}[-/.年]\d{1,2}[-/.月]\d{1,2}.{0,4}\d{1,2}[:：]\d{2}")
 _YEAR: Final = re.compile(r"(?:19|20)\d{2}")
 _LABEL: Final = re.compile(
-    r"^(?:by|von|par|por)\s|\b(?:published|posted|first published|released|date|publié|veröffentlicht|erschienen|erstellt|publicado|pubblicato|gepubliceerd|datum|fecha)\b",
+    r"^(?:by|von|par|por)\s|\b(?:published|posted|first published|released|date|publié|veröffentlicht|erschienen|wurde am|gespeichert|geschrieben|erstellt|publicado|pubblicato|gepubliceerd|datum|fecha)\b",
     re.IGNORECASE,
 )
 _CHANGED: Final = re.compile(
@@ -51,6 +51,10 @@ _OTHER_TIME: Final = re.compile(
     r"modif|updat|chang|edit|event|expir|comment|related|sidebar|widget|countdown|picker|timeline|start|end|reply",
     re.IGNORECASE,
 )
+_LABEL_CHARS: Final = 16  # of a line that is a label and nothing else
+_MAX_TIMES: Final = 100
+_BEFORE_TAGS: Final = 30  # tags between a heading and the time above or below it
+_BEHIND_TAGS: Final = 80
 _MARKED_CHARS: Final = 60
 _MAX_MARKED: Final = 20
 _MAX_SEEN: Final = 80
@@ -79,15 +83,22 @@ def published_of(
             return moment
     if is_list:
         return None
+    near, far = _times(document.tags, title)
     lines = [block.text for block in document.blocks if block.chars <= MAX_DATE_LINE_CHARS]
     return (
-        _labelled(lines)
+        _first(near, american=american)
+        or _labelled(lines)
         or (url_moment(url) if url else None)
         or _beside_title(document, title, american=american)
+        or _first(far, american=american)
         or _date_line(lines)
         or _marked(document.tags, american=american)
         or _western_label(lines, american=american)
     )
+
+
+def _first(texts: Sequence[str], *, american: bool) -> datetime | None:
+    return next(filter(None, (parse_moment(text, month_first=american) for text in texts)), None)
 
 
 def _is_american(tags: Tags) -> bool:
@@ -107,15 +118,31 @@ def _declared(document: Document, metas: dict[str, str], *, is_list: bool) -> It
         attributes = tags.attributes_at(place)
         if "datePublished" in attributes.get("itemprop", "").split():
             yield attributes.get("content") or attributes.get("datetime") or clean(tags.inner_text(place))
-    changed: list[str] = []
-    for place in tags.places("time"):
+
+
+def _times(tags: Tags, title: str) -> tuple[list[str], list[str]]:
+    """What ``time`` elements say: those near the heading that has the title, or marked as the page's own; and all others.
+
+    Where no heading of the first rank has the title, the first element counts as near it.
+    """
+    places = tags.places("time")
+    if not places:
+        return [], []
+    heads = [head for head in tags.places("h1") if title and clean(tags.inner_text(head)) in title]
+    near: list[str] = []
+    far: list[str] = []
+    for place in places[:_MAX_TIMES]:
         attributes = tags.attributes_at(place)
-        if stamp := attributes.get("datetime"):
-            if _OTHER_TIME.search(attributes.get("class", "") + attributes.get("itemprop", "")):
-                changed.append(stamp)
-            else:
-                yield stamp
-    yield from changed
+        stamp = attributes.get("datetime") or clean(tags.inner_text(place))
+        if _OTHER_TIME.search(attributes.get("class", "") + attributes.get("itemprop", "")):
+            far.append(stamp)
+        elif "pubdate" in attributes or any(-_BEFORE_TAGS <= place - head <= _BEHIND_TAGS for head in heads):
+            near.append(stamp)
+        elif heads or near:
+            far.append(stamp)
+        else:
+            near.append(stamp)
+    return near, far
 
 
 def _labelled(lines: Sequence[str]) -> datetime | None:
@@ -131,8 +158,10 @@ def _western_label(lines: Sequence[str], *, american: bool) -> datetime | None:
     """A day in a short line with a label, such as "Published on"."""
     found = (
         _day_in(line, american=american)
-        for line in lines
-        if len(line) <= _MAX_DATELINE_CHARS and _YEAR.search(line) and _LABEL.search(line)
+        for before, line in zip(("", *lines), lines, strict=False)
+        if len(line) <= _MAX_DATELINE_CHARS
+        and _YEAR.search(line)
+        and (_LABEL.search(line) or (len(before) <= _LABEL_CHARS and _LABEL.search(before)))
     )
     return next(filter(None, found), None)
 

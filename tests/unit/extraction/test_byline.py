@@ -87,6 +87,11 @@ def test_json_ld_may_be_wrapped(around: str) -> None:
         ("Updated 4 March 2026", ""),
         ("This is a sentence about the people who made this page", ""),
         ("Gizmo Staff", "Gizmo Staff"),
+        ("Ada Moor Monday, February 29", "Ada Moor"),
+        ("By ADA MOOR March 11, 2015 3:46 PM", "ADA MOOR"),
+        ("by Ada Moor22 Dec 2016651", "Ada Moor"),
+        ("Ada Moor.", "Ada Moor"),
+        ("Follow Author", ""),
     ],
 )
 def test_names_in_a_declaration(written: str, name: str) -> None:

@@ -91,3 +91,21 @@ def test_what_is_declared_comes_first() -> None:
     assert published(body, '<meta name="parsely-pub-date" content="2026-03-04">') == DAY
     assert published(body, '<meta name="DC.date.issued" content="2026-03-04">') == DAY
     assert published(body, url="https://a.example/2026/03/04/x.html") == DAY
+
+
+def test_a_time_beside_the_heading_counts_more_than_one_elsewhere() -> None:
+    teaser = (
+        "<ul>" + "<li><a href=/x>Another</a></li>" * 60 + "<li><time datetime=2025-01-01>x</time></li></ul>"
+    )
+    body = f"{teaser}<h1>The ferry</h1><time datetime=2026-03-04>x</time>"
+    assert published(body) == DAY
+    assert published(f"{teaser}<h1>The ferry</h1><p>4 March 2026</p>") == DAY
+    assert published(f"{teaser}<h1>The ferry</h1>") == datetime(2025, 1, 1)  # noqa: DTZ001
+
+
+def test_a_time_without_an_attribute_is_read_as_written() -> None:
+    assert published("<h1>The ferry</h1><time>4 March 2026</time>") == DAY
+
+
+def test_a_label_may_stand_on_the_line_before() -> None:
+    assert published("<dl><dt>Datum</dt><dd>04.03.2026</dd></dl>") == DAY
