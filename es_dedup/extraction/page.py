@@ -25,11 +25,16 @@ _ERROR_CHARS = 2_000
 _ERROR_TITLE = re.compile(
     r"(?:(?:http |error |status )?[45]\d\d\b.{0,3}(?:bad request|unauthorized|forbidden|gone|too many requests|not found|internal server error|"
     r"bad gateway|service (?:temporarily )?unavailable|gateway time-?out)|bad gateway|service unavailable|gateway time-?out|internal server error|"
-    r"access denied|just a moment|(?:404 ?[-–—:|_]? ?)?(?:(?:the )?page (?:you requested )?(?:was |is |could |can)?(?:not|n[o'’]t) (?:be )?found|"
-    r"(?:抱歉|很抱歉|对不起)?[，,]?(?:您|你)?(?:访问|要访问|要找|查看|查找)?的?(?:页面|網頁|网页|頁面)(?:不存在|未找到|已删除|没有找到|找不到|走丢了)|(?:找不到|未找到)(?:该|此)?(?:页面|网页|頁面|網頁)))"
-    r"[.!…！。]{0,3}(?:$| ?[|_–-])",
+    r"access denied|just a moment)[.!…]{0,3}(?:$| [|-])",
     re.IGNORECASE,
 )
+_MISSING_TITLE = re.compile(
+    r"(?:404 ?[-–—:|_]? ?)?(?:(?:the )?page (?:you requested )?(?:was |is |could |can)?(?:not|n[o'’]t) (?:be )?found|"
+    r"(?:抱歉|很抱歉|对不起)?[，,]?(?:您|你)?(?:访问|要访问|要找|查看|查找)?的?(?:页面|網頁|网页|頁面)(?:不存在|未找到|已删除|没有找到|找不到|走丢了)|"
+    r"(?:找不到|未找到)(?:该|此)?(?:页面|网页|頁面|網頁)|404)[.!…！。]{0,3}(?:$| ?[|_–-])",
+    re.IGNORECASE,
+)
+_MISSING = "the title says that the page is not there"
 _LITTLE_CHARS = 200
 _NO_TEXT_CHARS = 80
 _LEADS_ON = re.compile(r"^\s*\d{1,2}\s*[;,]\s*url\s*=\s*['\"]?([^'\"\s]{1,2000})", re.IGNORECASE)
@@ -117,6 +122,8 @@ class HtmlExtractor:
         about = read_metadata(document, url, is_list=choice.kind is PageKind.LIST)
         if len(text) <= _ERROR_CHARS and _ERROR_TITLE.match(about.title):
             return Skipped("empty", f"the error page of a server: {about.title}")
+        if len(text) <= _ERROR_CHARS and _MISSING_TITLE.match(about.title):
+            choice.doubt = _MISSING
         if len(text) < _LITTLE_CHARS and (target := _LEADS_ON.search(document.metas.get("refresh", ""))):
             return Skipped("empty", f"the page leads on to {target[1][:_SHOWN_CHARS]}")
         if not text:

@@ -136,13 +136,18 @@ def test_a_page_that_leads_on_is_skipped(refresh: str) -> None:
         "页面未找到_某网",
     ],
 )
-def test_a_page_that_is_not_there_is_skipped(title: str) -> None:
+def test_a_page_that_is_not_there_is_doubted(title: str) -> None:
     html = f"<title>{title}</title><p>Sorry, what you are looking for has moved, or never was here. Try the search.</p>"
-    assert skipped(html).detail.startswith("the error page of a server")
+    why = extract(html).why
+    assert why is not None
+    assert why.doubt == "the title says that the page is not there"
 
 
 def test_an_article_on_missing_pages_is_none() -> None:
-    assert extract(page(PARAGRAPHS).replace("Ferry", "Page not found: a history of links")).text == BOTH
+    content = extract(page(PARAGRAPHS).replace("Ferry", "Page not found: a history of links"))
+    assert content.text == BOTH
+    assert content.why is not None
+    assert not content.why.doubt
 
 
 @pytest.mark.parametrize("level", [1, 6, 9])
