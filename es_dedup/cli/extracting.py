@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -14,12 +15,14 @@ from es_dedup.cli.session import session_of
 
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
-    from es_dedup.model import Content
+    from es_dedup.model import BlockNote, Content
 
 FETCH_SECONDS: Final = 20.0
 MAX_SITE_PAGES: Final = 1_000
 _STDIN: Final = "-"
 _SHOWN_CHARS: Final = 90
+_SHORT_CHARS: Final = 24  # of a block that stands beside others
+_SHOWN_BLOCKS: Final = 3  # dropped in a row for one reason
 
 
 def register(app: typer.Typer) -> None:
@@ -102,11 +105,25 @@ def _show(output: Output, content: Content, *, blocks: bool) -> None:
     if why is None or not blocks:
         output.line(content.text)
         return
-    for block in why.blocks:
-        reason = "" if block.kept else f"  [{block.reason}]"
+    for reason, notes in groupby(why.blocks, lambda block: "" if block.kept else block.reason):
+        _show_run(output, reason, list(notes))
+    if not any(block.kept for block in why.blocks):  # the text stands elsewhere in the page
+        for text in content.text.split("\n"):
+            output.line(f"+ {clean(text)[:_SHOWN_CHARS]}  ({why.rule})")
+
+
+def _show_run(output: Output, reason: str, notes: list[BlockNote]) -> None:
+    """Blocks in a row that were kept, or dropped for one reason; of many dropped ones the first, and the beginnings of the rest in one line."""
+    shown = notes if not reason or len(notes) <= _SHOWN_BLOCKS else notes[:1]
+    for block in shown:
+        why = f"  [{reason}]" if reason else ""
         output.line(
-            f"{'+' if block.kept else '-'} {clean(block.text)[:_SHOWN_CHARS]}{reason}  ({clean(block.path)})"
+            f"{'-' if reason else '+'} {clean(block.text)[:_SHOWN_CHARS]}{why}  ({clean(block.path)})"
         )
+    if rest := notes[len(shown) :]:
+        texts = " · ".join(clean(block.text)[:_SHORT_CHARS] for block in rest)
+        more = " …" if len(texts) > _SHOWN_CHARS else ""
+        output.line(f"- {len(rest)} more  [{reason}]  {texts[:_SHOWN_CHARS]}{more}")
 
 
 def _without_templates(content: Content, folder: Path, config: ExtractionConfig) -> Content:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from es_dedup.extraction.other_charsets import encoded_once, mostly_utf8, other_charset
+
 META_BYTES: Final = 4096
 """How far a ``<meta>`` declaration is looked for; browsers use 1,024, pages in the wild put it later."""
 
@@ -52,6 +54,7 @@ _COMMON: Final = "的一是不了在人有我他中大上个来到时和地为�
 _PUNCTUATION: Final = "，。、；：？！“”《》（）"
 _DECLARED_BONUS: Final = 0.05  # breaks near-ties, never outweighs a wrong look
 _GOOD_ENOUGH: Final = 0.2  # common characters are about 40 % of real Chinese, below 5 % in misread text
+_NOT_NATURAL: Final = 0.15
 _SAMPLE_CHARS: Final = 400_000
 _WIDE_HEAD_BYTES: Final = 4096
 _WIDE_MIN_BYTES: Final = 8
@@ -67,11 +70,13 @@ class Decoded:
         text: the decoded characters; replacement characters stand for what could not be read.
         charset: the charset used, in Python's name for it.
         notes: what was odd, in plain words.
+        mended: the text is not what the charset alone makes of the bytes.
     """
 
     text: str
     charset: str
     notes: tuple[str, ...] = ()
+    mended: bool = False
 
 
 @lru_cache(maxsize=256)
@@ -144,9 +149,12 @@ def decode(data: bytes, http_charset: str | None = None, *, head: bytes | None =
     if seven := _seven_bit(data, (http, meta)):
         return Decoded(data.decode(seven, "replace"), seven)
     try:
-        return Decoded(codecs.utf_8_decode(data, "strict")[0], "utf-8", _lied("utf-8", (http, meta)))
+        text = codecs.utf_8_decode(data, "strict")[0]
     except UnicodeDecodeError:
         return _best(data, http, meta)
+    if once := encoded_once(data, text):
+        return Decoded(once, "utf-8", ("encoded as UTF-8 twice",), mended=True)
+    return Decoded(text, "utf-8", _lied("utf-8", (http, meta)))
 
 
 def _lied(used: str, declared: tuple[str | None, ...]) -> tuple[str, ...]:
@@ -190,6 +198,8 @@ def _has_escape(head: bytes) -> bool:
 
 
 def _best(data: bytes, http: str | None, meta: str | None) -> Decoded:
+    if text := mostly_utf8(data):
+        return Decoded(text, "utf-8", ("parts of the page are in another charset",), mended=True)
     declared = [name for name in (http, meta) if name and name not in _LATIN and name not in _SEVEN_BIT]
     best: tuple[float, str, str] = (float("-inf"), "", "")
     for name in dict.fromkeys([*declared, "gb18030", "utf-8", "big5hkscs", "cp1252"]):
@@ -199,7 +209,9 @@ def _best(data: bytes, http: str | None, meta: str | None) -> Decoded:
             best = (score, name, text)
         if name in declared and score > _GOOD_ENOUGH:
             break
-    _, name, text = best
+    score, name, text = best
+    if not declared and score < _NOT_NATURAL and (other := other_charset(data)):
+        name, text = other, data.decode(other, "replace")
     return Decoded(text, name, _lied(name, (http, meta)))
 
 

@@ -24,11 +24,36 @@ _LABELLED: Final = re.compile(
     + _DAY
     + _TIME
 )
-_ENGLISH_DAY: Final = re.compile(
-    r"\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?\s(\d{1,2})(?:st|nd|rd|th)?,?\s((?:19|20)\d{2})\b"
-    r"|\b(\d{1,2})(?:st|nd|rd|th)?\s(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?,?\s((?:19|20)\d{2})\b"
+_NAMED_DAY: Final = re.compile(
+    r"(?<![^\W\d_])([^\W\d_]{3,10})\.?\s?(\d{1,2})(?:st|nd|rd|th)?,?\s((?:19|20)\d{2})\b"
+    r"|(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|º|\.)?[\s-](?:(?:of|de)\s)?([^\W\d_]{3,10})\.?,?[\s-](?:de\s)?((?:19|20)\d{2})\b"
 )
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_LABELLED_SHORT: Final = re.compile(
+    r"(?:发布|发表)时间\s?[:：]\s{0,3}(\d{2})-(\d{2})-(\d{2})(?:\s?(\d{2}):(\d{2}))?(?!\d)"
+)
+_MONTHS: Final = tuple(
+    names.split()
+    for names in (
+        "jan january januar jänner janvier enero ene gennaio janeiro januari",
+        "feb february februar février fév febrero febbraio fevereiro februari",
+        "mar march märz mrz mars marzo março maart",
+        "apr april avril avr abril abr aprile",
+        "may mai mayo maggio maio mei",
+        "jun june juni juin junio giugno junho",
+        "jul july juli juillet juil julio luglio julho",
+        "aug august août agosto augustus ago",
+        "sep sept september septembre septiembre settembre setembro",
+        "oct october oktober okt octobre octubre ottobre outubro",
+        "nov november novembre noviembre novembro",
+        "dec december dezember dez décembre déc diciembre dic dicembre dezembro",
+    )
+)
+_MONTH_OF: Final = {name: place for place, names in enumerate(_MONTHS, 1) for name in names}
+_NUMBERED_DAY: Final = re.compile(
+    r"(?<![\d.,/:-])(\d{1,2})([./-])\s?(\d{1,2})\2\s?((?:19|20)\d{2})(?![\d./-]|\.\d)(?:,?\s{0,3}(\d{1,2})[:.](\d{2})(?::(\d{2}))?(?!\d))?"
+)
+_SHORT_YEAR: Final = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{2})(?:,?\s\d{1,2}[:.]\d{2})?(?:\sUhr|\sh)?$")
+_MONTHS_A_YEAR: Final = 12
 _URL_DAY: Final = (
     re.compile(r"/((?:19|20)\d{2})[/_-](0?[1-9]|1[0-2])[/_-](0?[1-9]|[12]\d|3[01])(?=[/_.-])"),
     re.compile(r"/((?:19|20)\d{2})[/_-]?(0[1-9]|1[0-2])[/_-]?(0[1-9]|[12]\d|3[01])(?!\d)"),
@@ -36,11 +61,12 @@ _URL_DAY: Final = (
 )
 
 
-def parse_moment(text: str) -> datetime | None:
+def parse_moment(text: str, *, month_first: bool = False) -> datetime | None:
     """The first moment named in a short text.
 
     Args:
-        text: ISO 8601, RFC 2822, ``2026年3月4日 10:20``, ``2026/3/4``, ``20260304`` or ``March 4, 2026``.
+        text: ISO 8601, RFC 2822, ``2026年3月4日 10:20``, ``2026/3/4``, ``20260304``, ``March 4, 2026``, ``4. März 2026`` or ``04.03.2026``.
+        month_first: ``3/4/2026`` is in March, as in the United States; else in April. With dots the day is always first.
 
     Returns:
         Aware when the text names a zone, else naive; None when there is no valid moment of 1990-2100.
@@ -55,15 +81,19 @@ def parse_moment(text: str) -> datetime | None:
         try:
             moment = parsedate_to_datetime(text)
         except (ValueError, TypeError, IndexError, OverflowError):
-            return None
-        return moment if FIRST_YEAR <= moment.year <= LAST_YEAR else None
-    return _english(text)
+            moment = None
+        if moment:
+            return moment if FIRST_YEAR <= moment.year <= LAST_YEAR else None
+    return _with_a_name(text) or _in_numbers(text, month_first=month_first)
 
 
 def labelled_moment(text: str) -> datetime | None:
     """A moment behind a label such as ``发布时间：``, or None."""
-    found = _LABELLED.search(text)
-    return _build(*found.groups()) if found else None
+    if found := _LABELLED.search(text):
+        return _build(*found.groups())
+    if short := _LABELLED_SHORT.search(text):
+        return _build(f"20{short[1]}", short[2], short[3], short[4], short[5], None, None)
+    return None
 
 
 def url_moment(url: str) -> datetime | None:
@@ -74,12 +104,25 @@ def url_moment(url: str) -> datetime | None:
     return None
 
 
-def _english(text: str) -> datetime | None:
-    found = _ENGLISH_DAY.search(text)
+def _with_a_name(text: str) -> datetime | None:
+    """A day whose month is a word, in one of the languages of Western Europe."""
+    for found in _NAMED_DAY.finditer(text):
+        name, day, year = found.group(1, 2, 3) if found[1] else found.group(5, 4, 6)
+        if month := _MONTH_OF.get(name.lower()):
+            return _build(year, str(month), day, None, None, None, None)
+    return None
+
+
+def _in_numbers(text: str, *, month_first: bool) -> datetime | None:
+    found = _NUMBERED_DAY.search(text)
     if not found:
-        return None
-    month, day, year = (found[1], found[2], found[3]) if found[1] else (found[5], found[4], found[6])
-    return _build(year, str(_MONTHS.index(month) + 1), day, None, None, None, None)
+        short = _SHORT_YEAR.match(text)
+        return _build(f"20{short[3]}", short[2], short[1], None, None, None, None) if short else None
+    day, separator, month, year, *clock = found.groups()
+    if int(month) > _MONTHS_A_YEAR or (month_first and separator == "/" and int(day) <= _MONTHS_A_YEAR):
+        day, month = month, day
+    hour, minute, second = clock
+    return _build(year, month, day, hour, minute, second, None)
 
 
 def _build(

@@ -51,6 +51,8 @@ def density_choice(document: Document, config: ExtractionConfig) -> Choice:
     thread = is_thread(document)
     view = View(document, talk=thread)
     choice = _choice(view, config, thread=thread or is_thread_by_form(view))
+    if choice.kind is PageKind.THREAD:
+        choice.kind = kind_of(view, choice)  # the front page of a forum is none
     if not choice.doubt and choice.places:
         choice.doubt = _doubt(view, choice)
     return choice

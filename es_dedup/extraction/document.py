@@ -144,7 +144,8 @@ def _read_metas(tags: Tags) -> dict[str, str]:
         if content:
             for attribute in ("property", "name", "itemprop", "http-equiv"):
                 if key := attributes.get(attribute):
-                    found.setdefault(key.strip().lower()[:80], content)
+                    for name in {key, *key.split()}:
+                        found.setdefault(name.strip().lower()[:80], content)
     return found
 
 

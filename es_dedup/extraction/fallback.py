@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.extraction.document import clean
-from es_dedup.extraction.structured import parsed
+from es_dedup.extraction.state import states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,16 +21,12 @@ if TYPE_CHECKING:
 MIN_CHARS: Final = 80
 """A shorter text in a script is a label or a message."""
 
-MAX_SCRIPT_BYTES: Final = 2_000_000
 MAX_VALUES: Final = 20_000
 
 _KEYS: Final = re.compile(
     r"^(?:article_?(?:body|content|text)|body(?:_?(?:html|text))?|content(?:_?(?:html|text|body))?|full_?text|html|main_?text|"
     r"post_?(?:body|content)|rich_?text|story|text|detail|maintext|raw_?content|description_?html)$",
     re.IGNORECASE,
-)
-_STATE: Final = re.compile(
-    r"^\s*(?:window\s*[.\[][^=]{1,80}|(?:var|let|const)\s+\w{1,60}|\w{1,40}(?:\.\w{1,40}){0,3})\s*=\s*(?=[{\[])"
 )
 _MORE: Final = re.compile(rb"""\bhas_?[nN]ext_?[pP]age\\{0,3}["']?\s{0,3}:\s{0,3}(?:true|!0)""")
 _TAG: Final = re.compile(r"<[^>]{0,2000}>")
@@ -39,6 +35,10 @@ _STOP: Final = re.compile(r"[。！？；]|[.!?](?=\s|$|<)")
 _CODE: Final = re.compile(r"function\s?\(|=>|\{\s*[\w-]+\s*:|;\s*(?:var|return)\b|https?://\S+\s*$")
 _DESCRIPTIONS: Final = ("og:description", "description", "twitter:description")
 _MIN_STOPS: Final = 2
+_TYPE_KEYS: Final = frozenset({"type", "_type", "tag", "kind", "blockType", "__typename"})
+_PEOPLE_KEYS: Final = frozenset({"author", "user", "username", "nickname", "uid"})
+_DRAWN: Final = frozenset({"p", "h2", "h3", "h4", "li", "blockquote"})
+_PROPERTIES: Final = 3  # place of the properties in an element
 
 
 def data_text(document: Document) -> str:
@@ -62,19 +62,13 @@ def description_text(document: Document) -> str:
 
 
 def _state_texts(document: Document) -> Iterator[str]:
-    for attributes, written in document.scripts:
-        if len(written) > MAX_SCRIPT_BYTES or len(written) < MIN_CHARS or b"ld+json" in attributes:
-            continue
-        source = written.decode(document.charset, "replace")
-        if b"json" in attributes:
-            yield from _texts(parsed(source))
-        elif found := _STATE.match(source):
-            end = max(source.rfind("}"), source.rfind("]")) + 1
-            yield from _texts(parsed(source[found.end() : end]))
+    for value in states(document.scripts, document.charset):
+        yield from _texts(value)
+        yield _drawn(value)
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Long strings under names that say text, from anywhere in a JSON value."""
+    """Long strings under names that say text, from anywhere in a JSON value; of the items of a list together."""
     waiting: list[Any] = [value]
     for _ in range(MAX_VALUES):
         if not waiting:
@@ -87,7 +81,49 @@ def _texts(value: Any) -> Iterator[str]:
                 elif isinstance(item, str) and len(item) >= MIN_CHARS and _KEYS.match(key):
                     yield item
         elif isinstance(value, list):
-            waiting.extend(item for item in value if isinstance(item, dict | list))
+            items = [item for item in value if isinstance(item, dict | list)]
+            waiting.extend(items)
+            if len(items) > 1:
+                yield "\n".join(
+                    text for item in items if isinstance(item, dict) and (text := _own_text(item))
+                )
+
+
+def _own_text(item: dict[str, Any]) -> str:
+    """The text of one paragraph in a list of parts of a text: the string under a name that says text, in an object with a type."""
+    if _TYPE_KEYS.isdisjoint(item) or not _PEOPLE_KEYS.isdisjoint(item):
+        return ""
+    return next(
+        (text for key, text in item.items() if isinstance(text, str) and _KEYS.match(key) and text.strip()),
+        "",
+    )
+
+
+def _drawn(value: Any) -> str:
+    """Paragraphs in elements as React writes them: ``["$", "p", null, {"children": …}]``."""
+    lines: list[str] = []
+    waiting: list[tuple[Any, bool]] = [(value, False)]
+    for _ in range(MAX_VALUES):
+        if not waiting:
+            break
+        value, inside = waiting.pop()
+        if isinstance(value, str) and inside:
+            lines[-1] += value
+        elif isinstance(value, list):
+            element = len(value) > _PROPERTIES and value[0] == "$"
+            if element and value[1] in _DRAWN:
+                lines.append("")
+            if element:
+                properties = value[_PROPERTIES]
+                children = properties.get("children") if isinstance(properties, dict) else None
+                waiting.append((children, inside or value[1] in _DRAWN))
+            else:
+                waiting.extend((item, inside) for item in reversed(value))
+        elif isinstance(value, dict):
+            waiting.extend(
+                (item, False) for item in reversed(value.values()) if isinstance(item, dict | list)
+            )
+    return "\n".join(lines)
 
 
 def _lines(text: str) -> str:

@@ -55,6 +55,12 @@ _MAGIC: Final = (
     (b"\xd0\xcf\x11\xe0", "OLE document"), (b"\xfd7zXZ", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"wOF", "font"),
     (b"ID3", "MP3"), (b"OggS", "Ogg"), (b"\x00\x00\x01\x00", "icon"), (b"Rar!", "RAR"), (b"SQLite format", "SQLite"),
 )  # fmt: skip
+_HIGH_BYTES: Final = bytes(range(128, 256))
+_ZLIB_BYTES: Final = 32
+_ZLIB_STARTS: Final = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
+_MOST_ASCII: Final = 0.7  # of random bytes half are
+_MOST_CONTROLS: Final = 0.1  # of the first bytes; UTF-16 has some
+_MOST_CONTROLS_IN_TEXT: Final = 0.03  # the same where no byte is zero; random bytes have a tenth
 _CONTROL_BYTES: Final = bytes(set(range(32)) - set(b"\t\n\r\f\x0b\x1b\x00"))
 
 
@@ -105,8 +111,19 @@ def binary_kind(data: bytes) -> str | None:
     if data[4:8] == b"ftyp":
         return "MP4"
     head = data[:4096]
+    if _is_zlib(head):
+        return "zlib"
     controls = len(head) - len(head.translate(None, _CONTROL_BYTES))
-    return "unknown binary" if head and controls > 0.1 * len(head) else None
+    most = _MOST_CONTROLS if 0 in head else _MOST_CONTROLS_IN_TEXT
+    return "unknown binary" if head and controls > most * len(head) else None
+
+
+def _is_zlib(head: bytes) -> bool:
+    """The two bytes that such data begin with, and no more ASCII than chance has."""
+    ascii_bytes = len(head.translate(None, _HIGH_BYTES))
+    return (
+        len(head) >= _ZLIB_BYTES and head.startswith(_ZLIB_STARTS) and ascii_bytes < _MOST_ASCII * len(head)
+    )
 
 
 def guard(text: str, *, max_depth: int, max_nodes: int, deadline: Deadline) -> Guarded:

@@ -24,14 +24,21 @@ def language_of(text: str) -> str:
     """``zh``, ``en`` or ``und``.
 
     Args:
-        text: main text; only its first 600 characters are looked at.
+        text: main text; its first 600 characters are looked at, and 600 in its middle where those say nothing.
 
     Returns:
         ``und`` for other languages, and for fewer than ``MIN_LETTERS`` ideographs or words.
     """
     if _clearly_chinese(text[:_GLANCE_CHARS]):
         return "zh"
-    text = text[:_SAMPLE_CHARS]
+    found = _of_sample(text[:_SAMPLE_CHARS])
+    if found == "und" and len(text) > 2 * _SAMPLE_CHARS:  # names, numbers and quotations often come first
+        middle = len(text) // 2
+        found = _of_sample(text[middle : middle + _SAMPLE_CHARS])
+    return found
+
+
+def _of_sample(text: str) -> str:
     plain = text.isascii()
     ideographs = 0 if plain else len(_IDEOGRAPHS.findall(text))
     words = _LATIN_WORDS.findall(text.lower())

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from html import unescape
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
 from es_dedup.extraction.byline import MAX_NAME_CHARS, author_of
-from es_dedup.extraction.dates import LABELS, labelled_moment, parse_moment, url_moment
 from es_dedup.extraction.document import clean
+from es_dedup.extraction.published import published_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from es_dedup.extraction.document import Document
@@ -20,30 +21,32 @@ if TYPE_CHECKING:
 
 MAX_TITLE_CHARS: Final = 500
 MAX_URL_CHARS: Final = 2_000
-MAX_DATE_LINE_CHARS: Final = 200
-"""Longer lines are prose: a date in them is not the page's own."""
 
-_MAX_DATELINE_CHARS: Final = 80
-_NEAR: Final = 5  # lines
-_NEAR_CHARS: Final = 60
 _MAX_SITE_CHARS: Final = 16
 _MIN_SEGMENT_CHARS: Final = 4  # a shorter part of a title is a section, not a headline
 _MIN_HOST_CHARS: Final = 4
+_MIN_NAME_CHARS: Final = 2
+_IDEOGRAPH: Final = re.compile("[\u3400-\u9fff]")
+_MAX_SECTION_WORDS: Final = 3
 _HOST_SHARE: Final = 1 / 3  # of the letters of a site's name
 _SEPARATOR: Final = re.compile(
-    r"\s*(?:[|｜_»›·•丨]|(?<=\s)[-–—](?=\s)|--+|——|(?<=[\u3400-\u9fff）)】”！？])[-–—](?=[\u3400-\u9fffA-Za-z]))\s*"
-)
-_SITE_WORD: Final = re.compile(
-    r"(?:网|網|网站|網站|官网|频道|中心|新闻|日报|晚报|在线|论坛|社区|博客|门户|电视台|客户端|Online|News|Blog|\.com|\.cn)$",
+    r"\s*(?:[|｜_»›·•丨]|::|(?<=\s)[-–—](?=\s)|--+|——|(?<=[\u3400-\u9fff）)】”！？])[-–—](?=[\u3400-\u9fffA-Za-z])|[-–—](?=[\w.]{2,20}\.(?:com|cn|net|org)$))\s*",
     re.IGNORECASE,
 )
-_TITLE_KEYS: Final = ("og:title", "twitter:title")
-_DATE_KEYS: Final = (
-    "article:published_time", "og:published_time", "publishdate", "pubdate", "publish_date", "datepublished", "publication_date",
-    "article.published", "dc.date.issued", "dcterms.created", "dc.date", "weibo: article:create_at", "sailthru.date", "date",
-)  # fmt: skip
+_SITE_WORD: Final = re.compile(
+    r"(?:网|網|网站|網站|官网|频道|中心|新闻|日报|晚报|在线|论坛|社区|博客|门户|电视台|客户端|Online|News|Blog|\.com|\.cn|\.net|\.org)$",
+    re.IGNORECASE,
+)
+_WORD: Final = re.compile(r"[\u3400-\u9fff]|[^\W_]+")
+_TITLE_KEYS: Final = (
+    "og:title",
+    "twitter:title",
+    "weibo:article:title",
+    "parsely-title",
+    "dc.title",
+    "dc:title",
+)
 _SITE_KEYS: Final = ("og:site_name", "application-name", "apple-mobile-web-app-title")
-_FULL_DATE: Final = re.compile(r"(?:19|20)\d{2}[-/.年]\d{1,2}[-/.月]\d{1,2}.{0,4}\d{1,2}[:：]\d{2}")
 _SOME_NEXT: Final = re.compile(rb"""rel\s{0,9}=\s{0,9}["']?[^"'<>]{0,80}[nN]ext""")
 _NEXT: Final = re.compile(rb"\b(?i:next)\b")
 
@@ -71,17 +74,25 @@ class Metadata:
     next_page: str | None = None
 
 
-def read_metadata(document: Document, url: str | None) -> Metadata:
-    """Read a page's metadata; whatever is missing or malformed is left out."""
+def read_metadata(document: Document, url: str | None, *, is_list: bool = False) -> Metadata:
+    """Read a page's metadata; whatever is missing or malformed is left out.
+
+    Args:
+        document: the page.
+        url: where it was found, if known.
+        is_list: the page leads elsewhere; names and days in its text are those of other pages.
+    """
     metas = document.metas
     canonical = _canonical(document.tags, metas, url)
+    title = _title(document, metas, site_of(canonical or url))
+    site_name = _site_name(document, metas) or _name_beside(title, _plain(document.title))
     return Metadata(
-        title=_title(document, metas, site_of(canonical or url)),
+        title=title,
         url=canonical or url,
         site=site_of(canonical or url),
-        published=_published(document, metas, canonical or url),
-        author=author_of(document, metas),
-        site_name=_site_name(document, metas),
+        published=published_of(document, metas, canonical or url, title, is_list=is_list),
+        author=author_of(document, metas, site_name, is_list=is_list),
+        site_name=site_name,
         next_page=_next_page(document.tags, url),
     )
 
@@ -133,16 +144,38 @@ def _absolute(candidate: str, url: str | None) -> str | None:
 
 def _title(document: Document, metas: dict[str, str], site: str) -> str:
     tags = document.tags
-    heads = [heading for place in tags.places("h1") if (heading := clean(tags.inner_text(place)))][:8]
+    heads = [heading for place in tags.places("h1") if (heading := _plain(tags.inner_text(place)))][:8]
     declared = [metas[key] for key in _TITLE_KEYS if key in metas]
     names = [metas[key] for key in ("og:site_name", "application-name") if key in metas]
-    for title in (*declared, document.title):
-        if title := clean(title)[:MAX_TITLE_CHARS]:
+    cut: list[str] = []
+    for written in (*declared, document.title):
+        if title := _plain(written)[:MAX_TITLE_CHARS]:
             first = _SEPARATOR.split(title, maxsplit=1)[0]
             if first != title and not _is_host(first, site) and _is_lesser_heading(first, document):
-                return first  # the main heading names the site
-            return cut_site_name(title, names=names, headings=heads, site=site)
-    return heads[0][:MAX_TITLE_CHARS] if heads else ""
+                cut.append(first)  # the main heading names the site
+            else:
+                cut.append(cut_site_name(title, names=names, headings=heads, site=site))
+    if not cut:
+        return heads[0][:MAX_TITLE_CHARS] if heads else ""
+    if declared and document.title and cut[0] not in heads:
+        seconded = {*heads, *map(_plain, document.structured.headlines)}
+        own = cut[-1]
+        if own in seconded and own.startswith(cut[0]):
+            return own  # the other is cut short, by quotation marks in an attribute for instance
+        if own in seconded and 2 * len(own) > len(cut[0]) and _are_different(cut[0], own):
+            return own  # the page's own title and its heading against one that is for sharing
+    return cut[0]
+
+
+def _are_different(one: str, other: str) -> bool:
+    """Fewer than half of the words or ideographs of the shorter text are in the other too."""
+    left, right = (set(_WORD.findall(text.casefold())) for text in (one, other))
+    return 2 * len(left & right) < min(len(left), len(right))
+
+
+def _plain(text: str) -> str:
+    """Cleaned, and with references to characters resolved where they were written twice (``&amp;amp;``)."""
+    return clean(unescape(text) if "&" in text else text)
 
 
 def _is_lesser_heading(text: str, document: Document) -> bool:
@@ -168,19 +201,24 @@ def cut_site_name(title: str, *, names: Sequence[str], headings: Sequence[str], 
     segments = [segment for segment in _SEPARATOR.split(title) if segment]
     if len(segments) <= 1:
         return title
+    known = {name.casefold() for name in names}
     for heading in headings:
         if (
             len(heading) >= _MIN_SEGMENT_CHARS
             and heading in title
+            and heading.casefold() not in known
             and any(segment in heading for segment in segments)
             and not _is_host(heading, site)
         ):
             return heading
-    known = {name.casefold() for name in names}
     left = [
         s for s in segments if s.casefold() not in known and not any(s.casefold() in name for name in known)
     ]
-    while len(left) > 1 and (_is_site(left[-1], left[0]) or _is_host(left[-1], site)):
+    while len(left) > 1 and (
+        _is_site(left[-1], left[0])
+        or _is_host(left[-1], site)
+        or _opens_with_name(left[-1], (*known, *site.split(".")[:-1]))
+    ):
         left.pop()
     if len(left) > 1 and _is_host(left[0], site) and len(left[0]) <= len("".join(left[1:])):
         left.pop(0)
@@ -200,6 +238,12 @@ def _is_host(segment: str, site: str) -> bool:
     )
 
 
+def _opens_with_name(segment: str, names: Iterable[str]) -> bool:
+    """A few words of which the first is a name of the site: "CNN Politics"."""
+    words = segment.casefold().split()
+    return 1 <= len(words) <= _MAX_SECTION_WORDS and len(words[0]) > 1 and words[0] in names
+
+
 def _is_site(last: str, first: str) -> bool:
     """The last part of a title looks like a site or a section: it says so, or is much too short for a headline."""
     if _SITE_WORD.search(last):
@@ -207,57 +251,26 @@ def _is_site(last: str, first: str) -> bool:
     return len(last) <= _MIN_SEGMENT_CHARS < len(first)
 
 
-def _published(document: Document, metas: dict[str, str], url: str | None) -> datetime | None:
-    for text in _declared_dates(document, metas):
-        if moment := parse_moment(text):
-            return moment
-    lines = [block.text for block in document.blocks if block.chars <= MAX_DATE_LINE_CHARS]
-    whole = "\n".join(lines)
-    if any(label in whole for label in LABELS):
-        for line in lines:
-            if moment := labelled_moment(line):
-                return moment
-    return (url_moment(url) if url else None) or _date_line(lines) or _below_title(document)
-
-
-def _date_line(lines: Sequence[str]) -> datetime | None:
-    """A short line near the head of the page that is little else than a full date with time."""
-    for line in lines[:150]:
-        if len(line) <= _MAX_DATELINE_CHARS and ("20" in line or "19" in line) and _FULL_DATE.search(line):
-            return parse_moment(line)
-    return None
-
-
-def _below_title(document: Document) -> datetime | None:
-    """A day in one of the short lines right below the first heading that has the page's title."""
-    blocks, nodes = document.blocks, document.nodes
-    for place, block in enumerate(blocks):
-        if block.node >= 0 and nodes[block.node].tag in ("h1", "h2") and block.text in document.title:
-            near = (line.text for line in blocks[place + 1 : place + 1 + _NEAR] if line.chars <= _NEAR_CHARS)
-            return next((moment for text in near if (moment := parse_moment(text))), None)
-    return None
-
-
-def _declared_dates(document: Document, metas: dict[str, str]) -> Iterator[str]:
-    yield from (metas[key] for key in _DATE_KEYS[:4] if key in metas)
-    yield from document.structured.dates
-    yield from (metas[key] for key in _DATE_KEYS[4:] if key in metas)
-    tags = document.tags
-    if b"datePublished" in tags.markup:
-        for place, written in enumerate(tags.attributes):
-            if written.find(b"datePublished") >= 0:
-                attributes = tags.attributes_at(place)
-                if attributes.get("itemprop") == "datePublished":
-                    yield (
-                        attributes.get("content")
-                        or attributes.get("datetime")
-                        or clean(tags.inner_text(place))
-                    )
-    for place in tags.places("time"):
-        if stamp := tags.attributes_at(place).get("datetime"):
-            yield stamp
-
-
 def _site_name(document: Document, metas: dict[str, str]) -> str:
-    names = (*(metas[key] for key in _SITE_KEYS if key in metas), *document.structured.publishers)
-    return next((name for text in names if (name := clean(text)) and len(name) <= MAX_NAME_CHARS), "")
+    names = [
+        name
+        for text in (*(metas[key] for key in _SITE_KEYS if key in metas), *document.structured.publishers)
+        if (name := _plain(text)) and len(name) <= MAX_NAME_CHARS
+    ]
+    if not names:
+        return ""
+    parts = _SEPARATOR.split(names[0])
+    return next((part for part in parts if part in names), names[0])  # without a slogan
+
+
+def _name_beside(title: str, written: str) -> str:
+    """The last part of what a title is written with, or the first where the title is the last: sites put their names there."""
+    place = written.find(title) if title else -1
+    if place < 0 or len(title) == len(written):
+        return ""
+    behind = [part for part in _SEPARATOR.split(written[place + len(title) :]) if part]
+    before = [part for part in _SEPARATOR.split(written[:place]) if part]
+    name = behind[-1] if behind else before[0] if before else ""
+    longest = _MAX_SITE_CHARS if _IDEOGRAPH.search(name) else 2 * _MAX_SITE_CHARS
+    name = name.strip(" -–—【】[]")
+    return name if _MIN_NAME_CHARS <= len(name) <= longest else ""

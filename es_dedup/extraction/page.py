@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from es_dedup.extraction.choice import Choice, why_of
 from es_dedup.extraction.document import build, build_shallow, clean
+from es_dedup.extraction.elsewhere import is_worth, opened_up
+from es_dedup.extraction.feeds import is_sitemap
 from es_dedup.extraction.guard import Deadline, DeadlineExceeded, binary_kind, guard
 from es_dedup.extraction.language import language_of
 from es_dedup.extraction.markup import MAX_INNER_CHARS, cut, text_of
@@ -26,6 +28,17 @@ _ERROR_TITLE = re.compile(
     r"access denied|just a moment)[.!…]{0,3}(?:$| [|-])",
     re.IGNORECASE,
 )
+_MISSING_TITLE = re.compile(
+    r"(?:404 ?[-–—:|_]? ?)?(?:(?:the )?page (?:you requested )?(?:was |is |could |can)?(?:not|n[o'’]t) (?:be )?found|"
+    r"(?:抱歉|很抱歉|对不起)?[，,]?(?:您|你)?(?:访问|要访问|要找|查看|查找)?的?(?:页面|網頁|网页|頁面)(?:不存在|未找到|已删除|没有找到|找不到|走丢了)|"
+    r"(?:找不到|未找到)(?:该|此)?(?:页面|网页|頁面|網頁)|404)[.!…！。]{0,3}(?:$| ?[|_–-])",
+    re.IGNORECASE,
+)
+_MISSING = "the title says that the page is not there"
+_LITTLE_CHARS = 200
+_NO_TEXT_CHARS = 80
+_LEADS_ON = re.compile(r"^\s*\d{1,2}\s*[;,]\s*url\s*=\s*['\"]?([^'\"\s]{1,2000})", re.IGNORECASE)
+_SHOWN_CHARS = 200
 
 
 class MainText(Protocol):
@@ -78,6 +91,8 @@ class HtmlExtractor:
         head = html[:64] if isinstance(html, bytes) else html[:64].encode("latin-1", "replace")
         if kind := binary_kind(html if isinstance(html, bytes) else head):
             return Skipped("binary", kind)
+        if is_sitemap(html if isinstance(html, bytes) else head):
+            return Skipped("empty", "a sitemap")
         try:
             return self._read(html, url, http_charset, notes, deadline, explain=explain)
         except DeadlineExceeded:
@@ -94,18 +109,23 @@ class HtmlExtractor:
         explain: bool,
     ) -> Content | Skipped:
         source = read_source(html, http_charset)
-        notes.extend(source.notes)
         document = self._document(source, notes, deadline)
         if document is None:
             return Skipped("empty", "no markup and no text")
-        document.url = url
-        found = self._method(document, self._config)
-        choice = found if isinstance(found, Choice) else Choice((), rule=self.name, text=found)
-        text = choice.main_text(document)
+        choice, text = self._choose(document, url)
+        if len(text) < _NO_TEXT_CHARS and (
+            opened := self._elsewhere(html, url, http_charset, text, deadline)
+        ):
+            source, document, choice, text = opened
+        notes.extend(source.notes)
         deadline.check()
-        about = read_metadata(document, url)
+        about = read_metadata(document, url, is_list=choice.kind is PageKind.LIST)
         if len(text) <= _ERROR_CHARS and _ERROR_TITLE.match(about.title):
             return Skipped("empty", f"the error page of a server: {about.title}")
+        if len(text) <= _ERROR_CHARS and _MISSING_TITLE.match(about.title):
+            choice.doubt = _MISSING
+        if len(text) < _LITTLE_CHARS and (target := _LEADS_ON.search(document.metas.get("refresh", ""))):
+            return Skipped("empty", f"the page leads on to {target[1][:_SHOWN_CHARS]}")
         if not text:
             what = "only notices in the page" if choice.kind is PageKind.EMPTY else "no text in the page"
             return Skipped("empty", f"{what}{': ' + about.title if about.title else ''}")
@@ -125,6 +145,29 @@ class HtmlExtractor:
             next_page=about.next_page,
             why=why_of(document, choice, explain=explain),
         )
+
+    def _choose(self, document: Document, url: str | None) -> tuple[Choice, str]:
+        document.url = url
+        found = self._method(document, self._config)
+        choice = found if isinstance(found, Choice) else Choice((), rule=self.name, text=found)
+        return choice, choice.main_text(document)
+
+    def _elsewhere(
+        self, html: bytes | str, url: str | None, http_charset: str | None, before: str, deadline: Deadline
+    ) -> tuple[Source, Document, Choice, str] | None:
+        """The page read with the parts for browsers without scripts or frames, where its text stands in them."""
+        opened = opened_up(html if isinstance(html, bytes) else html.encode("utf-8", "replace"))
+        if opened is None:
+            return None
+        source = read_source(opened if isinstance(html, bytes) else opened.decode("utf-8"), http_charset)
+        document = self._document(source, [], deadline)
+        if document is None:
+            return None
+        choice, text = self._choose(document, url)
+        if not is_worth(text, before):
+            return None
+        choice.rule = f"{choice.rule}, with what is for browsers without scripts or frames"
+        return source, document, choice, text
 
     def _document(self, source: Source, notes: list[str], deadline: Deadline) -> Document | None:
         """The page as blocks, by the short way if it is an ordinary page; None when there is nothing in it."""

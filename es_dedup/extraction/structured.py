@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,8 +19,20 @@ _TEXT_LISTS: Final = {
     "description": "descriptions",
     **dict.fromkeys(("articleBody", "reviewBody", "text"), "bodies"),
 }
-_NAME_LISTS: Final = {"author": "authors", "publisher": "publishers"}
+_NAME_LISTS: Final = {"author": "authors", "creator": "authors", "publisher": "publishers"}
 _KEYS: Final = frozenset({"@type", *_TEXT_LISTS, *_NAME_LISTS})
+_OF_PARTS: Final = frozenset(
+    "answer claim comment offer person product quotation rating review service userreview".split()
+)
+"""Types of things in or below an article; who made them and when says nothing of the article."""
+
+_MEDIA: Final = frozenset("audioobject clip imageobject mediaobject videoobject".split())
+"""Who made them and when counts where nothing else does."""
+
+_OF_PART: Final = frozenset({"datePublished", "author", "creator", "publisher"})
+_WRAPPING: Final = re.compile(
+    r"^\s*(?://|/\*)?\s*(?:<!\[CDATA\[|<!--)\s*(?:\*/)?|(?://|/\*)?\s*(?:\]\]>|-->)\s*(?:\*/)?\s*;?\s*$"
+)
 
 
 @dataclass(slots=True)
@@ -29,7 +42,7 @@ class Structured:
     Attributes:
         types: values of ``@type`` in lower case, of all objects.
         dates: values of ``datePublished``.
-        authors: names of authors.
+        authors: names of authors, a list for each object that has some.
         publishers: names of publishers.
         headlines: values of ``headline``.
         descriptions: values of ``description``.
@@ -38,7 +51,7 @@ class Structured:
 
     types: set[str] = field(default_factory=set)
     dates: list[str] = field(default_factory=list)
-    authors: list[str] = field(default_factory=list)
+    authors: list[list[str]] = field(default_factory=list)
     publishers: list[str] = field(default_factory=list)
     headlines: list[str] = field(default_factory=list)
     descriptions: list[str] = field(default_factory=list)
@@ -48,15 +61,27 @@ class Structured:
 def read_structured(scripts: Iterable[tuple[bytes, bytes]], charset: str) -> Structured:
     """Read all JSON-LD of a page; what is malformed is left out.
 
+    Names given as ``{"@id": …}`` are those of the object with that id. Dates, authors and publishers of comments, reviews and
+    products are not the page's, those of pictures and films come last.
+
     Args:
         scripts: attributes and content of each script.
         charset: of both.
     """
     found = Structured()
-    for attributes, source in scripts:
-        if b"ld+json" in attributes:
-            for value in _objects(source.decode(charset, "replace")):
-                _read(value, found)
+    values = [
+        value
+        for attributes, source in scripts
+        if b"ld+json" in attributes
+        for value in _objects(source.decode(charset, "replace"))
+    ]
+    named = {
+        value["@id"]: value["name"]
+        for value in reversed(values)
+        if isinstance(value.get("@id"), str) and isinstance(value.get("name"), str)
+    }
+    for value in sorted(values, key=_is_medium):
+        _read(value, found, named)
     return found
 
 
@@ -69,6 +94,8 @@ def parsed(source: str) -> Any:
 
 
 def _objects(source: str) -> Iterator[dict[str, Any]]:
+    if not source.lstrip().startswith(("{", "[")):
+        source = _WRAPPING.sub("", source)
     waiting: list[Any] = [parsed(source)]
     for _ in range(MAX_VALUES):
         if not waiting:
@@ -81,16 +108,24 @@ def _objects(source: str) -> Iterator[dict[str, Any]]:
             waiting.extend(reversed(value))
 
 
-def _read(value: dict[str, Any], found: Structured) -> None:
+def _read(value: dict[str, Any], found: Structured, named: dict[str, str]) -> None:
+    types = [text.lower() for text in _texts(value.get("@type"))]
+    found.types.update(types)
+    is_part = not _OF_PARTS.isdisjoint(types)
     for key, item in value.items():
-        if key not in _KEYS:
+        if key not in _KEYS or key == "@type" or (is_part and key in _OF_PART):
             continue
-        if key == "@type":
-            found.types.update(text.lower() for text in _texts(item))
-        elif key in _NAME_LISTS:
-            getattr(found, _NAME_LISTS[key]).extend(_names(item))
-        else:
+        if key not in _NAME_LISTS:
             getattr(found, _TEXT_LISTS[key]).extend(_texts(item))
+        elif names := _names(item, named):
+            if key == "publisher":
+                found.publishers.extend(names)
+            else:
+                found.authors.append(names)
+
+
+def _is_medium(value: dict[str, Any]) -> bool:
+    return any(text.lower() in _MEDIA for text in _texts(value.get("@type")))
 
 
 def _texts(value: Any) -> list[str]:
@@ -98,6 +133,11 @@ def _texts(value: Any) -> list[str]:
     return [item for item in values if isinstance(item, str) and item.strip()]
 
 
-def _names(value: Any) -> list[str]:
+def _names(value: Any, named: dict[str, str]) -> list[str]:
     values = value if isinstance(value, list) else [value]
-    return _texts([item.get("name") if isinstance(item, dict) else item for item in values])
+    return _texts([_name(item, named) if isinstance(item, dict) else item for item in values])
+
+
+def _name(item: dict[str, Any], named: dict[str, str]) -> Any:
+    name, key = item.get("name"), item.get("@id")
+    return name or (named.get(key) if isinstance(key, str) else None)

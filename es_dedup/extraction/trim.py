@@ -80,7 +80,7 @@ def _after_raw(data: bytes, position: int, name: bytes, trimmed: Trimmed, unclos
         return len(data) if name in (b"script", b"style") else opened
     if name == b"script" and found.start() > opened:
         trimmed.scripts.append((data[position : opened - 1], data[opened : found.start()]))
-    elif name == b"title" and trimmed.title is None:
+    elif name == b"title" and not (trimmed.title and trimmed.title.strip()):
         trimmed.title = data[opened : found.start()]
     return data.find(b">", found.end()) + 1 or len(data)
 

@@ -33,6 +33,7 @@ PAGES: dict[str, Callable[[], str | bytes]] = {
     "external entity": lambda: '<!DOCTYPE l [<!ENTITY e SYSTEM "file:///etc/passwd">]><p>x &e;</p>',
     "quotes out of step": lambda: '<p a=="b c=">" ' + " ".join(f"a{n}=1" for n in range(100_000)) + ">x",
     "cells in items": lambda: "<li><td>" * 50_000 + "x",
+    "ends of the page in capitals": lambda: "</BODY></HTML><p>x<TABLE>" * 50_000,
     "ends of the page": lambda: "<html/></body >x" * MANY,
     "unclosed quotes": lambda: "x" + '<a href="' * MANY,
     "two kinds of quotes": lambda: "x" + "<a \"'=" * MANY,

@@ -42,6 +42,24 @@ def read(head: str, body: str = BODY, url: str | None = "http://news.example.cn/
         ("", "<h1>只有<b>标题</b></h1>", "只有标题"),
         ("<title>  </title>", "", ""),
         ("<title>A &amp; B</title>", "", "A & B"),
+        ("<title>Tom &amp;amp; Jerry&amp;#39;s boat</title>", "", "Tom & Jerry's boat"),
+        ('<meta property="x:title dc:title" content="The ferry"><title>Page</title>', "", "The ferry"),
+        ("<title></title><title>The ferry runs</title>", "", "The ferry runs"),
+        (
+            "<title>The ferry runs again | Daily Politics</title><meta property=og:site_name content=Daily>",
+            "",
+            "The ferry runs again",
+        ),
+        (
+            '<meta property="og:title" content="You will not believe this boat"><title>Ferry runs again - Daily</title>',
+            "<h1>Ferry runs again</h1>",
+            "Ferry runs again",
+        ),
+        (
+            '<meta property="og:title" content="The ferry runs again"><title>Ferry runs again - Daily</title>',
+            "<h1>Ferry runs again</h1>",
+            "The ferry runs again",
+        ),
     ],
 )
 def test_the_title_is_cut_from_the_site(head: str, body: str, title: str) -> None:

@@ -1,0 +1,51 @@
+"""Pages whose text stands where a browser would not show it, or not yet.
+
+It is meant for those without scripts or frames, or stands in a frame of the page itself, or in the open shadow of an element. Such
+pages are read a second time with these parts as ordinary elements.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Final
+
+MIN_CHARS: Final = 80
+"""A shorter text for browsers without scripts asks to turn scripts on."""
+
+_PLACES: Final = re.compile(
+    rb"<(?:noscript|noframes)[\s>]|<template[^>]{0,200}?shadowroot|<iframe[^>]{0,2000}?srcdoc", re.IGNORECASE
+)
+_SHADOW: Final = re.compile(rb"<template(?=[^>]{0,200}?shadowroot)", re.IGNORECASE)
+_SHADOW_END: Final = re.compile(rb"</template(?=[\s>])", re.IGNORECASE)
+_FOR_OTHERS: Final = re.compile(rb"(</?)(?:noscript|noframes|frameset)(?=[\s>])", re.IGNORECASE)
+_FRAMED: Final = re.compile(
+    rb"""<iframe[^>]{0,2000}?srcdoc\s*=\s*(?:"([^"]*+)"|'([^']*+)')[^>]*+>""", re.IGNORECASE
+)
+_ASKS_FOR_SCRIPTS: Final = re.compile(r"java\s?script|浏览器|瀏覽器|your browser", re.IGNORECASE)
+
+
+def opened_up(markup: bytes) -> bytes | None:
+    """The page with such parts as ordinary elements; None where it has none.
+
+    Args:
+        markup: in a charset in which ASCII bytes stand for themselves.
+    """
+    if not _PLACES.search(markup):
+        return None
+    opened = _FRAMED.sub(_framed, _FOR_OTHERS.sub(rb"\1div", markup))
+    if _SHADOW.search(opened):
+        opened = _SHADOW_END.sub(b"</div", _SHADOW.sub(b"<div", opened))
+    return opened
+
+
+def is_worth(text: str, before: str) -> bool:
+    """The text found there is one, and longer by far than what was found before."""
+    if len(text) < max(MIN_CHARS, 2 * len(before)):
+        return False
+    return len(text) > 4 * MIN_CHARS or not _ASKS_FOR_SCRIPTS.search(text)
+
+
+def _framed(match: re.Match[bytes]) -> bytes:
+    inner = match[1] if match[1] is not None else match[2] or b""
+    return b"<div>" + unescape(inner.decode("latin-1")).encode("latin-1", "xmlcharrefreplace") + b"</div>"

@@ -1,0 +1,159 @@
+"""Pages whose text stands where a parser does not look at first, and documents that are no pages."""
+
+from __future__ import annotations
+
+import json
+import zlib
+
+import pytest
+
+from es_dedup.config import ExtractionConfig
+from es_dedup.extraction import create_extractor, extract
+from es_dedup.model import Skipped
+
+ONE = (
+    "The ferry runs again, the council said on Monday. Tickets cost the same as before, and the timetable has "
+    "not changed since the spring."
+)
+TWO = (
+    "Those who had bought a card can use it until June, said the mayor. The second boat is being repaired in "
+    "the yard at the north quay."
+)
+BOTH = f"{ONE}\n{TWO}"
+PARAGRAPHS = f"<p>{ONE}</p><p>{TWO}</p>"
+
+
+def page(body: str) -> str:
+    return f"<html><head><title>Ferry</title></head><body>{body}</body></html>"
+
+
+def skipped(html: bytes | str) -> Skipped:
+    found = create_extractor(ExtractionConfig()).extract(html)
+    assert isinstance(found, Skipped)
+    return found
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        page(f"<div id=app></div><noscript>{PARAGRAPHS}</noscript>"),
+        f"<title>Ferry</title><frameset cols='20%,80%'><frame src=a.html><noframes><body>{PARAGRAPHS}</body></noframes></frameset>",
+        page(f"<x-story><template shadowrootmode=open><article>{PARAGRAPHS}</article></template></x-story>"),
+        page(f"<iframe srcdoc='{PARAGRAPHS}'></iframe>"),
+        page(f'<iframe class=story srcdoc="{PARAGRAPHS.replace("<", "&lt;")}"></iframe>'),
+    ],
+    ids=["noscript", "noframes", "shadow", "frame of the page", "frame with references"],
+)
+def test_text_for_other_browsers_is_read_where_there_is_no_other(html: str) -> None:
+    content = extract(html)
+    assert content.text == BOTH
+    assert content.title == "Ferry"
+    assert content.why is not None
+    assert "without scripts or frames" in content.why.rule
+    assert extract(html.encode()).text == BOTH
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        page("<div id=root></div><noscript>You need to enable JavaScript to run this app.</noscript>"),
+        page(
+            f"<p>Gone.</p><noscript>Please turn on JavaScript in your browser. {'It is needed, really. ' * 8}</noscript>"
+        ),
+        page(
+            "<template><p>Nobody sees this text, which only a script would use, if it ever did so.</p></template>"
+        ),
+    ],
+)
+def test_a_request_for_scripts_and_a_template_are_no_text(html: str) -> None:
+    assert "JavaScript" not in extract(html).text
+    assert "Nobody" not in extract(html).text
+
+
+def test_nothing_is_read_twice_where_there_is_text() -> None:
+    content = extract(
+        page(
+            f"{PARAGRAPHS}<noscript><p>Another text, for those without scripts, and long, long.</p></noscript>"
+        )
+    )
+    assert content.text == BOTH
+
+
+def test_a_feed_gives_the_texts_of_its_items() -> None:
+    rss = (
+        '<?xml version="1.0"?><rss version="2.0"><channel><title>Ferry news</title><link>https://a.example</link>'
+        f"<item><title>Monday</title><description><![CDATA[<p>{ONE}</p>]]></description>"
+        "<pubDate>Wed, 04 Mar 2026 10:20:00 GMT</pubDate><guid>77</guid></item>"
+        f"<item><title>Tuesday</title><description>{TWO}</description></item></channel></rss>"
+    )
+    content = extract(rss)
+    assert content.title == "Ferry news"
+    assert ONE in content.text
+    assert TWO in content.text
+    assert "]]>" not in content.text
+    assert "GMT" not in content.text
+
+
+def test_an_atom_feed_has_its_markup_as_text() -> None:
+    atom = (
+        '<?xml version="1.0" encoding="utf-8"?><feed xmlns="http://www.w3.org/2005/Atom"><title>Ferry news</title>'
+        f"<entry><title>x</title><summary>Short.</summary><content type='html'>&lt;p&gt;{ONE}&lt;/p&gt;</content></entry></feed>"
+    )
+    assert extract(atom).text == ONE
+
+
+@pytest.mark.parametrize("root", ["urlset", "sitemapindex"])
+def test_a_sitemap_is_no_page(root: str) -> None:
+    xml = f'<?xml version="1.0"?><{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>https://a.example/1</loc></url></{root}>'
+    assert skipped(xml) == Skipped("empty", "a sitemap")
+    assert skipped(xml.encode()) == Skipped("empty", "a sitemap")
+
+
+def test_a_json_document_gives_its_longest_text() -> None:
+    assert extract(json.dumps({"title": "Ferry", "body": f"{ONE}\n{TWO}"})).text == BOTH
+    assert extract(json.dumps([{"content": PARAGRAPHS}]).encode()).text == BOTH
+
+
+def test_brackets_alone_are_no_json() -> None:
+    assert extract(f"[sic] {ONE}").text == f"[sic] {ONE}"
+
+
+@pytest.mark.parametrize("refresh", ["0; url=https://a.example/new", "0;URL='https://a.example/new'"])
+def test_a_page_that_leads_on_is_skipped(refresh: str) -> None:
+    html = f'<meta http-equiv="refresh" content="{refresh}"><title>Moved</title><p>You are being redirected, please wait.</p>'
+    assert skipped(html) == Skipped("empty", "the page leads on to https://a.example/new")
+    assert extract(html.replace("You are", PARAGRAPHS)).text.startswith(ONE)
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Page not found",
+        "404 - Page Not Found",
+        "Page not found | Harbour News",
+        "404 - 页面不存在",
+        "抱歉，您访问的页面不存在",
+        "页面未找到_某网",
+    ],
+)
+def test_a_page_that_is_not_there_is_doubted(title: str) -> None:
+    html = f"<title>{title}</title><p>Sorry, what you are looking for has moved, or never was here. Try the search.</p>"
+    why = extract(html).why
+    assert why is not None
+    assert why.doubt == "the title says that the page is not there"
+
+
+def test_an_article_on_missing_pages_is_none() -> None:
+    content = extract(page(PARAGRAPHS).replace("Ferry", "Page not found: a history of links"))
+    assert content.text == BOTH
+    assert content.why is not None
+    assert not content.why.doubt
+
+
+@pytest.mark.parametrize("level", [1, 6, 9])
+def test_packed_bytes_are_named(level: int) -> None:
+    assert skipped(zlib.compress(page(PARAGRAPHS * 9).encode(), level)) == Skipped("binary", "zlib")
+
+
+def test_a_text_that_begins_like_packed_bytes_is_read() -> None:
+    assert extract(b"x\x9c" + b" and more of it, a sentence. " * 3).text
