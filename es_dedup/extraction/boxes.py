@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.hints import is_tail_heading, opens_like_furniture
@@ -12,13 +13,15 @@ if TYPE_CHECKING:
 _HEADINGS: Final = frozenset({"h2", "h3", "h4", "h5", "h6", "legend"})
 _WHOLE: Final = frozenset({"html", "body", "main", "article"})
 _HEADING_CHARS: Final = 60
+_TALK: Final = re.compile(r"comment|评论|評論", re.IGNORECASE)
 
 
-def furniture_boxes(view: View) -> list[int]:
-    """Indices of elements, other than the page and its main part, that begin with such a heading."""
+def furniture_boxes(view: View) -> tuple[list[int], set[int]]:
+    """Indices of elements, other than the page and its main part, that begin with such a heading; and which of them have comments in them."""
     nodes = view.nodes
     headings = {node.index for node in nodes if node.tag in _HEADINGS}
     found: list[int] = []
+    talk: set[int] = set()
     before = -1  # the last element with text above
     for block in view.blocks if headings else ():
         node = block.node
@@ -30,5 +33,7 @@ def furniture_boxes(view: View) -> list[int]:
                 and (opens_like_furniture(block.text) or is_tail_heading(block.text))
             ):
                 found.append(box)
+                if _TALK.search(block.text):
+                    talk.add(box)
         before = max(before, node)
-    return found
+    return found, talk

@@ -10,6 +10,7 @@ from es_dedup.extraction.dated import DATE, DATE_CHARS, LARGEST, MIN_POSTS, OF_A
 from es_dedup.extraction.edges import HEADINGS
 from es_dedup.extraction.hints import is_talk
 from es_dedup.extraction.metadata import site_of
+from es_dedup.extraction.posts import forgive_posts, written_lines
 from es_dedup.extraction.records import are_said, labels, records
 from es_dedup.extraction.view import LINKED
 from es_dedup.model import PageKind
@@ -173,6 +174,7 @@ def is_under_text(view: View, places: Sequence[int]) -> bool:
 
 def thread_choice(view: View) -> Choice | None:
     """All posts; None when there is nothing like a post."""
+    forgive_posts(view)
     weight = [_weigh(view, place) for place in range(len(view.blocks))]
     found = next(iter(records(view, dates(view))), None)
     if found:
@@ -186,7 +188,9 @@ def thread_choice(view: View) -> Choice | None:
         place for place, block in enumerate(view.blocks) if block.node in bodies and _is_said(view, place)
     ]
     names = _labels(view, said)
-    posts = _without_asides(view, [place for place in said if view.kinds[place] not in names])
+    said = [place for place in said if view.kinds[place] not in names]
+    written = written_lines(view, said, _title(view, said[0]) if said else -1)
+    posts = _without_asides(view, [place for place in said if place not in written])
     places = _between(view, posts, found)
     if not places:
         return None

@@ -1,0 +1,158 @@
+"""What in a thread is no post: lines that forum software writes around each of them, and parts that only look like posts.
+
+Words differ from software to software and from language to language. That one line is written around every post, with another name,
+number or date in it each time, does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.extraction.dated import DATE, dates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_dedup.extraction.view import View
+
+_NEVER: Final = re.compile(
+    r"relat|recom|similar|side|nav|foot|menu|popul|trend|promo|teaser|spons|advert|banner|sign|login|regist|modal|popup|cookie|consent",
+    re.IGNORECASE,
+)
+"""Names that are furniture however much stands in them."""
+
+_FORMS: Final = frozenset({"form", "fieldset"})
+_HOLD: Final = 0.5  # of the page's prose
+_DIGITS: Final = re.compile(r"\d+")
+_LINE_CHARS: Final = 120
+_MEMBERS: Final = 3
+_TEXTS: Final = frozenset({"p", "li", "pre", "blockquote"})
+_NUMBERED: Final = 0.8  # of the lines of a kind
+_COMMON: Final = 0.6  # of the lines of a kind
+_ALIKE: Final = 0.5  # of a line's trigrams
+_TINY_UNITS: Final = 4.0  # on average; posts of a word or two are alike by chance
+_TITLE_CHARS: Final = 8
+_BESIDE_TITLE: Final = 24  # characters of a label, a name and a date
+_LETTERS: Final = re.compile(r"[^\W\d_]")
+_EDITED: Final = re.compile(
+    r"^[\s\[(（【]*(?:本帖最后由|(?:此)?(?:帖|贴|文章|回复)(?:子)?(?:于|被|最后)|this post (?:was|has been) (?:last )?(?:edited|modified)|(?:last )?edited (?:by|on|at)\b|"
+    r"(?:message )?(?:modifi[ée]|édité) (?:par|le)|zuletzt (?:geändert|bearbeitet|editiert)|最終(?:更新|編集)|編集済|ultima modifica|última edición|отредактировано)",
+    re.IGNORECASE,
+)
+_EDITED_CHARS: Final = 120
+
+
+def forgive_posts(view: View) -> None:
+    """Take elements out of the furniture in which most of the page's prose stands, in many of them: ``<div id=edit77>`` around each post.
+
+    Another form that holds no date, behind one, is one to answer in, however long its rules are.
+    """
+    posts = _alike(view)
+    if posts:
+        view.forgive(posts)
+    dated = [view.blocks[place].node for place in dates(view)]
+    for node in view.nodes if dated else ():
+        index, end = node.index, view.ends[node.index]
+        if (
+            node.tag == "form"
+            and index > min(dated)
+            and index not in posts
+            and not any(index <= inside < end for inside in dated)
+        ):
+            view.negative[index:end] = [True] * (end - index)
+
+
+def _alike(view: View) -> set[int]:
+    alike: dict[tuple[str, str], list[int]] = {}
+    for node in view.nodes:
+        index = node.index
+        if (
+            view.hints[index] < 0
+            and view.mass[index] > 0
+            and not node.hidden
+            and not (node.parent >= 0 and view.negative[node.parent])
+            and (node.names or node.tag in _FORMS)
+            and not _NEVER.search(node.names)
+        ):
+            alike.setdefault((node.tag, _DIGITS.sub("", node.names)), []).append(index)
+    return {
+        index
+        for members in alike.values()
+        if len(members) > 1 and sum(view.mass[index] for index in members) >= _HOLD * view.total
+        for index in members
+    }
+
+
+def written_lines(view: View, places: Sequence[int], title: int) -> set[int]:
+    """Of these places, those of lines that software wrote: alike but for numbers and names, notes of changes, the title once more.
+
+    Args:
+        view: of the page.
+        places: of what may be said.
+        title: place of the thread's title; -1 for none.
+    """
+    found = {place for place in places if _is_note(view, place)} | _patterns(view, places)
+    kinds: dict[int, list[int]] = {}
+    for place in places:
+        kinds.setdefault(view.kinds[place], []).append(place)
+    for members in kinds.values():
+        if len(members) >= _MEMBERS and _are_alike(view, members):
+            found.update(members)
+    if title >= 0:
+        said = view.blocks[title].text
+        found.update(place for place in places if place != title and _repeats(view.blocks[place].text, said))
+    return found
+
+
+def _is_note(view: View, place: int) -> bool:
+    text = view.blocks[place].text
+    return len(text) <= _EDITED_CHARS and _EDITED.search(text) is not None
+
+
+def _patterns(view: View, places: Sequence[int]) -> set[int]:
+    """Short lines with numbers that are equal without them, three times."""
+    lines: dict[str, list[int]] = {}
+    for place in places:
+        text = view.blocks[place].text
+        if (
+            len(text) <= _LINE_CHARS
+            and view.nodes[view.blocks[place].node].tag not in _TEXTS
+            and _DIGITS.search(text)
+            and _LETTERS.search(text)
+        ):
+            lines.setdefault(_DIGITS.sub("", text), []).append(place)
+    return {place for members in lines.values() if len(members) >= _MEMBERS for place in members}
+
+
+def _are_alike(view: View, members: Sequence[int]) -> bool:
+    """Most lines have numbers, and at least half of each stands in most of the others too."""
+    if view.nodes[view.blocks[members[0]].node].tag in _TEXTS:
+        return False
+    lines = [view.blocks[place].text for place in members]
+    if max(map(len, lines)) > _LINE_CHARS or sum(map(bool, map(_DIGITS.search, lines))) < _NUMBERED * len(lines):
+        return False
+    if sum(view.units[place] for place in members) < _TINY_UNITS * len(members):
+        return False
+    texts = {_DIGITS.sub("0", view.blocks[place].text) for place in members}
+    if len(texts) < _MEMBERS:
+        return False
+    cut = [_trigrams(text) for text in texts]
+    counts = Counter(gram for grams in cut for gram in grams)
+    common = {gram for gram, count in counts.items() if count >= _COMMON * len(cut)}
+    shares = [len(grams & common) / len(grams) for grams in cut if grams]
+    return bool(shares) and sum(shares) >= _ALIKE * len(shares)
+
+
+def _trigrams(text: str) -> set[str]:
+    return {text[start : start + 3] for start in range(len(text) - 2)}
+
+
+def _repeats(text: str, title: str) -> bool:
+    """The title with a label, a name or a date beside it."""
+    if len(title) < _TITLE_CHARS or title not in text or len(text) > len(title) + _LINE_CHARS:
+        return False
+    before, _, behind = text.rpartition(title)
+    beside = _DIGITS.sub("", DATE.sub("", before)).strip()
+    return len(beside) <= _BESIDE_TITLE and not _LETTERS.search(DATE.sub("", behind))
