@@ -34,7 +34,7 @@ _COMMON: Final = 0.6  # of the lines of a kind
 _ALIKE: Final = 0.5  # of a line's trigrams
 _TINY_UNITS: Final = 4.0  # on average; posts of a word or two are alike by chance
 _TITLE_CHARS: Final = 8
-_BESIDE_TITLE: Final = 24  # characters of a label, a name and a date
+_BESIDE_TITLE: Final = 40  # characters of a label, a name and a date
 _LETTERS: Final = re.compile(r"[^\W\d_]")
 _EDITED: Final = re.compile(
     r"^[\s\[(（【]*(?:本帖最后由|(?:此)?(?:帖|贴|文章|回复)(?:子)?(?:于|被|最后)|this post (?:was|has been) (?:last )?(?:edited|modified)|(?:last )?edited (?:by|on|at)\b|"
@@ -112,7 +112,7 @@ def _is_note(view: View, place: int) -> bool:
 
 
 def _patterns(view: View, places: Sequence[int]) -> set[int]:
-    """Short lines with numbers that are equal without them, three times."""
+    """Short lines that are equal but for their numbers, three times."""
     lines: dict[str, list[int]] = {}
     for place in places:
         text = view.blocks[place].text
@@ -123,7 +123,12 @@ def _patterns(view: View, places: Sequence[int]) -> set[int]:
             and _LETTERS.search(text)
         ):
             lines.setdefault(_DIGITS.sub("", text), []).append(place)
-    return {place for members in lines.values() if len(members) >= _MEMBERS for place in members}
+    return {
+        place
+        for members in lines.values()
+        if len(members) >= _MEMBERS and len({view.blocks[place].text for place in members}) > 1
+        for place in members
+    }
 
 
 def _are_alike(view: View, members: Sequence[int]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.choice import Choice
@@ -55,6 +56,7 @@ _SHORT_OWN: Final = 300.0  # units; longer texts are articles, whatever is said 
 _ASIDE_SHARE: Final = 0.35  # of the posts' own length
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
 _TITLE_CHARS: Final = 4
+_LINKED_TITLE: Final = 0.5  # of the page's title
 _IN_LIST: Final = 0.5  # of what was said stands in one list of dated items, or behind the title
 _BELOW: Final = 0.5  # times what was said: notices and answer forms below it
 _IN_ITEMS: Final = 0.25  # of what was said stands in items with a date, where nothing behind them counts
@@ -66,7 +68,8 @@ _BIOGRAPHY_UNITS: Final = 16.0  # on average
 _BIOGRAPHY_SHARE: Final = 0.15  # of what was said
 _ENDS: Final = (".", "!", "?", "。", "！", "？", "…", "~", "”", ")", "）", ":", "：")
 _SEVERAL: Final = 3
-_DISTINCT: Final = 0.5
+_DISTINCT: Final = 0.5  # of the units of a kind
+_SAID_AGAIN: Final = 0.34  # of the posts
 
 
 def is_thread(document: Document) -> bool:
@@ -183,9 +186,13 @@ def thread_choice(view: View) -> Choice | None:
     best, score = _best(view, weight)
     if best < 0:
         return None
-    bodies = _bodies(view, view.inside(best), best)
+    fine = _body_kinds(view, view.inside(best))
+    bodies = _bodies(view, view.inside(best), best, fine)
+    labelled = view.repeated - _short_posts(view, fine)
     said = [
-        place for place, block in enumerate(view.blocks) if block.node in bodies and _is_said(view, place)
+        place
+        for place, block in enumerate(view.blocks)
+        if block.node in bodies and _is_said(view, place, labelled)
     ]
     names = _labels(view, said)
     said = [place for place in said if view.kinds[place] not in names]
@@ -203,9 +210,24 @@ def thread_choice(view: View) -> Choice | None:
     return Choice(places, PageKind.THREAD, "posts of one kind", best, score, reason=reason)
 
 
-def _bodies(view: View, places: list[int], best: int) -> set[int]:
+def _short_posts(view: View, fine: set[int]) -> set[str]:
+    """Short texts that several people said, each in an element with a name for what is said: not in most of them, as labels stand."""
+    texts: dict[int, Counter[str]] = {}
+    for place, block in enumerate(view.blocks):
+        kind = view.kinds[place]
+        holder = view.around(place)
+        if kind in fine and holder >= 0 and view.kind.is_named(holder):
+            texts.setdefault(kind, Counter())[block.text] += 1
+    return {
+        text
+        for counts in texts.values()
+        for text, count in counts.items()
+        if text in view.repeated and count <= _SAID_AGAIN * counts.total()
+    }
+
+
+def _bodies(view: View, places: list[int], best: int, fine: set[int]) -> set[int]:
     """Elements of all posts' bodies with everything inside them."""
-    fine = _body_kinds(view, places)
     holders = {view.around(place) for place in places if view.kinds[place] in fine and view.prose[place] > 0}
     kinds = {view.kind.of_node(holder) for holder in holders if holder >= 0}
     end = view.ends[best]
@@ -341,18 +363,30 @@ def _without_signatures(view: View, posts: list[int]) -> list[int]:
 
 
 def _title(view: View, start: int) -> int:
-    """Place of the line before the first post that has most of the page's title, the last of equals; -1 for none."""
+    """Place of the line before the first post that has most of the page's title, the last of equals; -1 for none.
+
+    A linked line outside a heading only where there is no other, and if it is much of the title.
+    """
     title = "".join(view.document.title.split())
-    best, most = -1, _TITLE_CHARS - 1
+    best, most, linked, longest = -1, _TITLE_CHARS - 1, -1, _LINKED_TITLE * len(title)
     for place in range(start):
         block = view.blocks[place]
         if block.hidden or not _TITLE_CHARS <= block.chars <= len(title) or view.is_negative(place):
             continue
-        if view.linked(place) and view.nodes[block.node].tag not in HEADINGS:
+        if block.chars < min(most, longest) or block.text in view.repeated or "".join(block.text.split()) not in title:
             continue
-        if block.chars >= most and "".join(block.text.split()) in title and block.text not in view.repeated:
-            best, most = place, block.chars
-    return best
+        if not view.linked(place) or view.nodes[block.node].tag in HEADINGS:
+            if block.chars >= most:
+                best, most = place, block.chars
+        elif block.chars >= longest and _stands_apart(block.text, view.document.title):
+            linked, longest = place, block.chars
+    return best if best >= 0 else linked
+
+
+def _stands_apart(text: str, title: str) -> bool:
+    """Between signs, or at an end of the title: a name of the site or of somebody may go on."""
+    before, _, behind = title.partition(text)
+    return not (before[-1:].isalnum() or behind[:1].isalnum())
 
 
 def _labels(view: View, places: list[int]) -> set[int]:
@@ -393,18 +427,17 @@ def _is_body(view: View, places: list[int]) -> bool:
     linked = sum(view.blocks[place].link_chars for place in places)
     if linked > LINKED * chars:
         return False
-    if len(places) >= _SEVERAL and len({view.blocks[place].text for place in places}) < _DISTINCT * len(
-        places
-    ):
-        return False
     units = sum(view.units[place] for place in places)
+    once = {view.blocks[place].text: view.units[place] for place in places}
+    if len(places) >= _SEVERAL and sum(once.values()) < _DISTINCT * units:
+        return False
     stopped = sum(view.units[place] for place in places if view.prose[place] > 0)
     return stopped >= _STOPPED * units
 
 
-def _is_said(view: View, place: int) -> bool:
+def _is_said(view: View, place: int, written: set[str]) -> bool:
     block = view.blocks[place]
-    if block.text in view.repeated or (view.is_negative(place) and not view.is_quoted(place)):
+    if block.text in written or (view.is_negative(place) and not view.is_quoted(place)):
         return False
     if block.chars <= DATE_CHARS and DATE.search(block.text) and not _SAID.search(DATE.sub("", block.text)):
         return False
