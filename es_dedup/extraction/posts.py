@@ -29,7 +29,7 @@ _DIGITS: Final = re.compile(r"\d+")
 _LINE_CHARS: Final = 120
 _MEMBERS: Final = 3
 _TEXTS: Final = frozenset({"p", "li", "pre", "blockquote"})
-_NUMBERED: Final = 0.8  # of the lines of a kind
+_NUMBERED: Final = 0.8  # of the lines, or forms, of a kind
 _COMMON: Final = 0.6  # of the lines of a kind
 _ALIKE: Final = 0.5  # of a line's trigrams
 _TINY_UNITS: Final = 4.0  # on average; posts of a word or two are alike by chance
@@ -49,10 +49,10 @@ def forgive_posts(view: View) -> None:
 
     Another form that holds no date, behind one, is one to answer in, however long its rules are.
     """
-    posts = _alike(view)
+    dated = [view.blocks[place].node for place in dates(view)]
+    posts = _alike(view, dated)
     if posts:
         view.forgive(posts)
-    dated = [view.blocks[place].node for place in dates(view)]
     for node in view.nodes if dated else ():
         index, end = node.index, view.ends[node.index]
         if (
@@ -64,7 +64,8 @@ def forgive_posts(view: View) -> None:
             view.negative[index:end] = [True] * (end - index)
 
 
-def _alike(view: View) -> set[int]:
+def _alike(view: View, dated: list[int]) -> set[int]:
+    """Elements with one name, furniture by it, that hold most of the page's prose, or are forms with dates in them."""
     alike: dict[tuple[str, str], list[int]] = {}
     for node in view.nodes:
         index = node.index
@@ -80,19 +81,28 @@ def _alike(view: View) -> set[int]:
     return {
         index
         for members in alike.values()
-        if len(members) > 1 and sum(view.mass[index] for index in members) >= _HOLD * view.total
+        if len(members) > 1
+        and (
+            sum(view.mass[index] for index in members) >= _HOLD * view.total
+            or (view.nodes[members[0]].tag == "form" and _are_dated(view, members, dated))
+        )
         for index in members
     }
 
 
-def written_lines(view: View, places: Sequence[int], title: int) -> set[int]:
-    """Of these places, those of lines that software wrote: alike but for numbers and names, notes of changes, the title once more.
+def _are_dated(view: View, members: list[int], dated: list[int]) -> bool:
+    held = sum(any(index <= inside < view.ends[index] for inside in dated) for index in members)
+    return held >= _NUMBERED * len(members)
+
+
+def written_lines(view: View, title: int) -> set[int]:
+    """Places of lines that software wrote: alike but for numbers and names, notes of changes, the title once more.
 
     Args:
         view: of the page.
-        places: of what may be said.
         title: place of the thread's title; -1 for none.
     """
+    places = [place for place, block in enumerate(view.blocks) if not view.is_negative(place)]
     found = {place for place in places if _is_note(view, place)} | _patterns(view, places)
     kinds: dict[int, list[int]] = {}
     for place in places:

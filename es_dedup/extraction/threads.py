@@ -53,6 +53,11 @@ _MUCH_TALK: Final = 100.0  # units
 _TALK_SHARE: Final = 5.0  # of the article's own length
 _OWN_TEXT: Final = 100.0  # units; shorter ones are questions
 _SHORT_OWN: Final = 300.0  # units; longer texts are articles, whatever is said about them
+_HEADING_CHARS: Final = 80
+_RESPONSES: Final = re.compile(
+    r"(?:\d+|one|no)? ?(?:comments?|responses?|thoughts?)(?: \(?\d+\)?| (?:to|on|for) .*)?$|(?:网友|全部|最新|所有)?(?:评论|評論)(?:列表)? ?[（(]?\d*(?:条|[)）])?$",
+    re.IGNORECASE,
+)
 _ASIDE_SHARE: Final = 0.35  # of the posts' own length
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
 _TITLE_CHARS: Final = 4
@@ -116,10 +121,27 @@ def is_thread_by_form(view: View) -> bool:
     if len(dated) < MIN_POSTS:
         return False
     view.judge(talk=True)
-    if has_dated_posts(view, dated) or _has_dated_items(view, dated):
+    if not _has_text_of_its_own(view) and (has_dated_posts(view, dated) or _has_dated_items(view, dated)):
         return True
     view.judge(talk=False)
     return False
+
+
+def _has_text_of_its_own(view: View) -> bool:
+    """True when comments stand beside a longer text, by their names or below a line that says so: an article."""
+    said = talk_nodes(view)
+    own = talk = 0.0
+    below, least = False, _SHORT_OWN
+    for place, prose in enumerate(view.prose):
+        block = view.blocks[place]
+        if not below and own > _OWN_TEXT and block.chars <= _HEADING_CHARS and not block.link_chars and _RESPONSES.match(block.text):
+            below, least = True, _OWN_TEXT
+        if prose > 0 and not view.is_negative(place) and not view.is_furniture(place):
+            if below or (block.node >= 0 and said[block.node]):
+                talk += prose
+            else:
+                own += prose
+    return talk > 0 and own > max(least, talk / _TALK_SHARE)
 
 
 def _has_dated_items(view: View, dated: set[int]) -> bool:
@@ -180,13 +202,17 @@ def thread_choice(view: View) -> Choice | None:
     forgive_posts(view)
     weight = [_weigh(view, place) for place in range(len(view.blocks))]
     found = next(iter(records(view, dates(view))), None)
-    if found:
-        for place in range(_title(view, _begin(view, found))):
-            weight[place] = min(0.0, weight[place])
+    title = _title(view, _begin(view, found) if found else len(view.blocks))
+    for place in range(title if found else 0):
+        weight[place] = min(0.0, weight[place])
+    written = written_lines(view, title)
+    for place in written:
+        weight[place] = min(0.0, weight[place])
     best, score = _best(view, weight)
     if best < 0:
         return None
-    fine = _body_kinds(view, view.inside(best))
+    best = _widened(view, max(view.holder(best), 0), found)
+    fine = _body_kinds(view, [place for place in view.inside(best) if place not in written])
     bodies = _bodies(view, view.inside(best), best, fine)
     labelled = view.repeated - _short_posts(view, fine)
     said = [
@@ -195,9 +221,8 @@ def thread_choice(view: View) -> Choice | None:
         if block.node in bodies and _is_said(view, place, labelled)
     ]
     names = _labels(view, said)
-    said = [place for place in said if view.kinds[place] not in names]
-    written = written_lines(view, said, _title(view, said[0]) if said else -1)
-    posts = _without_asides(view, [place for place in said if place not in written])
+    said = [place for place in said if view.kinds[place] not in names and place not in written]
+    posts = _without_asides(view, said)
     places = _between(view, posts, found)
     if not places:
         return None
@@ -208,6 +233,14 @@ def thread_choice(view: View) -> Choice | None:
         return "repeated, a date or furniture inside a post"
 
     return Choice(places, PageKind.THREAD, "posts of one kind", best, score, reason=reason)
+
+
+def _widened(view: View, best: int, found: Records | None) -> int:
+    """The element around all items, where only one of them was found: the others say too little against their links."""
+    if found and found.items[0] <= best < view.ends[found.items[-1]]:
+        while best > 0 and not best <= found.items[0] <= found.items[-1] < view.ends[best]:
+            best = view.parents[best]
+    return best
 
 
 def _short_posts(view: View, fine: set[int]) -> set[str]:

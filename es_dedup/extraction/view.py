@@ -168,7 +168,10 @@ class View:
 
         -1 for text outside all elements.
         """
-        index = self.blocks[place].node
+        return self.holder(self.blocks[place].node)
+
+    def holder(self, index: int) -> int:
+        """The element itself, or the first around it that is no part of a text; -1 for none."""
         while index >= 0 and self.nodes[index].tag in PARTS:
             index = self.nodes[index].parent
         return index
