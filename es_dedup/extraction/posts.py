@@ -29,6 +29,10 @@ _DIGITS: Final = re.compile(r"\d+")
 _LINE_CHARS: Final = 120
 _MEMBERS: Final = 3
 _TEXTS: Final = frozenset({"p", "li", "pre", "blockquote"})
+_QUOTED: Final = frozenset({"li", "pre", "blockquote"})
+_LABEL: Final = re.compile(r"[^\s:：]{2,20} ?[:：]")
+_LABELLED_CHARS: Final = 12
+_END_CHARS: Final = 4
 _NUMBERED: Final = 0.8  # of the lines, or forms, of a kind
 _COMMON: Final = 0.6  # of the lines of a kind
 _ALIKE: Final = 0.5  # of a line's trigrams
@@ -42,6 +46,8 @@ _EDITED: Final = re.compile(
     re.IGNORECASE,
 )
 _EDITED_CHARS: Final = 120
+_LINKED: Final = 0.1  # of the characters
+_BYLINE_CHARS: Final = 160
 
 
 def forgive_posts(view: View) -> None:
@@ -81,7 +87,7 @@ def _alike(view: View, dated: list[int]) -> set[int]:
     return {
         index
         for members in alike.values()
-        if len(members) > 1
+        if (len(members) > 1 or _DIGITS.search(view.nodes[members[0]].names))
         and (
             sum(view.mass[index] for index in members) >= _HOLD * view.total
             or (view.nodes[members[0]].tag == "form" and _are_dated(view, members, dated))
@@ -95,15 +101,17 @@ def _are_dated(view: View, members: list[int], dated: list[int]) -> bool:
     return held >= _NUMBERED * len(members)
 
 
-def written_lines(view: View, title: int) -> set[int]:
+def written_lines(view: View, title: int, start: int) -> set[int]:
     """Places of lines that software wrote: alike but for numbers and names, notes of changes, the title once more.
 
     Args:
         view: of the page.
         title: place of the thread's title; -1 for none.
+        start: place before which nobody but the first has spoken.
     """
     places = [place for place, block in enumerate(view.blocks) if not view.is_negative(place)]
-    found = {place for place in places if _is_note(view, place)} | _patterns(view, places)
+    found = {place for place in places if _is_note(view, place) or (place < start and _is_byline(view, place))}
+    found |= _patterns(view, places) | _notices(view, places)
     kinds: dict[int, list[int]] = {}
     for place in places:
         kinds.setdefault(view.kinds[place], []).append(place)
@@ -121,18 +129,39 @@ def _is_note(view: View, place: int) -> bool:
     return len(text) <= _EDITED_CHARS and _EDITED.search(text) is not None
 
 
-def _patterns(view: View, places: Sequence[int]) -> set[int]:
-    """Short lines that are equal but for their numbers, three times."""
+def _is_byline(view: View, place: int) -> bool:
+    """A short line with a date and a link, the only one of its kind: who began a thread, and who spoke last."""
+    block = view.blocks[place]
+    return (
+        block.link_chars >= _LINKED * block.chars
+        and len(block.text) <= _BYLINE_CHARS
+        and DATE.search(block.text) is not None
+        and view.kinds.count(view.kinds[place]) == 1
+    )
+
+
+def _notices(view: View, places: Sequence[int]) -> set[int]:
+    """What opens like furniture, and more than once."""
     lines: dict[str, list[int]] = {}
     for place in places:
-        text = view.blocks[place].text
-        if (
-            len(text) <= _LINE_CHARS
-            and view.nodes[view.blocks[place].node].tag not in _TEXTS
-            and _DIGITS.search(text)
-            and _LETTERS.search(text)
-        ):
-            lines.setdefault(_DIGITS.sub("", text), []).append(place)
+        if view.is_furniture(place):
+            lines.setdefault(view.blocks[place].text, []).append(place)
+    return {place for members in lines.values() if len(members) > 1 for place in members}
+
+
+def _patterns(view: View, places: Sequence[int]) -> set[int]:
+    """Short lines that are equal but for their numbers, or begin with one label and end alike, three times."""
+    lines: dict[str | tuple[str, str], list[int]] = {}
+    for place in places:
+        block = view.blocks[place]
+        text = block.text
+        if len(text) > _LINE_CHARS or view.nodes[block.node].tag in _QUOTED:
+            continue
+        bare = _DIGITS.sub("", text)
+        if len(bare) < len(text) and _LETTERS.search(bare):
+            lines.setdefault(bare, []).append(place)
+        if (label := _LABEL.match(bare)) and len(bare) >= _LABELLED_CHARS:
+            lines.setdefault((label[0], bare[-_END_CHARS:]), []).append(place)
     return {
         place
         for members in lines.values()

@@ -202,10 +202,11 @@ def thread_choice(view: View) -> Choice | None:
     forgive_posts(view)
     weight = [_weigh(view, place) for place in range(len(view.blocks))]
     found = next(iter(records(view, dates(view))), None)
-    title = _title(view, _begin(view, found) if found else len(view.blocks))
+    start = _begin(view, found) if found else len(view.blocks)
+    title = _title(view, start)
     for place in range(title if found else 0):
         weight[place] = min(0.0, weight[place])
-    written = written_lines(view, title)
+    written = written_lines(view, title, start)
     for place in written:
         weight[place] = min(0.0, weight[place])
     best, score = _best(view, weight)
@@ -218,7 +219,7 @@ def thread_choice(view: View) -> Choice | None:
     said = [
         place
         for place, block in enumerate(view.blocks)
-        if block.node in bodies and _is_said(view, place, labelled)
+        if block.node in bodies and _is_said(view, place, labelled, fine)
     ]
     names = _labels(view, said)
     said = [place for place in said if view.kinds[place] not in names and place not in written]
@@ -468,10 +469,10 @@ def _is_body(view: View, places: list[int]) -> bool:
     return stopped >= _STOPPED * units
 
 
-def _is_said(view: View, place: int, written: set[str]) -> bool:
+def _is_said(view: View, place: int, written: set[str], fine: set[int]) -> bool:
     block = view.blocks[place]
     if block.text in written or (view.is_negative(place) and not view.is_quoted(place)):
         return False
     if block.chars <= DATE_CHARS and DATE.search(block.text) and not _SAID.search(DATE.sub("", block.text)):
         return False
-    return not view.is_furniture(place)
+    return view.kinds[place] in fine or not view.is_furniture(place)
