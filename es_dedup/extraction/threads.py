@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _URL: Final = re.compile(
     r"(?:^|[/.?&=_])(?:forums?|bbs|threads?|topics?|viewtopic|viewthread|showthread|showtopic|discuss(?:ions?)?|questions?|answers?|ask|qa|"
-    r"boards?|community|tieba|posts?|status|comments|talk|club|luntan|wenda|zhidao|d|t)(?=$|[/.?&=_-])",
+    r"boards?|community|tieba|posts?|status|comments|talk|club|luntan|wenda|zhidao|guestbook|gbook|liuyan|d|t)(?=$|[/.?&=_-])|"
+    r"/(?:issues?|q)/\d|-(?:answers|questions|forums?|discussions?)/",
     re.IGNORECASE,
 )
 _HOST: Final = re.compile(r"forum|bbs|board|luntan|discuss|community|tieba|answers", re.IGNORECASE)
@@ -327,15 +328,18 @@ def _body_kinds(view: View, places: list[int]) -> set[int]:
 
 
 def _without_asides(view: View, posts: list[int]) -> list[int]:
-    """Without comments below posts, where they are far less than the posts themselves."""
+    """Without comments below posts, where they are far less than the posts themselves.
+
+    What stands above all posts is the first, and what stands below the last of them may be the replies to it.
+    """
     talk = talk_nodes(view)
-    asides = {place for place in posts if view.blocks[place].node >= 0 and talk[view.blocks[place].node]}
-    said = sum(view.units[place] for place in posts if place not in asides)
-    return (
-        [place for place in posts if place not in asides]
-        if sum(view.units[place] for place in asides) < _ASIDE_SHARE * said
-        else posts
-    )
+    own = [place for place in posts if view.blocks[place].node < 0 or not talk[view.blocks[place].node]]
+    asides = {place for place in posts if own and place > own[0]}.difference(own)
+    if not asides or min(asides) > own[-1]:
+        return posts
+    left = [place for place in posts if place not in asides]
+    said = sum(view.units[place] for place in left)
+    return left if sum(view.units[place] for place in asides) < _ASIDE_SHARE * said else posts
 
 
 def talk_nodes(view: View) -> list[bool]:
