@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.dated import DATE, dates
@@ -31,6 +32,7 @@ _MEMBERS: Final = 3
 _TEXTS: Final = frozenset({"p", "li", "pre", "blockquote"})
 _QUOTED: Final = frozenset({"li", "pre", "blockquote"})
 _LABEL: Final = re.compile(r"[^\s:：]{2,20} ?[:：]")
+_NUMBER: Final = re.compile(r"[^\s:：]{2,20} ?[:：] ?[\d.,]+")
 _LABELLED_CHARS: Final = 12
 _END_CHARS: Final = 4
 _NUMBERED: Final = 0.8  # of the lines, or forms, of a kind
@@ -51,6 +53,9 @@ _COUNTED: Final = re.compile(
     re.IGNORECASE,
 )
 _EDITED_CHARS: Final = 120
+_STAMPS: Final = 4  # dates of one kind
+_BESIDE: Final = 0.7  # of the dates
+_SOME_PROSE: Final = 0.5  # of the dates
 _LINKED: Final = 0.1  # of the characters
 _BYLINE_CHARS: Final = 160
 
@@ -61,7 +66,7 @@ def forgive_posts(view: View) -> None:
     Another form that holds no date, behind one, is one to answer in, however long its rules are.
     """
     dated = [view.blocks[place].node for place in dates(view)]
-    posts = _alike(view, dated)
+    posts = _alike(view, dated) | _around_dates(view, dated)
     if posts:
         view.forgive(posts)
     for node in view.nodes if dated else ():
@@ -101,9 +106,61 @@ def _alike(view: View, dated: list[int]) -> set[int]:
     }
 
 
+def _around_dates(view: View, dated: list[int]) -> set[int]:
+    """Forms around most dates: some software puts one around all posts, to choose among them."""
+    found: set[int] = set()
+    for node in view.nodes if len(dated) >= _STAMPS else ():
+        if node.tag == "form" and not node.hidden:
+            held = sum(node.index <= inside < view.ends[node.index] for inside in dated)
+            if held >= _BESIDE * len(dated):
+                found.add(node.index)
+    return found
+
+
 def _are_dated(view: View, members: list[int], dated: list[int]) -> bool:
     held = sum(any(index <= inside < view.ends[index] for inside in dated) for index in members)
     return held >= _NUMBERED * len(members)
+
+
+def short_kinds(view: View, written: set[int]) -> set[int]:
+    """The kind of what stands beside most dates where next to none of it is prose: posts of a word or two.
+
+    Args:
+        view: of the page.
+        written: places of what software wrote.
+
+    Returns:
+        One kind of blocks, or none: that with the most text of all that stand unlinked beside most dates and differ.
+    """
+    groups: dict[int, list[int]] = {}
+    for place in sorted(dates(view)):
+        groups.setdefault(view.kinds[place], []).append(place)
+    stamps = max(groups.values(), key=len, default=[])
+    if len(stamps) < _STAMPS:
+        return set()
+    gap = max(behind - before for before, behind in pairwise(stamps))
+    beside: dict[int, set[int]] = {}
+    members: dict[int, list[int]] = {}
+    number = 0
+    for place in range(max(0, stamps[0] - gap), min(len(view.blocks), stamps[-1] + gap)):
+        number += number < len(stamps) and place >= stamps[number]
+        kind = view.kinds[place]
+        if place not in written and kind != view.kinds[stamps[0]] and not (view.blocks[place].link_chars or view.is_negative(place)):
+            beside.setdefault(kind, set()).add(number)
+            members.setdefault(kind, []).append(place)
+    common = [kind for kind, found in beside.items() if len(found) >= _BESIDE * len(stamps)]
+    if any(sum(view.prose[place] > 0 for place in members[kind]) >= _SOME_PROSE * len(stamps) for kind in common):
+        return set()
+    differing = {kind: _differing(view, members[kind]) for kind in common}
+    best = max(differing, key=lambda kind: differing[kind], default=-1)
+    return {best} if best >= 0 and differing[best] > 0 else set()
+
+
+def _differing(view: View, members: Sequence[int]) -> float:
+    """Units of the different texts of a kind; 0 where they are less than half."""
+    once = {view.blocks[place].text: view.units[place] for place in members}
+    units = sum(once.values())
+    return units if units >= _ALIKE * sum(view.units[place] for place in members) else 0.0
 
 
 def written_lines(view: View, title: int, start: int) -> set[int]:
@@ -161,6 +218,8 @@ def _patterns(view: View, places: Sequence[int]) -> set[int]:
         block = view.blocks[place]
         text = block.text
         if len(text) > _LINE_CHARS or view.nodes[block.node].tag in _QUOTED:
+            if _NUMBER.fullmatch(text):
+                lines.setdefault(_DIGITS.sub("", text), []).append(place)
             continue
         bare = _DIGITS.sub("", text)
         if len(bare) < len(text) and _LETTERS.search(bare):

@@ -11,7 +11,7 @@ from es_dedup.extraction.dated import DATE, DATE_CHARS, LARGEST, MIN_POSTS, OF_A
 from es_dedup.extraction.edges import HEADINGS
 from es_dedup.extraction.hints import is_talk
 from es_dedup.extraction.metadata import site_of
-from es_dedup.extraction.posts import forgive_posts, written_lines
+from es_dedup.extraction.posts import forgive_posts, short_kinds, written_lines
 from es_dedup.extraction.records import are_said, labels, records
 from es_dedup.extraction.view import LINKED
 from es_dedup.model import PageKind
@@ -62,7 +62,7 @@ _RESPONSES: Final = re.compile(
 _ASIDE_SHARE: Final = 0.35  # of the posts' own length
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
 _TITLE_CHARS: Final = 4
-_LINKED_TITLE: Final = 0.5  # of the page's title
+_LINKED_TITLE: Final = 0.33  # of the page's title
 _IN_LIST: Final = 0.5  # of what was said stands in one list of dated items, or behind the title
 _BELOW: Final = 0.5  # times what was said: notices and answer forms below it
 _IN_ITEMS: Final = 0.25  # of what was said stands in items with a date, where nothing behind them counts
@@ -210,12 +210,16 @@ def thread_choice(view: View) -> Choice | None:
     written = written_lines(view, title, start)
     for place in written:
         weight[place] = min(0.0, weight[place])
+    short = short_kinds(view, written)
+    for place, kind in enumerate(view.kinds if short else ()):
+        if kind in short and place not in written:
+            weight[place] = max(weight[place], view.units[place])
     best, score = _best(view, weight)
     if best < 0:
         return None
     best = _widened(view, max(view.holder(best), 0), found)
-    fine = _body_kinds(view, [place for place in view.inside(best) if place not in written])
-    bodies = _bodies(view, view.inside(best), best, fine)
+    fine = short | _body_kinds(view, [place for place in view.inside(best) if place not in written])
+    bodies = _bodies(view, best, fine, short)
     labelled = view.repeated - _short_posts(view, fine)
     said = [
         place
@@ -225,7 +229,7 @@ def thread_choice(view: View) -> Choice | None:
     names = _labels(view, said)
     said = [place for place in said if view.kinds[place] not in names and place not in written]
     posts = _without_asides(view, said)
-    places = _between(view, posts, found)
+    places = _between(view, posts, found, short)
     if not places:
         return None
 
@@ -261,9 +265,14 @@ def _short_posts(view: View, fine: set[int]) -> set[str]:
     }
 
 
-def _bodies(view: View, places: list[int], best: int, fine: set[int]) -> set[int]:
+def _bodies(view: View, best: int, fine: set[int], short: set[int]) -> set[int]:
     """Elements of all posts' bodies with everything inside them."""
-    holders = {view.around(place) for place in places if view.kinds[place] in fine and view.prose[place] > 0}
+    places = view.inside(best)
+    holders = {
+        view.around(place)
+        for place in places
+        if view.kinds[place] in short or (view.kinds[place] in fine and view.prose[place] > 0)
+    }
     kinds = {view.kind.of_node(holder) for holder in holders if holder >= 0}
     end = view.ends[best]
     alike: dict[int, list[int]] = {}
@@ -350,7 +359,7 @@ def talk_nodes(view: View) -> list[bool]:
     return talk
 
 
-def _between(view: View, posts: list[int], found: Records | None) -> list[int]:
+def _between(view: View, posts: list[int], found: Records | None, short: set[int]) -> list[int]:
     """From the thread's title to its last dated post: rules, greetings and notices of the site stand before and behind.
 
     The title comes first, whether it stands in a heading or not: in it stands what is asked.
@@ -361,7 +370,7 @@ def _between(view: View, posts: list[int], found: Records | None) -> list[int]:
     start = posts[0]
     if found:
         above = labels(view, found)
-        posts = [place for place in posts if place not in above]
+        posts = [place for place in posts if place not in above or view.kinds[place] in short]
         start = _begin(view, found)
     title = _title(view, start)
     posts = _most(view, posts, [place for place in posts if place > title])
