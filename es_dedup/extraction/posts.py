@@ -53,6 +53,8 @@ _COUNTED: Final = re.compile(
     re.IGNORECASE,
 )
 _EDITED_CHARS: Final = 120
+_ENDS: Final = (".", "!", "?", "。", "！", "？", "…")
+_STAMP_CHARS: Final = 80
 _STAMPS: Final = 4  # dates of one kind
 _BESIDE: Final = 0.7  # of the dates
 _SOME_PROSE: Final = 0.5  # of the dates
@@ -65,7 +67,7 @@ def forgive_posts(view: View) -> None:
 
     Another form that holds no date, behind one, is one to answer in, however long its rules are.
     """
-    dated = [view.blocks[place].node for place in dates(view)]
+    dated = _stamped(view)
     posts = _alike(view, dated) | _around_dates(view, dated)
     if posts:
         view.forgive(posts)
@@ -80,6 +82,30 @@ def forgive_posts(view: View) -> None:
             view.negative[index:end] = [True] * (end - index)
 
 
+def _stamped(view: View) -> list[int]:
+    """Elements of lines with a date in them, and a name, a rank, a number of points."""
+    return [block.node for block in view.blocks if block.chars <= _STAMP_CHARS and DATE.search(block.text)]
+
+
+def asked_above(view: View, title: int, first: int, written: set[int]) -> list[int]:
+    """Places of prose between the title and the first of the posts, in an element with a date that holds none of them: what is asked."""
+    stamped = _stamped(view)
+    found: list[int] = []
+    target = view.blocks[first].node
+    for place in range(title + 1, first):
+        text = view.blocks[place].text
+        if view.prose[place] <= 0 or not text.endswith(_ENDS) or DATE.search(text):
+            continue
+        if place in written or view.is_negative(place) or view.is_furniture(place):
+            continue
+        top = view.blocks[place].node
+        while (around := view.parents[top]) >= 0 and not around <= target < view.ends[around]:
+            top = around
+        if any(top <= inside < view.ends[top] for inside in stamped):
+            found.append(place)
+    return found
+
+
 def _alike(view: View, dated: list[int]) -> set[int]:
     """Elements with one name, furniture by it, that hold most of the page's prose, or are forms with dates in them."""
     alike: dict[tuple[str, str], list[int]] = {}
@@ -87,7 +113,7 @@ def _alike(view: View, dated: list[int]) -> set[int]:
         index = node.index
         if (
             view.hints[index] < 0
-            and view.mass[index] > 0
+            and (view.mass[index] > 0 or node.tag == "form")
             and not node.hidden
             and not (node.parent >= 0 and view.negative[node.parent])
             and (node.names or node.tag in _FORMS)
@@ -118,8 +144,10 @@ def _around_dates(view: View, dated: list[int]) -> set[int]:
 
 
 def _are_dated(view: View, members: list[int], dated: list[int]) -> bool:
-    held = sum(any(index <= inside < view.ends[index] for inside in dated) for index in members)
-    return held >= _NUMBERED * len(members)
+    """Most forms of those with prose in them hold a date."""
+    said = [index for index in members if view.mass[index] > 0]
+    held = sum(any(index <= inside < view.ends[index] for inside in dated) for index in said)
+    return len(said) > 1 and held >= _NUMBERED * len(said)
 
 
 def short_kinds(view: View, written: set[int]) -> set[int]:
@@ -145,11 +173,17 @@ def short_kinds(view: View, written: set[int]) -> set[int]:
     for place in range(max(0, stamps[0] - gap), min(len(view.blocks), stamps[-1] + gap)):
         number += number < len(stamps) and place >= stamps[number]
         kind = view.kinds[place]
-        if place not in written and kind != view.kinds[stamps[0]] and not (view.blocks[place].link_chars or view.is_negative(place)):
+        if (
+            place not in written
+            and kind != view.kinds[stamps[0]]
+            and not (view.blocks[place].link_chars or view.is_negative(place))
+        ):
             beside.setdefault(kind, set()).add(number)
             members.setdefault(kind, []).append(place)
     common = [kind for kind, found in beside.items() if len(found) >= _BESIDE * len(stamps)]
-    if any(sum(view.prose[place] > 0 for place in members[kind]) >= _SOME_PROSE * len(stamps) for kind in common):
+    if any(
+        sum(view.prose[place] > 0 for place in members[kind]) >= _SOME_PROSE * len(stamps) for kind in common
+    ):
         return set()
     differing = {kind: _differing(view, members[kind]) for kind in common}
     best = max(differing, key=lambda kind: differing[kind], default=-1)
@@ -172,7 +206,9 @@ def written_lines(view: View, title: int, start: int) -> set[int]:
         start: place before which nobody but the first has spoken.
     """
     places = [place for place, block in enumerate(view.blocks) if not view.is_negative(place)]
-    found = {place for place in places if _is_note(view, place) or (place < start and _is_byline(view, place))}
+    found = {
+        place for place in places if _is_note(view, place) or (place < start and _is_byline(view, place))
+    }
     found |= _patterns(view, places) | _notices(view, places)
     kinds: dict[int, list[int]] = {}
     for place in places:
@@ -239,7 +275,9 @@ def _are_alike(view: View, members: Sequence[int]) -> bool:
     if view.nodes[view.blocks[members[0]].node].tag in _TEXTS:
         return False
     lines = [view.blocks[place].text for place in members]
-    if max(map(len, lines)) > _LINE_CHARS or sum(map(bool, map(_DIGITS.search, lines))) < _NUMBERED * len(lines):
+    if max(map(len, lines)) > _LINE_CHARS or sum(map(bool, map(_DIGITS.search, lines))) < _NUMBERED * len(
+        lines
+    ):
         return False
     if sum(view.units[place] for place in members) < _TINY_UNITS * len(members):
         return False

@@ -11,7 +11,7 @@ from es_dedup.extraction.dated import DATE, DATE_CHARS, LARGEST, MIN_POSTS, OF_A
 from es_dedup.extraction.edges import HEADINGS
 from es_dedup.extraction.hints import is_talk
 from es_dedup.extraction.metadata import site_of
-from es_dedup.extraction.posts import forgive_posts, short_kinds, written_lines
+from es_dedup.extraction.posts import asked_above, forgive_posts, short_kinds, written_lines
 from es_dedup.extraction.records import are_said, labels, records
 from es_dedup.extraction.view import LINKED
 from es_dedup.model import PageKind
@@ -62,6 +62,7 @@ _RESPONSES: Final = re.compile(
 _ASIDE_SHARE: Final = 0.35  # of the posts' own length
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
 _TITLE_CHARS: Final = 4
+_LONGER: Final = 1.5  # times: what is shorter may be the name of the site
 _LINKED_TITLE: Final = 0.33  # of the page's title
 _IN_LIST: Final = 0.5  # of what was said stands in one list of dated items, or behind the title
 _BELOW: Final = 0.5  # times what was said: notices and answer forms below it
@@ -135,7 +136,13 @@ def _has_text_of_its_own(view: View) -> bool:
     below, least = False, _SHORT_OWN
     for place, prose in enumerate(view.prose):
         block = view.blocks[place]
-        if not below and own > _OWN_TEXT and block.chars <= _HEADING_CHARS and not block.link_chars and _RESPONSES.match(block.text):
+        if (
+            not below
+            and own > _OWN_TEXT
+            and block.chars <= _HEADING_CHARS
+            and not block.link_chars
+            and _RESPONSES.match(block.text)
+        ):
             below, least = True, _OWN_TEXT
         if prose > 0 and not view.is_negative(place) and not view.is_furniture(place):
             if below or (block.node >= 0 and said[block.node]):
@@ -232,6 +239,8 @@ def thread_choice(view: View) -> Choice | None:
     places = _between(view, posts, found, short)
     if not places:
         return None
+    if 0 <= title == places[0] and len(places) > 1:
+        places[1:1] = asked_above(view, title, places[1], written)
 
     def reason(place: int) -> str:
         if view.blocks[place].node not in bodies:
@@ -412,7 +421,7 @@ def _without_signatures(view: View, posts: list[int]) -> list[int]:
 def _title(view: View, start: int) -> int:
     """Place of the line before the first post that has most of the page's title, the last of equals; -1 for none.
 
-    A linked line outside a heading only where there is no other, and if it is much of the title.
+    A linked line outside a heading only where there is no other of such a length, and if it is much of the title.
     """
     title = "".join(view.document.title.split())
     best, most, linked, longest = -1, _TITLE_CHARS - 1, -1, _LINKED_TITLE * len(title)
@@ -420,14 +429,20 @@ def _title(view: View, start: int) -> int:
         block = view.blocks[place]
         if block.hidden or not _TITLE_CHARS <= block.chars <= len(title) or view.is_negative(place):
             continue
-        if block.chars < min(most, longest) or block.text in view.repeated or "".join(block.text.split()) not in title:
+        if (
+            block.chars < min(most, longest)
+            or block.text in view.repeated
+            or "".join(block.text.split()) not in title
+        ):
             continue
         if not view.linked(place) or view.nodes[block.node].tag in HEADINGS:
             if block.chars >= most:
                 best, most = place, block.chars
         elif block.chars >= longest and _stands_apart(block.text, view.document.title):
             linked, longest = place, block.chars
-    return best if best >= 0 else linked
+    if best < 0 or linked < 0 or view.nodes[view.blocks[best].node].tag in HEADINGS:
+        return max(best, linked) if best < 0 or linked < 0 else best
+    return linked if view.blocks[linked].chars >= _LONGER * view.blocks[best].chars else best
 
 
 def _stands_apart(text: str, title: str) -> bool:
