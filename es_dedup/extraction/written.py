@@ -45,6 +45,7 @@ _COUNTED: Final = re.compile(
 )
 _EDITED_CHARS: Final = 120
 _LINKED: Final = 0.1  # of the characters
+_ENDS: Final = (".", "!", "?", "。", "！", "？", "…")
 _BYLINE_CHARS: Final = 160
 
 
@@ -118,14 +119,21 @@ def _patterns(view: View, places: Sequence[int]) -> set[int]:
     return {
         place
         for members in lines.values()
-        if len(members) >= _MEMBERS and len({view.blocks[place].text for place in members}) > 1
+        if len(members) >= _MEMBERS
+        and len({view.blocks[place].text for place in members}) > 1
+        and not _are_sentences(view, members)
         for place in members
     }
 
 
+def _are_sentences(view: View, members: Sequence[int]) -> bool:
+    """Most lines end like a sentence: people may say nearly the same."""
+    return 2 * sum(view.blocks[place].text.endswith(_ENDS) for place in members) > len(members)
+
+
 def _are_alike(view: View, members: Sequence[int]) -> bool:
     """Most lines have numbers, and at least half of each stands in most of the others too."""
-    if view.nodes[view.blocks[members[0]].node].tag in _TEXTS:
+    if view.nodes[view.blocks[members[0]].node].tag in _TEXTS or _are_sentences(view, members):
         return False
     lines = [view.blocks[place].text for place in members]
     if max(map(len, lines)) > _LINE_CHARS or sum(map(bool, map(_DIGITS.search, lines))) < _NUMBERED * len(
