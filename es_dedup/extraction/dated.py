@@ -23,7 +23,7 @@ DATE: Final = re.compile(
 )
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _WORDS: Final = re.compile(r"[^\W\d_]{2}")
-_CUE: Final = re.compile(r"20|19|:|ago|前|vor ")
+CUE: Final = re.compile(r"20|19|:|ago|前|vor ")
 """In every line in which ``DATE`` finds one stands one of these."""
 
 _HEADLINE_UNITS: Final = 5.0
@@ -48,7 +48,7 @@ def _dates(view: View) -> set[int]:
         for place, block in enumerate(view.blocks)
         if block.chars <= DATE_CHARS
         and not block.hidden
-        and _CUE.search(block.text)
+        and CUE.search(block.text)
         and DATE.search(block.text)
         and not _is_section(view, place)
     }

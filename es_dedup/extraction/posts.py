@@ -7,7 +7,7 @@ from bisect import bisect_left
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.dated import DATE, dates
+from es_dedup.extraction.dated import CUE, DATE, dates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,9 @@ def forgive_posts(view: View) -> None:
 def stamped(view: View) -> list[int]:
     """Elements of lines with a date in them, and a name, a rank, a number of points; ascending."""
     return sorted(
-        block.node for block in view.blocks if block.chars <= _STAMP_CHARS and DATE.search(block.text)
+        block.node
+        for block in view.blocks
+        if block.chars <= _STAMP_CHARS and CUE.search(block.text) and DATE.search(block.text)
     )
 
 

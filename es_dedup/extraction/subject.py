@@ -61,18 +61,21 @@ def begin_of(view: View, found: Records) -> int:
 
 def asked_above(view: View, title: int, first: int, written: set[int]) -> list[int]:
     """Places of prose between the title and the first of the posts, in an element with a date that holds none of them: what is asked."""
-    dated = stamped(view)
-    found: list[int] = []
-    target = view.blocks[first].node
-    for place in range(title + 1, first):
-        text = view.blocks[place].text
-        if view.prose[place] <= 0 or not text.endswith(_ENDS) or DATE.search(text):
-            continue
-        if place in written or view.is_negative(place) or view.is_furniture(place):
-            continue
-        top = view.blocks[place].node
-        while (around := view.parents[top]) >= 0 and not around <= target < view.ends[around]:
-            top = around
-        if held(dated, top, view.ends[top]):
-            found.append(place)
-    return found
+    candidates = [
+        place
+        for place in range(title + 1, first)
+        if view.prose[place] > 0
+        and place not in written
+        and view.blocks[place].text.endswith(_ENDS)
+        and not (DATE.search(view.blocks[place].text) or view.is_negative(place) or view.is_furniture(place))
+    ]
+    dated = stamped(view) if candidates else []
+    return [place for place in candidates if _has_date(view, dated, place, view.blocks[first].node)]
+
+
+def _has_date(view: View, dated: list[int], place: int, other: int) -> bool:
+    """The largest element around a block that does not hold the other element has a date in it."""
+    top = view.blocks[place].node
+    while (around := view.parents[top]) >= 0 and not around <= other < view.ends[around]:
+        top = around
+    return held(dated, top, view.ends[top]) > 0

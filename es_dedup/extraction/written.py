@@ -34,12 +34,13 @@ _TITLE_CHARS: Final = 8
 _BESIDE_TITLE: Final = 40  # characters of a label, a name and a date
 _LETTERS: Final = re.compile(r"[^\W\d_]")
 _EDITED: Final = re.compile(
-    r"this post (?:was|has been) (?:last )?(?:edited|modified)|^[\s\[(（【]*(?:本帖最后由|(?:此)?(?:帖|贴|文章|回复)(?:子)?(?:于|被|最后)|(?:last )?edited (?:by|on|at)\b|"
+    r"[\s\[(（【]*(?:本帖最后由|(?:此)?(?:帖|贴|文章|回复)(?:子)?(?:于|被|最后)|(?:last )?edited (?:by|on|at)\b|this post (?:was|has been) (?:last )?(?:edited|modified)|"
     r"(?:message )?(?:modifi[ée]|édité) (?:par|le)|zuletzt (?:geändert|bearbeitet|editiert)|最終(?:更新|編集)|編集済|ultima modifica|última edición|отредактировано)",
     re.IGNORECASE,
 )
+_MODIFIED: Final = "This post was last modified"
 _COUNTED: Final = re.compile(
-    r"^(?:全部|共|all )?[\s(（]*[\d,.]+\s?[kmw万]?\+?\s?(?:条|個|个|人|件|次)?\s?"
+    r"(?:全部|共|all )?[\s(（]*[\d,.]+\s?[kmw万]?\+?\s?(?:条|個|个|人|件|次)?\s?"
     r"(?:回答|回复|回帖|回覆|评论|評論|閲覧|浏览|阅读|点击|关注|赞同.{0,6}|answers?|repl(?:y|ies)|comments?|responses?|views?|votes?|points?|likes?|upvotes?|kudos|antworten|aufrufe)[)）]?$",
     re.IGNORECASE,
 )
@@ -79,7 +80,9 @@ def written_lines(view: View, title: int, start: int) -> set[int]:
 
 def _is_note(view: View, place: int) -> bool:
     text = view.blocks[place].text
-    return len(text) <= _EDITED_CHARS and bool(_EDITED.search(text) or _COUNTED.match(text))
+    return len(text) <= _EDITED_CHARS and bool(
+        _EDITED.match(text) or _COUNTED.match(text) or _MODIFIED in text
+    )
 
 
 def _is_byline(view: View, place: int) -> bool:
@@ -96,9 +99,9 @@ def _notices(view: View, places: Sequence[int]) -> set[int]:
     """What opens like furniture, and more than once."""
     lines: dict[str, list[int]] = {}
     for place in places:
-        if view.is_furniture(place):
-            lines.setdefault(view.blocks[place].text, []).append(place)
-    return {place for members in lines.values() if len(members) > 1 for place in members}
+        lines.setdefault(view.blocks[place].text, []).append(place)
+    several = (members for members in lines.values() if len(members) > 1)
+    return {place for members in several if view.is_furniture(members[0]) for place in members}
 
 
 def _patterns(view: View, places: Sequence[int]) -> set[int]:
