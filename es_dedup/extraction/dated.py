@@ -18,7 +18,6 @@ DATE_CHARS: Final = 40
 DATE: Final = re.compile(
     r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}|\d{1,2}:\d\d|\b\d{1,3} ?(?:years?|months?|weeks?|days?|hours?|minutes?|mins?|h|hrs?) ago|"
     r"\d{1,3}\s?(?:年|个月|個月|[かヶケカ]月|周|週(?:间|間)?|天|日|小时|小時|時間|分钟|分鐘|分)前|\bvor \d{1,3} (?:Jahr|Monat|Woche|Tag|Stunde|Minute)|"
-    r"\b\d{1,2}([./-])\d{1,2}\1(?:19|20)\d\d\b|"
     r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? (?:\d{1,2}(?:st|nd|rd|th)?,? )?(?:19|20)\d\d",
 )
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
