@@ -60,12 +60,12 @@ def begin_of(view: View, found: Records) -> int:
 
 
 def asked_above(view: View, title: int, first: int, written: set[int]) -> list[int]:
-    """Places of prose between the title and the first of the posts, in an element with a date that holds none of them: what is asked."""
+    """Places of sentences between the title and the first of the posts, in an element with a date that holds none of them: what is asked."""
     candidates = [
         place
         for place in range(title + 1, first)
-        if view.prose[place] > 0
-        and place not in written
+        if place not in written
+        and not view.linked(place)
         and view.blocks[place].text.endswith(_ENDS)
         and not (DATE.search(view.blocks[place].text) or view.is_negative(place) or view.is_furniture(place))
     ]

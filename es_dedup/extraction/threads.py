@@ -66,7 +66,7 @@ def thread_choice(view: View) -> Choice | None:
         for place, block in enumerate(view.blocks)
         if block.node in bodies and _is_said(view, place, labelled, fine)
     ]
-    names = _labels(view, said)
+    names = _labels(view, said) - short
     said = [place for place in said if view.kinds[place] not in names and place not in written]
     posts = _without_asides(view, said)
     places = _between(view, posts, found, short)
