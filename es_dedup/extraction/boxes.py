@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _HEADINGS: Final = frozenset({"h2", "h3", "h4", "h5", "h6", "legend"})
 _WHOLE: Final = frozenset({"html", "body", "main", "article"})
 _HEADING_CHARS: Final = 60
+_TALK: Final = re.compile(r"comment|评论|評論", re.IGNORECASE)
 _SIGNS: Final = re.compile(r"[\W_]+")
 _SECTION_LEVELS: Final = 2  # elements around a heading that may be called by it
 _SLUG_CHARS: Final = 24  # in which both agree: names are cut, or end in a number
@@ -28,11 +29,12 @@ WRAPPED: Final = 0.3
 _WITHIN: Final = 0.8  # of its prose stands in one part that is named after main text
 
 
-def furniture_boxes(view: View) -> list[int]:
-    """Indices of elements, other than the page and its main part, that begin with such a heading."""
+def furniture_boxes(view: View) -> tuple[list[int], set[int]]:
+    """Indices of elements, other than the page and its main part, that begin with such a heading; and which of them have comments in them."""
     nodes = view.nodes
     headings = {node.index for node in nodes if node.tag in _HEADINGS}
     found: list[int] = []
+    talk: set[int] = set()
     before = -1  # the last element with text above
     for block in view.blocks if headings else ():
         node = block.node
@@ -44,8 +46,10 @@ def furniture_boxes(view: View) -> list[int]:
                 and (opens_like_furniture(block.text) or is_tail_heading(block.text))
             ):
                 found.append(box)
+                if _TALK.search(block.text):
+                    talk.add(box)
         before = max(before, node)
-    return found
+    return found, talk
 
 
 def sections_by_headline(view: View, hints: Sequence[int]) -> list[int]:

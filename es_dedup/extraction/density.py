@@ -14,14 +14,14 @@ from es_dedup.extraction.choice import Choice
 from es_dedup.extraction.fallback import data_text, description_text, loads_more
 from es_dedup.extraction.pagekind import kind_of
 from es_dedup.extraction.plain import plain_text
-from es_dedup.extraction.threads import (
+from es_dedup.extraction.talk import (
     declares_article,
     is_mostly_talk,
     is_thread,
     is_thread_by_form,
     is_under_text,
-    thread_choice,
 )
+from es_dedup.extraction.threads import thread_choice
 from es_dedup.extraction.view import View
 from es_dedup.model import PageKind
 

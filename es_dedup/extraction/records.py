@@ -131,9 +131,16 @@ def are_said(view: View, found: Records, dated: set[int]) -> bool:
                 has_name = has_name or bool(_SIGNS.search(DATE.sub("", block.text)))
             elif view.units[place] <= _NAME_UNITS and view.prose[place] <= 0:
                 has_name = True
-            has_heading = has_heading or view.nodes[block.node].tag in _HEADINGS
+            has_heading = has_heading or (
+                view.nodes[block.node].tag in _HEADINGS and place not in dated and not _is_name(view, place)
+            )
         named, headed = named + has_name, headed + has_heading
     return named >= _SHARE * len(found.items) and headed < (1 - _SHARE) * len(found.items)
+
+
+def _is_name(view: View, place: int) -> bool:
+    """A short linked line: headlines that lead elsewhere are longer."""
+    return view.linked(place) and view.units[place] <= _NAME_UNITS / 2
 
 
 def labels(view: View, found: Records) -> set[int]:

@@ -3,59 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.choice import Choice
-from es_dedup.extraction.dated import DATE, DATE_CHARS, LARGEST, MIN_POSTS, OF_ALL, dates, has_dated_posts
+from es_dedup.extraction.dated import DATE, DATE_CHARS, dates
 from es_dedup.extraction.edges import HEADINGS
-from es_dedup.extraction.hints import is_talk
-from es_dedup.extraction.metadata import site_of
-from es_dedup.extraction.records import are_said, labels, records
+from es_dedup.extraction.posts import forgive_posts, short_kinds
+from es_dedup.extraction.records import labels, records
+from es_dedup.extraction.subject import asked_above, begin_of, subject_of
+from es_dedup.extraction.talk import talk_nodes
 from es_dedup.extraction.view import LINKED
+from es_dedup.extraction.written import written_lines
 from es_dedup.model import PageKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from es_dedup.extraction.document import Document
     from es_dedup.extraction.records import Records
     from es_dedup.extraction.view import View
 
-_URL: Final = re.compile(
-    r"(?:^|[/.?&=_])(?:forums?|bbs|threads?|topics?|viewtopic|viewthread|showthread|showtopic|discuss(?:ions?)?|questions?|answers?|ask|qa|"
-    r"boards?|community|tieba|posts?|status|comments|talk|club|luntan|wenda|zhidao|d|t)(?=$|[/.?&=_-])",
-    re.IGNORECASE,
-)
-_HOST: Final = re.compile(r"forum|bbs|board|luntan|discuss|community|tieba|answers", re.IGNORECASE)
-_SOFTWARE: Final = re.compile(
-    r"discuz|phpwind|phpbb|vbulletin|xenforo|discourse|flarum|nodebb|mybb|vanilla|invision|smf|bbpress|fluxbb|"
-    r"punbb|question2answer|askbot|\bforum",
-    re.IGNORECASE,
-)
-_BODY: Final = re.compile(r"forum|viewtopic|viewthread|\bbbs|bbpress", re.IGNORECASE)
-_TYPES: Final = frozenset({"qapage", "discussionforumposting", "question", "answer", "socialmediaposting"})
-_ARTICLE_TYPES: Final = frozenset({"newsarticle", "article", "blogposting", "reportagenewsarticle"})
-_BAR: Final = re.compile(r"只看(?:该作者|楼主|樓主)|倒序(?:浏览|看帖)|發表於.{0,30}只看")
-_BAR_CHARS: Final = 80
-_PROFILES: Final = re.compile(
-    r"^(?:forum )?posts:? ?[\d,.]{1,9}$|^(?:joined|registered|member since|thread starter|topic starter)\b.{0,25}$|^(?:帖子|主题|积分|注册时间|在线时间|威望)[:：]? ?[\d-]{1,10}$",
-    re.IGNORECASE,
-)
-_PROFILE_LABELS: Final = (b"posts", b"joined", b"registered", b"member since", b"starter")
-_CHINESE_LABELS: Final = ("帖子", "主题", "积分", "注册时间", "在线时间", "威望")
-_MANY_PROFILES: Final = 3
-_ENOUGH: Final = 2
 _STOPPED: Final = 0.3
-_MEAN_UNITS: Final = 12.0
-_MUCH_TALK: Final = 100.0  # units
-_TALK_SHARE: Final = 5.0  # of the article's own length
-_OWN_TEXT: Final = 100.0  # units; shorter ones are questions
-_SHORT_OWN: Final = 300.0  # units; longer texts are articles, whatever is said about them
 _ASIDE_SHARE: Final = 0.35  # of the posts' own length
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
-_TITLE_CHARS: Final = 4
 _IN_LIST: Final = 0.5  # of what was said stands in one list of dated items, or behind the title
-_BELOW: Final = 0.5  # times what was said: notices and answer forms below it
 _IN_ITEMS: Final = 0.25  # of what was said stands in items with a date, where nothing behind them counts
 _SAID: Final = re.compile(r"\w{3}[，。！？]")  # beside a date
 _RULE: Final = re.compile(r"[_=*—–-]{4,}|-- ?")
@@ -65,131 +34,46 @@ _BIOGRAPHY_UNITS: Final = 16.0  # on average
 _BIOGRAPHY_SHARE: Final = 0.15  # of what was said
 _ENDS: Final = (".", "!", "?", "。", "！", "？", "…", "~", "”", ")", "）", ":", "：")
 _SEVERAL: Final = 3
-_DISTINCT: Final = 0.5
-
-
-def is_thread(document: Document) -> bool:
-    """True when address, software, declared types and buttons say that people talk here."""
-    types = document.structured.types
-    url = (document.url or "").partition("#")[0]
-    score = 2 * bool(_URL.search(url) or _HOST.search(site_of(url)))
-    score += 2 * bool(_SOFTWARE.search(document.metas.get("generator", "")))
-    score += 2 * any(_BODY.search(node.names) for node in document.nodes[:2])
-    score += 2 * bool(types & _TYPES)
-    score -= 2 * bool(types & _ARTICLE_TYPES)
-    if score >= _ENOUGH:
-        return True
-    lines = [block.text for block in document.blocks if block.chars <= _BAR_CHARS]
-    whole = "\n".join(lines)
-    if _has_labels(whole):
-        score += 2 * (sum(map(bool, map(_PROFILES.match, lines))) >= _MANY_PROFILES)
-    score += 2 * (("只看" in whole or "倒序" in whole) and bool(_BAR.search(whole)))
-    return score >= _ENOUGH
-
-
-def declares_article(document: Document) -> bool:
-    """The page declares itself an article and no discussion."""
-    types = document.structured.types
-    return bool(types & _ARTICLE_TYPES and not types & _TYPES)
-
-
-def _has_labels(lines: str) -> bool:
-    """False where no line can tell of a member's profile; Chinese is not turned into lower case to see it."""
-    latin = lines.encode("ascii", "ignore").lower()
-    return any(latin.find(label) >= 0 for label in _PROFILE_LABELS) or any(
-        map(lines.__contains__, _CHINESE_LABELS)
-    )
-
-
-def is_thread_by_form(view: View) -> bool:
-    """True when the page is a thread by its dated posts; not where it declares itself an article.
-
-    Replies are no furniture in the view from then on, if the answer is yes.
-    """
-    if declares_article(view.document):
-        return False
-    dated = dates(view)
-    if len(dated) < MIN_POSTS:
-        return False
-    view.judge(talk=True)
-    if has_dated_posts(view, dated) or _has_dated_items(view, dated):
-        return True
-    view.judge(talk=False)
-    return False
-
-
-def _has_dated_items(view: View, dated: set[int]) -> bool:
-    """The same where dates stand below what was said, or anywhere else in the items of a list."""
-    for found in records(view, dated):
-        posts = [units for units in found.units if units > 0]
-        if len(found.items) < MIN_POSTS or max(posts) > LARGEST * sum(posts):
-            continue
-        inside = above = below = 0.0
-        title = _title(view, found.first)
-        for place, prose in enumerate(view.prose):
-            if place <= title or prose <= 0 or view.is_negative(place) or view.is_furniture(place):
-                continue
-            inside += prose * found.inside[place]
-            above += prose * (place < found.first)
-            below += prose * (place > found.last)
-        if inside >= OF_ALL * (inside + above) and below <= _BELOW * inside and are_said(view, found, dated):
-            return True
-    return False
-
-
-def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
-    """True when readers say far more below a chosen text than the text itself: the page is a discussion.
-
-    Not where the page declares itself an article.
-    """
-    title = view.document.title
-    own = sum(
-        view.prose[place]
-        for place in places
-        if view.prose[place] > 0 and view.blocks[place].text not in title
-    )
-    if own > _SHORT_OWN or declares_article(view.document):
-        return False
-    said, chosen, talk = talk_nodes(view), set(places), 0.0
-    for place, prose in enumerate(view.prose):
-        node = view.blocks[place].node
-        if prose > 0 and node >= 0 and said[node] and place not in chosen:
-            talk += prose
-    return talk >= max(_MUCH_TALK, _TALK_SHARE * own)
-
-
-def is_under_text(view: View, places: Sequence[int]) -> bool:
-    """True when most of a thread is what readers say below a text of its own: that alone may be meant."""
-    said = talk_nodes(view)
-    talk = own = 0.0
-    for place in places:
-        node = view.blocks[place].node
-        if node >= 0 and said[node]:
-            talk += view.units[place]
-        else:
-            own += view.units[place]
-    return _OWN_TEXT <= own <= _SHORT_OWN and talk >= _TALK_SHARE * own
+_DISTINCT: Final = 0.5  # of the units of a kind
+_SAID_AGAIN: Final = 0.34  # of the posts
 
 
 def thread_choice(view: View) -> Choice | None:
     """All posts; None when there is nothing like a post."""
+    forgive_posts(view)
     weight = [_weigh(view, place) for place in range(len(view.blocks))]
     found = next(iter(records(view, dates(view))), None)
-    if found:
-        for place in range(_title(view, _begin(view, found))):
-            weight[place] = min(0.0, weight[place])
+    start = begin_of(view, found) if found else len(view.blocks)
+    title = subject_of(view, start)
+    for place in range(title if found else 0):
+        weight[place] = min(0.0, weight[place])
+    written = written_lines(view, title, start)
+    for place in written:
+        weight[place] = min(0.0, weight[place])
+    short = short_kinds(view, written)
+    for place, kind in enumerate(view.kinds if short else ()):
+        if kind in short and place not in written:
+            weight[place] = max(weight[place], view.units[place])
     best, score = _best(view, weight)
     if best < 0:
         return None
-    bodies = _bodies(view, view.inside(best), best)
+    best = _widened(view, max(view.holder(best), 0), found)
+    fine = short | _body_kinds(view, [place for place in view.inside(best) if place not in written])
+    bodies = _bodies(view, best, fine, short)
+    labelled = view.repeated - _short_posts(view, fine)
     said = [
-        place for place, block in enumerate(view.blocks) if block.node in bodies and _is_said(view, place)
+        place
+        for place, block in enumerate(view.blocks)
+        if block.node in bodies and _is_said(view, place, labelled, fine)
     ]
-    names = _labels(view, said)
-    posts = _without_asides(view, [place for place in said if view.kinds[place] not in names])
-    places = _between(view, posts, found)
+    names = _labels(view, said) - short
+    said = [place for place in said if view.kinds[place] not in names and place not in written]
+    posts = _without_asides(view, said)
+    places = _between(view, posts, found, short)
     if not places:
         return None
+    if 0 <= title == places[0] and len(places) > 1:
+        places[1:1] = asked_above(view, title, places[1], written)
 
     def reason(place: int) -> str:
         if view.blocks[place].node not in bodies:
@@ -199,10 +83,38 @@ def thread_choice(view: View) -> Choice | None:
     return Choice(places, PageKind.THREAD, "posts of one kind", best, score, reason=reason)
 
 
-def _bodies(view: View, places: list[int], best: int) -> set[int]:
+def _widened(view: View, best: int, found: Records | None) -> int:
+    """The element around all items, where only one of them was found: the others say too little against their links."""
+    if found and found.items[0] <= best < view.ends[found.items[-1]]:
+        while best > 0 and not best <= found.items[0] <= found.items[-1] < view.ends[best]:
+            best = view.parents[best]
+    return best
+
+
+def _short_posts(view: View, fine: set[int]) -> set[str]:
+    """Short texts that several people said, each in an element with a name for what is said: not in most of them, as labels stand."""
+    texts: dict[int, Counter[str]] = {}
+    for place, block in enumerate(view.blocks):
+        kind = view.kinds[place]
+        holder = view.around(place)
+        if kind in fine and holder >= 0 and view.kind.is_named(holder):
+            texts.setdefault(kind, Counter())[block.text] += 1
+    return {
+        text
+        for counts in texts.values()
+        for text, count in counts.items()
+        if text in view.repeated and count <= _SAID_AGAIN * counts.total()
+    }
+
+
+def _bodies(view: View, best: int, fine: set[int], short: set[int]) -> set[int]:
     """Elements of all posts' bodies with everything inside them."""
-    fine = _body_kinds(view, places)
-    holders = {view.around(place) for place in places if view.kinds[place] in fine and view.prose[place] > 0}
+    places = view.inside(best)
+    holders = {
+        view.around(place)
+        for place in places
+        if view.kinds[place] in short or (view.kinds[place] in fine and view.prose[place] > 0)
+    }
     kinds = {view.kind.of_node(holder) for holder in holders if holder >= 0}
     end = view.ends[best]
     alike: dict[int, list[int]] = {}
@@ -267,26 +179,21 @@ def _body_kinds(view: View, places: list[int]) -> set[int]:
 
 
 def _without_asides(view: View, posts: list[int]) -> list[int]:
-    """Without comments below posts, where they are far less than the posts themselves."""
+    """Without comments below posts, where they are far less than the posts themselves.
+
+    What stands above all posts is the first, and what stands below the last of them may be the replies to it.
+    """
     talk = talk_nodes(view)
-    asides = {place for place in posts if view.blocks[place].node >= 0 and talk[view.blocks[place].node]}
-    said = sum(view.units[place] for place in posts if place not in asides)
-    return (
-        [place for place in posts if place not in asides]
-        if sum(view.units[place] for place in asides) < _ASIDE_SHARE * said
-        else posts
-    )
+    own = [place for place in posts if view.blocks[place].node < 0 or not talk[view.blocks[place].node]]
+    asides = {place for place in posts if own and place > own[0]}.difference(own)
+    if not asides or min(asides) > own[-1]:
+        return posts
+    left = [place for place in posts if place not in asides]
+    said = sum(view.units[place] for place in left)
+    return left if sum(view.units[place] for place in asides) < _ASIDE_SHARE * said else posts
 
 
-def talk_nodes(view: View) -> list[bool]:
-    """For each element: its names, or those of an element around it, say that people reply here."""
-    talk: list[bool] = []
-    for node in view.nodes:
-        talk.append(is_talk(node.names) or (node.parent >= 0 and talk[node.parent]))
-    return talk
-
-
-def _between(view: View, posts: list[int], found: Records | None) -> list[int]:
+def _between(view: View, posts: list[int], found: Records | None, short: set[int]) -> list[int]:
     """From the thread's title to its last dated post: rules, greetings and notices of the site stand before and behind.
 
     The title comes first, whether it stands in a heading or not: in it stands what is asked.
@@ -297,9 +204,9 @@ def _between(view: View, posts: list[int], found: Records | None) -> list[int]:
     start = posts[0]
     if found:
         above = labels(view, found)
-        posts = [place for place in posts if place not in above]
-        start = _begin(view, found)
-    title = _title(view, start)
+        posts = [place for place in posts if place not in above or view.kinds[place] in short]
+        start = begin_of(view, found)
+    title = subject_of(view, start)
     posts = _most(view, posts, [place for place in posts if place > title])
     if found:
         inside = sum(view.units[place] for place in posts if found.inside[place])
@@ -315,14 +222,6 @@ def _most(view: View, places: list[int], some: list[int]) -> list[int]:
     return some if enough else places
 
 
-def _begin(view: View, found: Records) -> int:
-    """Place of the first prose in a list, or of its first date."""
-    prose = (
-        place for place in range(found.first, found.last) if found.inside[place] and view.prose[place] > 0
-    )
-    return next(prose, found.dates[0])
-
-
 def _without_signatures(view: View, posts: list[int]) -> list[int]:
     """Without what stands below a drawn line in the same element: mail and forum programs put signatures there."""
     below: set[int] = set()
@@ -334,21 +233,6 @@ def _without_signatures(view: View, posts: list[int]) -> list[int]:
             drawn = block.node
             below.add(place)
     return [place for place in posts if place not in below]
-
-
-def _title(view: View, start: int) -> int:
-    """Place of the line before the first post that has most of the page's title, the last of equals; -1 for none."""
-    title = "".join(view.document.title.split())
-    best, most = -1, _TITLE_CHARS - 1
-    for place in range(start):
-        block = view.blocks[place]
-        if block.hidden or not _TITLE_CHARS <= block.chars <= len(title) or view.is_negative(place):
-            continue
-        if view.linked(place) and view.nodes[block.node].tag not in HEADINGS:
-            continue
-        if block.chars >= most and "".join(block.text.split()) in title and block.text not in view.repeated:
-            best, most = place, block.chars
-    return best
 
 
 def _labels(view: View, places: list[int]) -> set[int]:
@@ -389,19 +273,18 @@ def _is_body(view: View, places: list[int]) -> bool:
     linked = sum(view.blocks[place].link_chars for place in places)
     if linked > LINKED * chars:
         return False
-    if len(places) >= _SEVERAL and len({view.blocks[place].text for place in places}) < _DISTINCT * len(
-        places
-    ):
-        return False
     units = sum(view.units[place] for place in places)
+    once = {view.blocks[place].text: view.units[place] for place in places}
+    if len(places) >= _SEVERAL and sum(once.values()) < _DISTINCT * units:
+        return False
     stopped = sum(view.units[place] for place in places if view.prose[place] > 0)
     return stopped >= _STOPPED * units
 
 
-def _is_said(view: View, place: int) -> bool:
+def _is_said(view: View, place: int, written: set[str], fine: set[int]) -> bool:
     block = view.blocks[place]
-    if block.text in view.repeated or (view.is_negative(place) and not view.is_quoted(place)):
+    if block.text in written or (view.is_negative(place) and not view.is_quoted(place)):
         return False
     if block.chars <= DATE_CHARS and DATE.search(block.text) and not _SAID.search(DATE.sub("", block.text)):
         return False
-    return not view.is_furniture(place)
+    return view.kinds[place] in fine or not view.is_furniture(place)

@@ -14,6 +14,8 @@ from es_dedup.extraction.hints import LIST_HINT, NEGATIVE_TAGS, TAG_HINTS, is_fu
 from es_dedup.extraction.kinds import Kinds
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from es_dedup.extraction.document import Block, Document
     from es_dedup.extraction.records import Records
 
@@ -76,9 +78,9 @@ class View:
         self._furniture: dict[int, bool] = {}
         self.dated: set[int] | None = None  # both are found when they are asked for
         self.lists: list[Records] | None = None
-        self._boxes = furniture_boxes(self)
+        self._boxes, self._talk_boxes = furniture_boxes(self)
         self.mass, self.total = self._mass()
-        self._judged: dict[bool, tuple[list[int], list[bool]]] = {}
+        self._judged: dict[bool, tuple[list[int], list[bool], list[int]]] = {}
         self.judge(talk=talk)
 
     def judge(self, *, talk: bool) -> None:
@@ -89,13 +91,22 @@ class View:
                 for node in self.nodes
             ]
             other = self._judged.get(not talk)
-            if other is None or other[0] != named:
-                other = named, self._negative(named.copy())
+            if other is None or other[0] != named or self._talk_boxes:
+                hints = self._hints(named.copy(), talk=talk)
+                other = named, self._forgiven(hints), hints
             self._judged[talk] = other
-        self.negative = self._judged[talk][1].copy()
+        _, negative, self.hints = self._judged[talk]
+        self.negative = negative.copy()
 
-    def _negative(self, hints: list[int]) -> list[bool]:
-        """For each element: it is furniture, by the names, the role or the state of what is around it."""
+    def forgive(self, elements: Collection[int]) -> None:
+        """Read the hints as if these elements had none of their own."""
+        hints = self.hints.copy()
+        for index in elements:
+            hints[index] = 0
+        self.negative = self._forgiven(hints)
+
+    def _hints(self, hints: list[int], *, talk: bool) -> list[int]:
+        """For each element: names, role, state and what stands in it speak for or against it."""
         nodes, captions = self.nodes, False
         for index in sections_by_headline(self, hints):
             hints[index] = 0
@@ -110,8 +121,9 @@ class View:
             for index in self._captions():
                 hints[index] = -1
         for index in self._boxes:
-            hints[index] = -1
-        return self._forgiven(hints)
+            if not (talk and index in self._talk_boxes):
+                hints[index] = -1
+        return hints
 
     def _captions(self) -> list[int]:
         """Captions of figures; one with several paragraphs of prose is a text."""
@@ -159,7 +171,10 @@ class View:
 
         -1 for text outside all elements.
         """
-        index = self.blocks[place].node
+        return self.holder(self.blocks[place].node)
+
+    def holder(self, index: int) -> int:
+        """The element itself, or the first around it that is no part of a text; -1 for none."""
         while index >= 0 and self.nodes[index].tag in PARTS:
             index = self.nodes[index].parent
         return index

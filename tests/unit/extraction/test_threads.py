@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_dedup.extraction import extract
-from es_dedup.extraction.dated import _CUE, DATE
+from es_dedup.extraction.dated import CUE, DATE
 from es_dedup.model import PageKind
 
 POSTS = (
@@ -98,4 +98,4 @@ def test_a_few_short_comments_below_long_posts_are_dropped() -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.from_regex(DATE, fullmatch=True))
 def test_every_date_has_what_is_looked_for_first(text: str) -> None:
-    assert _CUE.search(text)
+    assert CUE.search(text)
