@@ -135,14 +135,16 @@ class _Numbers(dict[bytes, int]):
 
     def __missing__(self, tag: bytes) -> int:
         lower = tag.lower()
-        is_end = lower.startswith(b"/")
-        name = lower[1:] if is_end else lower
-        number = dict.get(self, name)
+        number = self.get(lower)
         if number is None:
-            number = self[name] = len(self.names)
-            self.names.append(name.decode("utf-8", "replace"))
-            self.roles.append(BLOCK)
-        self[tag] = number = ~number if is_end else number
+            name = lower.removeprefix(b"/")
+            number = self.get(name)
+            if number is None:
+                number = self[name] = len(self.names)
+                self.names.append(name.decode("utf-8", "replace"))
+                self.roles.append(BLOCK)
+            number = number if name == lower else ~number
+        self[tag] = number
         return number
 
 

@@ -188,6 +188,14 @@ def test_the_whole_page_is_open_whatever_its_tags_say(parser: Parser) -> None:
 
 
 @both_parsers
+@pytest.mark.parametrize("end", ["</html>", "</HTML>", "</Html>", "</BODY></HTML>"])
+def test_the_end_of_the_page_ends_nothing_however_it_is_written(parser: Parser, end: str) -> None:
+    found = read(f"<BODY CLASS=a><P>x</P>{end}<DIV>y</DIV>{end}z".encode(), parser)
+    assert [block.text for block in found.blocks] == ["x", "y", "z"]
+    assert found.nodes[1].names == "a"
+
+
+@both_parsers
 def test_deeper_than_allowed(parser: Parser) -> None:
     tags = parser(b"<div>" * 50 + b"x")
     assert tags is not None
