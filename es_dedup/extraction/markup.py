@@ -193,6 +193,10 @@ class Tags:
         """Name of a tag in lower case; of an end tag with the slash."""
         return self.written[place].lower().decode("utf-8", "replace")
 
+    def element(self, place: int) -> tuple[str, bytes]:
+        """Name of a start tag in lower case, and its attributes as written."""
+        return self.names[self.numbers[place]], self.attributes[place]
+
     def attributes_at(self, place: int) -> dict[str, str]:
         """Attributes of a tag."""
         return read_attributes(self.attributes[place])

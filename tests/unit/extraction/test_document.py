@@ -11,12 +11,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from es_dedup.extraction.document import _SPACE_STARTS, Document, build, build_shallow, clean
+from es_dedup.extraction.document import Document, build, build_shallow, clean
 from es_dedup.extraction.guard import Deadline
 from es_dedup.extraction.markup import Tags, cut
 from es_dedup.extraction.source import read_source
 from es_dedup.extraction.tree import read_tree
 from es_dedup.extraction.trim import trim
+from es_dedup.extraction.walk import SPACE_STARTS
 from tests.reference.blocks import blocks, parse
 from tests.reference.cleaning import cleaned
 
@@ -110,7 +111,7 @@ def test_the_end_of_a_paragraph_that_was_closed_before_stands_for_an_empty_one()
 
 def test_white_space_is_known_by_its_first_byte() -> None:
     spaces = [chr(code) for code in range(0x110000) if chr(code).isspace()]
-    assert {space.encode()[0] for space in spaces} <= _SPACE_STARTS
+    assert {space.encode()[0] for space in spaces} <= SPACE_STARTS
 
 
 @settings(max_examples=500, deadline=None)
