@@ -81,12 +81,12 @@ def read_blocks(tags: Tags, runs: Runs) -> tuple[list[Node], list[Block], int]:
     blocks: list[Block] = []
     known = [-1] * len(runs.parents)  # index of the node of each block element
     texts = runs.written.decode("utf-8", "ignore").split("\0")
-    linked, settled = runs.linked, runs.settled
+    linked = runs.linked
     before = deepest = 0
     columns = zip(pairwise(runs.firsts), runs.around, runs.links, runs.depths, strict=True)
     for (first, end), around, links, depth in columns:
         text = texts[first]
-        if not settled and not text[0].isalnum():
+        if not text[:1].isalnum():
             while first < end and _is_space(texts[first]):
                 first += 1  # noqa: PLW2901 - what is left out before a text is no part of it
             if first == end:
@@ -108,7 +108,7 @@ def read_blocks(tags: Tags, runs: Runs) -> tuple[list[Node], list[Block], int]:
                 node = _add_nodes(nodes, known, tags, runs, around)
             led = link_chars > 0 and linked[first] > 0
             blocks.append(Block(node, text, chars, link_chars, nodes[node].hidden, links - before, led))
-            if depth > deepest:
+            if depth > deepest:  # noqa: PLR1730 - for each block of a page; a call costs more
                 deepest = depth
         before = links
     return nodes, blocks, deepest

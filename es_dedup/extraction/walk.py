@@ -16,7 +16,6 @@ from es_dedup.extraction.markup import (
     PLAIN_REACH,
     REACH,
     is_closed,
-    is_wide_space,
     number_of,
     text_of,
 )
@@ -29,15 +28,14 @@ _PRE: Final = number_of("pre")
 _P: Final = number_of("p")
 _LINK_END: Final = ~number_of("a")
 _SLASH: Final = ord("/")
-SPACE_STARTS: Final = frozenset({*range(33), ord("&"), *range(0x80, 256)} - set(range(0xE4, 0xEA)))
-"""Bytes with which a text may begin that is white space and not plain ASCII; ideographs begin with none of them."""
-
 _CHUNK: Final = 4_096  # tags between looks at the clock
 
 
 @dataclass(slots=True)
 class Runs:
     """Texts of a page: a *run* is what no block element and no ``<br>`` breaks, its *parts* are the texts between the tags in it.
+
+    A run begins with anything but plain white space; with white space of other kinds it may.
 
     Attributes:
         written: all parts in page order, as written, in UTF-8, with a null byte between two.
@@ -48,7 +46,6 @@ class Runs:
         depths: of each run, how many elements are open behind it.
         places: of each block element, the place of its tag.
         parents: of each block element, the one around it; -1 for the first.
-        settled: no run begins with white space that is not plain ASCII.
     """
 
     written: bytes = b""
@@ -59,7 +56,6 @@ class Runs:
     depths: list[int] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
-    settled: bool = True
 
 
 def walk(tags: Tags, deadline: Deadline, max_depth: int) -> Runs | None:
@@ -169,7 +165,7 @@ class _Walk:
                 elif within:
                     parts.append(text)
                     linked.append(in_link)
-                elif not (text.isspace() or (text[0] in SPACE_STARTS and is_wide_space(text))):
+                elif not text.isspace():
                     within = True
                     runs.firsts.append(len(parts))
                     runs.around.append(blocks[-1])
@@ -213,10 +209,10 @@ class _Walk:
 
     def _lines(self, text: bytes, in_link: int) -> None:
         """Preformatted text: each line is a run of its own."""
-        if not self.within and (text.isspace() or is_wide_space(text)):
-            return
         for line in text_of(text).splitlines(keepends=True):
             if not self.within:
+                if line.isspace():
+                    continue
                 self.within = True
                 self.runs.firsts.append(len(self.parts))
                 self.runs.around.append(self.blocks[-1])

@@ -17,7 +17,6 @@ from es_dedup.extraction.markup import Tags, cut
 from es_dedup.extraction.source import read_source
 from es_dedup.extraction.tree import read_tree
 from es_dedup.extraction.trim import trim
-from es_dedup.extraction.walk import SPACE_STARTS
 from tests.reference.blocks import blocks, parse
 from tests.reference.cleaning import cleaned
 
@@ -109,9 +108,16 @@ def test_the_end_of_a_paragraph_that_was_closed_before_stands_for_an_empty_one()
         assert [block.text for block in document.blocks] == ["one line", "a link"]
 
 
-def test_white_space_is_known_by_its_first_byte() -> None:
-    spaces = [chr(code) for code in range(0x110000) if chr(code).isspace()]
-    assert {space.encode()[0] for space in spaces} <= SPACE_STARTS
+def test_links_before_an_empty_line_of_preformatted_text_begin_in_the_line_below() -> None:
+    document = read(b"<body><a href=/x><img></a><pre>\n&nbsp;\none line\n\nanother</pre>")
+    assert [(block.text, block.links) for block in document.blocks] == [("one line", 1), ("another", 0)]
+
+
+def test_white_space_of_any_kind_begins_no_text() -> None:
+    spaces = [chr(code) for code in range(0x80, 0x110000) if chr(code).isspace()]
+    page = "".join(f"<p><a href=/x><img></a>{space} &nbsp;<br><i> {space}</i><b>x</b>" for space in spaces)
+    blocks = read(page.encode()).blocks
+    assert [(block.text, block.links, block.link_chars) for block in blocks] == [("x", 1, 0)] * len(spaces)
 
 
 @settings(max_examples=500, deadline=None)
