@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from html import unescape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -14,12 +13,10 @@ from es_dedup.extraction.markup import is_wide_space, read_attributes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.extraction.markup import Tags
+    from es_dedup.extraction.markup import Elements, Tags
     from es_dedup.extraction.walk import Runs
 
 _ASCII_SPACE: Final = " \t\n\r\x0b\x0c"
-_ONLY_NAME: Final = re.compile(rb"""\s++(?:class|id)="([^"&]*+)"\s*+""")
-_NO_DISPLAY: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _IDEOGRAPH: Final = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ud800-\udfff\x00-\x08\x0e-\x1f]+"
@@ -37,6 +34,7 @@ class Node:
         hidden: by its own or an enclosing ``hidden`` attribute or style.
         names: its class attribute, its id, both or none, with a space between.
         role: its role attribute.
+        mark: its tag and the first word of its names, without digits.
     """
 
     index: int
@@ -46,6 +44,7 @@ class Node:
     hidden: bool = False
     names: str = ""
     role: str = ""
+    mark: str = ""
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -75,50 +74,73 @@ class Block:
     led: bool = False
 
 
-def read_blocks(tags: Tags, runs: Runs) -> tuple[list[Node], list[Block], int]:
-    """Nodes and blocks of a page in page order, and how many elements are open behind the deepest block."""
-    nodes: list[Node] = []
+def read_blocks(runs: Runs) -> tuple[list[Block], int]:
+    """Blocks of a page in page order, with the element around each in place of its node, and how many elements are open behind the deepest."""
     blocks: list[Block] = []
-    known = [-1] * len(runs.parents)  # index of the node of each block element
     texts = runs.written.decode("utf-8", "ignore").split("\0")
     linked = runs.linked
     before = deepest = 0
     columns = zip(pairwise(runs.firsts), runs.around, runs.links, runs.depths, strict=True)
     for (first, end), around, links, depth in columns:
-        text = texts[first]
-        if not text[:1].isalnum():
-            while first < end and _is_space(texts[first]):
-                first += 1  # noqa: PLW2901 - what is left out before a text is no part of it
-            if first == end:
-                continue
-            text = texts[first]
         if end - first == 1:
-            if "&" in text:
-                text = unescape(text)
-            text = text.strip()
-            if "  " in text or not text.isprintable():
-                text = clean(text)
-            chars = len(text) - text.count(" ")
-            link_chars = chars if linked[first] else 0
+            found = whole_text(texts[first], linked[first])
         else:
-            text, chars, link_chars = _joined(texts[first:end], linked[first:end])
+            found = joined_text(texts[first:end], linked[first:end])
+        if found is None:
+            continue
+        text, chars, link_chars, led = found
         if text:
-            node = known[around]
-            if node < 0:
-                node = _add_nodes(nodes, known, tags, runs, around)
-            led = link_chars > 0 and linked[first] > 0
-            blocks.append(Block(node, text, chars, link_chars, nodes[node].hidden, links - before, led))
+            blocks.append(Block(around, text, chars, link_chars, False, links - before, led))  # noqa: FBT003
             if depth > deepest:  # noqa: PLR1730 - for each block of a page; a call costs more
                 deepest = depth
         before = links
-    return nodes, blocks, deepest
+    return blocks, deepest
 
 
-def _joined(parts: list[str], linked: Sequence[int]) -> tuple[str, int, int]:
-    """Text, length and length of link text of a run of several parts; references to characters end where their part ends."""
+def read_nodes(tags: Tags, elements: Elements, blocks: Sequence[Block]) -> list[Node]:
+    """The elements around the blocks, each behind the one around it; blocks are told which is theirs."""
+    holders, rows, looks = tags.elements(elements, [block.node for block in blocks])
+    nodes: list[Node] = []
+    hides = False
+    for index, (parent, look) in enumerate(rows):
+        tag, written, names, role, hidden, mark = looks[look]
+        if not hidden:
+            hidden = hides and parent >= 0 and nodes[parent].hidden
+        else:
+            hides = True
+        nodes.append(Node(index, parent, tag, written, hidden, names, role, mark))
+    for block, holder in zip(blocks, holders, strict=True):
+        block.node = holder
+    if hides:
+        for block in blocks:
+            block.hidden = nodes[block.node].hidden
+    return nodes
+
+
+def whole_text(text: str, linked: int) -> tuple[str, int, int, bool] | None:
+    """Text, length, length of link text, and whether it begins with a link, of a run of one part; None for white space of any kind."""
+    if not text[:1].isalnum() and _is_space(text):
+        return None
+    if "&" in text:
+        text = unescape(text)
+    text = text.strip()
+    if "  " in text or not text.isprintable():
+        text = clean(text)
+    chars = len(text) - text.count(" ")
+    return (text, chars, chars, chars > 0) if linked else (text, chars, 0, False)
+
+
+def joined_text(parts: list[str], linked: Sequence[int]) -> tuple[str, int, int, bool] | None:
+    """The same of a run of several parts; references to characters end where their part ends."""
+    if not parts[0][:1].isalnum():
+        first = next((place for place, part in enumerate(parts) if not _is_space(part)), len(parts))
+        parts, linked = parts[first:], linked[first:]
+        if not parts:
+            return None
+        if len(parts) == 1:
+            return whole_text(parts[0], linked[0])
     if not parts[-1].strip(_ASCII_SPACE):
-        parts.pop()
-        linked = linked[:-1]
+        parts, linked = parts[:-1], linked[:-1]
     text = "".join(parts)
     if "&" in text:
         parts = list(map(unescape, parts))
@@ -128,11 +150,12 @@ def _joined(parts: list[str], linked: Sequence[int]) -> tuple[str, int, int]:
         text = clean(text)
     chars = len(text) - text.count(" ")
     if not any(linked):
-        return text, chars, 0
+        return text, chars, 0, False
     if all(linked):
-        return text, chars, chars
+        return text, chars, chars, chars > 0
     link_text = "".join([part for part, is_linked in zip(parts, linked, strict=True) if is_linked])
-    return text, chars, min(chars, _length(link_text))
+    link_chars = min(chars, _length(link_text))
+    return text, chars, link_chars, link_chars > 0 and linked[0] > 0
 
 
 def _length(text: str) -> int:
@@ -143,42 +166,6 @@ def _length(text: str) -> int:
 def _is_space(text: str) -> bool:
     written = text.encode()
     return written.isspace() or is_wide_space(written)
-
-
-def _add_nodes(nodes: list[Node], known: list[int], tags: Tags, runs: Runs, around: int) -> int:
-    """The node of a block element, made with those of all elements around it that have none yet."""
-    places, parents = runs.places, runs.parents
-    chain = [around]
-    above = parents[around]
-    while above >= 0 and known[above] < 0:
-        chain.append(above)
-        above = parents[above]
-    parent = known[above] if above >= 0 else -1
-    hidden = parent >= 0 and nodes[parent].hidden
-    for element in reversed(chain):
-        tag, written = tags.element(places[element])
-        index = known[element] = len(nodes)
-        if written:
-            names, role, hides = _named(written)
-            hidden = hidden or hides
-            nodes.append(Node(index, parent, tag, written, hidden, names, role))
-        else:
-            nodes.append(Node(index, parent, tag, b"", hidden))
-        parent = index
-    return parent
-
-
-@lru_cache(maxsize=4_096)
-def _named(written: bytes) -> tuple[str, str, bool]:
-    """Class and id, role, and whether the element is hidden; repeated elements have equal attributes."""
-    if only := _ONLY_NAME.fullmatch(written):
-        return only[1].decode("utf-8", "replace"), "", False
-    attributes = read_attributes(written)
-    names, identity = attributes.get("class", ""), attributes.get("id", "")
-    if identity:
-        names = f"{names} {identity}" if names else identity
-    hides = "hidden" in attributes or bool(_NO_DISPLAY.search(attributes.get("style", "")))
-    return names, attributes.get("role", ""), hides
 
 
 def clean(text: str) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from es_dedup.extraction.blocks import Block, Node, clean, read_blocks
+from es_dedup.compiled import worthwhile
+from es_dedup.extraction.blocks import Block, Node, clean, read_blocks, read_nodes
+from es_dedup.extraction.markup import cut
 from es_dedup.extraction.structured import Structured, read_structured
 from es_dedup.extraction.walk import walk
 
 if TYPE_CHECKING:
     from es_dedup.extraction.guard import Deadline
-    from es_dedup.extraction.markup import Tags
+    from es_dedup.extraction.markup import CutTags, Tags
 
 __all__ = ["Block", "Document", "Node", "build", "build_shallow", "clean"]
 
@@ -65,7 +67,7 @@ def _read_metas(tags: Tags) -> dict[str, str]:
     return found
 
 
-def build(tags: Tags, deadline: Deadline) -> Document:
+def build(tags: CutTags, deadline: Deadline) -> Document:
     """Read the tags of a page once.
 
     Args:
@@ -79,10 +81,23 @@ def build(tags: Tags, deadline: Deadline) -> Document:
     return Document(tags) if document is None else document  # None never comes: each open element has a tag
 
 
-def build_shallow(tags: Tags, deadline: Deadline, max_depth: int) -> Document | None:
+def read_shallow(markup: bytes, deadline: Deadline, max_depth: int) -> Document | None:
+    """The same of trimmed markup, tag by tag: by the kernels where it is worth while."""
+    if worthwhile(len(markup)):
+        from es_dedup.extraction.spans import read_spans  # noqa: PLC0415 - needs numpy and numba
+
+        if (found := read_spans(markup, max_depth)) is not None:
+            deadline.check()
+            return Document(*found)
+    return build_shallow(cut(markup), deadline, max_depth)
+
+
+def build_shallow(tags: CutTags, deadline: Deadline, max_depth: int) -> Document | None:
     """The same, or None where elements are nested deeper than ``max_depth``."""
     runs = walk(tags, deadline, max_depth)
     if runs is None:
         return None
-    nodes, blocks, depth = read_blocks(tags, runs)
-    return Document(tags, nodes, blocks) if depth <= max_depth else None
+    blocks, depth = read_blocks(runs)
+    if depth > max_depth:
+        return None
+    return Document(tags, read_nodes(tags, runs.elements, blocks), blocks)

@@ -21,8 +21,10 @@ from es_dedup.extraction.markup import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from es_dedup.extraction.guard import Deadline
-    from es_dedup.extraction.markup import Tags
+    from es_dedup.extraction.markup import CutTags
 
 _PRE: Final = number_of("pre")
 _P: Final = number_of("p")
@@ -44,21 +46,19 @@ class Runs:
         around: of each run, the innermost block element around it.
         links: of each run, how many links have begun in the page up to its end.
         depths: of each run, how many elements are open behind it.
-        places: of each block element, the place of its tag.
-        parents: of each block element, the one around it; -1 for the first.
+        elements: of each block element, the place of its tag and the one around it, -1 for the first.
     """
 
     written: bytes = b""
-    linked: list[int] = field(default_factory=list)
+    linked: Sequence[int] = ()
     firsts: list[int] = field(default_factory=list)
     around: list[int] = field(default_factory=list)
     links: list[int] = field(default_factory=list)
     depths: list[int] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
-    parents: list[int] = field(default_factory=list)
+    elements: list[tuple[int, int]] = field(default_factory=list)
 
 
-def walk(tags: Tags, deadline: Deadline, max_depth: int) -> Runs | None:
+def walk(tags: CutTags, deadline: Deadline, max_depth: int) -> Runs | None:
     """Read all tags once; None where elements are open deeper than allowed.
 
     Raises:
@@ -76,9 +76,10 @@ def walk(tags: Tags, deadline: Deadline, max_depth: int) -> Runs | None:
 class _Walk:
     """What is open at one place of a page."""
 
-    def __init__(self, tags: Tags) -> None:
+    def __init__(self, tags: CutTags) -> None:
         self.tags, self.runs = tags, Runs()
         self.parts: list[bytes] = []
+        self.linked: list[int] = []
         self.links = 0
         self.within = False  # a run has begun, and nothing has broken it
         self.open: list[int] = []  # numbers of the open elements
@@ -91,13 +92,13 @@ class _Walk:
         """What was found, at the end of the page."""
         self._break()
         self.runs.firsts.append(len(self.parts))
-        self.runs.written = b"\0".join(self.parts)
+        self.runs.written, self.runs.linked = b"\0".join(self.parts), self.linked
         return self.runs
 
     def read(self, start: int, end: int) -> None:  # noqa: C901, PLR0912, PLR0915 - one loop over all tags; a call for each costs a third more
         """Read some tags."""
         opened, blocks, runs, tags = self.open, self.blocks, self.runs, self.tags
-        parts, linked, places, parents = self.parts, runs.linked, runs.places, runs.parents
+        parts, linked, elements = self.parts, self.linked, runs.elements
         roles, closes = tags.roles, tags.closes
         left_out, in_link, links = self.left_out, self.in_link, self.links
         within, has_pre = self.within, self.has_pre
@@ -141,9 +142,8 @@ class _Walk:
                         runs.depths.append(len(opened))
                     if not (written and written[-1] == _SLASH and is_closed(written)):
                         opened.append(number)
-                        parents.append(blocks[-1])
-                        blocks.append(len(places))
-                        places.append(place)
+                        elements.append((place, blocks[-1]))
+                        blocks.append(len(elements) - 1)
                 elif role == LINK:
                     if not left_out:
                         links += 1
@@ -217,6 +217,6 @@ class _Walk:
                 self.runs.firsts.append(len(self.parts))
                 self.runs.around.append(self.blocks[-1])
             self.parts.append(line.replace("&", "&amp;").encode("utf-8", "replace"))
-            self.runs.linked.append(in_link)
+            self.linked.append(in_link)
             if line.endswith("\n"):
                 self._break()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from es_dedup.extraction.document import Document, build, build_shallow, clean
 from es_dedup.extraction.guard import Deadline
-from es_dedup.extraction.markup import Tags, cut
+from es_dedup.extraction.markup import CutTags, cut
 from es_dedup.extraction.source import read_source
 from es_dedup.extraction.tree import read_tree
 from es_dedup.extraction.trim import trim
@@ -23,7 +23,7 @@ from tests.reference.cleaning import cleaned
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Parser = Callable[[bytes], Tags | None]
+    Parser = Callable[[bytes], CutTags | None]
 
 TEXTS = st.sampled_from(
     [" ", "\n", "one line\nanother", "一行\n又一行", "text, and more.", "&nbsp;", "&#8203;", "\u3000", "a &amp; b", "<br>", "<img alt=x>", "<hr>",
