@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.compiled import worthwhile
 from es_dedup.extraction.blocks import Block, Node, clean, read_blocks, read_nodes
-from es_dedup.extraction.markup import cut
+from es_dedup.extraction.markup import MAX_ATTRIBUTES_BYTES, cut
 from es_dedup.extraction.structured import Structured, read_structured
 from es_dedup.extraction.walk import walk
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from es_dedup.extraction.markup import CutTags, Tags
 
 __all__ = ["Block", "Document", "Node", "build", "build_shallow", "clean"]
+
+_META: Final = re.compile(rb"""\s++(?:property|name)="([^"&]++)"\s++content="([^"&]*+)"\s*+/?""")
+"""The attributes of nearly every ``<meta>`` that says something."""
 
 
 @dataclass(slots=True)
@@ -57,7 +61,13 @@ class Document:
 
 def _read_metas(tags: Tags) -> dict[str, str]:
     found: dict[str, str] = {}
+    written = tags.attributes
     for place in tags.places("meta"):
+        if (plain := _META.fullmatch(written[place])) and len(written[place]) <= MAX_ATTRIBUTES_BYTES:
+            name, content = (value.decode("utf-8", "replace").strip() for value in plain.groups())
+            if content:
+                found.setdefault(name.lower()[:80], content)
+            continue
         attributes = tags.attributes_at(place)
         content = attributes.get("content", "").strip()
         if content:

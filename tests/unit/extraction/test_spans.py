@@ -18,6 +18,7 @@ from es_dedup.extraction.document import build_shallow, read_shallow
 from es_dedup.extraction.guard import Deadline
 from es_dedup.extraction.markup import cut
 from es_dedup.extraction.source import read_source
+from es_dedup.extraction.trim import trim_fast, trim_plainly
 
 pytest.importorskip("numba")
 
@@ -120,6 +121,30 @@ def test_what_is_too_deep(markup: str) -> None:
 
 def test_quotation_marks_that_never_end_take_no_longer() -> None:
     check(b"<p>x</p>" + b"<a b=\"c='>" * 20_000 + b"y")
+
+
+TRIMMED = [
+    "<script>", "</script>", "<SCRIPT src=x>", "</Script >", "<style", ">", "</style/", "<!--", "-->", "--!>", "<!-->", "<!--->", "<!x", "<?x", "</ ", "</",
+    "<", '"', "=", "<title>", "</title>", "a", "-", "!", "<svg/>", "</svg>", '<a b="', "<iframe>", "</iframe>", "</1>", "<noscript\x0b>", "</noscript",
+]  # fmt: skip
+
+
+@settings(max_examples=1_500, deadline=None)
+@given(st.lists(st.sampled_from(TRIMMED), max_size=25))
+def test_the_same_is_cut_out(pieces: list[str]) -> None:
+    check_trimmed("".join(pieces).encode())
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_the_same_is_cut_out_of_sample_pages(path: Path) -> None:
+    data = path.read_bytes()
+    check_trimmed(data)
+    check_trimmed(data[: len(data) // 2])
+
+
+def check_trimmed(data: bytes) -> None:
+    plain, fast = trim_plainly(data), trim_fast(data)
+    assert (fast.markup, fast.scripts, fast.title) == (plain.markup, plain.scripts, plain.title)
 
 
 def test_both_ways_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
