@@ -99,11 +99,11 @@ def read_blocks(runs: Runs) -> tuple[list[Block], int]:
 
 def read_nodes(tags: Tags, elements: Elements, blocks: Sequence[Block]) -> list[Node]:
     """The elements around the blocks, each behind the one around it; blocks are told which is theirs."""
-    holders, rows, looks = tags.elements(elements, [block.node for block in blocks])
+    holders, parents, kinds, looks = tags.elements(elements, [block.node for block in blocks])
     nodes: list[Node] = []
     hides = False
-    for index, (parent, look) in enumerate(rows):
-        tag, written, names, role, hidden, mark = looks[look]
+    for index, (parent, kind) in enumerate(zip(parents, kinds, strict=True)):
+        tag, written, names, role, hidden, mark = looks[kind]
         if not hidden:
             hidden = hides and parent >= 0 and nodes[parent].hidden
         else:

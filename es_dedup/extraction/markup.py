@@ -73,8 +73,8 @@ _ONLY_NAME: Final = re.compile(rb"""\s++(?:class|id)="([^"&]*+)"\s*+""")
 _NO_DISPLAY: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _DIGITS: Final = {ord(digit): None for digit in "0123456789"}
 _UNNAMED: Final = ("", "", False)
-Elements: TypeAlias = "Sequence[tuple[int, int]] | NDArray[np.int64]"
-"""Places of the start tags of block elements, and the element around each, -1 for none; shape (elements, 2)."""
+Elements: TypeAlias = "tuple[Sequence[int], Sequence[int]] | NDArray[np.int64]"
+"""Places of the start tags of block elements, and the element around each, -1 for none; shape (2, elements)."""
 
 Look: TypeAlias = "tuple[str, bytes, str, str, bool, str]"
 """Of an element: name, attributes as written, class and id, role, whether it is hidden by them, and its mark."""
@@ -187,7 +187,7 @@ class Tags(ABC):
     @abstractmethod
     def elements(
         self, elements: Elements, around: Sequence[int]
-    ) -> tuple[Sequence[int], Sequence[tuple[int, int]], Sequence[Look]]:
+    ) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[Look]]:
         """Some elements with those around them, in the order in which they are met, each behind the one around it.
 
         Args:
@@ -195,7 +195,8 @@ class Tags(ABC):
             around: some of them, in page order.
 
         Returns:
-            Of each of ``around`` its row. Rows of the one around it and the number of its look; shape (rows, 2). What elements look like.
+            Of each of ``around`` its place among the elements that are returned; of each of these the one around it, and the number of its
+            look; what elements look like.
         """
 
     @abstractmethod
@@ -281,25 +282,27 @@ class CutTags(Tags):
 
     def elements(
         self, elements: Elements, around: Sequence[int]
-    ) -> tuple[Sequence[int], Sequence[tuple[int, int]], Sequence[Look]]:
+    ) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[Look]]:
         """Some elements with those around them."""
         names, numbers, attributes = self.names, self.numbers, self._attributes
-        known = [-1] * len(elements) + [-1]  # the last stands for no element
-        rows: list[tuple[int, int]] = []
+        places, parents = elements
+        known = [-1] * len(places) + [-1]  # the last stands for no element
+        above: list[int] = []
+        kinds: list[int] = []
         looks: dict[tuple[int, bytes], int] = {}
         for inner in around:
             element, chain = inner, []
             while element >= 0 and known[element] < 0:
                 chain.append(element)
-                element = elements[element][1]
+                element = parents[element]
             while chain:
                 element = chain.pop()
-                known[element] = len(rows)
-                place, parent = elements[element]
-                look = looks.setdefault((numbers[place], attributes[place]), len(looks))
-                rows.append((known[parent], look))
+                known[element] = len(above)
+                place = places[element]
+                above.append(known[parents[element]])
+                kinds.append(looks.setdefault((numbers[place], attributes[place]), len(looks)))
         own = [look_of(names[number], written) for number, written in looks]
-        return [known[element] for element in around], rows, own
+        return [known[element] for element in around], above, kinds, own
 
     def __len__(self) -> int:
         """Number of tags."""

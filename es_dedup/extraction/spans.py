@@ -95,17 +95,28 @@ class SpannedTags(Tags):
 
     def elements(
         self, elements: Elements, around: Sequence[int]
-    ) -> tuple[Sequence[int], Sequence[tuple[int, int]], Sequence[Look]]:
+    ) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[Look]]:
         """Some elements with those around them."""
         from es_dedup.extraction.compiled.naming import elements_of  # noqa: PLC0415 - only where numba is installed
 
         holders, rows, looks = elements_of(
             self._bytes, self._spans, np.asarray(elements, dtype=np.int64), np.array(around, dtype=np.int64)
         )
-        return holders.tolist(), rows.tolist(), list(map(self._look, looks.tolist()))
+        parents, kinds = rows.T.tolist()
+        return holders.tolist(), parents, kinds, list(map(self._look, *looks.T.tolist()))
 
-    def _look(self, row: list[int]) -> Look:
-        place, number, start, end, name, name_end, identity, identity_end, is_plain = row
+    def _look(  # noqa: PLR0913 - columns of one row
+        self,
+        place: int,
+        number: int,
+        start: int,
+        end: int,
+        name: int,
+        name_end: int,
+        identity: int,
+        identity_end: int,
+        is_plain: int,
+    ) -> Look:
         data, tag = self._data, self._names[number]
         written = data[start:end] if place >= len(self._roots) else self._roots[place]
         if not is_plain or place < len(self._roots):
@@ -155,7 +166,7 @@ def read_spans(markup: bytes, max_depth: int) -> tuple[Tags, list[Node], list[Bl
     blocks, depth = _blocks(*texts_of(data, parts, runs), parts, runs)
     if depth > max_depth:
         return None
-    return tags, read_nodes(tags, elements, blocks), blocks
+    return tags, read_nodes(tags, elements.T, blocks), blocks
 
 
 def _blocks(

@@ -82,7 +82,8 @@ def trim_fast(data: bytes) -> Trimmed:
     kept: list[bytes] = []
     trimmed = Trimmed(b"")
     copied = 0
-    for start, end, name, attributes, opened, inner in cuts_of(np.frombuffer(data, dtype=np.uint8)).tolist():
+    cuts = zip(*cuts_of(np.frombuffer(data, dtype=np.uint8)).T.tolist(), strict=True)
+    for start, end, name, attributes, opened, inner in cuts:
         if name == SCRIPT and inner > opened:
             trimmed.scripts.append((data[attributes : opened - 1], data[opened:inner]))
         elif name == TITLE and inner >= 0 and trimmed.title is None:

@@ -46,7 +46,7 @@ class Runs:
         around: of each run, the innermost block element around it.
         links: of each run, how many links have begun in the page up to its end.
         depths: of each run, how many elements are open behind it.
-        elements: of each block element, the place of its tag and the one around it, -1 for the first.
+        elements: of each block element, the place of its tag; and the one around it, -1 for the first.
     """
 
     written: bytes = b""
@@ -55,7 +55,7 @@ class Runs:
     around: list[int] = field(default_factory=list)
     links: list[int] = field(default_factory=list)
     depths: list[int] = field(default_factory=list)
-    elements: list[tuple[int, int]] = field(default_factory=list)
+    elements: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
 
 
 def walk(tags: CutTags, deadline: Deadline, max_depth: int) -> Runs | None:
@@ -98,7 +98,8 @@ class _Walk:
     def read(self, start: int, end: int) -> None:  # noqa: C901, PLR0912, PLR0915 - one loop over all tags; a call for each costs a third more
         """Read some tags."""
         opened, blocks, runs, tags = self.open, self.blocks, self.runs, self.tags
-        parts, linked, elements = self.parts, self.linked, runs.elements
+        parts, linked = self.parts, self.linked
+        places, parents = runs.elements
         roles, closes = tags.roles, tags.closes
         left_out, in_link, links = self.left_out, self.in_link, self.links
         within, has_pre = self.within, self.has_pre
@@ -142,8 +143,9 @@ class _Walk:
                         runs.depths.append(len(opened))
                     if not (written and written[-1] == _SLASH and is_closed(written)):
                         opened.append(number)
-                        elements.append((place, blocks[-1]))
-                        blocks.append(len(elements) - 1)
+                        parents.append(blocks[-1])
+                        blocks.append(len(places))
+                        places.append(place)
                 elif role == LINK:
                     if not left_out:
                         links += 1

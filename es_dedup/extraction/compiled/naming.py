@@ -112,14 +112,14 @@ def elements_of(
     Args:
         data: markup.
         spans: of each tag, see ``tag_spans``.
-        elements: see ``runs_of``.
+        elements: places of tags and the element around each; shape (2, elements).
         around: some elements, in page order.
 
     Returns:
         Of each of ``around`` its row. Rows of the one around it and of its look; shape (rows, 2). Of each look the place and number of a tag, begin
         and end of its attributes, of its class and of its id, and whether that is all they say; shape (looks, 9).
     """
-    most = len(elements)
+    most = elements.shape[1]
     known = np.full(most, -1, dtype=np.int64)
     rows = np.empty((most, 2), dtype=np.int64)
     looks = np.empty((most, 9), dtype=np.int64)
@@ -136,11 +136,11 @@ def elements_of(
         while element >= 0 and known[element] < 0:
             chain[length] = element
             length += 1
-            element = elements[element, 1]
+            element = elements[1, element]
         while length:
             length -= 1
             element = chain[length]
-            place, parent = elements[element, 0], elements[element, 1]
+            place, parent = elements[0, element], elements[1, element]
             number, start, end = spans[place, 4], spans[place, 2], spans[place, 3]
             slot = (hashed(data, start, end, 0) + number) & (size - 1)
             found = -1
