@@ -6,7 +6,7 @@ are the bodies of all posts of a thread, however short one of them is: the avera
 
 from __future__ import annotations
 
-from functools import lru_cache
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -15,14 +15,6 @@ if TYPE_CHECKING:
     from es_dedup.extraction.document import Block, Node
 
 _NUMBER_BITS: Final = 20
-_DIGITS: Final = {ord(digit): None for digit in "0123456789"}
-
-
-@lru_cache(maxsize=16_384)
-def _mark(tag: str, names: str) -> str:
-    """Tag and first word of class or id, without digits."""
-    words = names[:100].split(None, 1)
-    return f"{tag}.{words[0].translate(_DIGITS)}" if words else tag
 
 
 class Kinds:
@@ -33,25 +25,13 @@ class Kinds:
     """
 
     def __init__(self, nodes: Sequence[Node]) -> None:
-        numbers: dict[str, int] = {}
-        marks: list[str] = []
-        own: list[int] = []
-        pairs: list[int] = []  # with the element around it
-        kinds: list[int] = []  # with the two elements around it
-        for node in nodes:
-            names, parent = node.names, node.parent
-            mark = _mark(node.tag, names) if names else node.tag
-            number = numbers.get(mark)
-            if number is None:
-                number = numbers[mark] = len(numbers) + 1
-            marks.append(mark)
-            own.append(number)
-            if parent < 0:
-                pairs.append(number)
-                kinds.append(number)
-            else:
-                pairs.append(number | own[parent] << _NUMBER_BITS)
-                kinds.append(number | pairs[parent] << _NUMBER_BITS)
+        marks = [node.mark for node in nodes]
+        parents = [node.parent for node in nodes]
+        numbers = dict(zip(dict.fromkeys(marks), count(1), strict=False))
+        own = [*map(numbers.__getitem__, marks), 0]  # the last stands for no element
+        pairs = [mark | own[parent] << _NUMBER_BITS for mark, parent in zip(own, parents, strict=False)]
+        pairs.append(0)
+        kinds = [mark | pairs[parent] << _NUMBER_BITS for mark, parent in zip(own, parents, strict=False)]
         kinds.append(-1)
         self._marks, self._kinds = marks, kinds
 

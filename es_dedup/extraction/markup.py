@@ -8,12 +8,17 @@ gives the same list from that tree itself.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
+from functools import lru_cache
 from html import unescape
 from itertools import compress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
 BLOCK, LINK, BREAK, LEFT_OUT, NOTED = range(5)
 """Roles of elements. ``BREAK`` never holds anything; ``NOTED`` ones are inline, and looked for later."""
@@ -64,6 +69,16 @@ _CLOSES: Final = {
     "tr": "caption colgroup p td th tr",
     "ul": "address dir menu p pre",
 }
+_ONLY_NAME: Final = re.compile(rb"""\s++(?:class|id)="([^"&]*+)"\s*+""")
+_NO_DISPLAY: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_DIGITS: Final = {ord(digit): None for digit in "0123456789"}
+_UNNAMED: Final = ("", "", False)
+Elements: TypeAlias = "tuple[Sequence[int], Sequence[int]] | NDArray[np.int64]"
+"""Places of the start tags of block elements, and the element around each, -1 for none; shape (2, elements)."""
+
+Look: TypeAlias = "tuple[str, bytes, str, str, bool, str]"
+"""Of an element: name, attributes as written, class and id, role, whether it is hidden by them, and its mark."""
+
 ROOT: Final = b"<html><body>"  # in every page; its own tags only say what these two are called
 _MAX_SPACE: Final = 200
 _AND: Final = ord("&")  # a single byte is looked for five times as fast as bytes of length one
@@ -113,79 +128,80 @@ class _Names:
             self.numbers.setdefault(b"/" + name, NOTHING)
 
 
-_KNOWN: Final = _Names()
-REACH: Final = _KNOWN.reach
+KNOWN: Final = _Names()
+REACH: Final = KNOWN.reach
 
 
 def number_of(name: str) -> int:
     """The number that stands for a known tag."""
-    return _KNOWN.numbers[name.encode()]
+    return KNOWN.numbers[name.encode()]
 
 
-_FOUND: Final = frozenset(map(number_of, "html body meta link h1 time video audio object embed".split()))
+FOUND: Final = frozenset(map(number_of, "html body meta link h1 time video audio object embed".split()))
+"""Numbers of start tags whose places are asked for."""
 
 
 class _Numbers(dict[bytes, int]):
     """Numbers of the tags of one page, as they are written; names never heard of get numbers of their own."""
 
     def __init__(self) -> None:
-        super().__init__(_KNOWN.numbers)
-        self.roles = _KNOWN.roles.copy()
-        self.names = _KNOWN.names.copy()
+        super().__init__(KNOWN.numbers)
+        self.roles = KNOWN.roles.copy()
+        self.names = KNOWN.names.copy()
 
     def __missing__(self, tag: bytes) -> int:
         lower = tag.lower()
-        known = dict.get(self, lower)
-        if known is not None:
-            self[tag] = known
-            return known
-        is_end = lower.startswith(b"/")
-        name = lower[1:] if is_end else lower
-        number = dict.get(self, name)
+        number = self.get(lower)
         if number is None:
-            number = self[name] = len(self.names)
-            self.names.append(name.decode("utf-8", "replace"))
-            self.roles.append(BLOCK)
-        self[tag] = number = ~number if is_end else number
+            name = lower.removeprefix(b"/")
+            number = self.get(name)
+            if number is None:
+                number = self[name] = len(self.names)
+                self.names.append(name.decode("utf-8", "replace"))
+                self.roles.append(BLOCK)
+            number = number if name == lower else ~number
+        self[tag] = number
         return number
 
 
-class Tags:
+class Tags(ABC):
     """The tags of a page in order, each with its attributes and the text up to the next one; ``html`` and ``body`` before all others.
 
-    Args:
-        markup: the page, in UTF-8.
-        pieces: an empty one, then name, attributes and text of each tag.
-        closes: by the number of a start tag, the elements that it closes; empty where every end is written.
-
     Attributes:
-        written: each tag's name as written, with the slash of an end tag.
-        numbers: of each tag; of an end tag the complement (``~``) of it; ``NOTHING`` for many.
-        attributes: of each tag, as written, in UTF-8.
-        texts: behind each tag, as written.
-        names: by number, in lower case.
-        roles: by number.
+        markup: the page, in UTF-8.
     """
 
-    def __init__(self, markup: bytes, pieces: list[bytes], closes: Mapping[int, frozenset[int]]) -> None:
-        numbers = _Numbers()
-        self.markup, self.closes = markup, closes
-        self.written: list[bytes] = pieces[1::3]
-        self.numbers = list(map(numbers.__getitem__, self.written))
-        self.attributes: list[bytes] = pieces[2::3]
-        self.texts: list[bytes] = pieces[3::3]
-        self.names, self.roles = numbers.names, numbers.roles
-        self._found: dict[int, list[int]] = {number: [] for number in _FOUND}
-        for place in compress(range(len(self.numbers)), map(_FOUND.__contains__, self.numbers)):
-            self._found[self.numbers[place]].append(place)
-        self._merge_roots()
+    def __init__(self, markup: bytes, found: Mapping[int, list[int]]) -> None:
+        self.markup = markup
+        self._found = found
 
-    def _merge_roots(self) -> None:
-        """The attributes of the first ``html`` and ``body`` that a page has itself, for those before all tags."""
-        for place in self.places("html", "body")[2:]:
-            root = self.numbers[place] - 1
-            self.attributes[root] = self.attributes[root] or self.attributes[place].rstrip(b"/")
-            self.numbers[place] = NOTHING
+    @property
+    @abstractmethod
+    def attributes(self) -> Sequence[bytes]:
+        """Of each tag, as written."""
+
+    @abstractmethod
+    def tag_at(self, place: int) -> tuple[bytes, bytes, bytes]:
+        """Name with the slash of an end tag, attributes, and the text behind the tag; all as written."""
+
+    @abstractmethod
+    def elements(
+        self, elements: Elements, around: Sequence[int]
+    ) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[Look]]:
+        """Some elements with those around them, in the order in which they are met, each behind the one around it.
+
+        Args:
+            elements: of the page.
+            around: some of them, in page order.
+
+        Returns:
+            Of each of ``around`` its place among the elements that are returned; of each of these the one around it, and the number of its
+            look; what elements look like.
+        """
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of tags."""
 
     def places(self, *names: str) -> list[int]:
         """Places of the start tags of some of the names ``html body meta link h1 time video audio object embed``, in page order."""
@@ -193,7 +209,7 @@ class Tags:
 
     def name_at(self, place: int) -> str:
         """Name of a tag in lower case; of an end tag with the slash."""
-        return self.written[place].lower().decode("utf-8", "replace")
+        return self.tag_at(place)[0].lower().decode("utf-8", "replace")
 
     def attributes_at(self, place: int) -> dict[str, str]:
         """Attributes of a tag."""
@@ -204,22 +220,98 @@ class Tags:
         return "".join(map(text_of, self._inside(place)))[:MAX_INNER_CHARS]
 
     def _inside(self, place: int) -> Iterator[bytes]:
-        name = self.written[place].lower()
+        name = self.tag_at(place)[0].lower()
         depth = length = 0
         if name in _EMPTY:
             return
-        for at in range(place, len(self.numbers)):
-            tag = self.written[at].lower()
-            depth += (tag == name and not is_closed(self.attributes[at])) - (tag == b"/" + name)
+        for at in range(place, len(self)):
+            tag, attributes, text = self.tag_at(at)
+            tag = tag.lower()
+            depth += (tag == name and not is_closed(attributes)) - (tag == b"/" + name)
             if depth <= 0 or length > MAX_INNER_CHARS:
                 return
-            yield self.texts[at]
-            length += len(self.texts[at])
+            yield text
+            length += len(text)
 
 
-def cut(markup: bytes) -> Tags:
+class CutTags(Tags):
+    """Tags as lists.
+
+    Args:
+        markup: the page, in UTF-8.
+        pieces: an empty one, then name, attributes and text of each tag.
+        closes: by the number of a start tag, the elements that it closes; empty where every end is written.
+
+    Attributes:
+        written: each tag's name as written, with the slash of an end tag.
+        numbers: of each tag; of an end tag the complement (``~``) of it; ``NOTHING`` for many.
+        texts: behind each tag, as written.
+        names: by number, in lower case.
+        roles: by number.
+    """
+
+    def __init__(self, markup: bytes, pieces: list[bytes], closes: Mapping[int, frozenset[int]]) -> None:
+        numbers = _Numbers()
+        self.closes = closes
+        self.written: list[bytes] = pieces[1::3]
+        self.numbers = list(map(numbers.__getitem__, self.written))
+        self._attributes: list[bytes] = pieces[2::3]
+        self.texts: list[bytes] = pieces[3::3]
+        self.names, self.roles = numbers.names, numbers.roles
+        found: dict[int, list[int]] = {number: [] for number in FOUND}
+        for place in compress(range(len(self.numbers)), map(FOUND.__contains__, self.numbers)):
+            found[self.numbers[place]].append(place)
+        super().__init__(markup, found)
+        self._merge_roots()
+
+    def _merge_roots(self) -> None:
+        """The attributes of the first ``html`` and ``body`` that a page has itself, for those before all tags."""
+        for place in self.places("html", "body")[2:]:
+            root = self.numbers[place] - 1
+            self._attributes[root] = self._attributes[root] or self._attributes[place].rstrip(b"/")
+            self.numbers[place] = NOTHING
+
+    @property
+    def attributes(self) -> list[bytes]:
+        """Of each tag, as written."""
+        return self._attributes
+
+    def tag_at(self, place: int) -> tuple[bytes, bytes, bytes]:
+        """Name with the slash of an end tag, attributes, and the text behind the tag; all as written."""
+        return self.written[place], self._attributes[place], self.texts[place]
+
+    def elements(
+        self, elements: Elements, around: Sequence[int]
+    ) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[Look]]:
+        """Some elements with those around them."""
+        names, numbers, attributes = self.names, self.numbers, self._attributes
+        places, parents = elements
+        known = [-1] * len(places) + [-1]  # the last stands for no element
+        above: list[int] = []
+        kinds: list[int] = []
+        looks: dict[tuple[int, bytes], int] = {}
+        for inner in around:
+            element, chain = inner, []
+            while element >= 0 and known[element] < 0:
+                chain.append(element)
+                element = parents[element]
+            while chain:
+                element = chain.pop()
+                known[element] = len(above)
+                place = places[element]
+                above.append(known[parents[element]])
+                kinds.append(looks.setdefault((numbers[place], attributes[place]), len(looks)))
+        own = [look_of(names[number], written) for number, written in looks]
+        return [known[element] for element in around], above, kinds, own
+
+    def __len__(self) -> int:
+        """Number of tags."""
+        return len(self.numbers)
+
+
+def cut(markup: bytes) -> CutTags:
     """The tags of trimmed markup as they are written, in time linear in its length."""
-    return Tags(markup, _TAG.split(ROOT + markup), _KNOWN.closes)
+    return CutTags(markup, _TAG.split(ROOT + markup), KNOWN.closes)
 
 
 def is_closed(attributes: bytes) -> bool:
@@ -253,3 +345,29 @@ def read_attributes(written: bytes) -> dict[str, str]:
             name: _REFERENCE.sub(lambda match: unescape(match[0]), value) for name, value in found.items()
         }
     return found
+
+
+def look_of(tag: str, written: bytes) -> Look:
+    """What an element looks like."""
+    names, role, hides = _named(written) if written else _UNNAMED
+    return tag, written, names, role, hides, mark_of(tag, names) if names else tag
+
+
+@lru_cache(maxsize=16_384)
+def mark_of(tag: str, names: str) -> str:
+    """Tag and first word of class or id, without digits."""
+    words = names[:100].split(None, 1)
+    return f"{tag}.{words[0].translate(_DIGITS)}" if words else tag
+
+
+@lru_cache(maxsize=4_096)
+def _named(written: bytes) -> tuple[str, str, bool]:
+    """Class and id, role, and whether the element is hidden; repeated elements have equal attributes."""
+    if only := _ONLY_NAME.fullmatch(written):
+        return only[1].decode("utf-8", "replace"), "", False
+    attributes = read_attributes(written)
+    names, identity = attributes.get("class", ""), attributes.get("id", "")
+    if identity:
+        names = f"{names} {identity}" if names else identity
+    hides = "hidden" in attributes or bool(_NO_DISPLAY.search(attributes.get("style", "")))
+    return names, attributes.get("role", ""), hides

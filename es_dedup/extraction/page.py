@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Protocol
 
 from es_dedup.extraction.choice import Choice, why_of
-from es_dedup.extraction.document import build, build_shallow, clean
+from es_dedup.extraction.document import build, build_shallow, clean, read_shallow
 from es_dedup.extraction.elsewhere import is_worth, opened_up
 from es_dedup.extraction.feeds import is_sitemap
 from es_dedup.extraction.guard import Deadline, DeadlineExceeded, binary_kind, guard
@@ -19,7 +19,7 @@ from es_dedup.model import Content, PageKind, Skipped
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
     from es_dedup.extraction.document import Document
-    from es_dedup.extraction.markup import Tags
+    from es_dedup.extraction.markup import CutTags
 
 _ERROR_CHARS = 2_000
 _ERROR_TITLE = re.compile(
@@ -177,8 +177,10 @@ class HtmlExtractor:
             return None
         document: Document | None = None
         if len(trimmed.markup) <= limits.max_nodes or trimmed.markup.count(b"<") <= limits.max_nodes:
-            tags = self._tags(trimmed.markup)
-            document = build_shallow(tags, deadline, limits.max_depth) if tags is not None else None
+            if limits.parser == "tags":
+                document = read_shallow(trimmed.markup, deadline, limits.max_depth)
+            elif (tags := self._tags(trimmed.markup)) is not None:
+                document = build_shallow(tags, deadline, limits.max_depth)
         if document is None:
             text = trimmed.markup.decode("utf-8", "replace")
             guarded = guard(text, max_depth=limits.max_depth, max_nodes=limits.max_nodes, deadline=deadline)
@@ -190,7 +192,7 @@ class HtmlExtractor:
         document.title = clean(text_of(trimmed.title or b"")[:MAX_INNER_CHARS])
         return document
 
-    def _tags(self, markup: bytes) -> Tags | None:
+    def _tags(self, markup: bytes) -> CutTags | None:
         if self._config.parser == "tags":
             return cut(markup)
         from es_dedup.extraction.tree import read_tree  # noqa: PLC0415 - takes 30 ms to import, for those who ask for it

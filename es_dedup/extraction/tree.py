@@ -12,7 +12,7 @@ from typing import Final
 from lxml import etree
 
 from es_dedup.extraction.guard import MAX_TAG_CHARS
-from es_dedup.extraction.markup import ROOT, Tags
+from es_dedup.extraction.markup import ROOT, CutTags
 
 MAX_TREE_DEPTH: Final = 2_000
 """Inline elements count too. libxml2 keeps nothing below 2,048."""
@@ -36,7 +36,7 @@ _INVISIBLE: Final = "\u00ad"
 _SLASH: Final = ord("/")
 
 
-def read_tree(markup: bytes) -> Tags | None:
+def read_tree(markup: bytes) -> CutTags | None:
     """Tags of start and end of every element, in page order.
 
     Args:
@@ -53,7 +53,7 @@ def read_tree(markup: bytes) -> Tags | None:
     ):
         return None
     written = ROOT + _parsed(sound)
-    tags = Tags(markup, _WRITTEN.split(written), {})
+    tags = CutTags(markup, _WRITTEN.split(written), {})
     return None if written.count(b"<") > MAX_TREE_DEPTH and _depth(tags) > MAX_TREE_DEPTH else tags
 
 
@@ -84,7 +84,7 @@ def _never_ending(tag: re.Match[bytes]) -> bytes:
     return b"" if tag[1] else tag[0].rstrip(b"/>") + b">"
 
 
-def _depth(tags: Tags) -> int:
+def _depth(tags: CutTags) -> int:
     depth = deepest = 0
     for name, attributes in zip(tags.written, tags.attributes, strict=True):
         if name[0] == _SLASH:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from es_dedup.compiled import worthwhile
+
 _RAW: Final = re.compile(
     rb"<(?:(?=[sSnNtTiI])(?i:(script|style|svg|noscript|select|textarea|title|iframe)(?=[\s/>]))|!(?:--)?+|\?|/(?=[^a-zA-Z]))"
 )
@@ -40,6 +42,11 @@ def trim(data: bytes) -> Trimmed:
     Args:
         data: page without null bytes, in any charset in which ASCII bytes stand for themselves; time and memory are linear in its length.
     """
+    return trim_fast(data) if worthwhile(len(data)) else trim_plainly(data)
+
+
+def trim_plainly(data: bytes) -> Trimmed:
+    """``trim`` without kernels."""
     kept: list[bytes] = []
     trimmed = Trimmed(b"")
     unclosed: set[bytes] = set()
@@ -61,6 +68,28 @@ def trim(data: bytes) -> Trimmed:
             end = data.find(b">", position) + 1 or len(data)
         kept.append(data[copied:start])
         copied = position = end
+    kept.append(data[copied:])
+    trimmed.markup = _without_open_end(b"".join(kept))
+    return trimmed
+
+
+def trim_fast(data: bytes) -> Trimmed:
+    """``trim`` by its kernel."""
+    import numpy as np  # noqa: PLC0415 - only where numba is installed
+
+    from es_dedup.extraction.compiled.trimming import SCRIPT, TITLE, cuts_of  # noqa: PLC0415
+
+    kept: list[bytes] = []
+    trimmed = Trimmed(b"")
+    copied = 0
+    cuts = zip(*cuts_of(np.frombuffer(data, dtype=np.uint8)).T.tolist(), strict=True)
+    for start, end, name, attributes, opened, inner in cuts:
+        if name == SCRIPT and inner > opened:
+            trimmed.scripts.append((data[attributes : opened - 1], data[opened:inner]))
+        elif name == TITLE and inner >= 0 and trimmed.title is None:
+            trimmed.title = data[opened:inner]
+        kept.append(data[copied:start])
+        copied = end
     kept.append(data[copied:])
     trimmed.markup = _without_open_end(b"".join(kept))
     return trimmed

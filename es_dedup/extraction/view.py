@@ -70,7 +70,12 @@ class View:
         ]
         self.kind = Kinds(self.nodes)
         self.kinds = self.kind.of_blocks(self.blocks)
-        self.prose = [_prose(block, units) for block, units in zip(self.blocks, self.units, strict=True)]
+        self.prose = [
+            -(4.0 + 0.3 * units)
+            if block.link_chars > LINKED * block.chars
+            else _prose(block, units, block.link_chars / block.chars)
+            for block, units in zip(self.blocks, self.units, strict=True)
+        ]
         self._lines()
         counts = Counter([block.text for block in self.blocks if block.chars <= _REPEATED_CHARS])
         self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
@@ -264,11 +269,14 @@ class View:
                 hints[index] = 0
 
 
-def _prose(block: Block, units: float) -> float:
-    """Length of what reads like prose; negative for what reads like furniture."""
-    linked = block.link_chars and block.link_chars / block.chars
-    if linked > LINKED:
-        return -(4.0 + 0.3 * units)
+def _prose(block: Block, units: float, linked: float) -> float:
+    """Length of what reads like prose in an unlinked block; negative for what reads like furniture.
+
+    Args:
+        block: at most half of it stands in links.
+        units: its length.
+        linked: share of link text.
+    """
     if units >= _FEW_UNITS:
         stops = 2 * _has_stop(block.text)  # one is enough
     elif block.text.replace(" ", "").isalnum():

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from es_dedup.extraction.document import _SPACE_STARTS, Document, build, build_shallow, clean
+from es_dedup.extraction.document import Document, build, build_shallow, clean
 from es_dedup.extraction.guard import Deadline
-from es_dedup.extraction.markup import Tags, cut
+from es_dedup.extraction.markup import CutTags, cut
 from es_dedup.extraction.source import read_source
 from es_dedup.extraction.tree import read_tree
 from es_dedup.extraction.trim import trim
@@ -23,7 +23,7 @@ from tests.reference.cleaning import cleaned
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Parser = Callable[[bytes], Tags | None]
+    Parser = Callable[[bytes], CutTags | None]
 
 TEXTS = st.sampled_from(
     [" ", "\n", "one line\nanother", "一行\n又一行", "text, and more.", "&nbsp;", "&#8203;", "\u3000", "a &amp; b", "<br>", "<img alt=x>", "<hr>",
@@ -108,9 +108,16 @@ def test_the_end_of_a_paragraph_that_was_closed_before_stands_for_an_empty_one()
         assert [block.text for block in document.blocks] == ["one line", "a link"]
 
 
-def test_white_space_is_known_by_its_first_byte() -> None:
-    spaces = [chr(code) for code in range(0x110000) if chr(code).isspace()]
-    assert {space.encode()[0] for space in spaces} <= _SPACE_STARTS
+def test_links_before_an_empty_line_of_preformatted_text_begin_in_the_line_below() -> None:
+    document = read(b"<body><a href=/x><img></a><pre>\n&nbsp;\none line\n\nanother</pre>")
+    assert [(block.text, block.links) for block in document.blocks] == [("one line", 1), ("another", 0)]
+
+
+def test_white_space_of_any_kind_begins_no_text() -> None:
+    spaces = [chr(code) for code in range(0x80, 0x110000) if chr(code).isspace()]
+    page = "".join(f"<p><a href=/x><img></a>{space} &nbsp;<br><i> {space}</i><b>x</b>" for space in spaces)
+    blocks = read(page.encode()).blocks
+    assert [(block.text, block.links, block.link_chars) for block in blocks] == [("x", 1, 0)] * len(spaces)
 
 
 @settings(max_examples=500, deadline=None)
@@ -185,6 +192,14 @@ def test_the_whole_page_is_open_whatever_its_tags_say(parser: Parser) -> None:
     found = read(b"<html class=a/><body id=b /><p>x</html></body></p>y</body></html><li>z", parser)
     assert [block.text for block in found.blocks] == ["x", "y", "z"]
     assert [node.names for node in found.nodes[:2]] == ["a", "b"]
+
+
+@both_parsers
+@pytest.mark.parametrize("end", ["</html>", "</HTML>", "</Html>", "</BODY></HTML>"])
+def test_the_end_of_the_page_ends_nothing_however_it_is_written(parser: Parser, end: str) -> None:
+    found = read(f"<BODY CLASS=a><P>x</P>{end}<DIV>y</DIV>{end}z".encode(), parser)
+    assert [block.text for block in found.blocks] == ["x", "y", "z"]
+    assert found.nodes[1].names == "a"
 
 
 @both_parsers

@@ -16,7 +16,7 @@ from es_dedup.errors import ConfigError
 from es_dedup.extraction import create_extractor, extract
 from es_dedup.extraction.document import build
 from es_dedup.extraction.guard import MAX_TAG_CHARS, Deadline
-from es_dedup.extraction.markup import Tags, cut
+from es_dedup.extraction.markup import CutTags, cut
 from es_dedup.extraction.tree import MAX_TREE_ATTRIBUTES, MAX_TREE_DEPTH, read_tree
 from es_dedup.model import Content
 
@@ -27,7 +27,7 @@ MISNESTED = "<p>before<b><div>inside</div>behind</b></p>"
 """A ``<div>`` closes a ``<p>``; libxml2 lets it stand where a ``<b>`` is between them."""
 
 
-def tags_of(markup: str) -> Tags:
+def tags_of(markup: str) -> CutTags:
     tags = read_tree(markup.encode())
     assert tags is not None
     return tags
@@ -42,7 +42,7 @@ def test_sample_pages_have_the_same_content_with_either_parser(path: Path) -> No
 
 
 def test_the_tree_decides_what_stands_in_what() -> None:
-    def parents(tags: Tags) -> list[str]:
+    def parents(tags: CutTags) -> list[str]:
         nodes = build(tags, Deadline(60)).nodes
         return [nodes[node.parent].tag for node in nodes if node.tag == "div"]
 
@@ -140,7 +140,7 @@ def test_pages_are_read_with_the_parser_of_the_settings(
 ) -> None:
     read: list[bytes] = []
 
-    def counted(markup: bytes) -> Tags | None:
+    def counted(markup: bytes) -> CutTags | None:
         read.append(markup)
         return read_tree(markup)
 

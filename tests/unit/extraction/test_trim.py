@@ -14,6 +14,8 @@ from es_dedup.extraction.source import read_source
 from es_dedup.extraction.trim import trim
 from tests.samples import pages
 
+pytestmark = pytest.mark.usefixtures("both_paths")
+
 
 @pytest.mark.parametrize(
     ("markup", "kept"),

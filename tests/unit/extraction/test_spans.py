@@ -1,0 +1,166 @@
+"""The kernels read a page as the code beside them does: every tag, every element, every block."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from es_dedup import compiled
+from es_dedup.config import ExtractionConfig
+from es_dedup.extraction import create_extractor
+from es_dedup.extraction.document import build_shallow, read_shallow
+from es_dedup.extraction.guard import Deadline
+from es_dedup.extraction.markup import cut
+from es_dedup.extraction.source import read_source
+from es_dedup.extraction.trim import trim_fast, trim_plainly
+
+pytest.importorskip("numba")
+
+from es_dedup.extraction.spans import read_spans
+
+SAMPLES = sorted((Path(__file__).parents[3] / "samples" / "pages").glob("*/*.html"))
+SPACES = "".join(chr(code) for code in range(1, 0x3001) if chr(code).isspace())
+PIECES = [
+    "<p>", "</p>", "<P CLASS=X>", "<div class=a>", '<div class="b c" id="d">', '<div id="d"class=e>', '<li class="a&amp;b">', '<li class="a" class="b">',
+    '<section data-x="1" class="z">', '<div class="" id="">', "<div hidden>", '<div style="display:none">', "<div role=main>", '<td hidden-x="">',
+    "</div>", "</DIV >", "</section>", "<b>", "</b>", "<a href=/x>", "<a name='x'/>", "</a>", "<br>", "<br/>", "<hr>", "<li>", "<ul>", "</ul>", "<td>",
+    "<tr>", "<table>", "</table>", "<h1>", "</h1>", "</body>", "</html>", "</HTML>", "<body class=x/>", "<html lang=zh>", "<body id=y>", "<p/>", "</nosuch>",
+    "<x-y>", "</x-y>", "<X-Y a=b>", "<span title='>'>", '<span title=">', '<i a="x>y">', "<i a='", '<i a= "', "<button>", "</button>", "<rt>", "</rt>",
+    "<option>", "<time>", "<meta name=a content=b>", "<img alt=x>", "<", ">", "=", '"', "'", "/", "&", "&nbsp;", "&#8203;", "&am", "p;", "&#0;", "text",
+    "two words", "  a\n b ", "\n", " ", "一行\n又一行", "“q”", "\u3000", "\u3000字", "\x1c", "\x7f", "\x01x", "\u200b", "\u2028", "é", "</", "<!", "<1>", "<\u4e00>",
+]  # fmt: skip
+
+
+def node(one: Any) -> tuple[Any, ...]:
+    return one.index, one.parent, one.tag, one.written, one.hidden, one.names, one.role, one.mark
+
+
+def block(one: Any) -> tuple[Any, ...]:
+    return one.node, one.text, one.chars, one.link_chars, one.hidden, one.links, one.led
+
+
+def check(markup: bytes, max_depth: int = 256) -> None:
+    document = build_shallow(cut(markup), Deadline(60), max_depth)
+    found = read_spans(markup, max_depth)
+    if document is None or b"<pre" in markup.lower():
+        assert found is None
+        return
+    assert found is not None
+    tags, nodes, blocks = found
+    assert list(map(node, nodes)) == list(map(node, document.nodes))
+    assert list(map(block, blocks)) == list(map(block, document.blocks))
+    assert list(tags.attributes) == list(document.tags.attributes)
+    assert list(map(tags.tag_at, range(len(tags)))) == list(map(document.tags.tag_at, range(len(tags))))
+    names = ("html", "body", "meta", "link", "h1", "time", "video", "audio", "object", "embed")
+    assert tags.places(*names) == document.tags.places(*names)
+    assert [tags.inner_text(place) for place in tags.places("h1")] == [
+        document.tags.inner_text(place) for place in tags.places("h1")
+    ]
+
+
+@settings(max_examples=1_500, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=30))
+@example(["<p>", "\u3000", "<b>", " ", "</b>", "x"])
+@example(["<h1>", "a", "<b>", "b", "</b>", "</h1>", "<h1>"])
+@example(["<html lang=zh>", "<body class=x/>", "<body id=y>", "x"])
+def test_pieces_in_any_order(pieces: list[str]) -> None:
+    check("".join(pieces).encode())
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.binary(max_size=300), st.lists(st.sampled_from(PIECES), max_size=6))
+def test_any_bytes(data: bytes, pieces: list[str]) -> None:
+    check(data.replace(b"\0", b"") + "".join(pieces).encode() + data[::-1].replace(b"\0", b""))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from([*SPACES, "&nbsp;", "<b>", "</b>", "<a>", "</a>", "x", "字"]), max_size=12))
+def test_white_space_of_any_kind(pieces: list[str]) -> None:
+    check(("<p>" + "".join(pieces)).encode())
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_sample_pages(path: Path) -> None:
+    check(sample(path))
+
+
+@cache
+def sample(path: Path) -> bytes:
+    return read_source(path.read_bytes(), None).trimmed.markup
+
+
+def test_damaged_sample_pages() -> None:
+    rng = random.Random(7)
+    for _ in range(150):
+        page = bytearray(sample(rng.choice(SAMPLES)))
+        for _ in range(rng.choice((1, 10, 100))):
+            start = rng.randrange(len(page))
+            end = start + rng.choice((0, 1, 5, 50))
+            page[start:end] = rng.choice(
+                (b"", rng.choice(PIECES).encode(), rng.randbytes(3), page[end:start:-1])
+            )
+        check(bytes(page).replace(b"\0", b""))
+
+
+def test_many_names_and_many_looks() -> None:
+    names = [f"x{number}" for number in range(3_000)]
+    check("".join(f'<{name} class="c{name}">a</{name.upper()}>' for name in names * 2).encode())
+
+
+@pytest.mark.parametrize("markup", ["<div>" * 50 + "x", "<div>" * 6_000, "<p>a" * 5_000 + "<div>" * 50 + "b"])
+def test_what_is_too_deep(markup: str) -> None:
+    check(markup.encode(), 40)
+    check(markup.encode(), 60)
+
+
+def test_quotation_marks_that_never_end_take_no_longer() -> None:
+    check(b"<p>x</p>" + b"<a b=\"c='>" * 20_000 + b"y")
+
+
+TRIMMED = [
+    "<script>", "</script>", "<SCRIPT src=x>", "</Script >", "<style", ">", "</style/", "<!--", "-->", "--!>", "<!-->", "<!--->", "<!x", "<?x", "</ ", "</",
+    "<", '"', "=", "<title>", "</title>", "a", "-", "!", "<svg/>", "</svg>", '<a b="', "<iframe>", "</iframe>", "</1>", "<noscript\x0b>", "</noscript",
+]  # fmt: skip
+
+
+@settings(max_examples=1_500, deadline=None)
+@given(st.lists(st.sampled_from(TRIMMED), max_size=25))
+def test_the_same_is_cut_out(pieces: list[str]) -> None:
+    check_trimmed("".join(pieces).encode())
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_the_same_is_cut_out_of_sample_pages(path: Path) -> None:
+    data = path.read_bytes()
+    check_trimmed(data)
+    check_trimmed(data[: len(data) // 2])
+
+
+def check_trimmed(data: bytes) -> None:
+    plain, fast = trim_plainly(data), trim_fast(data)
+    assert (fast.markup, fast.scripts, fast.title) == (plain.markup, plain.scripts, plain.title)
+
+
+def test_both_ways_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    for chosen in (False, True):
+        monkeypatch.setattr(compiled._State, "chosen", chosen)
+        document = read_shallow(b"<p>x<pre>y", Deadline(60), 256)
+        assert document is not None
+        assert [one.text for one in document.blocks] == ["x", "y"]
+        assert len(document.tags) == 4
+
+
+def test_contents_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    extractor = create_extractor(ExtractionConfig())
+    for path in SAMPLES[::9]:
+        page, contents = path.read_bytes(), []
+        for chosen in (False, True):
+            monkeypatch.setattr(compiled._State, "chosen", chosen)
+            contents.append(extractor.extract(page, url="https://a.example/1", explain=True))
+        assert contents[0] == contents[1]
