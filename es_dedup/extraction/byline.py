@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.document import clean
-from es_dedup.extraction.marked import places_with
 from es_dedup.extraction.markup import text_of
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ def _marked(tags: Tags) -> tuple[list[int], list[int]]:
     """Elements marked as author for machines, by ``rel`` or ``itemprop``; and elements that are only called so."""
     declared: list[int] = []
     called: list[int] = []
-    for place in places_with(tags, _MARKS)[:_MAX_SEEN]:
+    for place in tags.places_with(_MARKS)[:_MAX_SEEN]:
         attributes = tags.attributes_at(place)
         names = attributes.get("class", "")
         if _OF_OTHERS.search(names):
@@ -189,26 +188,27 @@ def _first_names(tags: Tags, places: list[int], site_name: str) -> str:
 
 def _first_line(tags: Tags, place: int) -> str:
     """Text inside an element up to the first break of a line behind a name."""
-    name, line = tags.written[place].lower(), ""
+    name, line = tags.tag_at(place)[0].lower(), ""
     depth = 0
-    for at in range(place, min(place + _NEAR_TAGS, len(tags.numbers))):
-        tag = tags.written[at].lower()
+    for at in range(place, min(place + _NEAR_TAGS, len(tags))):
+        tag, _, text = tags.tag_at(at)
+        tag = tag.lower()
         depth += (tag == name) - (tag == b"/" + name)
         if tag in _LINE_TAGS and len(_OPENING.sub("", clean(line))) > 1:
             break
         if depth <= 0 or len(line) > MAX_NAME_CHARS * 4:
             break
-        line += text_of(tags.texts[at])
+        line += text_of(text)
     return clean(line)
 
 
 def _name_inside(tags: Tags, place: int) -> int:
     """The element in a marked one that has the name alone, where there is one; else the marked one."""
-    for inner in range(place + 1, min(place + _NEAR_TAGS, len(tags.numbers))):
+    for inner in range(place + 1, min(place + _NEAR_TAGS, len(tags))):
         written = tags.attributes[inner]
         if b"name" in written and tags.attributes_at(inner).get("itemprop") == "name":
             return inner
-        if tags.written[inner].lower() == b"/" + tags.written[place].lower():
+        if tags.name_at(inner) == "/" + tags.name_at(place):
             return place
     return place
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.dates import LABELS, labelled_moment, parse_moment, url_moment
 from es_dedup.extraction.document import clean
-from es_dedup.extraction.marked import places_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -103,7 +102,7 @@ def _first(texts: Sequence[str], *, american: bool) -> datetime | None:
 
 def _is_american(tags: Tags) -> bool:
     """The page's language is English, and not that of a country where the day comes first."""
-    language = tags.attributes_at(0).get("lang", "").lower() if tags.numbers else ""
+    language = tags.attributes_at(0).get("lang", "").lower() if len(tags) else ""
     return language in ("en", "en-us", "en_us", "")
 
 
@@ -114,7 +113,7 @@ def _declared(document: Document, metas: dict[str, str], *, is_list: bool) -> It
     if is_list:
         return
     tags = document.tags
-    for place in places_with(tags, (b"datePublished",)) if b"datePublished" in tags.markup else ():
+    for place in tags.places_with((b"datePublished",)) if b"datePublished" in tags.markup else ():
         attributes = tags.attributes_at(place)
         if "datePublished" in attributes.get("itemprop", "").split():
             yield attributes.get("content") or attributes.get("datetime") or clean(tags.inner_text(place))
@@ -182,7 +181,7 @@ def _date_line(lines: Sequence[str]) -> datetime | None:
 def _marked(tags: Tags, *, american: bool) -> datetime | None:
     """The day in the first short element whose class or id says date."""
     seen = 0
-    for place in places_with(tags, _MARKS)[:_MAX_SEEN]:
+    for place in tags.places_with(_MARKS)[:_MAX_SEEN]:
         attributes = tags.attributes_at(place)
         names = _CAMEL.sub("-", f"{attributes.get('class', '')} {attributes.get('id', '')}")
         if any(map(_MARK.search, names.split())) and not _OTHER_TIME.search(names):

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.extraction.blocks import Block, joined_text, read_nodes, whole_text
-from es_dedup.extraction.markup import FOUND, KNOWN, PLAIN_REACH, ROOT, Tags, look_of, mark_of, number_of
+from es_dedup.extraction.markup import FOUND, KNOWN, MAX_SEARCHED, PLAIN_REACH, ROOT, Tags, look_of, mark_of, number_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -92,6 +92,21 @@ class SpannedTags(Tags):
         start, _, name_end, end, _ = self._spans[place].tolist()
         behind = self._spans.item(place + 1, START) if place + 1 < len(self) else len(self._data)
         return self._data[start + 1 : name_end], self._attributes[place], self._data[end + 1 : behind]
+
+    def places_with(self, words: Iterable[bytes]) -> list[int]:
+        """Places of tags by what stands in their attributes."""
+        spans = self._spans[:MAX_SEARCHED]
+        starts, last = spans[:, START], spans.item(-1, END)
+        found: set[int] = set()
+        for word in words:
+            found.update(root for root, written in enumerate(self._roots) if word in written)
+            at = self._data.find(word, 0, last)
+            while at >= 0:
+                place = int(starts.searchsorted(at, "right")) - 1
+                if place >= len(self._roots) and spans.item(place, NAME_END) <= at <= spans.item(place, END) - len(word):
+                    found.add(place)
+                at = self._data.find(word, at + len(word), last)
+        return sorted(found)
 
     def elements(
         self, elements: Elements, around: Sequence[int]
