@@ -41,7 +41,7 @@ THROUGH_INLINE = re.compile(rb"<pre>.*<(?:b|span)>.*<(?:ul|li|dl|dd|table)>", re
 SAMPLES = sorted((Path(__file__).parents[3] / "samples" / "pages").glob("*/*.html"))
 
 
-CLOSES_PARAGRAPH = re.compile("<(?:p|div|pre|ul|li|section|h2|dl|dd|table|blockquote)", re.IGNORECASE)
+CLOSES_PARAGRAPH = re.compile("<(?:p|div|pre|ul|li|section|h2|hr|dl|dd|table|blockquote)", re.IGNORECASE)
 
 
 def element(tag: str, inside: list[str]) -> str:
