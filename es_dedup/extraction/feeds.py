@@ -68,4 +68,6 @@ def _field(item: bytes, name: bytes) -> bytes:
     text = item[found.end() : end]
     if whole := _CDATA.match(text):
         return whole[1]
-    return unescape(text.decode("latin-1")).encode("latin-1", "xmlcharrefreplace") if b"&lt;" in text else text
+    return (
+        unescape(text.decode("latin-1")).encode("latin-1", "xmlcharrefreplace") if b"&lt;" in text else text
+    )
