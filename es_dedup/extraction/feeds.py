@@ -14,7 +14,7 @@ _SITEMAP: Final = re.compile(rb"<(?:urlset|sitemapindex)[\s>]")
 _PAGE: Final = re.compile(rb"<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE)
 _ITEM: Final = re.compile(rb"<(?:item|entry)(?=[\s>])")
 _FIELD: Final = {
-    name: re.compile(rb"<" + name + rb"(?:\s[^>]*+)?>(.*?)</" + name + rb"\s*>", re.DOTALL)
+    name: re.compile(rb"<" + name + rb"(?:\s[^<>]{0,500})?>")
     for name in (b"title", b"content:encoded", b"content", b"description", b"summary")
 }
 _TEXTS: Final = (b"content:encoded", b"content", b"description", b"summary")
@@ -61,14 +61,13 @@ def feed_markup(data: bytes) -> bytes | None:
 
 
 def _field(item: bytes, name: bytes) -> bytes:
-    if b"</" + name not in item:  # looking for an end that is not there would take the square of the length
-        return b""
     found = _FIELD[name].search(item)
-    if not found:
+    end = item.find(b"</" + name, found.end()) if found else -1
+    if not found or end < 0:
         return b""
-    if whole := _CDATA.match(found[1]):
+    text = item[found.end() : end]
+    if whole := _CDATA.match(text):
         return whole[1]
-    text = found[1]
     return (
         unescape(text.decode("latin-1")).encode("latin-1", "xmlcharrefreplace") if b"&lt;" in text else text
     )

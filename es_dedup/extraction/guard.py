@@ -56,6 +56,7 @@ _MAGIC: Final = (
     (b"ID3", "MP3"), (b"OggS", "Ogg"), (b"\x00\x00\x01\x00", "icon"), (b"Rar!", "RAR"), (b"SQLite format", "SQLite"),
 )  # fmt: skip
 _HIGH_BYTES: Final = bytes(range(128, 256))
+_ENOUGH_BYTES: Final = 256  # of a shorter page one stray byte is a large share
 _ZLIB_BYTES: Final = 32
 _ZLIB_STARTS: Final = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
 _MOST_ASCII: Final = 0.7  # of random bytes half are
@@ -114,7 +115,7 @@ def binary_kind(data: bytes) -> str | None:
     if _is_zlib(head):
         return "zlib"
     controls = len(head) - len(head.translate(None, _CONTROL_BYTES))
-    most = _MOST_CONTROLS if 0 in head else _MOST_CONTROLS_IN_TEXT
+    most = _MOST_CONTROLS if 0 in head or len(head) < _ENOUGH_BYTES else _MOST_CONTROLS_IN_TEXT
     return "unknown binary" if head and controls > most * len(head) else None
 
 
