@@ -36,9 +36,7 @@ _NEGATIVE: Final = tuple(
     "taglist tag-list tags keywords legal statement shengming zeren editor".split()
 )
 # What readers say: furniture beside an article, the main text of a thread.
-_TALK: Final = tuple(
-    "forum comment respond response disqus pinglun reply replies liuyan cmt cmmt cmnt".split()
-)
+_TALK: Final = tuple("comment respond response disqus pinglun reply replies liuyan cmt cmmt cmnt".split())
 # The same, but only as a whole word of a name.
 _HIDDEN_WORDS: Final = frozenset(
     {"hidden", "hide", "d-none", "is-hidden", "visually-hidden"}
