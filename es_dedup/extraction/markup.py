@@ -135,6 +135,10 @@ class _Numbers(dict[bytes, int]):
 
     def __missing__(self, tag: bytes) -> int:
         lower = tag.lower()
+        known = dict.get(self, lower)
+        if known is not None:
+            self[tag] = known
+            return known
         is_end = lower.startswith(b"/")
         name = lower[1:] if is_end else lower
         number = dict.get(self, name)
