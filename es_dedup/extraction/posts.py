@@ -125,6 +125,7 @@ def short_kinds(view: View, written: set[int]) -> set[int]:
     gap = max(behind - before for before, behind in pairwise(stamps))
     beside: dict[int, set[int]] = {}
     members: dict[int, list[int]] = {}
+    prosy: set[int] = set()
     number = 0
     for place in range(max(0, stamps[0] - gap), min(len(view.blocks), stamps[-1] + gap)):
         number += number < len(stamps) and place >= stamps[number]
@@ -136,10 +137,10 @@ def short_kinds(view: View, written: set[int]) -> set[int]:
         ):
             beside.setdefault(kind, set()).add(number)
             members.setdefault(kind, []).append(place)
+            if view.prose[place] > 0:
+                prosy.add(number)
     common = [kind for kind, found in beside.items() if len(found) >= _BESIDE * len(stamps)]
-    if any(
-        sum(view.prose[place] > 0 for place in members[kind]) >= _SOME_PROSE * len(stamps) for kind in common
-    ):
+    if len(prosy) >= _SOME_PROSE * len(stamps):
         return set()
     differing = {kind: _differing(view, members[kind]) for kind in common}
     best = max(differing, key=lambda kind: differing[kind], default=-1)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from es_dedup.extraction import extract
 from es_dedup.extraction.document import Document, build, build_shallow, clean
 from es_dedup.extraction.guard import Deadline
 from es_dedup.extraction.markup import CutTags, cut
@@ -208,3 +209,14 @@ def test_deeper_than_allowed(parser: Parser) -> None:
     assert tags is not None
     assert build_shallow(tags, Deadline(60), 40) is None
     assert build_shallow(tags, Deadline(60), 60) is not None
+
+
+@pytest.mark.parametrize("end", ["</HTML>", "</Html>", "</html>", "</BODY></HTML>"])
+@pytest.mark.parametrize(
+    "behind", ["", "<", "<p>The second paragraph is a sentence, too.</p>", "\n<SCRIPT></SCRIPT>\n</HTML>"]
+)
+def test_the_page_never_ends_however_its_end_is_written(end: str, behind: str) -> None:
+    first = "The first paragraph is a sentence, and no more."
+    found = extract(f"<p>{first}</p>{end}{behind}")
+    assert found.text.startswith(first)
+    assert ("second" in found.text) == ("second" in behind)
