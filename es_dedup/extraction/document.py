@@ -93,7 +93,7 @@ def build(tags: CutTags, deadline: Deadline) -> Document:
 
 def read_shallow(markup: bytes, deadline: Deadline, max_depth: int) -> Document | None:
     """The same of trimmed markup, tag by tag: by the kernels where it is worth while."""
-    if worthwhile(len(markup)):
+    if worthwhile(0):
         from es_dedup.extraction.spans import read_spans  # noqa: PLC0415 - needs numpy and numba
 
         if (found := read_spans(markup, max_depth)) is not None:
