@@ -220,15 +220,12 @@ class View:
         """Without negative hints on a container that holds most of the page's prose; others are handed down."""
         if LIST_HINT in hints:
             self._forgive_texts(hints)
-        negative: list[bool] = []
-        for index, (parent, hint) in enumerate(zip(self.parents, hints, strict=True)):
-            if parent >= 0 and negative[parent]:
-                negative.append(True)
-            elif hint < 0:
-                forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
-                negative.append(self.mass[index] < forgiven * self.total)
-            else:
-                negative.append(False)
+        negative = [False] * len(hints)
+        for index in [index for index, hint in enumerate(hints) if hint < 0]:
+            forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
+            if not negative[index] and self.mass[index] < forgiven * self.total:
+                end = self.ends[index]
+                negative[index:end] = [True] * (end - index)
         return negative
 
     def _forgive_texts(self, hints: list[int]) -> None:
