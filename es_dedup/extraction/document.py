@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.compiled import worthwhile
 from es_dedup.extraction.blocks import Block, Node, clean, read_blocks, read_nodes
-from es_dedup.extraction.markup import MAX_ATTRIBUTES_BYTES, cut
+from es_dedup.extraction.markup import MAX_ATTRIBUTES_BYTES, cut, read_attributes
 from es_dedup.extraction.structured import Structured, read_structured
 from es_dedup.extraction.walk import walk
 
@@ -61,14 +61,13 @@ class Document:
 
 def _read_metas(tags: Tags) -> dict[str, str]:
     found: dict[str, str] = {}
-    written = tags.attributes
-    for place in tags.places("meta"):
-        if (plain := _META.fullmatch(written[place])) and len(written[place]) <= MAX_ATTRIBUTES_BYTES:
+    for written in map(tags.attributes.__getitem__, tags.places("meta")):
+        if (plain := _META.fullmatch(written)) and len(written) <= MAX_ATTRIBUTES_BYTES:
             name, content = (value.decode("utf-8", "replace").strip() for value in plain.groups())
             if content:
                 found.setdefault(name.lower()[:80], content)
             continue
-        attributes = tags.attributes_at(place)
+        attributes = read_attributes(written)
         content = attributes.get("content", "").strip()
         if content:
             for attribute in ("property", "name", "itemprop", "http-equiv"):
@@ -94,7 +93,7 @@ def build(tags: CutTags, deadline: Deadline) -> Document:
 
 def read_shallow(markup: bytes, deadline: Deadline, max_depth: int) -> Document | None:
     """The same of trimmed markup, tag by tag: by the kernels where it is worth while."""
-    if worthwhile(len(markup)):
+    if worthwhile(0):
         from es_dedup.extraction.spans import read_spans  # noqa: PLC0415 - needs numpy and numba
 
         if (found := read_spans(markup, max_depth)) is not None:

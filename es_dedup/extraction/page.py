@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Protocol
 
+from es_dedup.compiled import worthwhile
 from es_dedup.extraction.choice import Choice, why_of
 from es_dedup.extraction.document import build, build_shallow, clean, read_shallow
 from es_dedup.extraction.elsewhere import is_worth, opened_up
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from es_dedup.extraction.markup import CutTags
 
 _ERROR_CHARS = 2_000
+_LIGHTER = 8  # kernels spare less time a byte of markup than a character of text
 _ERROR_TITLE = re.compile(
     r"(?:(?:http |error |status )?[45]\d\d\b.{0,3}(?:bad request|unauthorized|forbidden|gone|too many requests|not found|internal server error|"
     r"bad gateway|service (?:temporarily )?unavailable|gateway time-?out)|bad gateway|service unavailable|gateway time-?out|internal server error|"
@@ -82,6 +84,10 @@ class HtmlExtractor:
             Content with text, or ``Skipped``: ``binary`` (detail: the kind), ``empty`` (nothing to read), ``timeout``.
             Never raises for what the page holds.
         """
+        if worthwhile(len(html) // _LIGHTER):
+            from es_dedup.extraction.spans import load_kernels  # noqa: PLC0415 - needs numba
+
+            load_kernels()  # before the page's time begins
         deadline = Deadline(self._config.max_seconds)
         notes: list[str] = []
         limit = self._config.max_bytes

@@ -42,7 +42,7 @@ def trim(data: bytes) -> Trimmed:
     Args:
         data: page without null bytes, in any charset in which ASCII bytes stand for themselves; time and memory are linear in its length.
     """
-    return trim_fast(data) if worthwhile(len(data)) else trim_plainly(data)
+    return trim_fast(data) if worthwhile(0) else trim_plainly(data)
 
 
 def trim_plainly(data: bytes) -> Trimmed:

@@ -238,20 +238,18 @@ class View:
         """Without negative hints on a container that holds most of the page's prose; others are handed down."""
         if LIST_HINT in hints:
             self._forgive_texts(hints)
-        negative: list[bool] = []
+        negative = [False] * len(hints)
         looks = _MOST_WRAPPERS
-        for index, (parent, hint) in enumerate(zip(self.parents, hints, strict=True)):
-            if parent >= 0 and negative[parent]:
-                negative.append(True)
-            elif hint < 0:
-                forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
-                guilty = self.mass[index] < forgiven * self.total
-                if guilty and looks and self.mass[index] >= WRAPPED * self.total and self._is_named(index):
-                    looks -= 1
-                    guilty = not wraps_main(self, index, hints)
-                negative.append(guilty)
-            else:
-                negative.append(False)
+        for index in [index for index, hint in enumerate(hints) if hint < 0]:
+            forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
+            if negative[index] or self.mass[index] >= forgiven * self.total:
+                continue
+            if looks and self.mass[index] >= WRAPPED * self.total and self._is_named(index):
+                looks -= 1
+                if wraps_main(self, index, hints):
+                    continue
+            end = self.ends[index]
+            negative[index:end] = [True] * (end - index)
         return negative
 
     def _is_named(self, index: int) -> bool:

@@ -156,6 +156,18 @@ def test_both_ways_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(document.tags) == 4
 
 
+def test_kernels_are_taken_after_some_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled._State, "chosen", None)
+    monkeypatch.setattr(compiled._State, "handled", 0)
+    monkeypatch.delenv(compiled.SWITCH, raising=False)
+    extractor, page = create_extractor(), "<p>One line, and more of it.</p>" * 2_000
+    ways = []
+    for _ in range(60):
+        extractor.extract(page)
+        ways.append(compiled._State.chosen)
+    assert ways == [None] * 49 + [True] * 11
+
+
 def test_contents_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     extractor = create_extractor(ExtractionConfig())
     for path in SAMPLES[::9]:
