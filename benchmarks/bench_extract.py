@@ -91,7 +91,9 @@ def test_pages(folder: Path) -> list[Row]:
     found: list[Row] = []
     for source in sources:
         gold = lxml.html.fromstring((source.parent / "expected.html").read_text("utf-8", "replace"))
-        found.append({"text": "".join(map(str, gold.itertext())), "group": folder.name, "html": source.read_bytes()})
+        found.append(
+            {"text": "".join(map(str, gold.itertext())), "group": folder.name, "html": source.read_bytes()}
+        )
     return found
 
 

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.extraction.blocks import Block, joined_text, read_nodes, whole_text
-from es_dedup.extraction.markup import FOUND, KNOWN, MAX_SEARCHED, PLAIN_REACH, ROOT, Tags, look_of, mark_of, number_of
+from es_dedup.extraction.markup import (
+    FOUND,
+    KNOWN,
+    MAX_SEARCHED,
+    PLAIN_REACH,
+    ROOT,
+    Tags,
+    look_of,
+    mark_of,
+    number_of,
+)
 from es_dedup.extraction.trim import trim_fast
 
 if TYPE_CHECKING:
@@ -104,7 +114,9 @@ class SpannedTags(Tags):
             at = self._data.find(word, 0, last)
             while at >= 0:
                 place = int(starts.searchsorted(at, "right")) - 1
-                if place >= len(self._roots) and spans.item(place, NAME_END) <= at <= spans.item(place, END) - len(word):
+                if place >= len(self._roots) and spans.item(place, NAME_END) <= at <= spans.item(
+                    place, END
+                ) - len(word):
                     found.add(place)
                 at = self._data.find(word, at + len(word), last)
         return sorted(found)
