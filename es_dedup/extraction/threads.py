@@ -178,16 +178,22 @@ def _body_kinds(view: View, places: list[int]) -> set[int]:
     return {kind for kind, members in groups.items() if _is_body(view, members)}
 
 
+def _name(view: View, place: int) -> tuple[str, str]:
+    holder = view.around(place)
+    return (view.nodes[holder].tag, view.nodes[holder].names) if holder >= 0 else ("", "")
+
+
 def _without_asides(view: View, posts: list[int]) -> list[int]:
     """Without comments below posts, where they are far less than the posts themselves.
 
-    What stands above all posts is the first, and what stands below the last of them may be the replies to it.
+    What stands above all posts is the first, and what stands in elements with the name of theirs is one too.
     """
     talk = talk_nodes(view)
     own = [place for place in posts if view.blocks[place].node < 0 or not talk[view.blocks[place].node]]
-    asides = {place for place in posts if own and place > own[0]}.difference(own)
-    if not asides or min(asides) > own[-1]:
-        return posts
+    bodies = {_name(view, place) for place in own}
+    asides = {
+        place for place in posts if own and place > own[0] and _name(view, place) not in bodies
+    }.difference(own)
     left = [place for place in posts if place not in asides]
     said = sum(view.units[place] for place in left)
     return left if sum(view.units[place] for place in asides) < _ASIDE_SHARE * said else posts
