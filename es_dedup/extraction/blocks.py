@@ -80,8 +80,9 @@ def read_blocks(runs: Runs) -> tuple[list[Block], int]:
     texts = runs.written.decode("utf-8", "ignore").split("\0")
     linked = runs.linked
     before = deepest = 0
-    columns = zip(pairwise(runs.firsts), runs.around, runs.links, runs.depths, strict=True)
-    for (first, end), around, links, depth in columns:
+    for (first, end), around, (links, depth) in zip(
+        pairwise(runs.firsts), runs.around, runs.ends, strict=True
+    ):
         if end - first == 1:
             found = whole_text(texts[first], linked[first])
         else:

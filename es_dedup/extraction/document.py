@@ -65,7 +65,8 @@ def _read_metas(tags: Tags) -> dict[str, str]:
         if (plain := _META.fullmatch(written)) and len(written) <= MAX_ATTRIBUTES_BYTES:
             name, content = (value.decode("utf-8", "replace").strip() for value in plain.groups())
             if content:
-                found.setdefault(name.lower()[:80], content)
+                for part in {name, *name.split()}:
+                    found.setdefault(part.lower()[:80], content)
             continue
         attributes = read_attributes(written)
         content = attributes.get("content", "").strip()

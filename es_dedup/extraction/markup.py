@@ -33,8 +33,10 @@ MAX_ATTRIBUTES_BYTES: Final = 20_000
 """Of one tag."""
 
 _TAG: Final = re.compile(
-    rb"""<(/?[a-zA-Z][^ \t\n\r\f/>]*+)([^>=]*+(?:=(?:"[^"]*+"|[ \t\n\r\f]*+(?:"[^"]*+"|'[^']*+')?)[^>=]*+)*+)>"""
+    rb"""<(/?[a-zA-Z][^ \t\n\r\f/>]*+)([^>=]*+(?:=(?:"[^"]*+"|[ \t\n\r\f]*+(?:"[^"]*+"|'[^']*+')?)[^>=]*+)*+)(?:>|\Z)"""
 )
+"""A tag whose quotations hold every later ``>`` takes the rest of the page, as in browsers: to look on behind its name would be quadratic."""
+
 _ATTRIBUTE: Final = re.compile(r"""([^\s=>/][^\s=>/]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>]*+)))?+""")
 _REFERENCE: Final = re.compile(r"&#?\w{1,32};")  # in values a name without semicolon is part of an address
 
@@ -283,6 +285,16 @@ class CutTags(Tags):
     def attributes(self) -> list[bytes]:
         """Of each tag, as written."""
         return self._attributes
+
+    def rows(self, start: int, end: int) -> Iterator[tuple[int, int, bytes, bytes]]:
+        """Place, number, attributes and text of some tags, up to the last one."""
+        return zip(
+            range(start, min(end, len(self.numbers))),
+            self.numbers[start:end],
+            self._attributes[start:end],
+            self.texts[start:end],
+            strict=True,
+        )
 
     def tag_at(self, place: int) -> tuple[bytes, bytes, bytes]:
         """Name with the slash of an end tag, attributes, and the text behind the tag; all as written."""

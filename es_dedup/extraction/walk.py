@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.extraction.markup import (
     BLOCK,
     BREAK,
+    LEFT_OUT,
     LINK,
-    NOTED,
     PLAIN_REACH,
     REACH,
     is_closed,
@@ -30,6 +30,8 @@ _PRE: Final = number_of("pre")
 _P: Final = number_of("p")
 _LINK_END: Final = ~number_of("a")
 _SLASH: Final = ord("/")
+_BREAKING: Final = (BLOCK, BREAK)
+_HOLDING: Final = (BLOCK, LEFT_OUT)
 _CHUNK: Final = 4_096  # tags between looks at the clock
 
 
@@ -44,8 +46,7 @@ class Runs:
         linked: of each part, 0 where it stands in no link.
         firsts: of each run, its first part; behind the last run the number of parts.
         around: of each run, the innermost block element around it.
-        links: of each run, how many links have begun in the page up to its end.
-        depths: of each run, how many elements are open behind it.
+        ends: of each run, how many links have begun in the page up to its end, and how many elements are open behind it.
         elements: of each block element, the place of its tag; and the one around it, -1 for the first.
     """
 
@@ -53,8 +54,7 @@ class Runs:
     linked: Sequence[int] = ()
     firsts: list[int] = field(default_factory=list)
     around: list[int] = field(default_factory=list)
-    links: list[int] = field(default_factory=list)
-    depths: list[int] = field(default_factory=list)
+    ends: list[tuple[int, int]] = field(default_factory=list)
     elements: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
 
 
@@ -98,50 +98,40 @@ class _Walk:
     def read(self, start: int, end: int) -> None:  # noqa: C901, PLR0912, PLR0915 - one loop over all tags; a call for each costs a third more
         """Read some tags."""
         opened, blocks, runs, tags = self.open, self.blocks, self.runs, self.tags
-        parts, linked = self.parts, self.linked
+        parts, linked, ends = self.parts, self.linked, runs.ends
         places, parents = runs.elements
         roles, closes = tags.roles, tags.closes
-        left_out, in_link, links = self.left_out, self.in_link, self.links
-        within, has_pre = self.within, self.has_pre
-        for place, number, written, text in zip(
-            range(start, min(end, len(tags.numbers))),
-            tags.numbers[start:end],
-            tags.attributes[start:end],
-            tags.texts[start:end],
-            strict=True,
-        ):
+        left_out, in_link, links, within = self.left_out, self.in_link, self.links, self.within
+        for place, number, written, text in tags.rows(start, end):
+            closing = -1
             if number < 0:
                 if opened[-1] == ~number and not left_out:  # the usual case; the others are all in _close
                     opened.pop()
                     blocks.pop()
                     if within:
                         within = False
-                        runs.links.append(links)
-                        runs.depths.append(len(opened))
+                        ends.append((links, len(opened)))
                     if in_link > len(opened):
                         in_link = 0
                 elif number == _LINK_END:
                     in_link = 0
-                elif (closing := self._reached(~number)) or (~number == _P and not left_out):
-                    # the end of a paragraph without its beginning stands for an empty one
-                    self.within, self.links = within, links
-                    left_out, in_link = self._close(closing, left_out, in_link)
-                    within = self.within
-            elif number:
-                if number in closes and opened[-1] in closes[number]:
-                    closing = 1
-                    while opened[-1 - closing] in closes[number]:
-                        closing += 1
-                    self.within, self.links = within, links
-                    left_out, in_link = self._close(closing, left_out, in_link)
-                    within = self.within
+                else:
+                    closing = self._reached(~number, left_out)
+            elif number in closes and opened[-1] in closes[number]:
+                closing = 1
+                while opened[-1 - closing] in closes[number]:
+                    closing += 1
+            if closing >= 0:
+                self.within, self.links = within, links
+                left_out, in_link = self._close(closing, left_out, in_link)
+                within = self.within
+            if number > 0:
                 role = roles[number]
-                if role == BLOCK and not left_out:
+                if role in _BREAKING and not left_out:
                     if within:
                         within = False
-                        runs.links.append(links)
-                        runs.depths.append(len(opened))
-                    if not (written and written[-1] == _SLASH and is_closed(written)):
+                        ends.append((links, len(opened)))
+                    if role == BLOCK and not (written and written[-1] == _SLASH and is_closed(written)):
                         opened.append(number)
                         parents.append(blocks[-1])
                         blocks.append(len(places))
@@ -151,26 +141,17 @@ class _Walk:
                         links += 1
                         closed = written and written[-1] == _SLASH and is_closed(written)
                         in_link = 0 if closed else len(opened)
-                elif role == BREAK:
-                    if within and not left_out:
-                        within = False
-                        runs.links.append(links)
-                        runs.depths.append(len(opened))
-                elif role != NOTED and not (written and written[-1] == _SLASH and is_closed(written)):
+                elif role in _HOLDING and not (written and written[-1] == _SLASH and is_closed(written)):
                     opened.append(number)
                     left_out = left_out or len(opened)
             if text and not left_out:
-                if has_pre and _PRE in opened:
-                    self.within, self.links = within, links
-                    self._lines(text, in_link)
-                    within = self.within
-                elif within:
-                    parts.append(text)
-                    linked.append(in_link)
-                elif not text.isspace():
-                    within = True
-                    runs.firsts.append(len(parts))
-                    runs.around.append(blocks[-1])
+                if self.has_pre and _PRE in opened:
+                    within = self._lines(text, links, in_link, within=within)
+                elif within or not text.isspace():
+                    if not within:
+                        within = True
+                        runs.firsts.append(len(parts))
+                        runs.around.append(blocks[-1])
                     parts.append(text)
                     linked.append(in_link)
         self.left_out, self.in_link, self.links, self.within = left_out, in_link, links, within
@@ -179,8 +160,7 @@ class _Walk:
         """End the run that has begun, if any."""
         if self.within:
             self.within = False
-            self.runs.links.append(self.links)
-            self.runs.depths.append(len(self.open))
+            self.runs.ends.append((self.links, len(self.open)))
 
     def _close(self, count: int, left_out: int, in_link: int) -> tuple[int, int]:
         """Close the innermost elements; gives what is left out and the link that is open behind them. None closed is a break."""
@@ -197,20 +177,23 @@ class _Walk:
                     in_link = 0
         return left_out, in_link
 
-    def _reached(self, number: int) -> int:
-        """How many elements an end tag closes: none where one inside reaches farther."""
-        if number not in self.open:
-            return 0
-        reach = REACH.get(number, PLAIN_REACH)
-        for count, inner in enumerate(reversed(self.open), 1):
-            if inner == number:
-                return count
-            if REACH.get(inner, PLAIN_REACH) > reach:
-                break
-        return 0
+    def _reached(self, number: int, left_out: int) -> int:
+        """How many elements an end tag closes; -1 where one inside reaches farther, or there is none.
 
-    def _lines(self, text: bytes, in_link: int) -> None:
-        """Preformatted text: each line is a run of its own."""
+        The end of a paragraph without its beginning stands for an empty one: 0.
+        """
+        if number in self.open:
+            reach = REACH.get(number, PLAIN_REACH)
+            for count, inner in enumerate(reversed(self.open), 1):
+                if inner == number:
+                    return count
+                if REACH.get(inner, PLAIN_REACH) > reach:
+                    break
+        return 0 if number == _P and not left_out else -1
+
+    def _lines(self, text: bytes, links: int, in_link: int, *, within: bool) -> bool:
+        """Preformatted text: each line is a run of its own; whether one has begun behind it."""
+        self.within, self.links = within, links
         for line in text_of(text).splitlines(keepends=True):
             if not self.within:
                 if line.isspace():
@@ -222,3 +205,4 @@ class _Walk:
             self.linked.append(in_link)
             if line.endswith("\n"):
                 self._break()
+        return self.within

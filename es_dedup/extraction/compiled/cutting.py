@@ -116,6 +116,67 @@ def _grown(
 
 
 @kernel
+def _slot_of(
+    data: NDArray[np.uint8],
+    start: int,
+    end: int,
+    value: int,
+    others: NDArray[np.int64],
+    slots: NDArray[np.int64],
+) -> int:
+    """Slot of a name that stands in the page, or the free one for it."""
+    slot = value & (len(slots) - 1)
+    while slots[slot] >= 0 and not _are_equal(
+        data, start, end, data, others[slots[slot], 0], others[slots[slot], 1]
+    ):
+        slot = (slot + 1) & (len(slots) - 1)
+    return slot
+
+
+@kernel
+def _tag_end(
+    data: NDArray[np.uint8], marks: NDArray[np.int64], at: int, name_end: int, never_ends: NDArray[np.int64]
+) -> tuple[int, int]:
+    """Where the ``>`` of a tag stands, which is in no quotation, or the end of the page; and the next mark behind it.
+
+    Args:
+        data: markup.
+        marks: see ``tag_spans``.
+        at: first mark to look at.
+        name_end: behind the tag's name.
+        never_ends: from where on quotations by double and by single marks have no end; is lowered when one is met.
+    """
+    size, total = len(data), len(marks)
+    while at < total:
+        place = marks[at]
+        byte = data[place]
+        at += 1
+        if place < name_end:
+            continue
+        if byte == _GREATER:
+            return place, at
+        if byte != _EQUALS:
+            continue
+        place += 1
+        while place < size and _is_space(data[place]):
+            place += 1
+        if place >= size:
+            break
+        quote = data[place]
+        kind = 0 if quote == _DOUBLE else 1
+        if quote not in (_DOUBLE, _SINGLE) or place >= never_ends[kind]:
+            continue
+        behind = at
+        while behind < total and (marks[behind] <= place or data[marks[behind]] != quote):
+            behind += 1
+        if behind < total:
+            at = behind + 1
+        else:
+            never_ends[kind] = place
+    return size, total
+
+
+@kernel
 def tag_spans(
     data: NDArray[np.uint8],
     marks: NDArray[np.int64],
@@ -147,7 +208,7 @@ def tag_spans(
     slots = np.full(64, -1, dtype=np.int64)
     count = found_count = other_count = mark = 0
     size, total = len(data), len(marks)
-    last_double = last_single = size  # from here on a quotation never ends
+    never_ends = np.array([size, size])  # from here on, of quotations by double and by single marks
     while mark < total:
         start = marks[mark]
         mark += 1
@@ -163,42 +224,7 @@ def tag_spans(
             if byte in (_GREATER, _SLASH) or _is_space(byte):
                 break
             name_end += 1
-        at = mark
-        while at < total and marks[at] < name_end:
-            at += 1
-        end = -1
-        while at < total:
-            place = marks[at]
-            byte = data[place]
-            at += 1
-            if byte == _GREATER:
-                end = place
-                break
-            if byte != _EQUALS:
-                continue
-            place += 1
-            while place < size and _is_space(data[place]):
-                place += 1
-            if place >= size:
-                break
-            quote = data[place]
-            if quote == _DOUBLE:
-                if place >= last_double:
-                    continue
-            elif quote != _SINGLE or place >= last_single:
-                continue
-            behind = at
-            while behind < total and (marks[behind] <= place or data[marks[behind]] != quote):
-                behind += 1
-            if behind < total:
-                at = behind + 1
-            elif quote == _DOUBLE:
-                last_double = place
-            else:
-                last_single = place
-        if end < 0:
-            continue
-        mark = at
+        end, mark = _tag_end(data, marks, mark, name_end, never_ends)
         value = hashed(data, name, name_end, seed)
         key = known_key(data, name, name_end, value, table)
         if key >= 0:
@@ -209,17 +235,11 @@ def tag_spans(
                 if count > 1 and (number == roots[0] or number == roots[1]):
                     number = 0
         else:
-            slot = value & (len(slots) - 1)
-            while slots[slot] >= 0 and not _are_equal(
-                data, name, name_end, data, others[slots[slot], 0], others[slots[slot], 1]
-            ):
-                slot = (slot + 1) & (len(slots) - 1)
+            slot = _slot_of(data, name, name_end, value, others, slots)
             if slots[slot] < 0:
                 if other_count == len(others):
                     others, slots = _grown(data, others, seed)
-                    slot = value & (len(slots) - 1)
-                    while slots[slot] >= 0:
-                        slot = (slot + 1) & (len(slots) - 1)
+                    slot = _slot_of(data, name, name_end, value, others, slots)
                 slots[slot] = other_count
                 others[other_count, 0], others[other_count, 1] = name, name_end
                 other_count += 1

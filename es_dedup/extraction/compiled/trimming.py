@@ -79,7 +79,12 @@ def _is_in_tag(data: NDArray[np.uint8], place: int) -> bool:
 
 @kernel
 def _comment_end(data: NDArray[np.uint8], place: int) -> int:
-    """Behind ``-->`` or ``--!>``, or the end of the page."""
+    """Behind ``-->`` or ``--!>`` of a comment that begins before a place, or the end of the page; ``<!-->`` and ``<!--->`` are whole."""
+    if place < len(data) and (
+        data[place] == _GREATER
+        or (place + 1 < len(data) and data[place] == _HYPHEN and data[place + 1] == _GREATER)
+    ):
+        place -= 2
     for at in range(place, len(data) - 2):
         if data[at] == _HYPHEN and data[at + 1] == _HYPHEN:
             if data[at + 2] == _GREATER:
@@ -87,6 +92,17 @@ def _comment_end(data: NDArray[np.uint8], place: int) -> int:
             if at + 3 < len(data) and data[at + 2] == _MARK and data[at + 3] == _GREATER:
                 return at + 4
     return len(data)
+
+
+@kernel
+def _end_tag(data: NDArray[np.uint8], lesses: NDArray[np.int64], at: int, name: int) -> int:
+    """Which ``<``, from one on, begins an end tag of a name; how many there are where none does."""
+    while at < len(lesses):
+        place = lesses[at]
+        if place + 1 < len(data) and data[place + 1] == _SLASH and _name_at(data, place + 2, name) >= 0:
+            break
+        at += 1
+    return at
 
 
 @kernel
@@ -134,16 +150,8 @@ def cuts_of(data: NDArray[np.uint8]) -> NDArray[np.int64]:
             if not unclosed[name]:
                 while at < total and lesses[at] < opened:
                     at += 1
-                while at < total:
-                    inner = lesses[at]
-                    if (
-                        inner + 1 < size
-                        and data[inner + 1] == _SLASH
-                        and _name_at(data, inner + 2, name) >= 0
-                    ):
-                        break
-                    at += 1
-                    inner = -1
+                at = _end_tag(data, lesses, at, name)
+                inner = lesses[at] if at < total else -1
             if inner >= 0:
                 end = _behind(data, inner + 2 + _BOUNDS[name + 1] - _BOUNDS[name])
             else:
@@ -153,11 +161,7 @@ def cuts_of(data: NDArray[np.uint8]) -> NDArray[np.int64]:
                 else:
                     at = int(np.searchsorted(lesses, opened))
         elif comment:
-            is_short = position < size and (
-                data[position] == _GREATER
-                or (position + 1 < size and data[position] == _HYPHEN and data[position + 1] == _GREATER)
-            )
-            end = _comment_end(data, position - 2 if is_short else position)
+            end = _comment_end(data, position)
         else:
             end = _behind(data, position)
         cuts[count, 0], cuts[count, 1], cuts[count, 2] = start, end, name

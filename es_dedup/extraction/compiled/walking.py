@@ -51,6 +51,39 @@ def _reached(
 
 
 @kernel
+def _closing(
+    number: int,
+    opened: NDArray[np.int64],
+    depth: int,
+    closes: NDArray[np.bool_],
+    reach: NDArray[np.int64],
+    plain_reach: int,
+) -> int:
+    """How many elements a tag closes."""
+    if number < 0:
+        if depth and opened[depth - 1] == ~number:
+            return 1
+        return _reached(opened, depth, ~number, reach, plain_reach)
+    count, known = 0, len(closes)
+    if 0 < number < known:
+        while count < depth:
+            inner = opened[depth - 1 - count]
+            if inner >= known or not closes[number, inner]:
+                break
+            count += 1
+    return count
+
+
+@kernel
+def _begins(data: NDArray[np.uint8], first: int, last: int) -> bool:
+    """There is anything but plain white space."""
+    for place in range(first, last):  # noqa: SIM110 - compiled
+        if not _is_space(data[place]):
+            return True
+    return False
+
+
+@kernel
 def runs_of(
     data: NDArray[np.uint8],
     spans: NDArray[np.int64],
@@ -75,43 +108,25 @@ def runs_of(
         Begin and end of each part, and whether it is linked, shape (parts, 3); first part, element around it, links and depth of each run,
         with the number of parts behind the last, shape (runs + 1, 4); place and parent of each block element, shape (elements, 2); False where it is too deep.
     """
-    tags = len(spans)
-    link, paragraph, plain_reach = numbers
+    tags, (link, paragraph, plain_reach) = len(spans), numbers
     parts = np.empty((tags, 3), dtype=np.int64)
     runs = np.empty((tags + 1, 4), dtype=np.int64)
     elements = np.empty((tags, 2), dtype=np.int64)
-    opened, blocks = np.empty(tags, dtype=np.int64), np.empty(tags + 1, dtype=np.int64)
-    blocks[0] = -1
+    opened, blocks = np.empty(tags, dtype=np.int64), np.full(tags + 1, -1, dtype=np.int64)
     part_count = run_count = element_count = depth = left_out = in_link = links = 0
     level = 1  # of blocks
     within = False
     for place in range(tags):
         number, start, end = spans[place, 4], spans[place, 2], spans[place, 3]
-        closing = 0
-        breaks = False
-        role = NOTED
-        if number < 0:
-            number = ~number
-            if depth and opened[depth - 1] == number:
-                closing = 1
-            elif number == link:
-                in_link = 0
-            else:
-                closing = _reached(opened, depth, number, reach, plain_reach)
-                breaks = not closing and number == paragraph
-            number = 0
-        elif number and number < len(roles):
-            while (
-                closing < depth
-                and opened[depth - 1 - closing] < len(roles)
-                and closes[number, opened[depth - 1 - closing]]
-            ):
-                closing += 1
+        closing = _closing(number, opened, depth, closes, reach, plain_reach)
+        breaks = number == ~paragraph and not closing
+        if number == ~link and not closing:
+            in_link = 0
+        number = max(number, 0)
         for _ in range(closing):
             depth -= 1
             if left_out:
-                if left_out > depth:
-                    left_out = 0
+                left_out *= left_out <= depth
             else:
                 if within:
                     within = False
@@ -119,42 +134,30 @@ def runs_of(
                 level -= 1
                 if in_link > depth:
                     in_link = 0
-        if number:
-            role = roles[number] if number < len(roles) else BLOCK
-            if left_out:
-                if role in (BLOCK, LEFT_OUT) and not _is_closed(data, start, end):
-                    opened[depth] = number
-                    depth += 1
-            elif role in (BLOCK, BREAK):
-                breaks = True
-            elif role == LINK:
-                links += 1
-                in_link = 0 if _is_closed(data, start, end) else depth
-            elif role == LEFT_OUT and not _is_closed(data, start, end):
-                opened[depth] = number
-                depth += 1
-                left_out = depth
-        if breaks and not left_out:
-            if within:
-                within = False
-                runs[run_count - 1, 2], runs[run_count - 1, 3] = links, depth
-            if number and role == BLOCK and not _is_closed(data, start, end):
-                opened[depth] = number
-                depth += 1
+        role = NOTED if not number else roles[number] if number < len(roles) else BLOCK
+        if role == LINK and not left_out:
+            links += 1
+            in_link = 0 if _is_closed(data, start, end) else depth
+        breaks = (breaks or role in (BLOCK, BREAK)) and not left_out
+        if breaks and within:
+            within = False
+            runs[run_count - 1, 2], runs[run_count - 1, 3] = links, depth
+        if role in (BLOCK, LEFT_OUT) and not _is_closed(data, start, end):
+            opened[depth] = number
+            depth += 1
+            if breaks:
                 elements[element_count, 0], elements[element_count, 1] = place, blocks[level - 1]
                 blocks[level] = element_count
                 level += 1
                 element_count += 1
+            elif not left_out:
+                left_out = depth
         first, last = end + 1, spans[place + 1, 0] if place + 1 < tags else len(data)
         if not left_out and first < last:
-            if not within:
-                at = first
-                while at < last and _is_space(data[at]):
-                    at += 1
-                if at < last:
-                    within = True
-                    runs[run_count, 0], runs[run_count, 1] = part_count, blocks[level - 1]
-                    run_count += 1
+            if not within and _begins(data, first, last):
+                within = True
+                runs[run_count, 0], runs[run_count, 1] = part_count, blocks[level - 1]
+                run_count += 1
             if within:
                 parts[part_count, 0], parts[part_count, 1] = first, last
                 parts[part_count, 2] = in_link > 0
