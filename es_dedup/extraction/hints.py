@@ -66,7 +66,7 @@ _FURNITURE: Final = re.compile(
     r"(?:您|你)?(?:现在|当前|所在)的?(?:所在|当前)?的?位置|you are here|powered by\b|个人签名|您需要登录|高级模式|.{1,30}\s[»›→]\s.{1,30}\s[»›→]\s|网友评论|我要评论|发表评论|最新评论|标签\s?[:：]|关键[词字]\s?[:：]|本文(?:网址|链接|地址|转自|转载|系|仅代表)|举报(?:邮箱|电话)|(?:联系|投稿|新闻)(?:邮箱|热线|电话)|转载请|打开(?:app|微信)|下载(?:app|客户端)|"
     r"related (?:articles?|stories|posts|topics|content|news|links)|read (?:more|next|also)\b|see also|more (?:from|on|stories|news)\b|most (?:read|popular)|"
     r"recommended|advert(?:isement)?s?\b.{0,12}$|sponsored|sign up|by signing up|get (?:our|the|more)\b.{0,40}(?:newsletter|inbox)|join our|subscribe|newsletter|share (?:this|on|via)|follow (?:us|@)|copyright|©|all rights reserved|"
-    r"(?:this|our) (?:site|website) uses cookies|we use cookies|comments?\s*(?:\(\d+\))?$|leave a (?:comment|reply)|photo(?:graph)?s? (?:by|credit)|image (?:source|credit)|getty images|filed under|tags?\s?:|"
+    r"(?:this|our) (?:site|website) uses cookies|we use cookies|comments?\s*(?:\(\d+\))?$|leave a (?:comment|reply)|(?:photo(?:graph)?|image|picture|illustration|graphic)s?(?: (?:by|credit|caption|source|courtesy|via)\b|\s?[:/])|credits?\s?:|screenshot (?:by|via|from)\b|getty images|filed under|tags?\s?:|"
     r"related\s?:|also (?:read|see|on|watch)\b|also\s?:|don['’]t miss\s?:|you (?:may|might) also (?:like|be interested)|enjoyed this (?:story|article|post)|like this (?:story|article|post)\?|sharing is caring|"
     r"have an? (?:tip|story|correction)\b.{0,20}[?]|support (?:independent|our|local|quality)\b.{0,20}journalism|already an? (?:member|subscriber)|to continue reading|"
     r"this (?:slideshow|page|site|content|video) (?:requires|needs) javascript|last (?:changed|updated|modified|edited)\b|best viewed (?:with|in)\b|"
