@@ -56,6 +56,15 @@ def path_of(document: Document, node: int) -> str:
     return " < ".join(parts)
 
 
+def _kept_as(document: Document, node: int, rule: str) -> str:
+    """Captions are told from what was chosen by the rule: who wants the text alone can leave them out."""
+    while node >= 0 and document.nodes[node].tag not in ("figure", "body"):
+        if document.nodes[node].tag == "figcaption":
+            return "caption of a figure in the text"
+        node = document.nodes[node].parent
+    return rule
+
+
 def why_of(document: Document, choice: Choice, *, explain: bool) -> Why:
     """The reasons as values; with ``explain`` a note for each block."""
     chosen = set(choice.places)
@@ -68,7 +77,7 @@ def why_of(document: Document, choice: Choice, *, explain: bool) -> Why:
                 block.text[:_NOTE_CHARS],
                 path_of(document, block.node),
                 place in chosen,
-                choice.rule if place in chosen else reason(place),
+                _kept_as(document, block.node, choice.rule) if place in chosen else reason(place),
             )
             for place, block in enumerate(document.blocks)
         )

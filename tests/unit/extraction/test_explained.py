@@ -7,7 +7,7 @@ import json
 import pytest
 
 from es_dedup.extraction import extract
-from es_dedup.model import PageKind
+from es_dedup.model import Content, PageKind
 
 LINES = [f"第{n}段正文讲的是第{n * 3}件事情，有逗号，也有句号，说得清清楚楚。" for n in range(6)]
 BODY = "".join(f"<p>{line}</p>" for line in LINES)
@@ -123,3 +123,13 @@ def test_another_article_below_the_first_is_left_out() -> None:
         f"<div class=a><h1>第二篇的标题</h1><div>{other}</div></div></body></html>"
     )
     assert extract(page).text.split("\n") == LINES
+
+
+def test_captions_in_the_text_are_told_from_it() -> None:
+    lines = "<p>The ferry runs again, the council said, and everybody was glad.</p>" * 3
+    figure = "<figure><img><figcaption>The ferry at the pier, on Monday.</figcaption></figure>"
+    content = extract(f"<article>{lines}{figure}{lines}</article>", explain=True)
+    assert isinstance(content, Content)
+    noted = [block.text for block in content.why.blocks if block.reason == "caption of a figure in the text"]
+    assert noted == ["The ferry at the pier, on Monday."]
+    assert noted[0] in content.text.splitlines()
