@@ -130,6 +130,7 @@ def test_captions_in_the_text_are_told_from_it() -> None:
     figure = "<figure><img><figcaption>The ferry at the pier, on Monday.</figcaption></figure>"
     content = extract(f"<article>{lines}{figure}{lines}</article>", explain=True)
     assert isinstance(content, Content)
+    assert content.why is not None
     noted = [block.text for block in content.why.blocks if block.reason == "caption of a figure in the text"]
     assert noted == ["The ferry at the pier, on Monday."]
     assert noted[0] in content.text.splitlines()
