@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from es_dedup.extraction.view import View
 
 _URL: Final = re.compile(
-    r"(?:^|[/.?&=_])(?:forums?|bbs|threads?|topics?|viewtopic|viewthread|showthread|showtopic|discuss(?:ions?)?|questions?|answers?|ask|qa|"
-    r"boards?|community|tieba|posts?|status|comments|talk|club|luntan|wenda|zhidao|guestbook|gbook|liuyan|d|t)(?=$|[/.?&=_-])|"
+    r"(?:^|[/.?&=_])(?:forums?|bbs|threads?|topic|viewtopic|viewthread|showthread|showtopic|discuss(?:ions?)?|questions?|answers?|ask|qa|"
+    r"boards?|community|tieba|status|comments|talk|club|luntan|wenda|zhidao|guestbook|gbook|liuyan|d|t)(?=$|[/.?&=_-])|"
     r"/(?:issues?|q)/\d|-(?:answers|questions|forums?|discussions?)/",
     re.IGNORECASE,
 )
