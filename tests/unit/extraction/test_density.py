@@ -134,3 +134,13 @@ def test_text_beside_the_body_belongs_to_the_page() -> None:
         extract("正文没有任何标签包着，只有一个换行，<br>也能读到。").text
         == "正文没有任何标签包着，只有一个换行，\n也能读到。"
     )
+
+
+def test_a_text_folded_behind_read_more_is_text() -> None:
+    lines = [f"Paragraph {n} of the story says what happened, and to whom it did." for n in range(8)]
+    shown, folded = ("".join(f"<p>{line}</p>" for line in part) for part in (lines[:3], lines[3:]))
+    found = extract(f"<div class=story>{shown}<div class=read-more>{folded}</div></div>")
+    assert found.text.splitlines() == lines
+    links = "".join(f"<li><a href=/{n}>The headline of another story, {n}</a></li>" for n in range(5))
+    found = extract(f"<div class=story>{shown}{folded}<ul class=read-more>{links}</ul></div>")
+    assert found.text.splitlines() == lines
