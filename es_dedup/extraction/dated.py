@@ -42,13 +42,13 @@ def dates(view: View) -> set[int]:
 
 
 def _dates(view: View) -> set[int]:
+    lines = [(place, block.text) for place, block in enumerate(view.blocks) if block.chars <= DATE_CHARS]
     return {
         place
-        for place, block in enumerate(view.blocks)
-        if block.chars <= DATE_CHARS
-        and not block.hidden
-        and CUE.search(block.text)
-        and DATE.search(block.text)
+        for place, text in lines
+        if CUE.search(text)
+        and DATE.search(text)
+        and not view.blocks[place].hidden
         and not _is_section(view, place)
     }
 

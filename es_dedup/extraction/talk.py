@@ -109,8 +109,7 @@ def _has_text_of_its_own(view: View) -> bool:
     said = talk_nodes(view)
     own = talk = 0.0
     below, least = False, _SHORT_OWN
-    for place, prose in enumerate(view.prose):
-        block = view.blocks[place]
+    for place, (block, prose) in enumerate(zip(view.blocks, view.prose, strict=True)):
         if (
             not below
             and own > _OWN_TEXT

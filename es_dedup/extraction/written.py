@@ -58,28 +58,32 @@ def written_lines(view: View, title: int, start: int) -> set[int]:
         title: place of the thread's title; -1 for none.
         start: place before which nobody but the first has spoken.
     """
-    places = [place for place, block in enumerate(view.blocks) if not view.is_negative(place)]
+    places = [
+        place for place, block in enumerate(view.blocks) if block.node < 0 or not view.negative[block.node]
+    ]
     kinds: dict[int, list[int]] = {}
+    lines: dict[str, list[int]] = {}
     for place in places:
         kinds.setdefault(view.kinds[place], []).append(place)
-    found = {place for place in places if _is_note(view, place)}
+        lines.setdefault(view.blocks[place].text, []).append(place)
+    found = {place for text, members in lines.items() if _is_note(text) for place in members}
     found.update(
         members[0]
         for members in kinds.values()
         if len(members) == 1 and members[0] < start and _is_byline(view, members[0])
     )
-    found |= _patterns(view, places) | _notices(view, places)
+    found |= _patterns(view, places) | _notices(view, lines)
     for members in kinds.values():
         if len(members) >= _MEMBERS and _are_alike(view, members):
             found.update(members)
     if title >= 0:
         said = view.blocks[title].text
-        found.update(place for place in places if place != title and _repeats(view.blocks[place].text, said))
+        again = (members for text, members in lines.items() if said in text and _repeats(text, said))
+        found.update(place for members in again for place in members if place != title)
     return found
 
 
-def _is_note(view: View, place: int) -> bool:
-    text = view.blocks[place].text
+def _is_note(text: str) -> bool:
     return len(text) <= _EDITED_CHARS and bool(
         _EDITED.match(text) or _COUNTED.match(text) or _MODIFIED in text
     )
@@ -95,11 +99,8 @@ def _is_byline(view: View, place: int) -> bool:
     )
 
 
-def _notices(view: View, places: Sequence[int]) -> set[int]:
+def _notices(view: View, lines: dict[str, list[int]]) -> set[int]:
     """What opens like furniture, and more than once."""
-    lines: dict[str, list[int]] = {}
-    for place in places:
-        lines.setdefault(view.blocks[place].text, []).append(place)
     several = (members for members in lines.values() if len(members) > 1)
     return {place for members in several if view.is_furniture(members[0]) for place in members}
 
@@ -117,7 +118,7 @@ def _patterns(view: View, places: Sequence[int]) -> set[int]:
         bare = _DIGITS.sub("", text)
         if len(bare) < len(text) and _LETTERS.search(bare):
             lines.setdefault(bare, []).append(place)
-        if (label := _LABEL.match(bare)) and len(bare) >= _LABELLED_CHARS:
+        if len(bare) >= _LABELLED_CHARS and (":" in bare or "：" in bare) and (label := _LABEL.match(bare)):
             lines.setdefault((label[0], bare[-_END_CHARS:]), []).append(place)
     return {
         place
