@@ -131,7 +131,7 @@ def _next_page(tags: Tags, url: str | None) -> str | None:
 
 
 def _absolute(candidate: str, url: str | None) -> str | None:
-    if len(candidate) > MAX_URL_CHARS or any(char.isspace() for char in candidate):
+    if len(candidate) > MAX_URL_CHARS or len(candidate.split()) > 1:
         return None
     try:
         absolute = urljoin(url or "", candidate)

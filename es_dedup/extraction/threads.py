@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.choice import Choice
-from es_dedup.extraction.dated import DATE, DATE_CHARS, dates
+from es_dedup.extraction.dated import DATE, DATE_CHARS, dates, has_date
 from es_dedup.extraction.edges import HEADINGS
 from es_dedup.extraction.posts import forgive_posts, short_kinds
 from es_dedup.extraction.records import labels, records
@@ -296,6 +296,6 @@ def _is_said(view: View, place: int, written: set[str], fine: set[int]) -> bool:
     block = view.blocks[place]
     if block.text in written or (view.is_negative(place) and not view.is_quoted(place)):
         return False
-    if block.chars <= DATE_CHARS and DATE.search(block.text) and not _SAID.search(DATE.sub("", block.text)):
+    if block.chars <= DATE_CHARS and has_date(block.text) and not _SAID.search(DATE.sub("", block.text)):
         return False
     return view.kinds[place] in fine or not view.is_furniture(place)

@@ -66,7 +66,8 @@ def written_lines(view: View, title: int, start: int) -> set[int]:
     for place in places:
         kinds.setdefault(view.kinds[place], []).append(place)
         lines.setdefault(view.blocks[place].text, []).append(place)
-    found = {place for text, members in lines.items() if _is_note(text) for place in members}
+    short = (text for text in lines if len(text) <= _EDITED_CHARS)
+    found = {place for text in short if _is_note(text) for place in lines[text]}
     found.update(
         members[0]
         for members in kinds.values()
@@ -84,9 +85,7 @@ def written_lines(view: View, title: int, start: int) -> set[int]:
 
 
 def _is_note(text: str) -> bool:
-    return len(text) <= _EDITED_CHARS and bool(
-        _EDITED.match(text) or _COUNTED.match(text) or _MODIFIED in text
-    )
+    return bool(_EDITED.match(text) or _COUNTED.match(text)) or _MODIFIED in text
 
 
 def _is_byline(view: View, place: int) -> bool:
@@ -115,9 +114,11 @@ def _patterns(view: View, places: Sequence[int]) -> set[int]:
             if _NUMBER.fullmatch(text):
                 lines.setdefault(_DIGITS.sub("", text), []).append(place)
             continue
-        bare = _DIGITS.sub("", text)
-        if len(bare) < len(text) and _LETTERS.search(bare):
-            lines.setdefault(bare, []).append(place)
+        bare = text
+        if _DIGITS.search(text):
+            bare = _DIGITS.sub("", text)
+            if _LETTERS.search(bare):
+                lines.setdefault(bare, []).append(place)
         if len(bare) >= _LABELLED_CHARS and (":" in bare or "：" in bare) and (label := _LABEL.match(bare)):
             lines.setdefault((label[0], bare[-_END_CHARS:]), []).append(place)
     return {
@@ -137,16 +138,16 @@ def _are_sentences(view: View, members: Sequence[int]) -> bool:
 
 def _are_alike(view: View, members: Sequence[int]) -> bool:
     """Most lines have numbers, and at least half of each stands in most of the others too."""
-    if view.nodes[view.blocks[members[0]].node].tag in _TEXTS or _are_sentences(view, members):
+    if view.nodes[view.blocks[members[0]].node].tag in _TEXTS:
         return False
     lines = [view.blocks[place].text for place in members]
-    if max(map(len, lines)) > _LINE_CHARS or sum(map(bool, map(_DIGITS.search, lines))) < _NUMBERED * len(
-        lines
-    ):
+    if max(map(len, lines)) > _LINE_CHARS:
         return False
     if sum(view.units[place] for place in members) < _TINY_UNITS * len(members):
         return False
-    texts = {_DIGITS.sub("0", view.blocks[place].text) for place in members}
+    if sum(map(bool, map(_DIGITS.search, lines))) < _NUMBERED * len(lines) or _are_sentences(view, members):
+        return False
+    texts = {_DIGITS.sub("0", text) for text in lines}
     if len(texts) < _MEMBERS:
         return False
     cut = [_trigrams(text) for text in texts]
