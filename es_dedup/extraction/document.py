@@ -18,13 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Block", "Document", "Node", "build", "build_shallow", "clean"]
 
-_META: Final = re.compile(rb"""\s++(?:property|name)="([^"&]++)"\s++content="([^"&]*+)"\s*+/?""")
-"""The attributes of nearly every ``<meta>`` that says something."""
-
-_MARKED_META: Final = re.compile(
+_META: Final = re.compile(
     rb"""(?:\s++data-[a-z-]++="[^"]*+")*+\s++(?:property|name|itemprop|http-equiv)="([\w:.-]++)"\s++content="([^"&]*+)"\s*+/?"""
 )
-"""Those of most others."""
+"""The attributes of nearly every ``<meta>`` that says something, under one name."""
 
 
 @dataclass(slots=True)
@@ -67,8 +64,7 @@ class Document:
 def _read_metas(tags: Tags) -> dict[str, str]:
     found: dict[str, str] = {}
     for written in map(tags.attributes.__getitem__, tags.places("meta")):
-        plain = _META.fullmatch(written) or _MARKED_META.fullmatch(written)
-        if plain and len(written) <= MAX_ATTRIBUTES_BYTES:
+        if (plain := _META.fullmatch(written)) and len(written) <= MAX_ATTRIBUTES_BYTES:
             name, content = (value.decode("utf-8", "replace").strip() for value in plain.groups())
             if content:
                 found.setdefault(name.lower()[:80], content)
