@@ -58,6 +58,7 @@ _DAY_BEHIND: Final = re.compile(
     rf"(?:\s+(?:on\s+)?|(?<=[a-z])(?=\d))(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|{_MONTH}\s+\d|\d{{1,2}}\s+{_MONTH}\b).*$",
     re.DOTALL,
 )
+_DIGIT: Final = re.compile(r"\d")
 _FULL_STOP: Final = re.compile(r"(?<=\w{4})\.$")
 _IDEOGRAPH: Final = re.compile(r"[\u4e00-\u9fff]")
 _NOBODY: Final = re.compile(
@@ -125,7 +126,11 @@ def _people(written: Iterable[str], site_name: str) -> str:
     """Names out of what is written where names are expected."""
     found: list[str] = []
     for text in written:
-        whole = _DAY_BEHIND.sub("", _OTHER_LABEL.sub("", _OPENING.sub("", clean(text))))
+        whole = _OPENING.sub("", clean(text))
+        if not whole.isascii():
+            whole = _OTHER_LABEL.sub("", whole)
+        if "day" in whole or _DIGIT.search(whole):
+            whole = _DAY_BEHIND.sub("", whole)
         for part in _BETWEEN.split(whole) if len(whole) <= MAX_NAME_CHARS * 4 else ():
             name = _FULL_STOP.sub("", part.strip(" ,·•-–—:：«»"))
             if _OF_TIME.search(name) or (
@@ -204,11 +209,12 @@ def _first_line(tags: Tags, place: int) -> str:
 
 def _name_inside(tags: Tags, place: int) -> int:
     """The element in a marked one that has the name alone, where there is one; else the marked one."""
+    end = b"/" + tags.tag_at(place)[0].lower()
     for inner in range(place + 1, min(place + _NEAR_TAGS, len(tags))):
-        written = tags.attributes[inner]
-        if b"name" in written and tags.attributes_at(inner).get("itemprop") == "name":
+        tag, written, _ = tags.tag_at(inner)
+        if written.find(b"name") >= 0 and tags.attributes_at(inner).get("itemprop") == "name":
             return inner
-        if tags.name_at(inner) == "/" + tags.name_at(place):
+        if tag.lower() == end:
             return place
     return place
 

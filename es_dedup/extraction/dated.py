@@ -7,6 +7,7 @@ pages, where a linked headline comes with each.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ LARGEST: Final = 0.65
 """Share of it that stands in one of them at most: an article with some words below is no thread."""
 
 
+@lru_cache(maxsize=512)  # several steps ask the same lines of a page
+def has_date(text: str) -> bool:
+    """True when a date, a time or an age stands in a short text."""
+    return CUE.search(text) is not None and DATE.search(text) is not None
+
+
 def dates(view: View) -> set[int]:
     """Places of visible lines that are little else than a date or an age, but no headings of a chronicle."""
     if view.dated is None:
@@ -42,13 +49,12 @@ def dates(view: View) -> set[int]:
 
 
 def _dates(view: View) -> set[int]:
+    lines = [(place, block.text) for place, block in enumerate(view.blocks) if block.chars <= DATE_CHARS]
     return {
         place
-        for place, block in enumerate(view.blocks)
-        if block.chars <= DATE_CHARS
-        and not block.hidden
-        and CUE.search(block.text)
-        and DATE.search(block.text)
+        for place, text in lines
+        if has_date(text)
+        and not view.blocks[place].hidden
         and not _is_section(view, place)
     }
 

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Block", "Document", "Node", "build", "build_shallow", "clean"]
 
-_META: Final = re.compile(rb"""\s++(?:property|name)="([^"&]++)"\s++content="([^"&]*+)"\s*+/?""")
-"""The attributes of nearly every ``<meta>`` that says something."""
+_META: Final = re.compile(
+    rb"""(?:\s++data-[a-z-]++="[^"]*+")*+\s++(?:property|name|itemprop|http-equiv)="([\w:.-]++)"\s++content="([^"&]*+)"\s*+/?"""
+)
+"""The attributes of nearly every ``<meta>`` that says something, under one name."""
 
 
 @dataclass(slots=True)

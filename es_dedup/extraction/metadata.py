@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from html import unescape
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 MAX_TITLE_CHARS: Final = 500
 MAX_URL_CHARS: Final = 2_000
 
+_MAX_HEADS: Final = 8
 _MAX_SITE_CHARS: Final = 16
 _MIN_SEGMENT_CHARS: Final = 4  # a shorter part of a title is a section, not a headline
 _MIN_HOST_CHARS: Final = 4
@@ -83,14 +85,15 @@ def read_metadata(document: Document, url: str | None, *, is_list: bool = False)
         is_list: the page leads elsewhere; names and days in its text are those of other pages.
     """
     metas = document.metas
-    canonical = _canonical(document.tags, metas, url)
-    title = _title(document, metas, site_of(canonical or url))
+    address = _canonical(document.tags, metas, url) or url
+    site = site_of(address)
+    title = _title(document, metas, site)
     site_name = _site_name(document, metas) or _name_beside(title, _plain(document.title))
     return Metadata(
         title=title,
-        url=canonical or url,
-        site=site_of(canonical or url),
-        published=published_of(document, metas, canonical or url, title, is_list=is_list),
+        url=address,
+        site=site,
+        published=published_of(document, metas, address, title, is_list=is_list),
         author=author_of(document, metas, site_name, is_list=is_list),
         site_name=site_name,
         next_page=_next_page(document.tags, url),
@@ -131,7 +134,7 @@ def _next_page(tags: Tags, url: str | None) -> str | None:
 
 
 def _absolute(candidate: str, url: str | None) -> str | None:
-    if len(candidate) > MAX_URL_CHARS or any(char.isspace() for char in candidate):
+    if len(candidate) > MAX_URL_CHARS or len(candidate.split()) > 1:
         return None
     try:
         absolute = urljoin(url or "", candidate)
@@ -144,19 +147,21 @@ def _absolute(candidate: str, url: str | None) -> str | None:
 
 def _title(document: Document, metas: dict[str, str], site: str) -> str:
     tags = document.tags
-    heads = [heading for place in tags.places("h1") if (heading := _plain(tags.inner_text(place)))][:8]
+    found = (heading for place in tags.places("h1") if (heading := _plain(tags.inner_text(place))))
+    heads = list(islice(found, _MAX_HEADS))
     declared = [metas[key] for key in _TITLE_KEYS if key in metas]
     names = [metas[key] for key in ("og:site_name", "application-name") if key in metas]
-    cut: list[str] = []
-    for written in (*declared, document.title):
-        if title := _plain(written)[:MAX_TITLE_CHARS]:
-            first = _SEPARATOR.split(title, maxsplit=1)[0]
-            if first != title and not _is_host(first, site) and _is_lesser_heading(first, document):
-                cut.append(first)  # the main heading names the site
-            else:
-                cut.append(cut_site_name(title, names=names, headings=heads, site=site))
-    if not cut:
+    titles = [title for text in (*declared, document.title) if (title := _plain(text)[:MAX_TITLE_CHARS])]
+    if not titles:
         return heads[0][:MAX_TITLE_CHARS] if heads else ""
+    shorter: dict[str, str] = {}
+    for title in dict.fromkeys(titles):
+        first = _SEPARATOR.split(title, maxsplit=1)[0]
+        if first != title and not _is_host(first, site) and _is_lesser_heading(first, document):
+            shorter[title] = first  # the main heading names the site
+        else:
+            shorter[title] = cut_site_name(title, names=names, headings=heads, site=site)
+    cut = [shorter[title] for title in titles]
     if declared and document.title and cut[0] not in heads:
         seconded = {*heads, *map(_plain, document.structured.headlines)}
         own = cut[-1]

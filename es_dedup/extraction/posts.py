@@ -7,7 +7,7 @@ from bisect import bisect_left
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.dated import CUE, DATE, dates
+from es_dedup.extraction.dated import dates, has_date
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ def stamped(view: View) -> list[int]:
     return sorted(
         block.node
         for block in view.blocks
-        if block.chars <= _STAMP_CHARS and CUE.search(block.text) and DATE.search(block.text)
+        if block.chars <= _STAMP_CHARS and has_date(block.text)
     )
 
 

@@ -84,24 +84,24 @@ def _read(view: View, places: list[int]) -> Records | None:
         while view.parents[item] != around:
             item = view.parents[item]
         tops.append(item)
-    held = [False] * len(view.nodes)
+    held = [False] * (len(view.nodes) + 1)  # the last stands for no element
     for top in tops:
         held[top : ends[top]] = [True] * (ends[top] - top)
-    inside = [block.node >= 0 and held[block.node] for block in view.blocks]
+    inside = [held[block.node] for block in view.blocks]
+    first, last = inside.index(True), len(inside) - 1 - inside[::-1].index(True)
     units, stamps = [0.0] * len(items), set(places)
-    spans = [(item, ends[item]) for item in items]
-    at = 0
-    for place, block in enumerate(view.blocks):
+    at, count = 0, len(items)
+    for place in range(first, last + 1):
         if not inside[place] or place in stamps or not _is_sentence(view, place):
             continue
-        while at + 1 < len(items) and block.node >= items[at + 1]:
+        node = view.blocks[place].node
+        while at + 1 < count and node >= items[at + 1]:
             at += 1
-        if spans[at][0] <= block.node < spans[at][1]:
+        if items[at] <= node < ends[items[at]]:
             units[at] += view.units[place]
     if sum(one > 0 for one in units) < _MIN_ITEMS:
         return None
-    first = inside.index(True)
-    return Records(places, items, inside, units, first, len(inside) - 1 - inside[::-1].index(True))
+    return Records(places, items, inside, units, first, last)
 
 
 def _is_sentence(view: View, place: int) -> bool:

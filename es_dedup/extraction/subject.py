@@ -24,13 +24,15 @@ def subject_of(view: View, start: int) -> int:
     A linked line outside a heading only where there is no other of such a length, and if it is much of the title.
     """
     title = "".join(view.document.title.split())
+    chars, opening = len(title), set(title)
     best, most, linked, longest = -1, _TITLE_CHARS - 1, -1, _LINKED_TITLE * len(title)
-    for place in range(start):
-        block = view.blocks[place]
-        if block.hidden or not _TITLE_CHARS <= block.chars <= len(title) or view.is_negative(place):
+    for place, block in enumerate(view.blocks[:start]):
+        if not _TITLE_CHARS <= block.chars <= chars or block.text[0] not in opening:
             continue
         if (
-            block.chars < min(most, longest)
+            block.hidden
+            or view.is_negative(place)
+            or block.chars < min(most, longest)
             or block.text in view.repeated
             or "".join(block.text.split()) not in title
         ):

@@ -109,8 +109,7 @@ def _has_text_of_its_own(view: View) -> bool:
     said = talk_nodes(view)
     own = talk = 0.0
     below, least = False, _SHORT_OWN
-    for place, prose in enumerate(view.prose):
-        block = view.blocks[place]
+    for place, (block, prose) in enumerate(zip(view.blocks, view.prose, strict=True)):
         if (
             not below
             and own > _OWN_TEXT
@@ -160,7 +159,7 @@ def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
     if own > _SHORT_OWN or declares_article(view.document):
         return False
     said, chosen, talk = talk_nodes(view), set(places), 0.0
-    for place, prose in enumerate(view.prose):
+    for place, prose in enumerate(view.prose if True in said else ()):
         node = view.blocks[place].node
         if prose > 0 and node >= 0 and said[node] and place not in chosen:
             talk += prose
@@ -171,7 +170,7 @@ def is_under_text(view: View, places: Sequence[int]) -> bool:
     """True when most of a thread is what readers say below a text of its own: that alone may be meant."""
     said = talk_nodes(view)
     talk = own = 0.0
-    for place in places:
+    for place in places if True in said else ():
         node = view.blocks[place].node
         if node >= 0 and said[node]:
             talk += view.units[place]
@@ -182,7 +181,10 @@ def is_under_text(view: View, places: Sequence[int]) -> bool:
 
 def talk_nodes(view: View) -> list[bool]:
     """For each element: its names, or those of an element around it, say that people reply here."""
-    talk: list[bool] = []
-    for node in view.nodes:
-        talk.append(is_talk(node.names) or (node.parent >= 0 and talk[node.parent]))
+    talk = [False] * len(view.nodes)
+    talking = {names for names in {node.names for node in view.nodes} if is_talk(names)}
+    for node in view.nodes if talking else ():
+        if not talk[node.index] and node.names in talking:
+            end = view.ends[node.index]
+            talk[node.index : end] = [True] * (end - node.index)
     return talk

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.choice import Choice
-from es_dedup.extraction.dated import DATE, DATE_CHARS, dates
+from es_dedup.extraction.dated import DATE, DATE_CHARS, dates, has_date
 from es_dedup.extraction.edges import HEADINGS
 from es_dedup.extraction.posts import forgive_posts, short_kinds
 from es_dedup.extraction.records import labels, records
@@ -27,7 +27,8 @@ _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragra
 _IN_LIST: Final = 0.5  # of what was said stands in one list of dated items, or behind the title
 _IN_ITEMS: Final = 0.25  # of what was said stands in items with a date, where nothing behind them counts
 _SAID: Final = re.compile(r"\w{3}[，。！？]")  # beside a date
-_RULE: Final = re.compile(r"[_=*—–-]{4,}|-- ?")
+_RULES: Final = "_=*—–-"
+_RULE: Final = re.compile(rf"[{_RULES}]{{4,}}|-- ?")
 _LINES: Final = frozenset({"pre", "li", "td", "p", "blockquote"})
 _LABEL_UNITS: Final = 6.0  # on average
 _BIOGRAPHY_UNITS: Final = 16.0  # on average
@@ -41,7 +42,7 @@ _SAID_AGAIN: Final = 0.34  # of the posts
 def thread_choice(view: View) -> Choice | None:
     """All posts; None when there is nothing like a post."""
     forgive_posts(view)
-    weight = [_weigh(view, place) for place in range(len(view.blocks))]
+    weight = _weights(view)
     found = next(iter(records(view, dates(view))), None)
     start = begin_of(view, found) if found else len(view.blocks)
     title = subject_of(view, start)
@@ -94,11 +95,9 @@ def _widened(view: View, best: int, found: Records | None) -> int:
 def _short_posts(view: View, fine: set[int]) -> set[str]:
     """Short texts that several people said, each in an element with a name for what is said: not in most of them, as labels stand."""
     texts: dict[int, Counter[str]] = {}
-    for place, block in enumerate(view.blocks):
-        kind = view.kinds[place]
-        holder = view.around(place)
-        if kind in fine and holder >= 0 and view.kind.is_named(holder):
-            texts.setdefault(kind, Counter())[block.text] += 1
+    for place, kind in enumerate(view.kinds):
+        if kind in fine and (holder := view.around(place)) >= 0 and view.kind.is_named(holder):
+            texts.setdefault(kind, Counter())[view.blocks[place].text] += 1
     return {
         text
         for counts in texts.values()
@@ -116,22 +115,13 @@ def _bodies(view: View, best: int, fine: set[int], short: set[int]) -> set[int]:
         if view.kinds[place] in short or (view.kinds[place] in fine and view.prose[place] > 0)
     }
     kinds = {view.kind.of_node(holder) for holder in holders if holder >= 0}
-    end = view.ends[best]
+    end, kind_of = view.ends[best], view.kind.of_node
     alike: dict[int, list[int]] = {}
-    for node in view.nodes:
-        kind = view.kind.of_node(node.index)
-        if kind in kinds and (best <= node.index < end or view.kind.is_named(node.index)):
-            alike.setdefault(kind, []).append(node.index)
-    direct = [0.0] * len(view.nodes)
-    whole = [0.0] * len(view.nodes)
-    for place, block in enumerate(view.blocks):
-        holder = view.around(place)
-        if holder >= 0 and not view.linked(place) and view.nodes[block.node].tag != "pre":
-            direct[holder] += view.units[place]
-            whole[block.node] += view.units[place]
-    for node in reversed(view.nodes):
-        if node.parent >= 0:
-            whole[node.parent] += whole[node.index]
+    for index in range(len(view.nodes)):
+        kind = kind_of(index)
+        if kind in kinds and (best <= index < end or view.kind.is_named(index)):
+            alike.setdefault(kind, []).append(index)
+    direct, whole = _said_in(view)
     found: set[int] = set()
     for members in alike.values():
         if sum(direct[index] for index in members) < _DIRECT * sum(whole[index] for index in members):
@@ -142,32 +132,53 @@ def _bodies(view: View, best: int, fine: set[int], short: set[int]) -> set[int]:
     return found
 
 
-def _weigh(view: View, place: int) -> float:
-    prose = view.prose[place]
-    node = view.blocks[place].node
-    if node >= 0 and view.nodes[node].tag == "h1":
-        return 0.0
-    if view.is_negative(place):
-        return -4.0 if prose <= 0 else -0.3 * prose
-    if prose > 0 and view.is_furniture(place):
-        return -5.0
-    if prose <= 0:
-        return -2.0 if view.linked(place) else 0.0
-    return prose
+def _said_in(view: View) -> tuple[list[float], list[float]]:
+    """Units of unlinked text of each element: in its own paragraphs and lines, and with everything inside it."""
+    nodes, parents = view.nodes, view.parents
+    direct, whole = [0.0] * len(nodes), [0.0] * len(nodes)
+    for block, units in zip(view.blocks, view.units, strict=True):
+        index = block.node
+        if block.link_chars <= LINKED * block.chars and index >= 0 and nodes[index].tag != "pre":
+            holder = view.holder(index)
+            if holder >= 0:
+                direct[holder] += units
+                whole[index] += units
+    for index in range(len(nodes) - 1, -1, -1):
+        if whole[index] and parents[index] >= 0:
+            whole[parents[index]] += whole[index]
+    return direct, whole
+
+
+def _weights(view: View) -> list[float]:
+    """What each block says for the element that holds all posts, or against it."""
+    heads = {node.index for node in view.nodes if node.tag == "h1"}
+    negative = view.negative
+    weights: list[float] = []
+    for place, (block, prose) in enumerate(zip(view.blocks, view.prose, strict=True)):
+        node = block.node
+        if node in heads:
+            weights.append(0.0)
+        elif node >= 0 and negative[node]:
+            weights.append(-4.0 if prose <= 0 else -0.3 * prose)
+        elif prose > 0:
+            weights.append(-5.0 if view.is_furniture(place) else prose)
+        else:
+            weights.append(-2.0 if block.link_chars > LINKED * block.chars else 0.0)
+    return weights
 
 
 def _best(view: View, weight: list[float]) -> tuple[int, float]:
-    sums = [0.0] * len(view.nodes)
+    sums, parents = [0.0] * len(view.nodes), view.parents
     for block, value in zip(view.blocks, weight, strict=True):
-        if block.node >= 0:
+        if value and block.node >= 0:
             sums[block.node] += value
     best, most = -1, 0.0
-    for node in reversed(view.nodes):
-        total = sums[node.index]
+    for index in range(len(sums) - 1, -1, -1):
+        total = sums[index]
         if total > most:
-            best, most = node.index, total
-        if node.parent >= 0:
-            sums[node.parent] += max(total, -30.0)
+            best, most = index, total
+        if total and parents[index] >= 0:
+            sums[parents[index]] += total if total > -30.0 else -30.0  # noqa: PLR1730 - for each element; a call costs more
     return best, most
 
 
@@ -235,10 +246,10 @@ def _without_signatures(view: View, posts: list[int]) -> list[int]:
     for place, block in enumerate(view.blocks):
         if block.node == drawn:
             below.add(place)
-        elif _RULE.fullmatch(block.text):
+        elif block.text[0] in _RULES and _RULE.fullmatch(block.text):
             drawn = block.node
             below.add(place)
-    return [place for place in posts if place not in below]
+    return [place for place in posts if place not in below] if below else posts
 
 
 def _labels(view: View, places: list[int]) -> set[int]:
@@ -291,6 +302,6 @@ def _is_said(view: View, place: int, written: set[str], fine: set[int]) -> bool:
     block = view.blocks[place]
     if block.text in written or (view.is_negative(place) and not view.is_quoted(place)):
         return False
-    if block.chars <= DATE_CHARS and DATE.search(block.text) and not _SAID.search(DATE.sub("", block.text)):
+    if block.chars <= DATE_CHARS and has_date(block.text) and not _SAID.search(DATE.sub("", block.text)):
         return False
     return view.kinds[place] in fine or not view.is_furniture(place)

@@ -58,31 +58,34 @@ def written_lines(view: View, title: int, start: int) -> set[int]:
         title: place of the thread's title; -1 for none.
         start: place before which nobody but the first has spoken.
     """
-    places = [place for place, block in enumerate(view.blocks) if not view.is_negative(place)]
+    places = [
+        place for place, block in enumerate(view.blocks) if block.node < 0 or not view.negative[block.node]
+    ]
     kinds: dict[int, list[int]] = {}
+    lines: dict[str, list[int]] = {}
     for place in places:
         kinds.setdefault(view.kinds[place], []).append(place)
-    found = {place for place in places if _is_note(view, place)}
+        lines.setdefault(view.blocks[place].text, []).append(place)
+    short = (text for text in lines if len(text) <= _EDITED_CHARS)
+    found = {place for text in short if _is_note(text) for place in lines[text]}
     found.update(
         members[0]
         for members in kinds.values()
         if len(members) == 1 and members[0] < start and _is_byline(view, members[0])
     )
-    found |= _patterns(view, places) | _notices(view, places)
+    found |= _patterns(view, places) | _notices(view, lines)
     for members in kinds.values():
         if len(members) >= _MEMBERS and _are_alike(view, members):
             found.update(members)
     if title >= 0:
         said = view.blocks[title].text
-        found.update(place for place in places if place != title and _repeats(view.blocks[place].text, said))
+        again = (members for text, members in lines.items() if said in text and _repeats(text, said))
+        found.update(place for members in again for place in members if place != title)
     return found
 
 
-def _is_note(view: View, place: int) -> bool:
-    text = view.blocks[place].text
-    return len(text) <= _EDITED_CHARS and bool(
-        _EDITED.match(text) or _COUNTED.match(text) or _MODIFIED in text
-    )
+def _is_note(text: str) -> bool:
+    return bool(_EDITED.match(text) or _COUNTED.match(text)) or _MODIFIED in text
 
 
 def _is_byline(view: View, place: int) -> bool:
@@ -95,11 +98,8 @@ def _is_byline(view: View, place: int) -> bool:
     )
 
 
-def _notices(view: View, places: Sequence[int]) -> set[int]:
+def _notices(view: View, lines: dict[str, list[int]]) -> set[int]:
     """What opens like furniture, and more than once."""
-    lines: dict[str, list[int]] = {}
-    for place in places:
-        lines.setdefault(view.blocks[place].text, []).append(place)
     several = (members for members in lines.values() if len(members) > 1)
     return {place for members in several if view.is_furniture(members[0]) for place in members}
 
@@ -114,10 +114,12 @@ def _patterns(view: View, places: Sequence[int]) -> set[int]:
             if _NUMBER.fullmatch(text):
                 lines.setdefault(_DIGITS.sub("", text), []).append(place)
             continue
-        bare = _DIGITS.sub("", text)
-        if len(bare) < len(text) and _LETTERS.search(bare):
-            lines.setdefault(bare, []).append(place)
-        if (label := _LABEL.match(bare)) and len(bare) >= _LABELLED_CHARS:
+        bare = text
+        if _DIGITS.search(text):
+            bare = _DIGITS.sub("", text)
+            if _LETTERS.search(bare):
+                lines.setdefault(bare, []).append(place)
+        if len(bare) >= _LABELLED_CHARS and (":" in bare or "：" in bare) and (label := _LABEL.match(bare)):
             lines.setdefault((label[0], bare[-_END_CHARS:]), []).append(place)
     return {
         place
@@ -136,16 +138,16 @@ def _are_sentences(view: View, members: Sequence[int]) -> bool:
 
 def _are_alike(view: View, members: Sequence[int]) -> bool:
     """Most lines have numbers, and at least half of each stands in most of the others too."""
-    if view.nodes[view.blocks[members[0]].node].tag in _TEXTS or _are_sentences(view, members):
+    if view.nodes[view.blocks[members[0]].node].tag in _TEXTS:
         return False
     lines = [view.blocks[place].text for place in members]
-    if max(map(len, lines)) > _LINE_CHARS or sum(map(bool, map(_DIGITS.search, lines))) < _NUMBERED * len(
-        lines
-    ):
+    if max(map(len, lines)) > _LINE_CHARS:
         return False
     if sum(view.units[place] for place in members) < _TINY_UNITS * len(members):
         return False
-    texts = {_DIGITS.sub("0", view.blocks[place].text) for place in members}
+    if sum(map(bool, map(_DIGITS.search, lines))) < _NUMBERED * len(lines) or _are_sentences(view, members):
+        return False
+    texts = {_DIGITS.sub("0", text) for text in lines}
     if len(texts) < _MEMBERS:
         return False
     cut = [_trigrams(text) for text in texts]

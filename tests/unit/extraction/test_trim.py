@@ -53,6 +53,10 @@ def test_the_first_title_is_kept_aside() -> None:
     assert found.markup == b"<p>x"
 
 
+def test_a_title_that_says_nothing_gives_way_to_the_next() -> None:
+    assert trim(b"<title> </title><title>a</title><title>b</title>").title == b"a"
+
+
 def guarded(markup: bytes) -> bytes:
     text = markup.decode()
     return guard(text, max_depth=200, max_nodes=100_000, deadline=Deadline(60)).markup.encode()
