@@ -86,7 +86,7 @@ def trim_fast(data: bytes) -> Trimmed:
     for start, end, name, attributes, opened, inner in cuts:
         if name == SCRIPT and inner > opened:
             trimmed.scripts.append((data[attributes : opened - 1], data[opened:inner]))
-        elif name == TITLE and inner >= 0 and trimmed.title is None:
+        elif name == TITLE and inner >= 0 and not (trimmed.title and trimmed.title.strip()):
             trimmed.title = data[opened:inner]
         kept.append(data[copied:start])
         copied = end

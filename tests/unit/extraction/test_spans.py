@@ -131,6 +131,7 @@ TRIMMED = [
 
 @settings(max_examples=1_500, deadline=None)
 @given(st.lists(st.sampled_from(TRIMMED), max_size=25))
+@example(["<title>", "</title>", "<title>", "a", "</title>", "<title>", "-", "</title>"])
 def test_the_same_is_cut_out(pieces: list[str]) -> None:
     check_trimmed("".join(pieces).encode())
 
