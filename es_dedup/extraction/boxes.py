@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.hints import is_tail_heading, opens_like_furniture
+from es_dedup.extraction.markup import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +56,8 @@ def furniture_boxes(view: View) -> tuple[list[int], set[int]]:
 def sections_by_headline(view: View, hints: Sequence[int]) -> list[int]:
     """Indices of elements that are furniture by a name made of the words of a heading in them: manuals and wikis make such ids."""
     nodes = view.nodes
-    if not any(hint < 0 and len(_SIGNS.findall(nodes[index].names)) > 1 for index, hint in enumerate(hints)):
+    looks = {look for hint, look in zip(hints, view.document.look_of, strict=True) if hint < 0}
+    if not any(len(_SIGNS.findall(view.document.looks[look][NAMES])) > 1 for look in looks):
         return []
     headings = {node.index for node in nodes if node.tag in _HEADINGS or node.tag == "h1"}
     found: list[int] = []

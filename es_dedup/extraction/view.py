@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.extraction.boxes import WRAPPED, furniture_boxes, sections_by_headline, wraps_main
 from es_dedup.extraction.hints import LIST_HINT, NEGATIVE_TAGS, TAG_HINTS, is_furniture, named_hint
 from es_dedup.extraction.kinds import Kinds
+from es_dedup.extraction.markup import HIDDEN, ROLE, TAG
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -68,7 +69,7 @@ class View:
             block.chars / _LATIN_SHARE if block.text.isascii() else _wide_units(block)
             for block in self.blocks
         ]
-        self.kind = Kinds(self.nodes)
+        self.kind = Kinds(self.parents, document.look_of, document.looks)
         self.kinds = self.kind.of_blocks(self.blocks)
         self.prose = [
             -(4.0 + 0.3 * units)
@@ -91,10 +92,12 @@ class View:
     def judge(self, *, talk: bool) -> None:
         """Read the hints again: with or without replies as furniture."""
         if talk not in self._judged:
-            named = [
-                named_hint(node.tag, node.names, talk) if node.names else TAG_HINTS.get(node.tag, 0)
-                for node in self.nodes
+            document = self.document
+            by_look = [
+                named_hint(tag, names, talk) if names else TAG_HINTS.get(tag, 0)
+                for tag, _, names, _, _, _ in document.looks
             ]
+            named = list(map(by_look.__getitem__, document.look_of))
             other = self._judged.get(not talk)
             if other is None or other[0] != named or self._talk_boxes:
                 hints = self._hints(named.copy(), talk=talk)
@@ -112,17 +115,16 @@ class View:
 
     def _hints(self, hints: list[int], *, talk: bool) -> list[int]:
         """For each element: names, role, state and what stands in it speak for or against it."""
-        nodes, captions = self.nodes, False
+        nodes, looks = self.nodes, self.document.looks
         for index in sections_by_headline(self, hints):
             hints[index] = 0
-        for index, node in enumerate(nodes):
-            if (node.role and node.role in _HIDDEN_ROLES) or (
-                node.hidden and not (node.parent >= 0 and nodes[node.parent].hidden)
-            ):
-                hints[index] = -1
-            elif node.tag == "figcaption":
-                captions = True
-        if captions:
+        if any([look[HIDDEN] or look[ROLE] for look in looks]):
+            for index, node in enumerate(nodes):
+                if (node.role and node.role in _HIDDEN_ROLES) or (
+                    node.hidden and not (node.parent >= 0 and nodes[node.parent].hidden)
+                ):
+                    hints[index] = -1
+        if any([look[TAG] == "figcaption" for look in looks]):
             for index in self._captions():
                 hints[index] = -1
         for index in self._boxes:

@@ -52,7 +52,8 @@ def check(markup: bytes, max_depth: int = 256) -> None:
         assert found is None
         return
     assert found is not None
-    tags, nodes, blocks = found
+    tags, nodes, blocks, look_of, looks = found
+    assert [looks[look] for look in look_of] == [document.looks[look] for look in document.look_of]
     assert list(map(node, nodes)) == list(map(node, document.nodes))
     assert list(map(block, blocks)) == list(map(block, document.blocks))
     assert list(tags.attributes) == list(document.tags.attributes)
