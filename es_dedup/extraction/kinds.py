@@ -14,7 +14,6 @@ from es_dedup.extraction.markup import MARK
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.extraction.document import Block
     from es_dedup.extraction.markup import Look
 
 _NUMBER_BITS: Final = 20
@@ -48,7 +47,6 @@ class Kinds:
         """The element has a class or an id."""
         return self._named[self._look_of[index]]
 
-    def of_blocks(self, blocks: Sequence[Block]) -> list[int]:
+    def of_blocks(self, holders: Sequence[int]) -> list[int]:
         """Number of the kind of each block: that of the element it stands in."""
-        kinds = self._kinds  # the last stands for no element
-        return [kinds[block.node] for block in blocks]
+        return list(map(self._kinds.__getitem__, holders))  # the last stands for no element

@@ -79,8 +79,11 @@ Elements: TypeAlias = "tuple[Sequence[int], Sequence[int]] | NDArray[np.int64]"
 Look: TypeAlias = "tuple[str, bytes, str, str, bool, str]"
 """Of an element: name, attributes as written, class and id, role, whether it is hidden by them, and its mark."""
 
-TAG, WRITTEN, NAMES, ROLE, HIDDEN, MARK = range(6)
-"""Places in a look."""
+TAG: Final = 0
+NAMES: Final = 2
+ROLE: Final = 3
+HIDDEN: Final = 4
+MARK: Final = 5
 
 ROOT: Final = b"<html><body>"  # in every page; its own tags only say what these two are called
 _MAX_SPACE: Final = 200

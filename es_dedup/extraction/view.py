@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.boxes import WRAPPED, furniture_boxes, sections_by_headline, wraps_main
+from es_dedup.extraction.boxes import SECTION_HEADINGS, WRAPPED, furniture_boxes, sections_by_headline, wraps_main
 from es_dedup.extraction.hints import LIST_HINT, NEGATIVE_TAGS, TAG_HINTS, is_furniture, named_hint
 from es_dedup.extraction.kinds import Kinds
 from es_dedup.extraction.markup import HIDDEN, ROLE, TAG
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LINKED: Final = 0.5
 """Share of link text from which a block is no prose."""
 
-STOPS: Final = re.compile(r"[，。！？；、：,.!?;:](?=\s|$|[^\x00-\x7f])|[。！？，；]")
+STOPS: Final = re.compile(r"[，。！？；、：,.!?;:](?:(?=\s|$|[^\x00-\x7f])|(?<=[。！？，；]))")
 _STOP_CHARS: Final = "，。！？；、：,.!?;:"
 _LONG_CHARS: Final = 1_000
 _LATIN_SHARE: Final = 3.0  # Latin letters that say as much as one ideograph
@@ -65,12 +65,14 @@ class View:
         self.document = document
         self.nodes, self.blocks = document.nodes, document.blocks
         self.parents = [node.parent for node in self.nodes]
+        self.holders = [block.node for block in self.blocks]
+        """For each block, index of the element around it; -1 for none."""
         self.units = [
             block.chars / _LATIN_SHARE if block.text.isascii() else _wide_units(block)
             for block in self.blocks
         ]
         self.kind = Kinds(self.parents, document.look_of, document.looks)
-        self.kinds = self.kind.of_blocks(self.blocks)
+        self.kinds = self.kind.of_blocks(self.holders)
         self.prose = [
             -(4.0 + 0.3 * units)
             if block.link_chars > LINKED * block.chars
@@ -80,6 +82,7 @@ class View:
         self._lines()
         counts = Counter([block.text for block in self.blocks if block.chars <= _REPEATED_CHARS])
         self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
+        self.headings = self.nodes_called(SECTION_HEADINGS)
         self.ends = self._ends()
         self._furniture: dict[int, bool] = {}
         self.dated: set[int] | None = None  # both are found when they are asked for
@@ -156,7 +159,7 @@ class View:
 
     def is_negative(self, place: int) -> bool:
         """The block stands in furniture, by the names of what is around it."""
-        node = self.blocks[place].node
+        node = self.holders[place]
         return node >= 0 and self.negative[node]
 
     def is_quoted(self, place: int) -> bool:
@@ -171,14 +174,14 @@ class View:
     def inside(self, node: int) -> list[int]:
         """Places of the blocks in a subtree."""
         end = self.ends[node]
-        return [place for place, block in enumerate(self.blocks) if node <= block.node < end]
+        return [place for place, holder in enumerate(self.holders) if node <= holder < end]
 
     def around(self, place: int) -> int:
         """The element that holds a block's text as a whole: around its paragraph, or its own where ``<br>`` breaks lines.
 
         -1 for text outside all elements.
         """
-        return self.holder(self.blocks[place].node)
+        return self.holder(self.holders[place])
 
     def holder(self, index: int) -> int:
         """The element itself, or the first around it that is no part of a text; -1 for none."""
@@ -186,11 +189,17 @@ class View:
             index = self.nodes[index].parent
         return index
 
+    def nodes_called(self, tags: Collection[str]) -> set[int]:
+        """Indices of the elements with one of these names."""
+        look_of, looks = self.document.look_of, self.document.looks
+        known = {number for number, look in enumerate(looks) if look[TAG] in tags}
+        return {index for index, look in enumerate(look_of) if look in known} if known else set()
+
     def _lines(self) -> None:
         """Verse, lists of dates, texts without punctuation: many unlinked lines of one kind count a little."""
         lines: dict[int, list[int]] = {}
-        for place, block in enumerate(self.blocks):
-            if self.prose[place] <= 0 and not block.link_chars and block.node >= 0:
+        for place, (block, prose) in enumerate(zip(self.blocks, self.prose, strict=True)):
+            if prose <= 0 and not block.link_chars and block.node >= 0:
                 lines.setdefault(self.kinds[place], []).append(place)
         for places in lines.values():
             if len(places) < _LINES or not self._are_lines(places):
@@ -225,11 +234,11 @@ class View:
     def _mass(self) -> tuple[list[float], float]:
         """Prose in each element, and in the whole page."""
         mass, total = [0.0] * len(self.nodes), 0.0
-        for block, prose in zip(self.blocks, self.prose, strict=True):
+        for node, prose in zip(self.holders, self.prose, strict=True):
             if prose > 0:
                 total += prose
-                if block.node >= 0:
-                    mass[block.node] += prose
+                if node >= 0:
+                    mass[node] += prose
         parents = self.parents
         for index in range(len(parents) - 1, 0, -1):
             if units := mass[index]:
