@@ -61,19 +61,22 @@ def sections_by_headline(view: View, hints: Sequence[int]) -> list[int]:
     for place, node in enumerate(view.holders):
         if node not in headings:
             continue
-        index = nodes[node].parent
+        index, slug = nodes[node].parent, ""
         for _ in range(_SECTION_LEVELS):
             if index < 0:
                 break
             if hints[index] < 0 and (names := nodes[index].names):
-                slug = _slug(view.blocks[place].text)
-                if slug.count("-") >= _SIGNS_WITHIN and any(
-                    _slug(word)[:_SLUG_CHARS] == slug[:_SLUG_CHARS] for word in names.split()
-                ):
+                slug = slug or _slug(view.blocks[place].text)
+                if slug.count("-") >= _SIGNS_WITHIN and _has_slug(names, slug[:_SLUG_CHARS]):
                     found.append(index)
             index = nodes[index].parent
     looks = {look for hint, look in zip(hints, view.document.look_of, strict=True) if hint < 0} if found else ()
     return found if any(len(_SIGNS.findall(view.document.looks[look][NAMES])) > 1 for look in looks) else []
+
+
+def _has_slug(names: str, slug: str) -> bool:
+    words = [word for word in names.lower().split() if len(word) >= len(slug)]
+    return any(_slug(word)[:_SLUG_CHARS] == slug for word in words)
 
 
 def _slug(word: str) -> str:

@@ -107,9 +107,8 @@ _CONSENT: Final = re.compile(
 _TAIL_HEADING: Final = re.compile(
     r"^[\s【\[■●◆>]*(?:相关(?:阅读|新闻|链接|推荐|文章|报道|资讯)|延伸阅读|推荐阅读|热门(?:推荐|文章|新闻|评论)|精彩推荐|猜你喜欢|更多(?:精彩|新闻|资讯)|网友评论|发表评论|最新评论|免责声明|版权声明|"
     r"related (?:articles?|stories|posts|content|news)|read next|recommended(?: for you)?|you may also like|more from|comments?|leave a (?:comment|reply)|most (?:read|popular))[\s:：\]】]*(?:\(\d+\))?$",
-    re.IGNORECASE,
 )
-
+"""Of a text in lower case."""
 
 TAG_HINTS: Final = {**dict.fromkeys(NEGATIVE_TAGS, -1), **dict.fromkeys(POSITIVE_TAGS, 1)}
 """What tags without a name say; others say nothing."""
@@ -241,4 +240,4 @@ def opens_like_furniture(text: str) -> bool:
 
 def is_tail_heading(text: str) -> bool:
     """True when a line is the heading of what follows an article: related pages, comments, disclaimer."""
-    return len(text) <= _MAX_HEADING_CHARS and bool(_TAIL_HEADING.match(text))
+    return len(text) <= _MAX_HEADING_CHARS and bool(_TAIL_HEADING.match(text.lower()))

@@ -37,6 +37,8 @@ class Kinds:
         pairs.append(0)
         kinds = [mark | pairs[parent] << _NUMBER_BITS for mark, parent in zip(own, parents, strict=False)]
         kinds.append(-1)
+        self.of_nodes = kinds[:-1]
+        """Number of each element's kind."""
         self._named, self._look_of, self._kinds = ["." in mark for mark in marks], look_of, kinds
 
     def of_node(self, index: int) -> int:
