@@ -84,6 +84,9 @@ class View:
         self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
         self.headings = self.nodes_called(SECTION_HEADINGS)
         self.ends = self._ends()
+        self._outer = self._outer_elements()
+        self.arounds = list(map(self._outer.__getitem__, self.holders))
+        """``around`` of each block."""
         self._furniture: dict[int, bool] = {}
         self.dated: set[int] | None = None  # both are found when they are asked for
         self.lists: list[Records] | None = None
@@ -181,13 +184,23 @@ class View:
 
         -1 for text outside all elements.
         """
-        return self.holder(self.holders[place])
+        return self.arounds[place]
 
     def holder(self, index: int) -> int:
         """The element itself, or the first around it that is no part of a text; -1 for none."""
-        while index >= 0 and self.nodes[index].tag in PARTS:
-            index = self.nodes[index].parent
-        return index
+        return self._outer[index]
+
+    def _outer_elements(self) -> list[int]:
+        """For each element ``holder`` of it; the last stands for no element."""
+        is_part = [look[TAG] in PARTS for look in self.document.looks]
+        outer: list[int] = []
+        for index, (look, parent) in enumerate(zip(self.document.look_of, self.parents, strict=True)):
+            if not is_part[look]:
+                outer.append(index)
+            else:
+                outer.append(outer[parent] if parent >= 0 else -1)
+        outer.append(-1)
+        return outer
 
     def nodes_called(self, tags: Collection[str]) -> set[int]:
         """Indices of the elements with one of these names."""
