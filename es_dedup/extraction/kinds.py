@@ -7,7 +7,7 @@ are the bodies of all posts of a thread, however short one of them is: the avera
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from es_dedup.extraction.markup import MARK
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from es_dedup.extraction.markup import Look
-
-_NUMBER_BITS: Final = 20
 
 
 class Kinds:
@@ -31,11 +29,11 @@ class Kinds:
     def __init__(self, parents: Sequence[int], look_of: Sequence[int], looks: Sequence[Look]) -> None:
         marks = [look[MARK] for look in looks]
         numbers = dict(zip(dict.fromkeys(marks), count(1), strict=False))
-        by_look = [numbers[mark] for mark in marks]
+        by_look, bits = [numbers[mark] for mark in marks], len(numbers).bit_length()
         own = [*map(by_look.__getitem__, look_of), 0]  # the last stands for no element
-        pairs = [mark | own[parent] << _NUMBER_BITS for mark, parent in zip(own, parents, strict=False)]
+        pairs = [mark | own[parent] << bits for mark, parent in zip(own, parents, strict=False)]
         pairs.append(0)
-        kinds = [mark | pairs[parent] << _NUMBER_BITS for mark, parent in zip(own, parents, strict=False)]
+        kinds = [mark | pairs[parent] << bits for mark, parent in zip(own, parents, strict=False)]
         kinds.append(-1)
         self.of_nodes = kinds[:-1]
         """Number of each element's kind."""
