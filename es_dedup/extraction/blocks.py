@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from html import unescape
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.markup import HIDDEN, is_wide_space, read_attributes
@@ -156,8 +156,7 @@ def joined_text(parts: list[str], linked: Sequence[int]) -> tuple[str, int, int,
         return text, chars, 0, False
     if all(linked):
         return text, chars, chars, chars > 0
-    link_text = "".join([part for part, is_linked in zip(parts, linked, strict=True) if is_linked])
-    link_chars = min(chars, _length(link_text))
+    link_chars = min(chars, _length("".join(compress(parts, linked))))
     return text, chars, link_chars, link_chars > 0 and linked[0] > 0
 
 
@@ -167,6 +166,9 @@ def _length(text: str) -> int:
 
 
 def _is_space(text: str) -> bool:
+    first = text.lstrip()[:1]
+    if first and first != "&":
+        return False
     written = text.encode()
     return written.isspace() or is_wide_space(written)
 
