@@ -9,6 +9,7 @@ from es_dedup.extraction.choice import Choice
 from es_dedup.extraction.dated import dates
 from es_dedup.extraction.edges import HEADINGS, Edges
 from es_dedup.extraction.headlines import Headlines
+from es_dedup.extraction.markup import ROLE, TAG
 from es_dedup.extraction.records import are_said, records
 from es_dedup.extraction.slides import named_slide
 from es_dedup.extraction.standfirst import standfirst
@@ -50,7 +51,7 @@ class Article:
         self.edges = Edges(view)
         self.headlines = Headlines(view)
         self._without_comments()
-        self.weight = [self._weigh(place) for place in range(len(self.blocks))]
+        self.weight = self._weights()
         for place in range(self.headlines.start(self.weight)):
             self.weight[place] = min(0.0, self.weight[place])
         self._favour_main()
@@ -111,6 +112,8 @@ class Article:
 
     def _favour_main(self) -> None:
         """Where one element says that it is the main part and holds prose, text beside it counts less."""
+        if not any([look[TAG] == "main" or look[ROLE] == "main" for look in self.view.document.looks]):
+            return
         main = [node.index for node in self.nodes if node.tag == "main" or node.role == "main"]
         if len(main) != 1 or self.view.mass[main[0]] < _MAIN_UNITS:
             return
@@ -133,7 +136,7 @@ class Article:
     def without_hints(self) -> Choice:
         """The same without regard to names: a page whose prose stands in furniture throughout."""
         self.view.negative = [node.hidden for node in self.nodes]
-        self.weight = [self._weigh(place) for place in range(len(self.blocks))]
+        self.weight = self._weights()
         return self.choice()
 
     def _reason(self, best: int) -> Callable[[int], str]:
@@ -182,13 +185,12 @@ class Article:
 
     def _headings(self, places: set[int]) -> list[int]:
         """Headings that stand beside the paragraphs, in the same elements."""
-        around = {self.view.around(place) for place in places if self.weight[place] > 0}
+        around = {self.view.arounds[place] for place in places if self.weight[place] > 0}
+        headings = self.headlines.headings
         return [
             place
-            for place, block in enumerate(self.blocks)
-            if block.node >= 0
-            and self.nodes[block.node].tag in HEADINGS
-            and self.view.around(place) in around
+            for place, (node, outer) in enumerate(zip(self.view.holders, self.view.arounds, strict=True))
+            if node in headings and outer in around
         ]
 
     def _is_sentence(self, place: int) -> bool:
@@ -196,26 +198,25 @@ class Article:
 
     def _within_body(self, places: list[int], main: set[int]) -> list[int]:
         """Without what stands before the first and behind the last block of the main kinds, outside their elements."""
-        body = [place for place in places if self.view.kinds[place] in main and self.weight[place] > 0]
+        arounds, weight = self.view.arounds, self.weight
+        body = [place for place in places if self.view.kinds[place] in main and weight[place] > 0]
         if not body:
             return places
-        around = {self.view.around(place) for place in body}
+        around = {arounds[place] for place in body}
         holders = sorted(holder for holder in around if holder >= 0)
         inside = [
             place
             for place in places
-            if self.view.around(place) in around
-            or (self.weight[place] > 0 and self._is_direct(place, holders))
+            if arounds[place] in around or (weight[place] > 0 and self._is_direct(place, holders))
         ]
         first, last = inside[0], inside[-1]
-        before = sum(self.weight[place] for place in places if place < first and self.weight[place] > 0)
+        before = sum([weight[place] for place in places if place < first and weight[place] > 0])
         tail: dict[int, float] = {}
         for place in places:
-            if place > last and self.weight[place] > 0:
-                holder = self.view.around(place)
-                tail[holder] = tail.get(holder, 0.0) + self.weight[place]
+            if place > last and weight[place] > 0:
+                tail[arounds[place]] = tail.get(arounds[place], 0.0) + weight[place]
         behind = sum(tail.values())
-        total = sum(self.weight[place] for place in places if self.weight[place] > 0)
+        total = sum([weight[place] for place in places if weight[place] > 0])
         first = first if before <= _LEAD * total else places[0]
         most = _FAR_OUTSIDE if len(body) >= _PARAGRAPHS else _OUTSIDE_BODY
         if behind > most * total or max(tail.values(), default=0.0) > _OUTSIDE_BODY * total:
@@ -235,22 +236,27 @@ class Article:
         first = bisect_left(holders, around)
         return around >= 0 and first < len(holders) and holders[first] < self.view.ends[around]
 
-    def _weigh(self, place: int) -> float:
-        prose = self.view.prose[place]
-        if self.view.is_negative(place):
-            if self.nodes[self.blocks[place].node].tag == "figcaption":
-                return 0.0
-            return -10.0 if prose <= 0 else -0.3 * prose
-        if prose > 0 and self.view.is_furniture(place):
-            return -5.0
-        return prose
+    def _weights(self) -> list[float]:
+        view, nodes, negative = self.view, self.nodes, self.view.negative
+        weights: list[float] = []
+        for place, (node, prose) in enumerate(zip(view.holders, view.prose, strict=True)):
+            if node >= 0 and negative[node]:
+                if nodes[node].tag == "figcaption":
+                    weights.append(0.0)
+                else:
+                    weights.append(-10.0 if prose <= 0 else -0.3 * prose)
+            elif prose > 0 and view.is_furniture(place):
+                weights.append(-5.0)
+            else:
+                weights.append(prose)
+        return weights
 
     def best(self) -> tuple[int, float]:
         """The node with the largest sum, the innermost of equals, and the sum; -1 when no sum is positive."""
         sums = [0.0] * len(self.nodes)
-        for block, weight in zip(self.blocks, self.weight, strict=True):
-            if block.node >= 0:
-                sums[block.node] += weight
+        for node, weight in zip(self.view.holders, self.weight, strict=True):
+            if node >= 0:
+                sums[node] += weight
         best, value = -1, 0.0
         parents = self.view.parents
         for index in range(len(parents) - 1, -1, -1):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from html import unescape
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.markup import is_wide_space, read_attributes
+from es_dedup.extraction.markup import HIDDEN, is_wide_space, read_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.extraction.markup import Elements, Tags
+    from es_dedup.extraction.markup import Elements, Look, Tags
     from es_dedup.extraction.walk import Runs
 
 _ASCII_SPACE: Final = " \t\n\r\x0b\x0c"
@@ -98,24 +98,27 @@ def read_blocks(runs: Runs) -> tuple[list[Block], int]:
     return blocks, deepest
 
 
-def read_nodes(tags: Tags, elements: Elements, blocks: Sequence[Block]) -> list[Node]:
-    """The elements around the blocks, each behind the one around it; blocks are told which is theirs."""
+def read_nodes(
+    tags: Tags, elements: Elements, blocks: Sequence[Block]
+) -> tuple[list[Node], Sequence[int], Sequence[Look]]:
+    """The elements around the blocks, each behind the one around it; blocks are told which is theirs.
+
+    Returns:
+        Elements, the number of the look of each, and what looks there are.
+    """
     holders, parents, kinds, looks = tags.elements(elements, [block.node for block in blocks])
     nodes: list[Node] = []
-    hides = False
     for index, (parent, kind) in enumerate(zip(parents, kinds, strict=True)):
         tag, written, names, role, hidden, mark = looks[kind]
-        if not hidden:
-            hidden = hides and parent >= 0 and nodes[parent].hidden
-        else:
-            hides = True
         nodes.append(Node(index, parent, tag, written, hidden, names, role, mark))
     for block, holder in zip(blocks, holders, strict=True):
         block.node = holder
-    if hides:
+    if any([look[HIDDEN] for look in looks]):
+        for node in nodes:
+            node.hidden = node.hidden or (node.parent >= 0 and nodes[node.parent].hidden)
         for block in blocks:
             block.hidden = nodes[block.node].hidden
-    return nodes
+    return nodes, kinds, looks
 
 
 def whole_text(text: str, linked: int) -> tuple[str, int, int, bool] | None:
@@ -154,8 +157,7 @@ def joined_text(parts: list[str], linked: Sequence[int]) -> tuple[str, int, int,
         return text, chars, 0, False
     if all(linked):
         return text, chars, chars, chars > 0
-    link_text = "".join([part for part, is_linked in zip(parts, linked, strict=True) if is_linked])
-    link_chars = min(chars, _length(link_text))
+    link_chars = min(chars, _length("".join(compress(parts, linked))))
     return text, chars, link_chars, link_chars > 0 and linked[0] > 0
 
 
@@ -165,6 +167,9 @@ def _length(text: str) -> int:
 
 
 def _is_space(text: str) -> bool:
+    first = text.lstrip()[:1]
+    if first and first != "&":
+        return False
     written = text.encode()
     return written.isspace() or is_wide_space(written)
 

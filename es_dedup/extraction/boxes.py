@@ -6,16 +6,18 @@ And elements whose names deceive: a section called by its own headline, a column
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.hints import is_tail_heading, opens_like_furniture
+from es_dedup.extraction.markup import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from es_dedup.extraction.view import View
 
-_HEADINGS: Final = frozenset({"h2", "h3", "h4", "h5", "h6", "legend"})
+SECTION_HEADINGS: Final = frozenset({"h2", "h3", "h4", "h5", "h6", "legend"})
 _WHOLE: Final = frozenset({"html", "body", "main", "article"})
 _HEADING_CHARS: Final = 60
 _TALK: Final = re.compile(r"comment|评论|評論", re.IGNORECASE)
@@ -32,48 +34,49 @@ _WITHIN: Final = 0.8  # of its prose stands in one part that is named after main
 def furniture_boxes(view: View) -> tuple[list[int], set[int]]:
     """Indices of elements, other than the page and its main part, that begin with such a heading; and which of them have comments in them."""
     nodes = view.nodes
-    headings = {node.index for node in nodes if node.tag in _HEADINGS}
     found: list[int] = []
     talk: set[int] = set()
-    before = -1  # the last element with text above
-    for block in view.blocks if headings else ():
-        node = block.node
-        if node in headings and block.chars <= _HEADING_CHARS:
+    if not view.headings:
+        return found, talk
+    above = [-1, *accumulate(view.holders, max)]  # for each block, the last element with text above it
+    for place, node in enumerate(view.holders):
+        if node in view.headings and (block := view.blocks[place]).chars <= _HEADING_CHARS:
             box = nodes[node].parent
             if (
-                box > before
+                box > above[place]
                 and nodes[box].tag not in _WHOLE
                 and (opens_like_furniture(block.text) or is_tail_heading(block.text))
             ):
                 found.append(box)
                 if _TALK.search(block.text):
                     talk.add(box)
-        before = max(before, node)
     return found, talk
 
 
 def sections_by_headline(view: View, hints: Sequence[int]) -> list[int]:
     """Indices of elements that are furniture by a name made of the words of a heading in them: manuals and wikis make such ids."""
     nodes = view.nodes
-    if not any(hint < 0 and len(_SIGNS.findall(nodes[index].names)) > 1 for index, hint in enumerate(hints)):
-        return []
-    headings = {node.index for node in nodes if node.tag in _HEADINGS or node.tag == "h1"}
+    headings = view.headings | view.nodes_called(("h1",))
     found: list[int] = []
-    for block in view.blocks:
-        if block.node not in headings:
+    for place, node in enumerate(view.holders):
+        if node not in headings:
             continue
-        index = nodes[block.node].parent
+        index, slug = nodes[node].parent, ""
         for _ in range(_SECTION_LEVELS):
             if index < 0:
                 break
             if hints[index] < 0 and (names := nodes[index].names):
-                slug = _slug(block.text)
-                if slug.count("-") >= _SIGNS_WITHIN and any(
-                    _slug(word)[:_SLUG_CHARS] == slug[:_SLUG_CHARS] for word in names.split()
-                ):
+                slug = slug or _slug(view.blocks[place].text)
+                if slug.count("-") >= _SIGNS_WITHIN and _has_slug(names, slug[:_SLUG_CHARS]):
                     found.append(index)
             index = nodes[index].parent
-    return found
+    looks = {look for hint, look in zip(hints, view.document.look_of, strict=True) if hint < 0} if found else ()
+    return found if any(len(_SIGNS.findall(view.document.looks[look][NAMES])) > 1 for look in looks) else []
+
+
+def _has_slug(names: str, slug: str) -> bool:
+    words = [word for word in names.lower().split() if len(word) >= len(slug)]
+    return any(_slug(word)[:_SLUG_CHARS] == slug for word in words)
 
 
 def _slug(word: str) -> str:

@@ -13,8 +13,10 @@ from es_dedup.extraction.structured import Structured, read_structured
 from es_dedup.extraction.walk import walk
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from es_dedup.extraction.guard import Deadline
-    from es_dedup.extraction.markup import CutTags, Tags
+    from es_dedup.extraction.markup import CutTags, Look, Tags
 
 __all__ = ["Block", "Document", "Node", "build", "build_shallow", "clean"]
 
@@ -30,6 +32,8 @@ class Document:
 
     Attributes:
         tags: all tags of the page, without the title's.
+        look_of: for each node, which of the looks it has: equal elements have one.
+        looks: of all nodes.
         url: where the page was found, if known.
         scripts: attributes and content of each script, where the scan kept them.
         charset: of the scripts.
@@ -39,6 +43,8 @@ class Document:
     tags: Tags
     nodes: list[Node] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
+    look_of: Sequence[int] = ()
+    looks: Sequence[Look] = ()
     url: str | None = None
     scripts: list[tuple[bytes, bytes]] = field(default_factory=list)
     charset: str = "utf-8"
@@ -113,4 +119,5 @@ def build_shallow(tags: CutTags, deadline: Deadline, max_depth: int) -> Document
     blocks, depth = read_blocks(runs)
     if depth > max_depth:
         return None
-    return Document(tags, read_nodes(tags, runs.elements, blocks), blocks)
+    nodes, look_of_node, looks = read_nodes(tags, runs.elements, blocks)
+    return Document(tags, nodes, blocks, look_of_node, looks)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _ARTICLE_UNITS: Final = 40.0  # of prose before a further main heading that begins another article
 _BELOW_TITLE: Final = 0.3  # times the prose above the title
 _TITLE_CHARS: Final = 6
+_ARTICLES: Final = 2
 
 
 class Headlines:
@@ -26,19 +27,20 @@ class Headlines:
     def __init__(self, view: View) -> None:
         self.view, self.nodes, self.blocks = view, view.nodes, view.blocks
         self.title = view.document.title
+        self.headings = view.nodes_called(HEADINGS)
 
     def start(self, weight: Sequence[float]) -> int:
         """Place of the heading that is the page's title; 0 for none.
 
         Above it stand greetings, notices and requests for consent, unless most of the prose does.
         """
-        headings = {node.index for node in self.nodes if node.tag in HEADINGS}
-        places = (place for place, block in enumerate(self.blocks) if block.node in headings)
+        headings = self.headings
+        places = [place for place, node in enumerate(self.view.holders) if node in headings]
         first = next((place for place in places if self._is_title(place)), 0)
         if not first:
             return 0
-        above = sum(max(0.0, weight) for weight in weight[:first])
-        behind = sum(max(0.0, weight) for weight in weight[first:])
+        above = sum([units for units in weight[:first] if units > 0])
+        behind = sum([units for units in weight[first:] if units > 0])
         return first if behind >= max(_ARTICLE_UNITS, _BELOW_TITLE * above) else 0
 
     def above(self, places: Sequence[int]) -> int:
@@ -51,10 +53,13 @@ class Headlines:
 
         Not of the element that holds the text above where it goes on behind the heading, which may be that of a player.
         """
+        main = self.view.nodes_called(("h1",))
+        if len([node for node in self.view.holders if node in main]) < _ARTICLES:
+            return []
         titled, before, reached = False, 0.0, -1
         for place, block in enumerate(self.blocks):
             node = block.node
-            if node >= 0 and self.nodes[node].tag == "h1" and not self.view.linked(place):
+            if node in main and not self.view.linked(place):
                 if not titled:
                     titled = block.text in self.title
                 elif before >= _ARTICLE_UNITS and self.nodes[node].parent > reached:

@@ -7,33 +7,37 @@ are the bodies of all posts of a thread, however short one of them is: the avera
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from es_dedup.extraction.markup import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.extraction.document import Block, Node
-
-_NUMBER_BITS: Final = 20
+    from es_dedup.extraction.markup import Look
 
 
 class Kinds:
     """Kinds of elements and blocks as numbers that are equal for equal kinds.
 
     Args:
-        nodes: block elements in page order.
+        parents: of block elements in page order.
+        look_of: number of the look of each.
+        looks: what elements look like.
     """
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        marks = [node.mark for node in nodes]
-        parents = [node.parent for node in nodes]
+    def __init__(self, parents: Sequence[int], look_of: Sequence[int], looks: Sequence[Look]) -> None:
+        marks = [look[MARK] for look in looks]
         numbers = dict(zip(dict.fromkeys(marks), count(1), strict=False))
-        own = [*map(numbers.__getitem__, marks), 0]  # the last stands for no element
-        pairs = [mark | own[parent] << _NUMBER_BITS for mark, parent in zip(own, parents, strict=False)]
+        by_look, bits = [numbers[mark] for mark in marks], len(numbers).bit_length()
+        own = [*map(by_look.__getitem__, look_of), 0]  # the last stands for no element
+        pairs = [mark | own[parent] << bits for mark, parent in zip(own, parents, strict=False)]
         pairs.append(0)
-        kinds = [mark | pairs[parent] << _NUMBER_BITS for mark, parent in zip(own, parents, strict=False)]
+        kinds = [mark | pairs[parent] << bits for mark, parent in zip(own, parents, strict=False)]
         kinds.append(-1)
-        self._marks, self._kinds = marks, kinds
+        self.of_nodes = kinds[:-1]
+        """Number of each element's kind."""
+        self._named, self._look_of, self._kinds = ["." in mark for mark in marks], look_of, kinds
 
     def of_node(self, index: int) -> int:
         """Number of an element's kind; -1 for none."""
@@ -41,9 +45,8 @@ class Kinds:
 
     def is_named(self, index: int) -> bool:
         """The element has a class or an id."""
-        return "." in self._marks[index]
+        return self._named[self._look_of[index]]
 
-    def of_blocks(self, blocks: Sequence[Block]) -> list[int]:
+    def of_blocks(self, holders: Sequence[int]) -> list[int]:
         """Number of the kind of each block: that of the element it stands in."""
-        kinds = self._kinds  # the last stands for no element
-        return [kinds[block.node] for block in blocks]
+        return list(map(self._kinds.__getitem__, holders))  # the last stands for no element

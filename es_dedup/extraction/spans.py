@@ -131,29 +131,22 @@ class SpannedTags(Tags):
             self._bytes, self._spans, np.asarray(elements, dtype=np.int64), np.array(around, dtype=np.int64)
         )
         parents, kinds = rows.T.tolist()
-        return holders.tolist(), parents, kinds, list(map(self._look, *looks.T.tolist()))
+        return holders.tolist(), parents, kinds, self._looks(looks.tolist())
 
-    def _look(  # noqa: PLR0913 - columns of one row
-        self,
-        place: int,
-        number: int,
-        start: int,
-        end: int,
-        name: int,
-        name_end: int,
-        identity: int,
-        identity_end: int,
-        is_plain: int,
-    ) -> Look:
-        data, tag = self._data, self._names[number]
-        written = data[start:end] if place >= len(self._roots) else self._roots[place]
-        if not is_plain or place < len(self._roots):
-            return look_of(tag, written)
-        names = data[name:name_end].decode("utf-8", "replace")
-        if identity < identity_end:
-            other = data[identity:identity_end].decode("utf-8", "replace")
-            names = f"{names} {other}" if names else other
-        return tag, written, names, "", False, mark_of(tag, names)
+    def _looks(self, rows: list[list[int]]) -> list[Look]:
+        data, tags, roots = self._data, self._names, self._roots
+        looks: list[Look] = []
+        for place, number, start, end, name, name_end, identity, identity_end, is_plain in rows:
+            tag = tags[number]
+            if not is_plain or place < len(roots):
+                looks.append(look_of(tag, data[start:end] if place >= len(roots) else roots[place]))
+                continue
+            own = data[name:name_end]
+            if identity < identity_end:
+                own = own + b" " + data[identity:identity_end] if own else data[identity:identity_end]
+            names = own.decode("utf-8", "replace")
+            looks.append((tag, data[start:end], names, "", False, mark_of(tag, names) if names else tag))
+        return looks
 
     def __len__(self) -> int:
         """Number of tags."""
@@ -167,8 +160,10 @@ def load_kernels() -> None:
     read_spans(b"<p>x<b>y</b>&amp;", 9)
 
 
-def read_spans(markup: bytes, max_depth: int) -> tuple[Tags, list[Node], list[Block]] | None:
-    """Tags, nodes and blocks; None where elements are nested too deeply, and for pages with preformatted text.
+def read_spans(
+    markup: bytes, max_depth: int
+) -> tuple[Tags, list[Node], list[Block], Sequence[int], Sequence[Look]] | None:
+    """Tags, nodes, blocks, the look of each node, and all looks; None where elements are nested too deeply, and for pages with preformatted text.
 
     Args:
         markup: trimmed, in UTF-8.
@@ -201,7 +196,8 @@ def read_spans(markup: bytes, max_depth: int) -> tuple[Tags, list[Node], list[Bl
     blocks, depth = _blocks(*texts_of(data, parts, runs), parts, runs)
     if depth > max_depth:
         return None
-    return tags, read_nodes(tags, elements.T, blocks), blocks
+    nodes, look_of_node, looks = read_nodes(tags, elements.T, blocks)
+    return tags, nodes, blocks, look_of_node, looks
 
 
 def _blocks(

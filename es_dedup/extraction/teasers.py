@@ -6,6 +6,7 @@ Class names say nothing; that every item of the kind has a headline that leads a
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.view import PARTS
@@ -32,21 +33,23 @@ def teasers(view: View) -> list[int]:
         if count := headlines[index]:
             headlines[parents[index]] += count
             first[parents[index]] = min(first[parents[index]], first[index])
-    known: dict[int, list[int]] = {}
-    for node in view.nodes:
-        index = node.index
-        if mass[index] > 0 and not view.negative[index] and (node.tag not in PARTS or _is_item(view, index)):
-            known.setdefault(view.kind.of_node(index), []).append(index)
+    titled: dict[int, list[int]] = {}
+    for index, count in enumerate(headlines):
+        if count and 0 < mass[index] <= _MOST_UNITS and _may_be_teaser(view, index):
+            titled.setdefault(view.kind.of_node(index), []).append(index)
+    titled = {kind: items for kind, items in titled.items() if len(items) >= _FEW}
+    if not titled:
+        return []
+    members = Counter(
+        kind
+        for index, kind in enumerate(view.kind.of_nodes)
+        if kind in titled and mass[index] > 0 and _may_be_teaser(view, index)
+    )
+    prose = _first_prose(view)
     inside: set[int] = set()
-    prose: list[int] = []
-    for members in known.values():
-        items = [index for index in members if headlines[index] and mass[index] <= _MOST_UNITS]
-        if len(items) < _FEW:
-            continue
-        prose = prose or _first_prose(view)
-        items = [index for index in items if first[index] < prose[index]]
-        enough = len(items) >= max(_ITEMS, _SHARE * len(members))
-        if enough or _few(view, items, members):
+    for kind, found in titled.items():
+        items = [index for index in found if first[index] < prose[index]]
+        if len(items) >= max(_ITEMS, _SHARE * members[kind]) or _few(view, items, members[kind]):
             for index in items:
                 inside.update(range(index, view.ends[index]))
     if not inside:
@@ -60,16 +63,20 @@ def teasers(view: View) -> list[int]:
     return places if left >= _LEFT else []
 
 
-def _is_item(view: View, index: int) -> bool:
-    """An item of a list that is not numbered: numbered ones with prose in them are notes of the text."""
+def _may_be_teaser(view: View, index: int) -> bool:
+    """No furniture and no part of a text, but an item of a list that is not numbered: numbered ones with prose in them are notes of the text."""
+    if view.negative[index]:
+        return False
     node = view.nodes[index]
+    if node.tag not in PARTS:
+        return True
     return node.tag == "li" and not (node.parent >= 0 and view.nodes[node.parent].tag == "ol")
 
 
-def _few(view: View, items: list[int], members: list[int]) -> bool:
+def _few(view: View, items: list[int], members: int) -> bool:
     """Two or three boxes between the paragraphs: all of their kind have a headline, and together they say little."""
     return (
-        _FEW <= len(items) == len(members)
+        _FEW <= len(items) == members
         and view.nodes[items[0]].tag != "li"
         and sum(view.mass[index] for index in items) <= _LITTLE * view.total
     )
@@ -78,12 +85,16 @@ def _few(view: View, items: list[int], members: list[int]) -> bool:
 def _headlines(view: View) -> tuple[list[int], list[int]]:
     """For each element: how many lines directly in it are, or begin with, a link of the length of a headline; place of the first."""
     counts, first = [0] * len(view.nodes), [len(view.blocks)] * len(view.nodes)
-    for place, block in enumerate(view.blocks):
-        if block.node >= 0 and block.link_chars and (block.led or view.linked(place)):
-            linked = view.units[place] * block.link_chars / block.chars
-            if linked >= _HEADLINE_UNITS:
-                counts[block.node] += 1
-                first[block.node] = min(first[block.node], place)
+    for place, (block, units) in enumerate(zip(view.blocks, view.units, strict=True)):
+        if (
+            block.link_chars
+            and units >= _HEADLINE_UNITS
+            and (node := block.node) >= 0
+            and (block.led or view.linked(place))
+            and units * block.link_chars / block.chars >= _HEADLINE_UNITS
+        ):
+            counts[node] += 1
+            first[node] = min(first[node], place)
     return counts, first
 
 

@@ -9,9 +9,10 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.boxes import WRAPPED, furniture_boxes, sections_by_headline, wraps_main
+from es_dedup.extraction.boxes import SECTION_HEADINGS, WRAPPED, furniture_boxes, sections_by_headline, wraps_main
 from es_dedup.extraction.hints import LIST_HINT, NEGATIVE_TAGS, TAG_HINTS, is_furniture, named_hint
 from es_dedup.extraction.kinds import Kinds
+from es_dedup.extraction.markup import HIDDEN, ROLE, TAG
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 LINKED: Final = 0.5
 """Share of link text from which a block is no prose."""
 
-STOPS: Final = re.compile(r"[，。！？；、：,.!?;:](?=\s|$|[^\x00-\x7f])|[。！？，；]")
+STOPS: Final = re.compile(r"[，。！？；、：,.!?;:](?:(?=\s|$|[^\x00-\x7f])|(?<=[。！？，；]))")
 _STOP_CHARS: Final = "，。！？；、：,.!?;:"
 _LONG_CHARS: Final = 1_000
 _LATIN_SHARE: Final = 3.0  # Latin letters that say as much as one ideograph
@@ -64,12 +65,14 @@ class View:
         self.document = document
         self.nodes, self.blocks = document.nodes, document.blocks
         self.parents = [node.parent for node in self.nodes]
+        self.holders = [block.node for block in self.blocks]
+        """For each block, index of the element around it; -1 for none."""
         self.units = [
             block.chars / _LATIN_SHARE if block.text.isascii() else _wide_units(block)
             for block in self.blocks
         ]
-        self.kind = Kinds(self.nodes)
-        self.kinds = self.kind.of_blocks(self.blocks)
+        self.kind = Kinds(self.parents, document.look_of, document.looks)
+        self.kinds = self.kind.of_blocks(self.holders)
         self.prose = [
             -(4.0 + 0.3 * units)
             if block.link_chars > LINKED * block.chars
@@ -79,7 +82,11 @@ class View:
         self._lines()
         counts = Counter([block.text for block in self.blocks if block.chars <= _REPEATED_CHARS])
         self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
+        self.headings = self.nodes_called(SECTION_HEADINGS)
         self.ends = self._ends()
+        self._outer = self._outer_elements()
+        self.arounds = list(map(self._outer.__getitem__, self.holders))
+        """``around`` of each block."""
         self._furniture: dict[int, bool] = {}
         self.dated: set[int] | None = None  # both are found when they are asked for
         self.lists: list[Records] | None = None
@@ -91,10 +98,12 @@ class View:
     def judge(self, *, talk: bool) -> None:
         """Read the hints again: with or without replies as furniture."""
         if talk not in self._judged:
-            named = [
-                named_hint(node.tag, node.names, talk) if node.names else TAG_HINTS.get(node.tag, 0)
-                for node in self.nodes
+            document = self.document
+            by_look = [
+                named_hint(tag, names, talk) if names else TAG_HINTS.get(tag, 0)
+                for tag, _, names, _, _, _ in document.looks
             ]
+            named = list(map(by_look.__getitem__, document.look_of))
             other = self._judged.get(not talk)
             if other is None or other[0] != named or self._talk_boxes:
                 hints = self._hints(named.copy(), talk=talk)
@@ -112,17 +121,16 @@ class View:
 
     def _hints(self, hints: list[int], *, talk: bool) -> list[int]:
         """For each element: names, role, state and what stands in it speak for or against it."""
-        nodes, captions = self.nodes, False
+        nodes, looks = self.nodes, self.document.looks
         for index in sections_by_headline(self, hints):
             hints[index] = 0
-        for index, node in enumerate(nodes):
-            if (node.role and node.role in _HIDDEN_ROLES) or (
-                node.hidden and not (node.parent >= 0 and nodes[node.parent].hidden)
-            ):
-                hints[index] = -1
-            elif node.tag == "figcaption":
-                captions = True
-        if captions:
+        if any([look[HIDDEN] or look[ROLE] for look in looks]):
+            for index, node in enumerate(nodes):
+                if (node.role and node.role in _HIDDEN_ROLES) or (
+                    node.hidden and not (node.parent >= 0 and nodes[node.parent].hidden)
+                ):
+                    hints[index] = -1
+        if any([look[TAG] == "figcaption" for look in looks]):
             for index in self._captions():
                 hints[index] = -1
         for index in self._boxes:
@@ -154,7 +162,7 @@ class View:
 
     def is_negative(self, place: int) -> bool:
         """The block stands in furniture, by the names of what is around it."""
-        node = self.blocks[place].node
+        node = self.holders[place]
         return node >= 0 and self.negative[node]
 
     def is_quoted(self, place: int) -> bool:
@@ -169,26 +177,42 @@ class View:
     def inside(self, node: int) -> list[int]:
         """Places of the blocks in a subtree."""
         end = self.ends[node]
-        return [place for place, block in enumerate(self.blocks) if node <= block.node < end]
+        return [place for place, holder in enumerate(self.holders) if node <= holder < end]
 
     def around(self, place: int) -> int:
         """The element that holds a block's text as a whole: around its paragraph, or its own where ``<br>`` breaks lines.
 
         -1 for text outside all elements.
         """
-        return self.holder(self.blocks[place].node)
+        return self.arounds[place]
 
     def holder(self, index: int) -> int:
         """The element itself, or the first around it that is no part of a text; -1 for none."""
-        while index >= 0 and self.nodes[index].tag in PARTS:
-            index = self.nodes[index].parent
-        return index
+        return self._outer[index]
+
+    def _outer_elements(self) -> list[int]:
+        """For each element ``holder`` of it; the last stands for no element."""
+        is_part = [look[TAG] in PARTS for look in self.document.looks]
+        outer: list[int] = []
+        for index, (look, parent) in enumerate(zip(self.document.look_of, self.parents, strict=True)):
+            if not is_part[look]:
+                outer.append(index)
+            else:
+                outer.append(outer[parent] if parent >= 0 else -1)
+        outer.append(-1)
+        return outer
+
+    def nodes_called(self, tags: Collection[str]) -> set[int]:
+        """Indices of the elements with one of these names."""
+        look_of, looks = self.document.look_of, self.document.looks
+        known = {number for number, look in enumerate(looks) if look[TAG] in tags}
+        return {index for index, look in enumerate(look_of) if look in known} if known else set()
 
     def _lines(self) -> None:
         """Verse, lists of dates, texts without punctuation: many unlinked lines of one kind count a little."""
         lines: dict[int, list[int]] = {}
-        for place, block in enumerate(self.blocks):
-            if self.prose[place] <= 0 and not block.link_chars and block.node >= 0:
+        for place, (block, prose) in enumerate(zip(self.blocks, self.prose, strict=True)):
+            if prose <= 0 and not block.link_chars and block.node >= 0:
                 lines.setdefault(self.kinds[place], []).append(place)
         for places in lines.values():
             if len(places) < _LINES or not self._are_lines(places):
@@ -223,11 +247,11 @@ class View:
     def _mass(self) -> tuple[list[float], float]:
         """Prose in each element, and in the whole page."""
         mass, total = [0.0] * len(self.nodes), 0.0
-        for block, prose in zip(self.blocks, self.prose, strict=True):
+        for node, prose in zip(self.holders, self.prose, strict=True):
             if prose > 0:
                 total += prose
-                if block.node >= 0:
-                    mass[block.node] += prose
+                if node >= 0:
+                    mass[node] += prose
         parents = self.parents
         for index in range(len(parents) - 1, 0, -1):
             if units := mass[index]:

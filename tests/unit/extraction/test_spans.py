@@ -52,7 +52,8 @@ def check(markup: bytes, max_depth: int = 256) -> None:
         assert found is None
         return
     assert found is not None
-    tags, nodes, blocks = found
+    tags, nodes, blocks, look_of, looks = found
+    assert [looks[look] for look in look_of] == [document.looks[look] for look in document.look_of]
     assert list(map(node, nodes)) == list(map(node, document.nodes))
     assert list(map(block, blocks)) == list(map(block, document.blocks))
     assert list(tags.attributes) == list(document.tags.attributes)
@@ -131,6 +132,7 @@ TRIMMED = [
 
 @settings(max_examples=1_500, deadline=None)
 @given(st.lists(st.sampled_from(TRIMMED), max_size=25))
+@example(["<title>", "</title>", "<title>", "a", "</title>", "<title>", "-", "</title>"])
 def test_the_same_is_cut_out(pieces: list[str]) -> None:
     check_trimmed("".join(pieces).encode())
 
