@@ -84,6 +84,9 @@ _FURNITURE_CHINESE: Final = re.compile(
 _CRUMBS: Final = re.compile(_SIGNS + r".{1,30}\s[»›→]\s.{1,30}\s[»›→]\s")
 _ARROWS: Final = "»›→"
 
+_ITEMS: Final = re.compile(r"(?:[^·|•]{1,25}\s[·|•]\s){3}")
+"""Four short items and more in a line: "About · Careers · Privacy · Terms"."""
+
 _CREDIT: Final = re.compile(r"\((?:image|photo|picture|pic)s?(?: credit)?s?\s?:[^()]{0,60}\)$", re.IGNORECASE)
 _LEGAL_ENGLISH: Final = (
     "copyright", "all rights reserved", "reproduc", "permission", "good faith", "general interest", "no responsibility", "liab",
@@ -229,7 +232,7 @@ def _speaks_of_cookies(head: str) -> bool:
 def opens_like_furniture(text: str) -> bool:
     """The first half of ``is_furniture``: how a line begins."""
     head = text[:_HEAD_CHARS].lower()
-    if _FURNITURE.match(head):
+    if _FURNITURE.match(head) or (any(map(head.__contains__, "|·•")) and _ITEMS.match(head)):
         return True
     if head.isascii():
         return False

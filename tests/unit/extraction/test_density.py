@@ -144,3 +144,16 @@ def test_a_text_folded_behind_read_more_is_text() -> None:
     links = "".join(f"<li><a href=/{n}>The headline of another story, {n}</a></li>" for n in range(5))
     found = extract(f"<div class=story>{shown}{folded}<ul class=read-more>{links}</ul></div>")
     assert found.text.splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "About · Careers · Privacy · Terms · Contact · Your choices · Press · © A. Company, Inc. 2024",
+        "关于我们 | 联系方式 | 诚聘英才 | 网站地图，欢迎来信。",
+        "Home | News | Sport | Weather, today and tomorrow.",
+    ],
+)
+def test_a_line_of_short_items_is_no_text(line: str) -> None:
+    text = "It runs again, they said."
+    assert extract(f"<div><div>{text}</div></div><div>{line}</div>").text == text
