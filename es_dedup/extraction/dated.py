@@ -53,9 +53,7 @@ def _dates(view: View) -> set[int]:
     return {
         place
         for place, text in lines
-        if has_date(text)
-        and not view.blocks[place].hidden
-        and not _is_section(view, place)
+        if has_date(text) and not view.blocks[place].hidden and not _is_section(view, place)
     }
 
 

@@ -48,11 +48,7 @@ def forgive_posts(view: View) -> None:
 
 def stamped(view: View) -> list[int]:
     """Elements of lines with a date in them, and a name, a rank, a number of points; ascending."""
-    return sorted(
-        block.node
-        for block in view.blocks
-        if block.chars <= _STAMP_CHARS and has_date(block.text)
-    )
+    return sorted(block.node for block in view.blocks if block.chars <= _STAMP_CHARS and has_date(block.text))
 
 
 def held(dated: Sequence[int], first: int, end: int) -> int:

@@ -178,7 +178,7 @@ def _best(view: View, weight: list[float]) -> tuple[int, float]:
         if total > most:
             best, most = index, total
         if total and parents[index] >= 0:
-            sums[parents[index]] += total if total > -30.0 else -30.0  # noqa: PLR1730 - for each element; a call costs more
+            sums[parents[index]] += max(total, -30.0)
     return best, most
 
 
