@@ -112,7 +112,7 @@ class Article:
 
     def _favour_main(self) -> None:
         """Where one element says that it is the main part and holds prose, text beside it counts less."""
-        if not any([look[TAG] == "main" or look[ROLE] == "main" for look in self.view.document.looks]):
+        if not any(look[TAG] == "main" or look[ROLE] == "main" for look in self.view.document.looks):
             return
         main = [node.index for node in self.nodes if node.tag == "main" or node.role == "main"]
         if len(main) != 1 or self.view.mass[main[0]] < _MAIN_UNITS:

@@ -70,7 +70,9 @@ def sections_by_headline(view: View, hints: Sequence[int]) -> list[int]:
                 if slug.count("-") >= _SIGNS_WITHIN and _has_slug(names, slug[:_SLUG_CHARS]):
                     found.append(index)
             index = nodes[index].parent
-    looks = {look for hint, look in zip(hints, view.document.look_of, strict=True) if hint < 0} if found else ()
+    if not found:
+        return []
+    looks = {look for hint, look in zip(hints, view.document.look_of, strict=True) if hint < 0}
     return found if any(len(_SIGNS.findall(view.document.looks[look][NAMES])) > 1 for look in looks) else []
 
 

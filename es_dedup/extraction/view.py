@@ -9,7 +9,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.boxes import SECTION_HEADINGS, WRAPPED, furniture_boxes, sections_by_headline, wraps_main
+from es_dedup.extraction.boxes import (
+    SECTION_HEADINGS,
+    WRAPPED,
+    furniture_boxes,
+    sections_by_headline,
+    wraps_main,
+)
 from es_dedup.extraction.hints import LIST_HINT, NEGATIVE_TAGS, TAG_HINTS, is_furniture, named_hint
 from es_dedup.extraction.kinds import Kinds
 from es_dedup.extraction.markup import HIDDEN, ROLE, TAG
@@ -124,13 +130,13 @@ class View:
         nodes, looks = self.nodes, self.document.looks
         for index in sections_by_headline(self, hints):
             hints[index] = 0
-        if any([look[HIDDEN] or look[ROLE] for look in looks]):
+        if any(look[HIDDEN] or look[ROLE] for look in looks):
             for index, node in enumerate(nodes):
                 if (node.role and node.role in _HIDDEN_ROLES) or (
                     node.hidden and not (node.parent >= 0 and nodes[node.parent].hidden)
                 ):
                     hints[index] = -1
-        if any([look[TAG] == "figcaption" for look in looks]):
+        if any(look[TAG] == "figcaption" for look in looks):
             for index in self._captions():
                 hints[index] = -1
         for index in self._boxes:
