@@ -101,10 +101,11 @@ def _headlines(view: View) -> tuple[list[int], list[int]]:
 def _first_prose(view: View) -> list[int]:
     """For each element: place of the first prose in it that begins with no link."""
     first = [len(view.blocks)] * len(view.nodes)
-    for place, block in enumerate(view.blocks):
-        if block.node >= 0 and view.prose[place] > 0 and not block.led:
-            first[block.node] = min(first[block.node], place)
+    for place, (block, prose) in enumerate(zip(view.blocks, view.prose, strict=True)):
+        if prose > 0 and not block.led and block.node >= 0 and place < first[block.node]:
+            first[block.node] = place
     parents = view.parents
     for index in range(len(parents) - 1, 0, -1):
-        first[parents[index]] = min(first[parents[index]], first[index])
+        if (place := first[index]) < first[parents[index]]:
+            first[parents[index]] = place
     return first
