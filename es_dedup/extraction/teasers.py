@@ -32,7 +32,8 @@ def teasers(view: View) -> list[int]:
     for index in range(len(parents) - 1, 0, -1):
         if count := headlines[index]:
             headlines[parents[index]] += count
-            first[parents[index]] = min(first[parents[index]], first[index])
+            if (place := first[index]) < first[parents[index]]:
+                first[parents[index]] = place
     titled: dict[int, list[int]] = {}
     for index, count in enumerate(headlines):
         if count and 0 < mass[index] <= _MOST_UNITS and _may_be_teaser(view, index):

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.boxes import (
-    SECTION_HEADINGS,
+    ANY_HEADING,
     WRAPPED,
     furniture_boxes,
     sections_by_headline,
@@ -88,7 +88,8 @@ class View:
         self._lines()
         counts = Counter([block.text for block in self.blocks if block.chars <= _REPEATED_CHARS])
         self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
-        self.headings = self.nodes_called(SECTION_HEADINGS)
+        self.headings = self._headings()
+        """Names of all headings and legends, by the index of the element."""
         self.ends = self._ends()
         self._outer = self._outer_elements()
         self.arounds = list(map(self._outer.__getitem__, self.holders))
@@ -208,11 +209,14 @@ class View:
         outer.append(-1)
         return outer
 
-    def nodes_called(self, tags: Collection[str]) -> set[int]:
-        """Indices of the elements with one of these names."""
-        look_of, looks = self.document.look_of, self.document.looks
-        known = {number for number, look in enumerate(looks) if look[TAG] in tags}
-        return {index for index, look in enumerate(look_of) if look in known} if known else set()
+    def headings_called(self, tags: Collection[str]) -> set[int]:
+        """Indices of the headings with one of these names."""
+        return {index for index, tag in self.headings.items() if tag in tags}
+
+    def _headings(self) -> dict[int, str]:
+        looks = enumerate(self.document.looks)
+        tags = {number: look[TAG] for number, look in looks if look[TAG] in ANY_HEADING}
+        return {index: tags[look] for index, look in enumerate(self.document.look_of) if look in tags}
 
     def _lines(self) -> None:
         """Verse, lists of dates, texts without punctuation: many unlinked lines of one kind count a little."""
