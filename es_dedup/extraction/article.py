@@ -52,8 +52,8 @@ class Article:
         self.headlines = Headlines(view)
         self._without_comments()
         self.weight = self._weights()
-        for place in range(self.headlines.start(self.weight)):
-            self.weight[place] = min(0.0, self.weight[place])
+        start = self.headlines.start(self.weight)
+        self.weight[:start] = [weight if weight < 0 else 0.0 for weight in self.weight[:start]]
         self._favour_main()
         self._favour_title()
         self._without(self._of_other_pages())
@@ -112,9 +112,9 @@ class Article:
 
     def _favour_main(self) -> None:
         """Where one element says that it is the main part and holds prose, text beside it counts less."""
-        if not any([look[TAG] == "main" or look[ROLE] == "main" for look in self.view.document.looks]):
-            return
-        main = [node.index for node in self.nodes if node.tag == "main" or node.role == "main"]
+        document = self.view.document
+        looks = [n for n, look in enumerate(document.looks) if look[TAG] == "main" or look[ROLE] == "main"]
+        main = [index for index, look in enumerate(document.look_of) if look in looks] if looks else []
         if len(main) != 1 or self.view.mass[main[0]] < _MAIN_UNITS:
             return
         first, end = main[0], self.view.ends[main[0]]

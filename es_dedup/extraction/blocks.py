@@ -113,7 +113,7 @@ def read_nodes(
         nodes.append(Node(index, parent, tag, written, hidden, names, role, mark))
     for block, holder in zip(blocks, holders, strict=True):
         block.node = holder
-    if any([look[HIDDEN] for look in looks]):
+    if any(look[HIDDEN] for look in looks):
         for node in nodes:
             node.hidden = node.hidden or (node.parent >= 0 and nodes[node.parent].hidden)
         for block in blocks:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from es_dedup.extraction.view import View
 
-SECTION_HEADINGS: Final = frozenset({"h2", "h3", "h4", "h5", "h6", "legend"})
+ANY_HEADING: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "legend"})
+_OF_BOXES: Final = ANY_HEADING - {"h1"}
 _WHOLE: Final = frozenset({"html", "body", "main", "article"})
 _HEADING_CHARS: Final = 60
 _TALK: Final = re.compile(r"comment|评论|評論", re.IGNORECASE)
@@ -36,11 +37,12 @@ def furniture_boxes(view: View) -> tuple[list[int], set[int]]:
     nodes = view.nodes
     found: list[int] = []
     talk: set[int] = set()
-    if not view.headings:
+    headings = view.headings_called(_OF_BOXES)
+    if not headings:
         return found, talk
     above = [-1, *accumulate(view.holders, max)]  # for each block, the last element with text above it
     for place, node in enumerate(view.holders):
-        if node in view.headings and (block := view.blocks[place]).chars <= _HEADING_CHARS:
+        if node in headings and (block := view.blocks[place]).chars <= _HEADING_CHARS:
             box = nodes[node].parent
             if (
                 box > above[place]
@@ -56,7 +58,7 @@ def furniture_boxes(view: View) -> tuple[list[int], set[int]]:
 def sections_by_headline(view: View, hints: Sequence[int]) -> list[int]:
     """Indices of elements that are furniture by a name made of the words of a heading in them: manuals and wikis make such ids."""
     nodes = view.nodes
-    headings = view.headings | view.nodes_called(("h1",))
+    headings = view.headings
     found: list[int] = []
     for place, node in enumerate(view.holders):
         if node not in headings:
@@ -70,7 +72,9 @@ def sections_by_headline(view: View, hints: Sequence[int]) -> list[int]:
                 if slug.count("-") >= _SIGNS_WITHIN and _has_slug(names, slug[:_SLUG_CHARS]):
                     found.append(index)
             index = nodes[index].parent
-    looks = {look for hint, look in zip(hints, view.document.look_of, strict=True) if hint < 0} if found else ()
+    if not found:
+        return []
+    looks = {look for hint, look in zip(hints, view.document.look_of, strict=True) if hint < 0}
     return found if any(len(_SIGNS.findall(view.document.looks[look][NAMES])) > 1 for look in looks) else []
 
 

@@ -181,6 +181,8 @@ class Edges:
             return True
         if block.chars > _HEAD_CHARS:
             return False
-        return block.text in self.view.document.title or bool(
-            _DAY.search(block.text) and block.chars < _DATELINE_CHARS
+        return block.text in self.view.document.title or (
+            block.chars < _DATELINE_CHARS
+            and ("20" in block.text or "19" in block.text)  # of every year that the pattern finds
+            and _DAY.search(block.text) is not None
         )

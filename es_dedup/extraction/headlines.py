@@ -27,7 +27,7 @@ class Headlines:
     def __init__(self, view: View) -> None:
         self.view, self.nodes, self.blocks = view, view.nodes, view.blocks
         self.title = view.document.title
-        self.headings = view.nodes_called(HEADINGS)
+        self.headings = view.headings_called(HEADINGS)
 
     def start(self, weight: Sequence[float]) -> int:
         """Place of the heading that is the page's title; 0 for none.
@@ -53,7 +53,7 @@ class Headlines:
 
         Not of the element that holds the text above where it goes on behind the heading, which may be that of a player.
         """
-        main = self.view.nodes_called(("h1",))
+        main = self.view.headings_called(("h1",))
         if len([node for node in self.view.holders if node in main]) < _ARTICLES:
             return []
         titled, before, reached = False, 0.0, -1

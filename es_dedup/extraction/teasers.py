@@ -32,7 +32,8 @@ def teasers(view: View) -> list[int]:
     for index in range(len(parents) - 1, 0, -1):
         if count := headlines[index]:
             headlines[parents[index]] += count
-            first[parents[index]] = min(first[parents[index]], first[index])
+            if (place := first[index]) < first[parents[index]]:
+                first[parents[index]] = place
     titled: dict[int, list[int]] = {}
     for index, count in enumerate(headlines):
         if count and 0 < mass[index] <= _MOST_UNITS and _may_be_teaser(view, index):
@@ -101,10 +102,11 @@ def _headlines(view: View) -> tuple[list[int], list[int]]:
 def _first_prose(view: View) -> list[int]:
     """For each element: place of the first prose in it that begins with no link."""
     first = [len(view.blocks)] * len(view.nodes)
-    for place, block in enumerate(view.blocks):
-        if block.node >= 0 and view.prose[place] > 0 and not block.led:
-            first[block.node] = min(first[block.node], place)
+    for place, (block, prose) in enumerate(zip(view.blocks, view.prose, strict=True)):
+        if prose > 0 and not block.led and block.node >= 0 and place < first[block.node]:
+            first[block.node] = place
     parents = view.parents
     for index in range(len(parents) - 1, 0, -1):
-        first[parents[index]] = min(first[parents[index]], first[index])
+        if (place := first[index]) < first[parents[index]]:
+            first[parents[index]] = place
     return first

@@ -9,7 +9,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.boxes import SECTION_HEADINGS, WRAPPED, furniture_boxes, sections_by_headline, wraps_main
+from es_dedup.extraction.boxes import (
+    ANY_HEADING,
+    WRAPPED,
+    furniture_boxes,
+    sections_by_headline,
+    wraps_main,
+)
 from es_dedup.extraction.hints import LIST_HINT, NEGATIVE_TAGS, TAG_HINTS, is_furniture, named_hint
 from es_dedup.extraction.kinds import Kinds
 from es_dedup.extraction.markup import HIDDEN, ROLE, TAG
@@ -82,7 +88,8 @@ class View:
         self._lines()
         counts = Counter([block.text for block in self.blocks if block.chars <= _REPEATED_CHARS])
         self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
-        self.headings = self.nodes_called(SECTION_HEADINGS)
+        self.headings = self._headings()
+        """Names of all headings and legends, by the index of the element."""
         self.ends = self._ends()
         self._outer = self._outer_elements()
         self.arounds = list(map(self._outer.__getitem__, self.holders))
@@ -124,13 +131,13 @@ class View:
         nodes, looks = self.nodes, self.document.looks
         for index in sections_by_headline(self, hints):
             hints[index] = 0
-        if any([look[HIDDEN] or look[ROLE] for look in looks]):
+        if any(look[HIDDEN] or look[ROLE] for look in looks):
             for index, node in enumerate(nodes):
                 if (node.role and node.role in _HIDDEN_ROLES) or (
                     node.hidden and not (node.parent >= 0 and nodes[node.parent].hidden)
                 ):
                     hints[index] = -1
-        if any([look[TAG] == "figcaption" for look in looks]):
+        if any(look[TAG] == "figcaption" for look in looks):
             for index in self._captions():
                 hints[index] = -1
         for index in self._boxes:
@@ -202,11 +209,14 @@ class View:
         outer.append(-1)
         return outer
 
-    def nodes_called(self, tags: Collection[str]) -> set[int]:
-        """Indices of the elements with one of these names."""
-        look_of, looks = self.document.look_of, self.document.looks
-        known = {number for number, look in enumerate(looks) if look[TAG] in tags}
-        return {index for index, look in enumerate(look_of) if look in known} if known else set()
+    def headings_called(self, tags: Collection[str]) -> set[int]:
+        """Indices of the headings with one of these names."""
+        return {index for index, tag in self.headings.items() if tag in tags}
+
+    def _headings(self) -> dict[int, str]:
+        looks = enumerate(self.document.looks)
+        tags = {number: look[TAG] for number, look in looks if look[TAG] in ANY_HEADING}
+        return {index: tags[look] for index, look in enumerate(self.document.look_of) if look in tags}
 
     def _lines(self) -> None:
         """Verse, lists of dates, texts without punctuation: many unlinked lines of one kind count a little."""
