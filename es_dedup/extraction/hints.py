@@ -49,7 +49,9 @@ _NEGATIVE_WORDS: Final = frozenset(
     "ad ads adv gg foot bottom tips hot link links rank rules meta edit sign signature tag top".split()
 )
 # Of these, names of lists of links: furniture only where there are links.
-_LISTS: Final = frozenset("nav menu crumb toolbar readmore read-more paginat pager taglist tag-list tags keywords".split())
+_LISTS: Final = frozenset(
+    "nav menu crumb toolbar readmore read-more paginat pager taglist tag-list tags keywords".split()
+)
 _LIST_WORDS: Final = frozenset("hot link links rank tag top".split())
 _POSITIVE: Final = tuple(
     "article content entry story body text detail main zhengwen newscon news-con answer question message rich post".split()
