@@ -15,7 +15,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -220,7 +220,7 @@ class Tags(ABC):
         return sorted(place for name in names for place in self._found[number_of(name)])
 
     @abstractmethod
-    def places_with(self, words: Iterable[bytes]) -> list[int]:
+    def places_with(self, words: tuple[bytes, ...]) -> list[int]:
         """Places of the tags, among the first ``MAX_SEARCHED``, in whose attributes, as written, one of the words stands; in page order."""
 
     def name_at(self, place: int) -> str:
@@ -306,7 +306,7 @@ class CutTags(Tags):
         """Name with the slash of an end tag, attributes, and the text behind the tag; all as written."""
         return self.written[place], self._attributes[place], self.texts[place]
 
-    def places_with(self, words: Iterable[bytes]) -> list[int]:
+    def places_with(self, words: tuple[bytes, ...]) -> list[int]:
         """Places of tags by what stands in their attributes."""
         written = b"\x00".join(self._attributes[:MAX_SEARCHED])  # asking each tag takes ten times as long
         found: set[int] = set()

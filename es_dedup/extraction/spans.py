@@ -24,7 +24,7 @@ from es_dedup.extraction.markup import (
 from es_dedup.extraction.trim import trim_fast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -104,22 +104,13 @@ class SpannedTags(Tags):
         behind = self._spans.item(place + 1, START) if place + 1 < len(self) else len(self._data)
         return self._data[start + 1 : name_end], self._attributes[place], self._data[end + 1 : behind]
 
-    def places_with(self, words: Iterable[bytes]) -> list[int]:
+    def places_with(self, words: tuple[bytes, ...]) -> list[int]:
         """Places of tags by what stands in their attributes."""
-        spans = self._spans[:MAX_SEARCHED]
-        starts, last = spans[:, START], spans.item(-1, END)
-        found: set[int] = set()
-        for word in words:
-            found.update(root for root, written in enumerate(self._roots) if word in written)
-            at = self._data.find(word, 0, last)
-            while at >= 0:
-                place = int(starts.searchsorted(at, "right")) - 1
-                if place >= len(self._roots) and spans.item(place, NAME_END) <= at <= spans.item(
-                    place, END
-                ) - len(word):
-                    found.add(place)
-                at = self._data.find(word, at + len(word), last)
-        return sorted(found)
+        from es_dedup.extraction.compiled.marking import places_of  # noqa: PLC0415 - only where numba is installed
+
+        roots = [root for root, written in enumerate(self._roots) if any(map(written.__contains__, words))]
+        found = places_of(self._bytes, self._spans[:MAX_SEARCHED], len(self._roots), _words(words))
+        return [*roots, *found.tolist()]
 
     def elements(
         self, elements: Elements, around: Sequence[int]
@@ -154,10 +145,20 @@ class SpannedTags(Tags):
 
 
 @cache
+def _words(words: tuple[bytes, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]:
+    """See ``compiled.marking.places_of``."""
+    is_first = np.zeros(256, dtype=np.bool_)
+    is_first[[word[0] for word in words]] = True
+    return np.frombuffer(b"".join(words), dtype=np.uint8), np.cumsum([0, *map(len, words)]), is_first
+
+
+@cache
 def load_kernels() -> None:
     """Bring all kernels of this room into the process: a third of a second, and as many as twenty once after an installation."""
     trim_fast(b"<p>x<script>y</script>")
-    read_spans(b"<p>x<b>y</b>&amp;", 9)
+    read = read_spans(b"<p>x<b>y</b>&amp;", 9)
+    if read:
+        read[0].places_with((b"x",))
 
 
 def read_spans(
