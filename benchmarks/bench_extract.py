@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import gc
 import itertools
+import json
 import resource
 import statistics
 import sys
@@ -66,6 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             groups.setdefault(page["group"], []).append(measure(extractor, page, given.rounds))
         table += [row_of(name, group, figures) for group, figures in groups.items()]
     notes: dict[str, Any] = {"lost whole": " ".join(lost(table)) or "none"}
+    if labelled := [page for page in pages if page.get("about")]:
+        notes["metadata"] = metadata(labelled)
     if given.growth:
         notes["growth"] = growth(pages, given.growth)
     report("Main text against gold, one core", table, given.json, notes)
@@ -91,8 +94,14 @@ def test_pages(folder: Path) -> list[Row]:
     found: list[Row] = []
     for source in sources:
         gold = lxml.html.fromstring((source.parent / "expected.html").read_text("utf-8", "replace"))
+        labels = source.parent / "expected-metadata.json"
         found.append(
-            {"text": "".join(map(str, gold.itertext())), "group": folder.name, "html": source.read_bytes()}
+            {
+                "text": "".join(map(str, gold.itertext())),
+                "group": folder.name,
+                "html": source.read_bytes(),
+                "about": json.loads(labels.read_bytes()) if labels.is_file() else {},
+            }
         )
     return found
 
@@ -149,6 +158,29 @@ def row_of(extractor: str, group: str, figures: list[dict[str, float]]) -> Row:
 def lost(table: list[Row]) -> list[str]:
     """Sets with pages of which next to nothing was found, and how many."""
     return [f"{row['extractor']}, {row['set']}: {row['lost']};" for row in table if row["lost"]]
+
+
+def metadata(pages: list[Row]) -> str:
+    """How many of the labels are met, where there is one: letter by letter, but for white space, case and "By"; days of times."""
+    extractor, met = create_extractor(), Counter[str]()
+    labels = {"title": "title", "author": "byline", "site_name": "siteName", "language": "lang"}
+    given: Counter[str] = Counter()
+    for page in pages:
+        found, about = extractor.extract(page["html"]), page["about"]
+        for name, label in labels.items():
+            if wanted := plain(about.get(label)):
+                given[name] += 1
+                got = plain(getattr(found, name, ""))
+                met[name] += got == (wanted[:2] if name == "language" else wanted)
+        if day := str(about.get("publishedTime") or "")[:10]:
+            given["published"] += 1
+            met["published"] += str(getattr(found, "published", ""))[:10] == day
+    return ", ".join(f"{name} {met[name]} of {count}" for name, count in given.items())
+
+
+def plain(text: str | None) -> str:
+    """A label or a value as it is compared."""
+    return " ".join((text or "").casefold().split()).removeprefix("by ")
 
 
 def growth(pages: list[Row], count: int) -> str:

@@ -16,6 +16,18 @@ ZH: Final = (
     "据悉，二〇二六年一月起，新规将在全省四十二个县同时施行！",
     "谁来负责后期维护？会议没有给出答案；代表们要求本月底前书面答复。",
 )
+FERRY: Final = (
+    (
+        "The ferry runs again, the council said on Monday. Tickets cost the same as before, and the timetable has "
+        "not changed since the spring."
+    ),
+    (
+        "Those who had bought a card can use it until June, said the mayor. The second boat is being repaired in "
+        "the yard at the north quay."
+    ),
+)
+"""Two paragraphs that are enough for a main text."""
+
 EN: Final = (
     "The harbour authority reopened its northern quay on Tuesday after eleven weeks of repairs.",
     "Nobody was hurt, said J. O'Neill, who runs version 2.1 of the ticket system at example.com.",

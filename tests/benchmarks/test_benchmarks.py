@@ -126,14 +126,17 @@ def test_extraction_reads_folders_of_test_pages(tmp_path: Path) -> None:
         (tmp_path / "others" / name).mkdir(parents=True)
         lines = "".join(f"<p>{line}</p>" for line in text(source, english=True))
         (tmp_path / "others" / name / "source.html").write_text(
-            f"<nav><a href=/>x</a></nav><article>{lines}</article>"
+            f"<nav><a href=/>x</a></nav><article><a rel=author>Nobody Known</a>{lines}</article>"
         )
         (tmp_path / "others" / name / "expected.html").write_text(f"<div>{lines}</div>")
+        labels = {"lang": "en-us", "byline": "By Nobody  Known", "publishedTime": None, "title": ""}
+        (tmp_path / "others" / name / "expected-metadata.json").write_text(json.dumps(labels))
     out = tmp_path / "figures.json"
     given = ["--sets", "--test-pages", str(tmp_path / "others"), "--rounds", "1", "--json", str(out)]
     assert importlib.import_module("bench_extract").main(given) == 0
-    rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
-    assert [(row["set"], row["pages"], row["f1"]) for row in rows] == [("others", 2, 1.0)]
+    figures = json.loads(out.read_text(encoding="utf-8"))
+    assert [(row["set"], row["pages"], row["f1"]) for row in figures["rows"]] == [("others", 2, 1.0)]
+    assert figures["notes"]["metadata"].startswith("author 2 of 2, language ")
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
+from es_dedup.extraction.compiled.bytewise import flagged, is_space, whole_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 _LESS, _GREATER, _SLASH, _EQUALS = ord("<"), ord(">"), ord("/"), ord("=")
 _DOUBLE, _SINGLE = ord('"'), ord("'")
 _UPPER_A, _UPPER_Z, _LOWER_A, _LOWER_Z, _TO_LOWER = ord("A"), ord("Z"), ord("a"), ord("z"), 0x20
-_SPACE, _TAB, _RETURN, _VERTICAL = ord(" "), ord("\t"), ord("\r"), 0x0B
+_VERTICAL = 0x0B
 _FNV, _MASK = 16_777_619, 0xFFFF_FFFF
 
 
@@ -26,7 +27,7 @@ def _lower(byte: int) -> int:
 @kernel
 def _is_space(byte: int) -> bool:
     """White space of HTML."""
-    return byte == _SPACE or (_TAB <= byte <= _RETURN and byte != _VERTICAL)
+    return is_space(byte) and byte != _VERTICAL
 
 
 @kernel
@@ -80,23 +81,13 @@ def known_key(
 @kernel
 def marks_of(data: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Places of all ``<``, ``>``, ``=`` and quotation marks."""
-    words = (len(data) + 7) // 8
-    is_mark = np.zeros(8 * words, dtype=np.uint8)
+    is_mark = np.zeros(whole_words(len(data)), dtype=np.uint8)
     for place in range(len(data)):  # one instruction does many of these
         byte = data[place]
         is_mark[place] = (
             (byte == _LESS) | (byte == _GREATER) | (byte == _EQUALS) | (byte == _DOUBLE) | (byte == _SINGLE)
         )
-    eight = is_mark.view(np.uint64)
-    found = np.empty(is_mark.sum() + 1, dtype=np.int64)  # one place for what is no mark
-    count = np.int64(0)
-    for word in range(words):
-        if eight[word] == 0:
-            continue
-        for place in range(8 * word, 8 * word + 8):
-            found[count] = place
-            count += np.int64(is_mark[place])
-    return found[:count]
+    return flagged(is_mark)
 
 
 @kernel

@@ -25,6 +25,14 @@ _SPACE = ord(" ")
 
 
 @kernel
+def _copied(data: NDArray[np.uint8], start: int, end: int, written: NDArray[np.uint8], length: int) -> int:
+    """Put some bytes behind those that are written; how many are written then."""
+    for at in range(start, end):
+        written[length + at - start] = data[at]
+    return length + end - start
+
+
+@kernel
 def texts_of(
     data: NDArray[np.uint8], parts: NDArray[np.int64], runs: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -58,14 +66,10 @@ def texts_of(
                 if part > first:
                     written[length] = 0
                     length += 1
-                for at in range(parts[part, 0], parts[part, 1]):
-                    written[length] = data[at]
-                    length += 1
+                length = _copied(data, parts[part, 0], parts[part, 1], written, length)
         elif kinds & _HIGH:
             found[run, 0] = WIDE
-            for at in range(parts[first, 0], parts[first, 1]):
-                written[length] = data[at]
-                length += 1
+            length = _copied(data, parts[first, 0], parts[first, 1], written, length)
         else:
             chars = linked = 0
             waiting = False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
+from es_dedup.extraction.compiled.bytewise import is_space
 from es_dedup.extraction.compiled.cutting import hashed
 from es_dedup.extraction.markup import MAX_ATTRIBUTES_BYTES
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 _EQUALS, _DOUBLE, _AND = ord("="), ord('"'), ord("&")
 _LOWER_A, _LOWER_Z, _ZERO, _NINE, _LOW_LINE = ord("a"), ord("z"), ord("0"), ord("9"), ord("_")
-_SPACE, _TAB, _RETURN, _COLON, _STOP, _HYPHEN = ord(" "), ord("\t"), ord("\r"), ord(":"), ord("."), ord("-")
+_COLON, _STOP, _HYPHEN = ord(":"), ord("."), ord("-")
 _ROOTS = 2  # tags before all others; theirs may be the attributes of later ones
 _MOST_PROBES = 32  # equal attributes need not be found
 _CLASS = np.frombuffer(b"class", dtype=np.uint8)
@@ -23,11 +24,6 @@ _ID = np.frombuffer(b"id", dtype=np.uint8)
 _ROLE = np.frombuffer(b"role", dtype=np.uint8)
 _STYLE = np.frombuffer(b"style", dtype=np.uint8)
 _HIDDEN = np.frombuffer(b"hidden", dtype=np.uint8)
-
-
-@kernel
-def _is_space(byte: int) -> bool:
-    return byte == _SPACE or _TAB <= byte <= _RETURN
 
 
 @kernel
@@ -48,9 +44,9 @@ def _read_names(data: NDArray[np.uint8], start: int, end: int, row: NDArray[np.i
     row[:] = 0
     at = start
     while at < end:
-        if not _is_space(data[at]):
+        if not is_space(data[at]):
             return False
-        while at < end and _is_space(data[at]):
+        while at < end and is_space(data[at]):
             at += 1
         if at == end:
             break

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
+from es_dedup.extraction.compiled.bytewise import flagged, is_space, whole_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +20,6 @@ _BYTES = np.frombuffer(b"".join(NAMES), dtype=np.uint8)
 _BOUNDS = np.cumsum(np.array([0, *map(len, NAMES)]))
 _LESS, _GREATER, _SLASH, _MARK, _QUESTION, _HYPHEN = (ord(char) for char in "<>/!?-")
 _INSIDE = np.frombuffer(b"\"'=\\`", dtype=np.uint8)
-_SPACE, _TAB, _RETURN = ord(" "), ord("\t"), ord("\r")
 _LOWER_A, _LOWER_Z, _TO_LOWER = ord("a"), ord("z"), 0x20
 _COMMENT_BYTES = 4  # of ``<!--``
 
@@ -27,20 +27,10 @@ _COMMENT_BYTES = 4  # of ``<!--``
 @kernel
 def _lesses(data: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Places of all ``<``."""
-    words = (len(data) + 7) // 8
-    is_less = np.zeros(8 * words, dtype=np.uint8)
+    is_less = np.zeros(whole_words(len(data)), dtype=np.uint8)
     for place in range(len(data)):  # one instruction does many of these
         is_less[place] = data[place] == _LESS
-    eight = is_less.view(np.uint64)
-    found = np.empty(is_less.sum() + 1, dtype=np.int64)  # one place for what is no ``<``
-    count = np.int64(0)
-    for word in range(words):
-        if eight[word] == 0:
-            continue
-        for place in range(8 * word, 8 * word + 8):
-            found[count] = place
-            count += np.int64(is_less[place])
-    return found[:count]
+    return flagged(is_less)
 
 
 @kernel
@@ -51,7 +41,7 @@ def _name_at(data: NDArray[np.uint8], start: int, only: int) -> int:
         if (only >= 0 and name != only) or end >= len(data):
             continue
         byte = data[end]
-        if not (byte in (_GREATER, _SLASH, _SPACE) or _TAB <= byte <= _RETURN):
+        if not (byte in (_GREATER, _SLASH) or is_space(byte)):
             continue
         place = start
         while place < end and data[place] | _TO_LOWER == _BYTES[_BOUNDS[name] + place - start]:

@@ -7,19 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
+from es_dedup.extraction.compiled.bytewise import is_space
 from es_dedup.extraction.markup import BLOCK, BREAK, LEFT_OUT, LINK, NOTED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SLASH, _EQUALS, _DOUBLE, _SINGLE = ord("/"), ord("="), ord('"'), ord("'")
-_SPACE, _TAB, _RETURN = ord(" "), ord("\t"), ord("\r")
 _CHUNK = 4_096
-
-
-@kernel
-def _is_space(byte: int) -> bool:
-    return byte == _SPACE or _TAB <= byte <= _RETURN
 
 
 @kernel
@@ -29,7 +24,7 @@ def _is_closed(data: NDArray[np.uint8], start: int, end: int) -> bool:
         return False
     at = end - 1
     is_value = False
-    while at >= start and not _is_space(data[at]):
+    while at >= start and not is_space(data[at]):
         is_value = is_value or data[at] == _EQUALS
         at -= 1
     return not is_value or (end - 2 > at and (data[end - 2] == _DOUBLE or data[end - 2] == _SINGLE))
@@ -78,7 +73,7 @@ def _closing(
 def _begins(data: NDArray[np.uint8], first: int, last: int) -> bool:
     """There is anything but plain white space."""
     for place in range(first, last):  # noqa: SIM110 - compiled
-        if not _is_space(data[place]):
+        if not is_space(data[place]):
             return True
     return False
 

@@ -10,15 +10,9 @@ import pytest
 from es_dedup.config import ExtractionConfig
 from es_dedup.extraction import create_extractor, extract
 from es_dedup.model import Skipped
+from tests.texts import FERRY
 
-ONE = (
-    "The ferry runs again, the council said on Monday. Tickets cost the same as before, and the timetable has "
-    "not changed since the spring."
-)
-TWO = (
-    "Those who had bought a card can use it until June, said the mayor. The second boat is being repaired in "
-    "the yard at the north quay."
-)
+ONE, TWO = FERRY
 BOTH = f"{ONE}\n{TWO}"
 PARAGRAPHS = f"<p>{ONE}</p><p>{TWO}</p>"
 
