@@ -14,13 +14,13 @@ MIN_CHARS: Final = 80
 """A shorter text for browsers without scripts asks to turn scripts on."""
 
 _PLACES: Final = re.compile(
-    rb"<(?:noscript|noframes)[\s>]|<template[^>]{0,200}?shadowroot|<iframe[^>]{0,2000}?srcdoc", re.IGNORECASE
+    rb"<(?:noscript|noframes)[\s>]|<template[^<>]{0,200}?shadowroot|<iframe[^<>]{0,2000}?srcdoc", re.IGNORECASE
 )
-_SHADOW: Final = re.compile(rb"<template(?=[^>]{0,200}?shadowroot)", re.IGNORECASE)
+_SHADOW: Final = re.compile(rb"<template(?=[^<>]{0,200}?shadowroot)", re.IGNORECASE)
 _SHADOW_END: Final = re.compile(rb"</template(?=[\s>])", re.IGNORECASE)
 _FOR_OTHERS: Final = re.compile(rb"(</?)(?:noscript|noframes|frameset)(?=[\s>])", re.IGNORECASE)
 _FRAMED: Final = re.compile(
-    rb"""<iframe[^>]{0,2000}?srcdoc\s*=\s*(?:"([^"]*+)"|'([^']*+)')[^>]*+>""", re.IGNORECASE
+    rb"""<iframe[^<>]{0,2000}?srcdoc\s*=\s*(?:"([^"]*+)"|'([^']*+)')[^<>]{0,2000}>""", re.IGNORECASE
 )
 _ASKS_FOR_SCRIPTS: Final = re.compile(r"java\s?script|浏览器|瀏覽器|your browser", re.IGNORECASE)
 

@@ -9,7 +9,7 @@ import pytest
 
 from es_dedup.config import ExtractionConfig
 from es_dedup.extraction import create_extractor, extract
-from es_dedup.model import Skipped
+from es_dedup.model import Content, Skipped
 from tests.texts import FERRY
 
 ONE, TWO = FERRY
@@ -151,3 +151,12 @@ def test_packed_bytes_are_named(level: int) -> None:
 
 def test_a_text_that_begins_like_packed_bytes_is_read() -> None:
     assert extract(b"x\x9c" + b" and more of it, a sentence. " * 3).text
+
+
+@pytest.mark.parametrize("frame", ["<iframe ", "<iframe srcdoc='' ", "<template "])
+def test_frames_that_never_end_cost_no_text(frame: str) -> None:
+    found = create_extractor(ExtractionConfig(max_seconds=5)).extract(
+        f"<p>x y, z.</p>{frame * 400_000}<p>q</p>"
+    )
+    assert isinstance(found, Content), found
+    assert found.text.startswith("x y, z.")
