@@ -14,7 +14,8 @@ MIN_CHARS: Final = 80
 """A shorter text for browsers without scripts asks to turn scripts on."""
 
 _PLACES: Final = re.compile(
-    rb"<(?:noscript|noframes)[\s>]|<template[^<>]{0,200}?shadowroot|<iframe[^<>]{0,2000}?srcdoc", re.IGNORECASE
+    rb"<(?:noscript|noframes)[\s>]|<template[^<>]{0,200}?shadowroot|<iframe[^<>]{0,2000}?srcdoc",
+    re.IGNORECASE,
 )
 _SHADOW: Final = re.compile(rb"<template(?=[^<>]{0,200}?shadowroot)", re.IGNORECASE)
 _SHADOW_END: Final = re.compile(rb"</template(?=[\s>])", re.IGNORECASE)
