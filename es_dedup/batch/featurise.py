@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.compiled import warm_up
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
 from es_dedup.extraction import create_extractor
-from es_dedup.extraction.dates import parse_moment
 from es_dedup.extraction.language import language_of
-from es_dedup.extraction.metadata import site_of
+from es_dedup.extraction.metadata.addresses import site_of
+from es_dedup.extraction.metadata.dates import parse_moment
 from es_dedup.index.columns import RecordBatch
 from es_dedup.model import Content, Page, Skipped
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_dedup.extraction.metadata import site_of
+from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.page import HtmlExtractor, MainText
 from es_dedup.extraction.port import Extractor
 from es_dedup.extraction.registry import DEFAULT_EXTRACTOR, create_extractor, extractor_names, register

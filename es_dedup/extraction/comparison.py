@@ -13,8 +13,8 @@ from es_dedup.errors import MissingExtra
 
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
-    from es_dedup.extraction.document import Document
     from es_dedup.extraction.page import MainText
+    from es_dedup.extraction.reading.document import Document
 
 EXTRA: Final = "compare"
 

@@ -9,25 +9,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.article import Article
-from es_dedup.extraction.choice import Choice
+from es_dedup.extraction.articles.article import Article
 from es_dedup.extraction.fallback import data_text, description_text, loads_more
 from es_dedup.extraction.pagekind import kind_of
 from es_dedup.extraction.plain import plain_text
-from es_dedup.extraction.talk import (
+from es_dedup.extraction.seen.choice import Choice
+from es_dedup.extraction.seen.view import View
+from es_dedup.extraction.threads.talk import (
     declares_article,
     is_mostly_talk,
     is_thread,
     is_thread_by_form,
     is_under_text,
 )
-from es_dedup.extraction.threads import thread_choice
-from es_dedup.extraction.view import View
+from es_dedup.extraction.threads.thread import thread_choice
 from es_dedup.model import PageKind
 
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
-    from es_dedup.extraction.document import Document
+    from es_dedup.extraction.reading.document import Document
 
 _LITTLE_CHARS: Final = 300  # of main text; then the page's data are looked at
 _MORE_DATA: Final = 2.0  # times as long as the blocks' text

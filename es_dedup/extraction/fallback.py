@@ -10,13 +10,13 @@ import html
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.extraction.document import clean
-from es_dedup.extraction.state import states
+from es_dedup.extraction.reading.document import clean
+from es_dedup.extraction.reading.state import states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_dedup.extraction.document import Document
+    from es_dedup.extraction.reading.document import Document
 
 MIN_CHARS: Final = 80
 """A shorter text in a script is a label or a message."""

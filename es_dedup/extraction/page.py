@@ -6,21 +6,21 @@ import re
 from typing import TYPE_CHECKING, Protocol
 
 from es_dedup.compiled import worthwhile
-from es_dedup.extraction.choice import Choice, why_of
-from es_dedup.extraction.document import build, build_shallow, clean, read_shallow
-from es_dedup.extraction.elsewhere import is_worth, opened_up
-from es_dedup.extraction.feeds import is_sitemap
-from es_dedup.extraction.guard import Deadline, DeadlineExceeded, binary_kind, guard
 from es_dedup.extraction.language import language_of
-from es_dedup.extraction.markup import MAX_INNER_CHARS, cut, text_of
-from es_dedup.extraction.metadata import read_metadata
-from es_dedup.extraction.source import Source, read_source
+from es_dedup.extraction.metadata.metadata import read_metadata
+from es_dedup.extraction.reading.document import build, build_shallow, clean, read_shallow
+from es_dedup.extraction.reading.elsewhere import is_worth, opened_up
+from es_dedup.extraction.reading.feeds import is_sitemap
+from es_dedup.extraction.reading.guard import Deadline, DeadlineExceeded, binary_kind, guard
+from es_dedup.extraction.reading.markup import MAX_INNER_CHARS, cut, text_of
+from es_dedup.extraction.reading.source import Source, read_source
+from es_dedup.extraction.seen.choice import Choice, why_of
 from es_dedup.model import Content, PageKind, Skipped
 
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
-    from es_dedup.extraction.document import Document
-    from es_dedup.extraction.markup import CutTags
+    from es_dedup.extraction.reading.document import Document
+    from es_dedup.extraction.reading.markup import CutTags
 
 _ERROR_CHARS = 2_000
 _LIGHTER = 8  # kernels spare less time a byte of markup than a character of text
@@ -85,7 +85,7 @@ class HtmlExtractor:
             Never raises for what the page holds.
         """
         if worthwhile(len(html) // _LIGHTER):
-            from es_dedup.extraction.spans import load_kernels  # noqa: PLC0415 - needs numba
+            from es_dedup.extraction.reading.spans import load_kernels  # noqa: PLC0415 - needs numba
 
             load_kernels()  # before the page's time begins
         deadline = Deadline(self._config.max_seconds)
@@ -201,6 +201,6 @@ class HtmlExtractor:
     def _tags(self, markup: bytes) -> CutTags | None:
         if self._config.parser == "tags":
             return cut(markup)
-        from es_dedup.extraction.tree import read_tree  # noqa: PLC0415 - takes 30 ms to import, for those who ask for it
+        from es_dedup.extraction.reading.tree import read_tree  # noqa: PLC0415 - takes 30 ms to import, for those who ask for it
 
         return read_tree(markup)

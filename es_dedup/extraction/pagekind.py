@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 from es_dedup.model import PageKind
 
 if TYPE_CHECKING:
-    from es_dedup.extraction.choice import Choice
-    from es_dedup.extraction.document import Document
-    from es_dedup.extraction.view import View
+    from es_dedup.extraction.reading.document import Document
+    from es_dedup.extraction.seen.choice import Choice
+    from es_dedup.extraction.seen.view import View
 
 SHORT_UNITS: Final = 100.0
 """Ideographs, or thirds of Latin letters: a shorter main text beside a player or many headlines makes no article."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
-    from es_dedup.extraction.document import Document
+    from es_dedup.extraction.reading.document import Document
 
 
 def plain_text(document: Document, config: ExtractionConfig) -> str:  # noqa: ARG001 - a method has both

@@ -17,7 +17,7 @@ from es_dedup.extraction.plain import plain_text
 
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
-    from es_dedup.extraction.document import Block, Document, Node
+    from es_dedup.extraction.reading.document import Block, Document, Node
 
 MIN_WIDTH_SHARE: Final = 0.8
 """Of the page's width; a block known to be narrower is not the topic area (source's own figure)."""

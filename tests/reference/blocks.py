@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lxml import etree
 
-from es_dedup.extraction.document import clean
+from es_dedup.extraction.reading.document import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

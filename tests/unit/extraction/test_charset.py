@@ -7,7 +7,7 @@ import encodings.aliases
 
 import pytest
 
-from es_dedup.extraction.charset import META_BYTES, declared_in_markup, decode, normal_name
+from es_dedup.extraction.reading.charset import META_BYTES, declared_in_markup, decode, normal_name
 
 CHINESE = "<html><head>{meta}</head><body><p>这是一个关于我们的故事，他们在中国的大地上生活了很多年。</p></body></html>"
 TRADITIONAL = (

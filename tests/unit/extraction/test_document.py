@@ -12,12 +12,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from es_dedup.extraction import extract
-from es_dedup.extraction.document import Document, build, build_shallow, clean
-from es_dedup.extraction.guard import Deadline
-from es_dedup.extraction.markup import CutTags, cut
-from es_dedup.extraction.source import read_source
-from es_dedup.extraction.tree import read_tree
-from es_dedup.extraction.trim import trim
+from es_dedup.extraction.reading.document import Document, build, build_shallow, clean
+from es_dedup.extraction.reading.guard import Deadline
+from es_dedup.extraction.reading.markup import CutTags, cut
+from es_dedup.extraction.reading.source import read_source
+from es_dedup.extraction.reading.tree import read_tree
+from es_dedup.extraction.reading.trim import trim
 from tests.reference.blocks import blocks, parse
 from tests.reference.cleaning import cleaned
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from es_dedup.extraction.guard import (
+from es_dedup.extraction.reading.guard import (
     MAX_FORMATTING_DEPTH,
     Deadline,
     DeadlineExceeded,

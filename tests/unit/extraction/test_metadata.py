@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_dedup.extraction import extract
-from es_dedup.extraction.dates import labelled_moment, parse_moment, url_moment
 from es_dedup.extraction.language import language_of
-from es_dedup.extraction.metadata import cut_site_name, site_of
+from es_dedup.extraction.metadata.addresses import site_of
+from es_dedup.extraction.metadata.dates import labelled_moment, parse_moment, url_moment
+from es_dedup.extraction.metadata.titles import cut_site_name
 
 if TYPE_CHECKING:
     from es_dedup.model import Content

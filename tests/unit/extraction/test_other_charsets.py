@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup.extraction import extract
-from es_dedup.extraction.charset import decode
-from es_dedup.extraction.other_charsets import encoded_once, mostly_utf8
+from es_dedup.extraction.reading.charset import decode
+from es_dedup.extraction.reading.other_charsets import encoded_once, mostly_utf8
 
 CHINESE = "渡轮周一恢复通航，市政府表示，票价与从前相同，时刻表自春季以来没有变化。"
 TRADITIONAL = "渡輪週一恢復通航，市政府表示，票價與從前相同，時刻表自春季以來沒有變化。"

@@ -17,12 +17,12 @@ from es_dedup.extraction import (
     register,
     registry,
 )
-from es_dedup.extraction.guard import DeadlineExceeded
 from es_dedup.extraction.page import HtmlExtractor
+from es_dedup.extraction.reading.guard import DeadlineExceeded
 from es_dedup.model import Content, Skipped
 
 if TYPE_CHECKING:
-    from es_dedup.extraction.document import Document
+    from es_dedup.extraction.reading.document import Document
 
 LINE = "这里是正文，有逗号，也有句号，一共有不少的字，可以算作正文了。"
 PAGE = f"<html><head><meta charset=gbk><title>标题</title></head><body><p>{LINE}</p></body></html>"

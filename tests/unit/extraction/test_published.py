@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from es_dedup.extraction import extract
-from es_dedup.extraction.dates import parse_moment
+from es_dedup.extraction.metadata.dates import parse_moment
 
 BODY = "<p>The ferry runs again, the council said on Monday, and nobody was surprised by it.</p>"
 DAY = datetime(2026, 3, 4)  # noqa: DTZ001 - the pages name no zone

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from es_dedup import compiled
 from es_dedup.config import ExtractionConfig
 from es_dedup.extraction import create_extractor
-from es_dedup.extraction.document import build_shallow, read_shallow
-from es_dedup.extraction.guard import Deadline
-from es_dedup.extraction.markup import cut
-from es_dedup.extraction.source import read_source
-from es_dedup.extraction.trim import trim_fast, trim_plainly
+from es_dedup.extraction.reading.document import build_shallow, read_shallow
+from es_dedup.extraction.reading.guard import Deadline
+from es_dedup.extraction.reading.markup import cut
+from es_dedup.extraction.reading.source import read_source
+from es_dedup.extraction.reading.trim import trim_fast, trim_plainly
 
 pytest.importorskip("numba")
 
-from es_dedup.extraction.spans import read_spans
+from es_dedup.extraction.reading.spans import read_spans
 
 SAMPLES = sorted((Path(__file__).parents[3] / "samples" / "pages").glob("*/*.html"))
 SPACES = "".join(chr(code) for code in range(1, 0x3001) if chr(code).isspace())

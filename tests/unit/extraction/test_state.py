@@ -7,7 +7,7 @@ import json
 import pytest
 
 from es_dedup.extraction import extract
-from es_dedup.extraction.state import first_value, states
+from es_dedup.extraction.reading.state import first_value, states
 from tests.texts import FERRY
 
 ONE, TWO = FERRY

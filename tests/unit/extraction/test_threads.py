@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_dedup.extraction import extract
-from es_dedup.extraction.dated import CUE, DATE
+from es_dedup.extraction.seen.dated import CUE, DATE
 from es_dedup.model import PageKind
 
 POSTS = (

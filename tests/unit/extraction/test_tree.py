@@ -14,10 +14,10 @@ from es_dedup import Deduplicator, Page
 from es_dedup.config import ExtractionConfig, Settings, describe, load_settings
 from es_dedup.errors import ConfigError
 from es_dedup.extraction import create_extractor, extract
-from es_dedup.extraction.document import build
-from es_dedup.extraction.guard import MAX_TAG_CHARS, Deadline
-from es_dedup.extraction.markup import CutTags, cut
-from es_dedup.extraction.tree import MAX_TREE_ATTRIBUTES, MAX_TREE_DEPTH, read_tree
+from es_dedup.extraction.reading.document import build
+from es_dedup.extraction.reading.guard import MAX_TAG_CHARS, Deadline
+from es_dedup.extraction.reading.markup import CutTags, cut
+from es_dedup.extraction.reading.tree import MAX_TREE_ATTRIBUTES, MAX_TREE_DEPTH, read_tree
 from es_dedup.model import Content
 
 SAMPLES = sorted((Path(__file__).parents[3] / "samples" / "pages").glob("*/*.html"))
@@ -144,7 +144,7 @@ def test_pages_are_read_with_the_parser_of_the_settings(
         read.append(markup)
         return read_tree(markup)
 
-    monkeypatch.setattr("es_dedup.extraction.tree.read_tree", counted)
+    monkeypatch.setattr("es_dedup.extraction.reading.tree.read_tree", counted)
     page = SAMPLES[0].read_bytes()
     for parser, times in (("tags", 0), ("lxml", 1)):
         read.clear()

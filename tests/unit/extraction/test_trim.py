@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.extraction.document import build
-from es_dedup.extraction.guard import Deadline, guard
-from es_dedup.extraction.hints import _HAS, _LISTS, _NEGATIVE, _POSITIVE, _TALK, _flags_of_word
-from es_dedup.extraction.markup import cut
-from es_dedup.extraction.source import read_source
-from es_dedup.extraction.trim import trim
+from es_dedup.extraction.reading.document import build
+from es_dedup.extraction.reading.guard import Deadline, guard
+from es_dedup.extraction.reading.markup import cut
+from es_dedup.extraction.reading.source import read_source
+from es_dedup.extraction.reading.trim import trim
+from es_dedup.extraction.seen.hints import _HAS, _LISTS, _NEGATIVE, _POSITIVE, _TALK, _flags_of_word
 from tests.samples import pages
 
 pytestmark = pytest.mark.usefixtures("both_paths")

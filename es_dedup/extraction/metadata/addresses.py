@@ -1,0 +1,62 @@
+"""The addresses that a page names: its own, its site's and that of its next part."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin, urlsplit
+
+if TYPE_CHECKING:
+    from es_dedup.extraction.reading.markup import Tags
+
+MAX_URL_CHARS: Final = 2_000
+
+_SOME_NEXT: Final = re.compile(rb"""rel\s{0,9}=\s{0,9}["']?[^"'<>]{0,80}[nN]ext""")
+_NEXT: Final = re.compile(rb"\b(?i:next)\b")
+
+
+def site_of(url: str | None) -> str:
+    """Host of a URL in lower case without ``www.`` and port; empty when there is none."""
+    try:
+        host = urlsplit(url or "").hostname or ""
+    except ValueError:
+        return ""
+    return host.removeprefix("www.")
+
+
+def canonical_url(tags: Tags, metas: dict[str, str], url: str | None) -> str | None:
+    """The first usable address among ``link rel=canonical`` and ``og:url``, made absolute with ``url``."""
+    links = (
+        attributes.get("href")
+        for place in tags.places("link")
+        if tags.attributes[place].lower().find(b"canonical") >= 0
+        and "canonical" in (attributes := tags.attributes_at(place)).get("rel", "").lower().split()
+    )
+    for candidate in (*links, metas.get("og:url")):
+        if candidate and (absolute := _absolute(candidate.strip(), url)):
+            return absolute
+    return None
+
+
+def next_page_of(tags: Tags, url: str | None) -> str | None:
+    """The absolute address of the first link or anchor with ``rel=next``, if it is usable."""
+    if not _SOME_NEXT.search(tags.markup):
+        return None
+    for place, written in enumerate(tags.attributes):
+        if written.find(b"rel") >= 0 and _NEXT.search(written) and tags.name_at(place) in ("a", "link"):
+            attributes = tags.attributes_at(place)
+            if "next" in attributes.get("rel", "").lower().split():
+                return _absolute(attributes.get("href", "").strip(), url)
+    return None
+
+
+def _absolute(candidate: str, url: str | None) -> str | None:
+    if len(candidate) > MAX_URL_CHARS or len(candidate.split()) > 1:
+        return None
+    try:
+        absolute = urljoin(url or "", candidate)
+        parts = urlsplit(absolute)
+        usable = parts.scheme in ("http", "https") and parts.hostname
+    except ValueError:
+        return None
+    return absolute if usable else None

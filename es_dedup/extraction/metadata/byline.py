@@ -1,0 +1,236 @@
+"""Who wrote a page: the declared authors, those that elements are marked with, or the names in a byline."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.extraction.reading.document import clean
+from es_dedup.extraction.reading.markup import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from es_dedup.extraction.reading.document import Document
+    from es_dedup.extraction.reading.markup import Tags
+
+MAX_NAME_CHARS: Final = 80
+MAX_AUTHORS: Final = 10
+
+_KEYS: Final = (
+    "author", "article:author", "article:author_name", "article_author", "byl", "dc.creator", "dc:creator", "dcterms.creator", "sailthru.author",
+    "parsely-author", "weibo:article:author", "citation_author", "twitter:creator",
+)  # fmt: skip
+_BLOCKS: Final = 150
+_LINE_CHARS: Final = 80
+_MAX_WORDS: Final = 6  # of one name
+_NEAR_TAGS: Final = 30  # between two authors of one text
+_MAX_MARKED: Final = 12
+_MAX_SEEN: Final = 40
+_HAN: Final = "[\u4e00-\u9fff·]"
+_CHINESE: Final = re.compile(
+    r"(?:(?:^|[\s|｜（(，。；》」】])(?:作者|撰文|文字)(?:\s?[:：丨|/／]\s?|\s)|(?:^|[\s|｜（(])文[/／]|记者(?:\s?[:：]\s?|\s))"
+    rf"({_HAN}{{2,8}}(?:\s?、\s?{_HAN}{{2,4}})*(?:\s{_HAN}{{2,4}}(?=$|[\s、，）)|｜]))*)(?!{_HAN})"
+)
+_NOT_A_NAME: Final = re.compile(
+    r"^(?:来源|报道|摄影|编辑|责编|发布|发布于|时间|日期|阅读|评论|通讯员|实习生|实习|记者|综合|整理|原创|文章|作者|图片|校对|审核|发自|本报讯?)"
+)
+_MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
+_NAME: Final = r"[A-ZÀ-ÞŁŠŽ][\w.'’-]+(?:\s(?:[A-ZÀ-ÞŁŠŽ][\w.'’-]*|de|van|von|der|la|al)){1,3}?"
+_ENGLISH: Final = re.compile(
+    rf"^(?:[Bb]y|BY|[Ww]ritten by|[Pp]osted by|[Ww]ords(?: by|:)|[Aa]uthors?:|[Pp]ar|[Vv]on|[Pp]or)\s+({_NAME}(?:(?:,\s|\s(?:and|et|und|y|&)\s){_NAME})*)\.?"
+    rf"(?=$|\s*[,|·•(–/]|\s[-—]\s|\s+(?:on|in|at|for|am|le)\s|\s+{_MONTH}\b|\s+\d)"
+)
+_OPENING: Final = re.compile(
+    r"^(?:(?:post\s?)?#\s?\d+,?\s*)?(?:(?:post|posted|written|published|words|story|text|reviewed|opinion|analysis|report)\s+(?:by|:)|by|authors?|par|von|por|текст|автор|作者|撰文|记者|文)(?:\s*[:：/|]\s*|\s+(?:by\s+)?)",
+    re.IGNORECASE,
+)
+_BETWEEN: Final = re.compile(r"\s*(?:[;；、|]|,?\s(?:and|und|et|&)\s)\s*|\s*,\s+")
+_ROLE: Final = re.compile(
+    r"\b(?:staff|writer|correspondents?|editor|reporter|contributor|columnist|journalist|producer)\b|^for\s",
+    re.IGNORECASE,
+)
+_OF_TIME: Final = re.compile(r"\b(?:published|updated|posted|ago|edited by)\b", re.IGNORECASE)
+_OTHER_LABEL: Final = re.compile(
+    r"\s*(?:(?:责任)?编辑|责编|来源|时间|校对|审核)\s*[:：].*|(?<=\S)\s*\+?关注$"
+)
+_DAY_BEHIND: Final = re.compile(
+    rf"(?:\s+(?:on\s+)?|(?<=[a-z])(?=\d))(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|{_MONTH}\s+\d|\d{{1,2}}\s+{_MONTH}\b).*$",
+    re.DOTALL,
+)
+_DIGIT: Final = re.compile(r"\d")
+_FULL_STOP: Final = re.compile(r"(?<=\w{4})\.$")
+_IDEOGRAPH: Final = re.compile(r"[\u4e00-\u9fff]")
+_NOBODY: Final = re.compile(
+    r"^(?:admin(?:istrator)?|guest|anonymous|unknown|user|editor|staff|web ?master|by|author|authors|home|follow|follow author|profile|view profile|more|null|none|undefined|name|гость|"
+    r"未知|佚名|匿名(?:用户)?|网络|本站|小编|编辑|管理员|投稿|转载|最新文章|所有|观点|平台|本人|原创|作者|楼主|网络整理|互联网|综合)$|"
+    r"\b(?:discuz|comsenz|phpbb|vbulletin|wordpress|flaskbb|xenforo|mybb|taboola|outbrain)\b",
+    re.IGNORECASE,
+)
+_NO_NAME: Final = re.compile(
+    r"://|@|^www\.|\.txt$|\d{1,2}[:.]\d{2}|(?:19|20)\d{2}\b.*\d|^[\d\W]+$|[!?。！？<>{}=]|\.\s.*\.\s|^follow\s",
+    re.IGNORECASE,
+)
+_MARKS: Final = (b"uthor", b"yline")
+_LINE_TAGS: Final = frozenset(b"br div p li h1 h2 h3 h4 h5 h6 time ul dd td tr".split())
+_MARK: Final = re.compile(
+    r"(?:^|[-_])(?:authors?|bylines?)(?:$|[-_]{1,2}(?:names?|links?|info|text|wrap(?:per)?|vcard|item|fn)$)",
+    re.IGNORECASE,
+)
+_OF_OTHERS: Final = re.compile(
+    r"comment|related|sidebar|widget|avatar|quote|reply|review|desc", re.IGNORECASE
+)
+
+
+def author_of(
+    document: Document, metas: dict[str, str], site_name: str = "", *, is_list: bool = False
+) -> str:
+    """Who wrote the page.
+
+    Args:
+        document: the page.
+        metas: its meta elements.
+        site_name: is no author.
+        is_list: names in the text are those of other pages' authors; only JSON-LD and meta elements count.
+
+    Returns:
+        The first that names people: JSON-LD, meta elements, elements marked as author (``rel``, ``itemprop``, class), a short line
+        behind a label ("By …", 作者：…). Several names with a comma and a space between; addresses, sentences and names of nobody
+        (``admin``) do not count. May be empty.
+    """
+    listed = (*document.structured.authors, *([metas[key]] for key in _KEYS if key in metas))
+    for names in listed:
+        if people := _people(names, site_name):
+            return people
+    if is_list:
+        return ""
+    declared, called = _marked(document.tags)
+    if people := _first_names(document.tags, declared, site_name):
+        return people
+    line = _line(document, site_name)
+    if line and _IDEOGRAPH.match(
+        line
+    ):  # says who wrote it; what is only called author may be the account that spreads it
+        return line
+    return _first_names(document.tags, called, site_name) or line
+
+
+def _line(document: Document, site_name: str) -> str:
+    """Names behind a label in one of the first short lines."""
+    lines = (block.text for block in document.blocks[:_BLOCKS] if block.chars <= _LINE_CHARS)
+    named = filter(None, map(_named, lines))
+    return next((people for names in named if (people := _people([names], site_name))), "")
+
+
+def _people(written: Iterable[str], site_name: str) -> str:
+    """Names out of what is written where names are expected."""
+    found: list[str] = []
+    for text in written:
+        whole = _OPENING.sub("", clean(text))
+        if not whole.isascii():
+            whole = _OTHER_LABEL.sub("", whole)
+        if "day" in whole or _DIGIT.search(whole):
+            whole = _DAY_BEHIND.sub("", whole)
+        for part in _BETWEEN.split(whole) if len(whole) <= MAX_NAME_CHARS * 4 else ():
+            name = _FULL_STOP.sub("", part.strip(" ,·•-–—:：«»"))
+            if _OF_TIME.search(name) or (
+                found and (_ROLE.search(name) or name.casefold() in _ends(site_name))
+            ):
+                break  # what follows is no name
+            if name and name not in found and _is_name(name):
+                found.append(name)
+    return ", ".join(found[:MAX_AUTHORS])
+
+
+def _ends(site_name: str) -> tuple[str, ...]:
+    return (site_name.casefold(), *site_name.casefold().split()[:1])
+
+
+def _is_name(name: str) -> bool:
+    return (
+        len(name) <= MAX_NAME_CHARS
+        and len(name.split()) <= _MAX_WORDS
+        and any(char.isalpha() for char in name)
+        and not _NO_NAME.search(name)
+        and not _NOBODY.search(name)
+    )
+
+
+def _marked(tags: Tags) -> tuple[list[int], list[int]]:
+    """Elements marked as author for machines, by ``rel`` or ``itemprop``; and elements that are only called so."""
+    declared: list[int] = []
+    called: list[int] = []
+    for place in tags.places_with(_MARKS)[:_MAX_SEEN]:
+        attributes = tags.attributes_at(place)
+        names = attributes.get("class", "")
+        if _OF_OTHERS.search(names):
+            continue
+        if "author" in attributes.get("rel", "").lower().split() or attributes.get("itemprop") == "author":
+            declared.append(place)
+        elif names and any(map(_MARK.search, names.split())):
+            called.append(place)
+    return declared, called
+
+
+def _first_names(tags: Tags, places: list[int], site_name: str) -> str:
+    """Names in the first of some elements, and in those right behind it: of one text."""
+    found: list[str] = []
+    last = 0
+    for place in places[:_MAX_MARKED]:
+        if found and place - last > _NEAR_TAGS:
+            break
+        text = _first_line(tags, _name_inside(tags, place)) or tags.attributes_at(place).get("content", "")
+        if (
+            text
+            and text != site_name
+            and not any(text in other for other in found)
+            and _people([text], site_name)
+        ):
+            found.append(text)
+            last = place
+    return _people(found, site_name)
+
+
+def _first_line(tags: Tags, place: int) -> str:
+    """Text inside an element up to the first break of a line behind a name."""
+    name, line = tags.tag_at(place)[0].lower(), ""
+    depth = 0
+    for at in range(place, min(place + _NEAR_TAGS, len(tags))):
+        tag, _, text = tags.tag_at(at)
+        tag = tag.lower()
+        depth += (tag == name) - (tag == b"/" + name)
+        if tag in _LINE_TAGS and len(_OPENING.sub("", clean(line))) > 1:
+            break
+        if depth <= 0 or len(line) > MAX_NAME_CHARS * 4:
+            break
+        line += text_of(text)
+    return clean(line)
+
+
+def _name_inside(tags: Tags, place: int) -> int:
+    """The element in a marked one that has the name alone, where there is one; else the marked one."""
+    end = b"/" + tags.tag_at(place)[0].lower()
+    for inner in range(place + 1, min(place + _NEAR_TAGS, len(tags))):
+        tag, written, _ = tags.tag_at(inner)
+        if written.find(b"name") >= 0 and tags.attributes_at(inner).get("itemprop") == "name":
+            return inner
+        if tag.lower() == end:
+            return place
+    return place
+
+
+def _named(text: str) -> str:
+    if "作者" in text or "文" in text or "记者" in text:
+        found = _CHINESE.search(text)
+        return "、".join(_chinese_names(found[1])) if found else ""
+    if text[:1] in "BbWwPpVvAa":
+        found = _ENGLISH.search(text)
+        return found[1] if found else ""
+    return ""
+
+
+def _chinese_names(text: str) -> Iterator[str]:
+    for name in re.split(r"[、\s]+", text):
+        if _NOT_A_NAME.match(name):
+            return
+        yield name

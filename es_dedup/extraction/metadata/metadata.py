@@ -1,0 +1,63 @@
+"""What a page says of itself: title, addresses, site, author and time of publication."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from es_dedup.extraction.metadata.addresses import canonical_url, next_page_of, site_of
+from es_dedup.extraction.metadata.byline import author_of
+from es_dedup.extraction.metadata.published import published_of
+from es_dedup.extraction.metadata.titles import name_beside, plain, site_name_of, title_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from es_dedup.extraction.reading.document import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a page says of itself.
+
+    Attributes:
+        title: without the site's name; may be empty.
+        url: canonical URL when the page names a usable one, else the URL given.
+        site: host of that URL without ``www.``; empty when unknown.
+        published: time of publication; naive when the page names no zone.
+        author: as declared, or from a byline; may be empty.
+        site_name: what the site calls itself; may be empty.
+        next_page: address of the next part of the article, if the page names one.
+    """
+
+    title: str
+    url: str | None
+    site: str
+    published: datetime | None
+    author: str = ""
+    site_name: str = ""
+    next_page: str | None = None
+
+
+def read_metadata(document: Document, url: str | None, *, is_list: bool = False) -> Metadata:
+    """Read a page's metadata; whatever is missing or malformed is left out.
+
+    Args:
+        document: the page.
+        url: where it was found, if known.
+        is_list: the page leads elsewhere; names and days in its text are those of other pages.
+    """
+    metas = document.metas
+    address = canonical_url(document.tags, metas, url) or url
+    site = site_of(address)
+    title = title_of(document, metas, site)
+    site_name = site_name_of(document, metas) or name_beside(title, plain(document.title))
+    return Metadata(
+        title=title,
+        url=address,
+        site=site,
+        published=published_of(document, metas, address, title, is_list=is_list),
+        author=author_of(document, metas, site_name, is_list=is_list),
+        site_name=site_name,
+        next_page=next_page_of(document.tags, url),
+    )

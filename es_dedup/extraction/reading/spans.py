@@ -1,0 +1,276 @@
+"""Tags and runs of a page by the kernels: the same as by ``markup.cut`` and ``walk.walk``, and no tag becomes an object."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from es_dedup.extraction.reading.blocks import Block, joined_text, read_nodes, whole_text
+from es_dedup.extraction.reading.markup import (
+    FOUND,
+    KNOWN,
+    MAX_SEARCHED,
+    PLAIN_REACH,
+    ROOT,
+    Tags,
+    look_of,
+    mark_of,
+    number_of,
+)
+from es_dedup.extraction.reading.trim import trim_fast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from es_dedup.extraction.reading.blocks import Node
+
+from es_dedup.extraction.reading.markup import Elements, Look
+
+_ROOTS: Final = number_of("html"), number_of("body")
+_PRE: Final = number_of("pre")
+_SLOTS: Final = 1_024
+START, NAME, NAME_END, END, NUMBER = range(5)
+"""Columns of spans."""
+
+
+class _Attributes(Sequence[bytes]):
+    """Attributes of all tags, cut out when they are asked for."""
+
+    def __init__(self, data: bytes, spans: NDArray[np.int64], roots: list[bytes]) -> None:
+        self._data, self._spans, self._roots = data, spans, roots
+
+    def __getitem__(self, place: Any) -> Any:
+        if not isinstance(place, int):
+            return list(self)[place]
+        if 0 <= place < len(self._roots):
+            return self._roots[place]
+        return self._data[self._spans.item(place, NAME_END) : self._spans.item(place, END)]
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._roots
+        first = len(self._roots)
+        written = map(slice, self._spans[first:, NAME_END].tolist(), self._spans[first:, END].tolist())
+        yield from map(self._data.__getitem__, written)
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+
+class SpannedTags(Tags):
+    """Tags that are places in the page.
+
+    Args:
+        markup: the page, in UTF-8.
+        data: the same behind the tags of the two roots.
+        spans: of each tag, see ``compiled.cutting.tag_spans``.
+        found: place and number of tags whose places are asked for.
+        names: by number, in lower case.
+    """
+
+    def __init__(
+        self,
+        markup: bytes,
+        data: bytes,
+        spans: NDArray[np.int64],
+        found: NDArray[np.int64],
+        names: list[str],
+    ) -> None:
+        places: dict[int, list[int]] = {number: [] for number in FOUND}
+        for place, number in found.tolist():
+            places[number].append(place)
+        super().__init__(markup, places)
+        self._data, self._spans, self._names = data, spans, names
+        self._bytes = np.frombuffer(data, dtype=np.uint8)
+        roots = self._roots = [b"", b""]
+        self._attributes = _Attributes(data, spans, roots)
+        for root in range(2):
+            for place in places[_ROOTS[root]][1:]:
+                roots[root] = roots[root] or self._attributes[place].rstrip(b"/")
+
+    @property
+    def attributes(self) -> Sequence[bytes]:
+        """Of each tag, as written."""
+        return self._attributes
+
+    def tag_at(self, place: int) -> tuple[bytes, bytes, bytes]:
+        """Name with the slash of an end tag, attributes, and the text behind the tag; all as written."""
+        start, _, name_end, end, _ = self._spans[place].tolist()
+        behind = self._spans.item(place + 1, START) if place + 1 < len(self) else len(self._data)
+        return self._data[start + 1 : name_end], self._attributes[place], self._data[end + 1 : behind]
+
+    def places_with(self, words: tuple[bytes, ...]) -> list[int]:
+        """Places of tags by what stands in their attributes."""
+        from es_dedup.extraction.reading.compiled.marking import places_of  # noqa: PLC0415 - only where numba is installed
+
+        roots = [root for root, written in enumerate(self._roots) if any(map(written.__contains__, words))]
+        found = places_of(self._bytes, self._spans[:MAX_SEARCHED], len(self._roots), _words(words))
+        return [*roots, *found.tolist()]
+
+    def elements(
+        self, elements: Elements, around: Sequence[int]
+    ) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[Look]]:
+        """Some elements with those around them."""
+        from es_dedup.extraction.reading.compiled.naming import elements_of  # noqa: PLC0415 - only where numba is installed
+
+        holders, rows, looks = elements_of(
+            self._bytes, self._spans, np.asarray(elements, dtype=np.int64), np.array(around, dtype=np.int64)
+        )
+        parents, kinds = rows.T.tolist()
+        return holders.tolist(), parents, kinds, self._looks(looks.tolist())
+
+    def _looks(self, rows: list[list[int]]) -> list[Look]:
+        data, tags, roots = self._data, self._names, self._roots
+        looks: list[Look] = []
+        for place, number, start, end, name, name_end, identity, identity_end, is_plain in rows:
+            tag = tags[number]
+            if not is_plain or place < len(roots):
+                looks.append(look_of(tag, data[start:end] if place >= len(roots) else roots[place]))
+                continue
+            own = data[name:name_end]
+            if identity < identity_end:
+                own = own + b" " + data[identity:identity_end] if own else data[identity:identity_end]
+            names = own.decode("utf-8", "replace")
+            looks.append((tag, data[start:end], names, "", False, mark_of(tag, names) if names else tag))
+        return looks
+
+    def __len__(self) -> int:
+        """Number of tags."""
+        return len(self._spans)
+
+
+@cache
+def _words(words: tuple[bytes, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]:
+    """See ``compiled.marking.places_of``."""
+    is_first = np.zeros(256, dtype=np.bool_)
+    is_first[[word[0] for word in words]] = True
+    return np.frombuffer(b"".join(words), dtype=np.uint8), np.cumsum([0, *map(len, words)]), is_first
+
+
+@cache
+def load_kernels() -> None:
+    """Bring all kernels of this room into the process: a third of a second, and as many as twenty once after an installation."""
+    trim_fast(b"<p>x<script>y</script>")
+    read = read_spans(b"<p>x<b>y</b>&amp;", 9)
+    if read:
+        read[0].places_with((b"x",))
+
+
+def read_spans(
+    markup: bytes, max_depth: int
+) -> tuple[Tags, list[Node], list[Block], Sequence[int], Sequence[Look]] | None:
+    """Tags, nodes, blocks, the look of each node, and all looks; None where elements are nested too deeply, and for pages with preformatted text.
+
+    Args:
+        markup: trimmed, in UTF-8.
+        max_depth: of open elements.
+    """
+    from es_dedup.extraction.reading.compiled.cutting import marks_of, tag_spans  # noqa: PLC0415 - only where numba is installed
+    from es_dedup.extraction.reading.compiled.joining import texts_of  # noqa: PLC0415
+    from es_dedup.extraction.reading.compiled.walking import runs_of  # noqa: PLC0415
+
+    if b"<pre" in markup or b"<PRE" in markup:
+        return None
+    tables = _tables()
+    written = ROOT + markup
+    data = np.frombuffer(written, dtype=np.uint8)
+    spans, found, others = tag_spans(
+        data, marks_of(data), tables.keys, tables.meanings, tables.is_found, _ROOTS, tables.seed
+    )
+    if (spans[:, NUMBER] == _PRE).any():
+        return None
+    parts, runs, elements, is_shallow = runs_of(
+        data, spans, tables.roles, tables.closes, tables.reach, tables.numbers, max_depth
+    )
+    if not is_shallow:
+        return None
+    names = KNOWN.names
+    if len(others):
+        own = [written[start:end].lower().decode("utf-8", "replace") for start, end in others.tolist()]
+        names = [*names, *own]
+    tags = SpannedTags(markup, written, spans, found, names)
+    blocks, depth = _blocks(*texts_of(data, parts, runs), parts, runs)
+    if depth > max_depth:
+        return None
+    nodes, look_of_node, looks = read_nodes(tags, elements.T, blocks)
+    return tags, nodes, blocks, look_of_node, looks
+
+
+def _blocks(
+    written: NDArray[np.uint8],
+    kinds: NDArray[np.int64],
+    parts: NDArray[np.int64],
+    runs: NDArray[np.int64],
+) -> tuple[list[Block], int]:
+    """See ``blocks.read_blocks``."""
+    from es_dedup.extraction.reading.compiled.joining import PLAIN, WIDE  # noqa: PLC0415 - only where numba is installed
+
+    blocks: list[Block] = []
+    texts = _decoded(written.tobytes())
+    linked = parts[:, 2].tolist()
+    before = deepest = 0
+    columns = zip(texts, *runs[:-1].T.tolist(), *kinds.T.tolist(), strict=True)
+    for text, first, around, links, depth, kind, chars, link_chars in columns:
+        led = link_chars > 0 and linked[first] > 0
+        if kind != PLAIN:
+            if kind == WIDE or "\0" not in text:
+                found = whole_text(text, linked[first])
+            else:
+                own = text.split("\0")
+                found = joined_text(own, linked[first : first + len(own)])
+            if found is None:
+                continue
+            text, chars, link_chars, led = found  # noqa: PLW2901 - read now
+        if text:
+            blocks.append(Block(around, text, chars, link_chars, False, links - before, led))  # noqa: FBT003
+            if depth > deepest:  # noqa: PLR1730 - for each block of a page; a call costs more
+                deepest = depth
+        before = links
+    return blocks, deepest
+
+
+def _decoded(written: bytes) -> list[str]:
+    """Texts that end with two null bytes each."""
+    try:
+        return written.decode().split("\0\0")[:-1]
+    except UnicodeDecodeError:
+        # what is left of a part without any sound byte must not bring the null bytes around it together
+        return [text.decode("utf-8", "ignore") for text in written.split(b"\0\0")[:-1]]
+
+
+class _Tables:
+    """What ``markup`` knows of tags, as arrays."""
+
+    def __init__(self) -> None:
+        from es_dedup.extraction.reading.compiled.cutting import hashed  # noqa: PLC0415 - only where numba is installed
+
+        self.seed = secrets.randbits(32)  # no result depends on it
+        starts = [name for name in KNOWN.numbers if not name.startswith(b"/") and name]
+        bounds = np.cumsum([0, *map(len, starts)])
+        keys = np.frombuffer(b"".join(starts), dtype=np.uint8)
+        slots = np.full(_SLOTS, -1, dtype=np.int64)
+        for key in range(len(starts)):
+            slot = hashed(keys, bounds[key], bounds[key + 1], self.seed) % _SLOTS
+            while slots[slot] >= 0:
+                slot = (slot + 1) % _SLOTS
+            slots[slot] = key
+        self.keys = keys, bounds, slots
+        self.meanings = np.array([[KNOWN.numbers[name], KNOWN.numbers[b"/" + name]] for name in starts])
+        count = len(KNOWN.names)
+        self.is_found = np.array([number in FOUND for number in range(count)])
+        self.roles = np.array(KNOWN.roles)
+        self.closes = np.array(
+            [[old in KNOWN.closes.get(new, ()) for old in range(count)] for new in range(count)]
+        )
+        self.reach = np.array([KNOWN.reach.get(number, PLAIN_REACH) for number in range(count)])
+        self.numbers = number_of("a"), number_of("p"), PLAIN_REACH
+
+
+@cache
+def _tables() -> _Tables:
+    return _Tables()

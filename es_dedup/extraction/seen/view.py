@@ -1,0 +1,334 @@
+"""What the choice of the main text looks at: for every block its length, prose, kind and hints.
+
+Lengths are in units: ideographs, or three Latin letters. All lists go by the place of a block or the index of a node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.extraction.reading.markup import HIDDEN, ROLE, TAG
+from es_dedup.extraction.seen.boxes import (
+    ANY_HEADING,
+    WRAPPED,
+    furniture_boxes,
+    sections_by_headline,
+    wraps_main,
+)
+from es_dedup.extraction.seen.hints import LIST_HINT, NEGATIVE_TAGS, TAG_HINTS, is_furniture, named_hint
+from es_dedup.extraction.seen.kinds import Kinds
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from es_dedup.extraction.reading.document import Block, Document
+    from es_dedup.extraction.seen.records import Records
+
+LINKED: Final = 0.5
+"""Share of link text from which a block is no prose."""
+
+STOPS: Final = re.compile(r"[，。！？；、：,.!?;:](?:(?=\s|$|[^\x00-\x7f])|(?<=[。！？，；]))")
+_STOP_CHARS: Final = "，。！？；、：,.!?;:"
+_LONG_CHARS: Final = 1_000
+_LATIN_SHARE: Final = 3.0  # Latin letters that say as much as one ideograph
+_FEW_UNITS: Final = 12  # with one stop
+_MANY_UNITS: Final = 50  # prose without any stop
+_TOO_MANY_UNITS: Final = 400  # without any stop: words for search engines, data, code
+_FORGIVEN_SHARE: Final = (
+    0.7  # of the page's prose; a container that holds it is no furniture, whatever its name
+)
+_MOST_WRAPPERS: Final = 16  # elements of a page that are looked into
+_FORM_SHARE: Final = 0.25  # the same for forms: some wrap all posts of a thread
+_TEXT_UNITS: Final = 20.0  # of prose
+_FEW_LINKS: Final = 0.4  # of the characters
+_REPEATED: Final = 3  # times the same short text stands in a page: a button, a label
+_REPEATED_CHARS: Final = 32
+_LINES: Final = 4  # lines of one element, or paragraphs of one kind, that make up a text without punctuation
+_SENTENCES: Final = 0.6  # of the items of a list
+_LINE_UNITS: Final = 6.0
+_LINE_WEIGHT: Final = 0.4
+PARTS: Final = frozenset(
+    "p li ul ol dl dt dd pre blockquote h1 h2 h3 h4 h5 h6 figure figcaption center".split()
+)
+"""Elements that are parts of a text, never the text as a whole."""
+
+_HIDDEN_ROLES: Final = frozenset(
+    "navigation complementary contentinfo search dialog alertdialog banner".split()
+)
+
+
+class View:
+    """A document with what is known of its blocks.
+
+    Args:
+        document: the parsed page.
+        talk: replies are part of the main text; False takes them for furniture.
+    """
+
+    def __init__(self, document: Document, *, talk: bool = False) -> None:
+        self.document = document
+        self.nodes, self.blocks = document.nodes, document.blocks
+        self.parents = [node.parent for node in self.nodes]
+        self.holders = [block.node for block in self.blocks]
+        """For each block, index of the element around it; -1 for none."""
+        self.units = [
+            block.chars / _LATIN_SHARE if block.text.isascii() else _wide_units(block)
+            for block in self.blocks
+        ]
+        self.kind = Kinds(self.parents, document.look_of, document.looks)
+        self.kinds = self.kind.of_blocks(self.holders)
+        self.prose = [
+            -(4.0 + 0.3 * units)
+            if block.link_chars > LINKED * block.chars
+            else _prose(block, units, block.link_chars / block.chars)
+            for block, units in zip(self.blocks, self.units, strict=True)
+        ]
+        self._lines()
+        counts = Counter([block.text for block in self.blocks if block.chars <= _REPEATED_CHARS])
+        self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
+        self.headings = self._headings()
+        """Names of all headings and legends, by the index of the element."""
+        self.ends = self._ends()
+        self._outer = self._outer_elements()
+        self.arounds = list(map(self._outer.__getitem__, self.holders))
+        """``around`` of each block."""
+        self._furniture: dict[int, bool] = {}
+        self.dated: set[int] | None = None  # both are found when they are asked for
+        self.lists: list[Records] | None = None
+        self._boxes, self._talk_boxes = furniture_boxes(self)
+        self.mass, self.total = self._mass()
+        self._judged: dict[bool, tuple[list[int], list[bool], list[int]]] = {}
+        self.judge(talk=talk)
+
+    def judge(self, *, talk: bool) -> None:
+        """Read the hints again: with or without replies as furniture."""
+        if talk not in self._judged:
+            document = self.document
+            by_look = [
+                named_hint(tag, names, talk) if names else TAG_HINTS.get(tag, 0)
+                for tag, _, names, _, _, _ in document.looks
+            ]
+            named = list(map(by_look.__getitem__, document.look_of))
+            other = self._judged.get(not talk)
+            if other is None or other[0] != named or self._talk_boxes:
+                hints = self._hints(named.copy(), talk=talk)
+                other = named, self._forgiven(hints), hints
+            self._judged[talk] = other
+        _, negative, self.hints = self._judged[talk]
+        self.negative = negative.copy()
+
+    def forgive(self, elements: Collection[int]) -> None:
+        """Read the hints as if these elements had none of their own."""
+        hints = self.hints.copy()
+        for index in elements:
+            hints[index] = 0
+        self.negative = self._forgiven(hints)
+
+    def _hints(self, hints: list[int], *, talk: bool) -> list[int]:
+        """For each element: names, role, state and what stands in it speak for or against it."""
+        nodes, looks = self.nodes, self.document.looks
+        for index in sections_by_headline(self, hints):
+            hints[index] = 0
+        if any(look[HIDDEN] or look[ROLE] for look in looks):
+            for index, node in enumerate(nodes):
+                if (node.role and node.role in _HIDDEN_ROLES) or (
+                    node.hidden and not (node.parent >= 0 and nodes[node.parent].hidden)
+                ):
+                    hints[index] = -1
+        if any(look[TAG] == "figcaption" for look in looks):
+            for index in self._captions():
+                hints[index] = -1
+        for index in self._boxes:
+            if not (talk and index in self._talk_boxes):
+                hints[index] = -1
+        return hints
+
+    def _captions(self) -> list[int]:
+        """Captions of figures; one with several paragraphs of prose is a text."""
+        captions = {node.index: 0 for node in self.nodes if node.tag == "figcaption"}
+        for block, prose in zip(self.blocks, self.prose, strict=True):
+            if prose > 0 and block.node >= 0:
+                inside = block.node if block.node in captions else self.parents[block.node]
+                if inside in captions:
+                    captions[inside] += 1
+        return [index for index, paragraphs in captions.items() if paragraphs <= 1]
+
+    def linked(self, place: int) -> bool:
+        """At least half of the block is link text."""
+        block = self.blocks[place]
+        return block.link_chars > LINKED * block.chars
+
+    def is_furniture(self, place: int) -> bool:
+        """The block's text opens like a byline, a notice, a share bar or the like."""
+        known = self._furniture.get(place)
+        if known is None:
+            known = self._furniture[place] = is_furniture(self.blocks[place].text)
+        return known
+
+    def is_negative(self, place: int) -> bool:
+        """The block stands in furniture, by the names of what is around it."""
+        node = self.holders[place]
+        return node >= 0 and self.negative[node]
+
+    def is_quoted(self, place: int) -> bool:
+        """A quotation belongs to the text around it, whatever the box between them is called."""
+        index = self.blocks[place].node
+        while index >= 0 and self.nodes[index].tag in PARTS:
+            if self.nodes[index].tag == "blockquote":
+                return not self.nodes[index].hidden
+            index = self.nodes[index].parent
+        return False
+
+    def inside(self, node: int) -> list[int]:
+        """Places of the blocks in a subtree."""
+        end = self.ends[node]
+        return [place for place, holder in enumerate(self.holders) if node <= holder < end]
+
+    def around(self, place: int) -> int:
+        """The element that holds a block's text as a whole: around its paragraph, or its own where ``<br>`` breaks lines.
+
+        -1 for text outside all elements.
+        """
+        return self.arounds[place]
+
+    def holder(self, index: int) -> int:
+        """The element itself, or the first around it that is no part of a text; -1 for none."""
+        return self._outer[index]
+
+    def _outer_elements(self) -> list[int]:
+        """For each element ``holder`` of it; the last stands for no element."""
+        is_part = [look[TAG] in PARTS for look in self.document.looks]
+        outer: list[int] = []
+        for index, (look, parent) in enumerate(zip(self.document.look_of, self.parents, strict=True)):
+            if not is_part[look]:
+                outer.append(index)
+            else:
+                outer.append(outer[parent] if parent >= 0 else -1)
+        outer.append(-1)
+        return outer
+
+    def headings_called(self, tags: Collection[str]) -> set[int]:
+        """Indices of the headings with one of these names."""
+        return {index for index, tag in self.headings.items() if tag in tags}
+
+    def _headings(self) -> dict[int, str]:
+        looks = enumerate(self.document.looks)
+        tags = {number: look[TAG] for number, look in looks if look[TAG] in ANY_HEADING}
+        return {index: tags[look] for index, look in enumerate(self.document.look_of) if look in tags}
+
+    def _lines(self) -> None:
+        """Verse, lists of dates, texts without punctuation: many unlinked lines of one kind count a little."""
+        lines: dict[int, list[int]] = {}
+        for place, (block, prose) in enumerate(zip(self.blocks, self.prose, strict=True)):
+            if prose <= 0 and not block.link_chars and block.node >= 0:
+                lines.setdefault(self.kinds[place], []).append(place)
+        for places in lines.values():
+            if len(places) < _LINES or not self._are_lines(places):
+                continue
+            for place in places:
+                self.prose[place] = _LINE_WEIGHT * min(self.units[place], _MANY_UNITS)
+
+    def _are_lines(self, places: list[int]) -> bool:
+        first = self.blocks[places[0]].node
+        in_one = self.blocks[places[-1]].node == first
+        tag = self.nodes[first].tag
+        if not in_one and tag != "p" and not (tag == "li" and self._are_sentences(places)):
+            return False
+        mean = sum(self.units[place] for place in places) / len(places)
+        return mean >= _LINE_UNITS and len({self.blocks[place].text for place in places}) > 0.8 * len(places)
+
+    def _are_sentences(self, places: list[int]) -> bool:
+        """Most lines have a stop: items of a list in a text, not of a menu that a script opens."""
+        stopped = sum(1 for place in places if STOPS.search(self.blocks[place].text))
+        return stopped >= _SENTENCES * len(places)
+
+    def _ends(self) -> list[int]:
+        """One past the last node of each node's subtree."""
+        parents = self.parents
+        ends = list(range(1, len(parents) + 1))
+        for index in range(len(parents) - 1, 0, -1):
+            parent = parents[index]
+            if parent >= 0 and ends[parent] < ends[index]:
+                ends[parent] = ends[index]
+        return ends
+
+    def _mass(self) -> tuple[list[float], float]:
+        """Prose in each element, and in the whole page."""
+        mass, total = [0.0] * len(self.nodes), 0.0
+        for node, prose in zip(self.holders, self.prose, strict=True):
+            if prose > 0:
+                total += prose
+                if node >= 0:
+                    mass[node] += prose
+        parents = self.parents
+        for index in range(len(parents) - 1, 0, -1):
+            if units := mass[index]:
+                mass[parents[index]] += units
+        return mass, total
+
+    def _forgiven(self, hints: list[int]) -> list[bool]:
+        """Without negative hints on a container that holds most of the page's prose; others are handed down."""
+        if LIST_HINT in hints:
+            self._forgive_texts(hints)
+        negative = [False] * len(hints)
+        looks = _MOST_WRAPPERS
+        for index in [index for index, hint in enumerate(hints) if hint < 0]:
+            forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
+            if negative[index] or self.mass[index] >= forgiven * self.total:
+                continue
+            if looks and self.mass[index] >= WRAPPED * self.total and self._is_named(index):
+                looks -= 1
+                if wraps_main(self, index, hints):
+                    continue
+            end = self.ends[index]
+            negative[index:end] = [True] * (end - index)
+        return negative
+
+    def _is_named(self, index: int) -> bool:
+        """Nothing but its class or id says that an element is furniture."""
+        node = self.nodes[index]
+        return not (node.hidden or node.role in _HIDDEN_ROLES or node.tag in NEGATIVE_TAGS)
+
+    def _forgive_texts(self, hints: list[int]) -> None:
+        """An element named after a list of links that holds prose and few links is none."""
+        for index, hint in enumerate(hints):
+            if hint != LIST_HINT or self.mass[index] < _TEXT_UNITS:
+                continue
+            held = [self.blocks[place] for place in self.inside(index)]
+            if sum(block.link_chars for block in held) <= _FEW_LINKS * sum(block.chars for block in held):
+                hints[index] = 0
+
+
+def _prose(block: Block, units: float, linked: float) -> float:
+    """Length of what reads like prose in an unlinked block; negative for what reads like furniture.
+
+    Args:
+        block: at most half of it stands in links.
+        units: its length.
+        linked: share of link text.
+    """
+    if units >= _FEW_UNITS:
+        stops = 2 * _has_stop(block.text)  # one is enough
+    elif block.text.replace(" ", "").isalnum():
+        stops = 0
+    else:
+        stops = len(STOPS.findall(block.text))
+    if stops > 1 or _MANY_UNITS <= units <= _TOO_MANY_UNITS:
+        return units * (1 - 1.5 * linked) if stops or units < _TOO_MANY_UNITS else -0.3 * units
+    return -(2.0 + 4.0 * linked) if units < _TOO_MANY_UNITS else -0.3 * units
+
+
+def _has_stop(text: str) -> bool:
+    """One is looked for in very long texts only where one of its characters stands."""
+    if len(text) > _LONG_CHARS and not any(map(text.__contains__, _STOP_CHARS)):
+        return False
+    return STOPS.search(text) is not None
+
+
+def _wide_units(block: Block) -> float:
+    """Length in ideographs of a text that is not ASCII: three Latin letters count as one."""
+    text, chars = block.text, block.chars
+    narrow = len(text.encode("ascii", "ignore")) - (len(text) - chars)  # without spaces
+    return chars - narrow + narrow / _LATIN_SHARE

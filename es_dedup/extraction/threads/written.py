@@ -1,0 +1,170 @@
+"""What software writes around the posts of a thread: labels, notes, counts, the title once more.
+
+Words differ from software to software and from language to language. That one line is written around every post, with another name,
+number or date in it each time, does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.extraction.seen.dated import DATE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_dedup.extraction.seen.view import View
+
+_DIGITS: Final = re.compile(r"\d+")
+_LINE_CHARS: Final = 120
+_MEMBERS: Final = 3
+_TEXTS: Final = frozenset({"p", "li", "pre", "blockquote"})
+_QUOTED: Final = frozenset({"li", "pre", "blockquote"})
+_LABEL: Final = re.compile(r"[^\s:：]{2,20} ?[:：]")
+_NUMBER: Final = re.compile(r"[^\s:：]{2,20} ?[:：] ?[\d.,]+|[\d.,]+ [^\W\d_]{2,12}")
+_LABELLED_CHARS: Final = 12
+_END_CHARS: Final = 4
+_NUMBERED: Final = 0.8  # of the lines, or forms, of a kind
+_COMMON: Final = 0.6  # of the lines of a kind
+_ALIKE: Final = 0.5  # of a line's trigrams
+_TINY_UNITS: Final = 4.0  # on average; posts of a word or two are alike by chance
+_TITLE_CHARS: Final = 8
+_BESIDE_TITLE: Final = 40  # characters of a label, a name and a date
+_LETTERS: Final = re.compile(r"[^\W\d_]")
+_EDITED: Final = re.compile(
+    r"[\s\[(（【]*(?:本帖最后由|(?:此)?(?:帖|贴|文章|回复)(?:子)?(?:于|被|最后)|(?:last )?edited (?:by|on|at)\b|this post (?:was|has been) (?:last )?(?:edited|modified)|"
+    r"(?:message )?(?:modifi[ée]|édité) (?:par|le)|zuletzt (?:geändert|bearbeitet|editiert)|最終(?:更新|編集)|編集済|ultima modifica|última edición|отредактировано)",
+    re.IGNORECASE,
+)
+_MODIFIED: Final = "This post was last modified"
+_COUNTED: Final = re.compile(
+    r"(?:全部|共|all )?[\s(（]*[\d,.]+\s?[kmw万]?\+?\s?(?:条|個|个|人|件|次)?\s?"
+    r"(?:回答|回复|回帖|回覆|评论|評論|閲覧|浏览|阅读|点击|关注|赞同.{0,6}|answers?|repl(?:y|ies)|comments?|responses?|views?|votes?|points?|likes?|upvotes?|kudos|antworten|aufrufe)[)）]?$",
+    re.IGNORECASE,
+)
+_EDITED_CHARS: Final = 120
+_LINKED: Final = 0.1  # of the characters
+_ENDS: Final = (".", "!", "?", "。", "！", "？", "…")
+_BYLINE_CHARS: Final = 160
+
+
+def written_lines(view: View, title: int, start: int) -> set[int]:
+    """Places of lines that software wrote: alike but for numbers and names, notes of changes, the title once more.
+
+    Args:
+        view: of the page.
+        title: place of the thread's title; -1 for none.
+        start: place before which nobody but the first has spoken.
+    """
+    places = [
+        place for place, block in enumerate(view.blocks) if block.node < 0 or not view.negative[block.node]
+    ]
+    kinds: dict[int, list[int]] = {}
+    lines: dict[str, list[int]] = {}
+    for place in places:
+        kinds.setdefault(view.kinds[place], []).append(place)
+        lines.setdefault(view.blocks[place].text, []).append(place)
+    short = (text for text in lines if len(text) <= _EDITED_CHARS)
+    found = {place for text in short if _is_note(text) for place in lines[text]}
+    found.update(
+        members[0]
+        for members in kinds.values()
+        if len(members) == 1 and members[0] < start and _is_byline(view, members[0])
+    )
+    found |= _patterns(view, places) | _notices(view, lines)
+    for members in kinds.values():
+        if len(members) >= _MEMBERS and _are_alike(view, members):
+            found.update(members)
+    if title >= 0:
+        said = view.blocks[title].text
+        again = (members for text, members in lines.items() if said in text and _repeats(text, said))
+        found.update(place for members in again for place in members if place != title)
+    return found
+
+
+def _is_note(text: str) -> bool:
+    return bool(_EDITED.match(text) or _COUNTED.match(text)) or _MODIFIED in text
+
+
+def _is_byline(view: View, place: int) -> bool:
+    """A short line with a date and a link, the only one of its kind: who began a thread, and who spoke last."""
+    block = view.blocks[place]
+    return (
+        block.link_chars >= _LINKED * block.chars
+        and len(block.text) <= _BYLINE_CHARS
+        and DATE.search(block.text) is not None
+    )
+
+
+def _notices(view: View, lines: dict[str, list[int]]) -> set[int]:
+    """What opens like furniture, and more than once."""
+    several = (members for members in lines.values() if len(members) > 1)
+    return {place for members in several if view.is_furniture(members[0]) for place in members}
+
+
+def _patterns(view: View, places: Sequence[int]) -> set[int]:
+    """Short lines that are equal but for their numbers, or begin with one label and end alike, three times."""
+    lines: dict[str | tuple[str, str], list[int]] = {}
+    for place in places:
+        block = view.blocks[place]
+        text = block.text
+        if len(text) > _LINE_CHARS or view.nodes[block.node].tag in _QUOTED:
+            if _NUMBER.fullmatch(text):
+                lines.setdefault(_DIGITS.sub("", text), []).append(place)
+            continue
+        bare = text
+        if _DIGITS.search(text):
+            bare = _DIGITS.sub("", text)
+            if _LETTERS.search(bare):
+                lines.setdefault(bare, []).append(place)
+        if len(bare) >= _LABELLED_CHARS and (":" in bare or "：" in bare) and (label := _LABEL.match(bare)):
+            lines.setdefault((label[0], bare[-_END_CHARS:]), []).append(place)
+    return {
+        place
+        for members in lines.values()
+        if len(members) >= _MEMBERS
+        and len({view.blocks[place].text for place in members}) > 1
+        and not _are_sentences(view, members)
+        for place in members
+    }
+
+
+def _are_sentences(view: View, members: Sequence[int]) -> bool:
+    """Most lines end like a sentence: people may say nearly the same."""
+    return 2 * sum(view.blocks[place].text.endswith(_ENDS) for place in members) > len(members)
+
+
+def _are_alike(view: View, members: Sequence[int]) -> bool:
+    """Most lines have numbers, and at least half of each stands in most of the others too."""
+    if view.nodes[view.blocks[members[0]].node].tag in _TEXTS:
+        return False
+    lines = [view.blocks[place].text for place in members]
+    if max(map(len, lines)) > _LINE_CHARS:
+        return False
+    if sum(view.units[place] for place in members) < _TINY_UNITS * len(members):
+        return False
+    if sum(map(bool, map(_DIGITS.search, lines))) < _NUMBERED * len(lines) or _are_sentences(view, members):
+        return False
+    texts = {_DIGITS.sub("0", text) for text in lines}
+    if len(texts) < _MEMBERS:
+        return False
+    cut = [_trigrams(text) for text in texts]
+    counts = Counter(gram for grams in cut for gram in grams)
+    common = {gram for gram, count in counts.items() if count >= _COMMON * len(cut)}
+    shares = [len(grams & common) / len(grams) for grams in cut if grams]
+    return bool(shares) and sum(shares) >= _ALIKE * len(shares)
+
+
+def _trigrams(text: str) -> set[str]:
+    return {text[start : start + 3] for start in range(len(text) - 2)}
+
+
+def _repeats(text: str, title: str) -> bool:
+    """The title with a label, a name or a date beside it."""
+    if len(title) < _TITLE_CHARS or title not in text or len(text) > len(title) + _LINE_CHARS:
+        return False
+    before, _, behind = text.rpartition(title)
+    beside = _DIGITS.sub("", DATE.sub("", before)).strip()
+    return len(beside) <= _BESIDE_TITLE and not _LETTERS.search(DATE.sub("", behind))
