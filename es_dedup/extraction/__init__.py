@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.page import HtmlExtractor, MainText
 from es_dedup.extraction.port import Extractor
+from es_dedup.extraction.reading.document import Document
 from es_dedup.extraction.registry import DEFAULT_EXTRACTOR, create_extractor, extractor_names, register
+from es_dedup.extraction.seen.choice import Choice
 from es_dedup.model import Content, PageKind, Skipped
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_EXTRACTOR",
+    "Choice",
+    "Document",
     "Extractor",
     "HtmlExtractor",
     "MainText",
