@@ -35,6 +35,7 @@ _TALK_SHARE: Final = 5.0  # times the text
 _TITLE_WEIGHT: Final = 60.0  # of a line that is all of words of the title
 _FAR_OUTSIDE: Final = 0.6  # of the prose, in several elements of which none holds much
 _PARAGRAPHS: Final = 3
+_FEW: Final = 2  # lines from a teaser to the paragraph that repeats it: a byline may stand between them
 _MOST_AGAINST: Final = -60.0  # what one subtree may weigh against the one around it
 
 
@@ -130,9 +131,18 @@ class Article:
             best = self.nodes[best].parent
         places = self.edges.tidy(self._widened(best), self.weight) if best >= 0 else []
         places = [*standfirst(self.edges, self.headlines.above(places), places, self.weight), *places]
+        places = self._without_teaser(places)
         return Choice(
             places, rule="the densest part of the page", node=best, score=score, reason=self._reason(best)
         )
+
+    def _without_teaser(self, places: list[int]) -> list[int]:
+        """From the second of two equal paragraphs of different kinds on, where the first begins: a teaser in the headline's box."""
+        text, kind = (self.blocks[places[0]].text, self.view.kinds[places[0]]) if places else ("", -1)
+        for number, place in enumerate(places[1 : _FEW + 1], start=1):
+            if self.blocks[place].text == text and self.view.kinds[place] != kind:
+                return places[number:]
+        return places
 
     def without_hints(self) -> Choice:
         """The same without regard to names: a page whose prose stands in furniture throughout."""

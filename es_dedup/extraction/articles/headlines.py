@@ -30,13 +30,15 @@ class Headlines:
         self.headings = view.headings_called(HEADINGS)
 
     def start(self, weight: Sequence[float]) -> int:
-        """Place of the heading that is the page's title; 0 for none.
+        """Place of the heading, or else of the line, that is the page's title; 0 for none.
 
         Above it stand greetings, notices and requests for consent, unless most of the prose does.
         """
         headings = self.headings
         places = [place for place, node in enumerate(self.view.holders) if node in headings]
         first = next((place for place in places if self._is_title(place)), 0)
+        if not first and not places:
+            first = next(filter(self._is_title, range(len(self.blocks))), 0)
         if not first:
             return 0
         above = sum([units for units in weight[:first] if units > 0])
@@ -81,7 +83,10 @@ class Headlines:
         """The text of a heading is in the page's title: all of it, or most where it is no main heading."""
         block = self.blocks[place]
         return (
-            (self.nodes[block.node].tag == "h1" or 2 * len(block.text) >= len(self.title))
+            (
+                (block.node >= 0 and self.nodes[block.node].tag == "h1")
+                or 2 * len(block.text) >= len(self.title)
+            )
             and not block.hidden
             and not self.view.linked(place)
             and block.chars >= _TITLE_CHARS

@@ -24,8 +24,9 @@ NEGATIVE_TAGS: Final = frozenset(
 )
 POSITIVE_TAGS: Final = frozenset({"article", "main"})
 HEADING_TAGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-HEADINGS: Final = frozenset({"h1", "h2", "h3"})  # those that can be a headline
 """Their ids are made of their words, so they say nothing."""
+
+HEADINGS: Final = frozenset({"h1", "h2", "h3"})  # those that can be a headline
 
 # Parts of class and id names, lower case; searched as they stand.
 _NEGATIVE: Final = tuple(

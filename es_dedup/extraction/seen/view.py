@@ -40,6 +40,8 @@ _FORGIVEN_SHARE: Final = (
     0.7  # of the page's prose; a container that holds it is no furniture, whatever its name
 )
 _MOST_WRAPPERS: Final = 16  # elements of a page that are looked into
+_BESIDE_UNITS: Final = 100.0  # of prose in a main part beside it: then it is furniture all the same
+_BESIDE_SHARE: Final = 0.2  # and of the page's prose
 _FORM_SHARE: Final = 0.25  # the same for forms: some wrap all posts of a thread
 _TEXT_UNITS: Final = 20.0  # of prose
 _FEW_LINKS: Final = 0.4  # of the characters
@@ -276,7 +278,9 @@ class View:
         looks = _MOST_WRAPPERS
         for index in [index for index, hint in enumerate(hints) if hint < 0]:
             forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
-            if negative[index] or self.mass[index] >= forgiven * self.total:
+            if negative[index] or (
+                self.mass[index] >= forgiven * self.total and not self._stands_beside_main(index, hints)
+            ):
                 continue
             if looks and self.mass[index] >= WRAPPED * self.total and self._is_named(index):
                 looks -= 1
@@ -285,6 +289,14 @@ class View:
             end = self.ends[index]
             negative[index:end] = [True] * (end - index)
         return negative
+
+    def _stands_beside_main(self, index: int, hints: list[int]) -> bool:
+        """A part that is named after main text stands outside an element and holds a text."""
+        end, least = self.ends[index], max(_BESIDE_UNITS, _BESIDE_SHARE * self.total)
+        return any(
+            hint > 0 and self.mass[node] >= least and (node >= end or self.ends[node] <= index)
+            for node, hint in enumerate(hints)
+        )
 
     def _is_named(self, index: int) -> bool:
         """Nothing but its class or id says that an element is furniture."""

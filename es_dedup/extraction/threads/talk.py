@@ -48,9 +48,11 @@ _OWN_TEXT: Final = 100.0  # units; shorter ones are questions
 _SHORT_OWN: Final = 300.0  # units; longer texts are articles, whatever is said about them
 _HEADING_CHARS: Final = 80
 _RESPONSES: Final = re.compile(
-    r"(?:\d+|one|no)? ?(?:comments?|responses?|thoughts?)(?: \(?\d+\)?| (?:to|on|for) .*)?$|(?:网友|全部|最新|所有)?(?:评论|評論)(?:列表)? ?[（(]?\d*(?:条|[)）])?$",
+    r"(?:\d+|one|no)? ?(?:comments?|responses?|thoughts?|kommentare?|commentaires?|comentarios?|comentários?|commenti|комментари[ийев]{1,2})"
+    r"(?: ?\(?\d+\)?| (?:to|on|for) .*)?[\s»:#|↓]*$|(?:网友|全部|最新|所有)?(?:评论|評論)(?:列表)? ?[（(]?\d*(?:条|[)）])?[\s：]*$",
     re.IGNORECASE,
 )
+_BELOW_TITLE: Final = 0.3  # times the prose above the title
 _BELOW: Final = 0.5  # times what was said: notices and answer forms below it
 
 
@@ -94,7 +96,7 @@ def is_thread_by_form(view: View) -> bool:
     """
     if declares_article(view.document):
         return False
-    dated = dates(view)
+    dated = _below_title(view, dates(view))
     if len(dated) < MIN_POSTS:
         return False
     view.judge(talk=True)
@@ -104,26 +106,45 @@ def is_thread_by_form(view: View) -> bool:
     return False
 
 
+def _below_title(view: View, dated: set[int]) -> set[int]:
+    """Those below the line that is the page's title, where it has a text below it: above that stand teasers of other pages."""
+    if len(dated) < MIN_POSTS or (title := subject_of(view, len(view.blocks))) <= min(dated):
+        return dated
+    above = below = 0.0
+    for place, prose in enumerate(view.prose):
+        if prose > 0 and not view.is_negative(place) and not view.is_furniture(place):
+            if place < title:
+                above += prose
+            else:
+                below += prose
+    return (
+        {place for place in dated if place > title}
+        if below >= max(_OWN_TEXT, _BELOW_TITLE * above)
+        else dated
+    )
+
+
 def _has_text_of_its_own(view: View) -> bool:
     """True when comments stand beside a longer text, by their names or below a line that says so: an article."""
     said = talk_nodes(view)
     own = talk = 0.0
-    below, least = False, _SHORT_OWN
+    below = False
     for place, (block, prose) in enumerate(zip(view.blocks, view.prose, strict=True)):
         if (
             not below
             and own > _OWN_TEXT
             and block.chars <= _HEADING_CHARS
-            and not block.link_chars
+            and not view.linked(place)
             and _RESPONSES.match(block.text)
         ):
-            below, least = True, _OWN_TEXT
+            below = True
         if prose > 0 and not view.is_negative(place) and not view.is_furniture(place):
             if below or (block.node >= 0 and said[block.node]):
                 talk += prose
             else:
                 own += prose
-    return talk > 0 and own > max(least, talk / _TALK_SHARE)
+    much = talk / _TALK_SHARE
+    return talk > 0 and own > (min(max(_OWN_TEXT, much), _SHORT_OWN) if below else max(_SHORT_OWN, much))
 
 
 def _has_dated_items(view: View, dated: set[int]) -> bool:

@@ -146,3 +146,58 @@ def test_comments_that_are_left_out_raise_none() -> None:
     found = extract(f"<html><body><div class=x2>{ARTICLE}</div><div class=x3>{LIST * 3}</div></body></html>")
     assert found.why is not None
     assert (found.text.split("\n"), found.why.doubt) == (TEXT, "")
+
+
+def test_teasers_of_other_pages_above_the_title_are_neither_posts_nor_text() -> None:
+    teasers = "".join(
+        f"<div class=t><div class=d>0{n + 1}.10.2016</div><div>News of the harbour {n}</div><div class=x>{text}</div><a href=/n{n}>go on</a></div>"
+        for n, text in enumerate(SAID)
+    )
+    own = f"<div class=a><div class=h>The ferry stays with us</div><div class=x>{ARTICLE}</div></div>"
+    assert lines(f"{teasers}{own}", "Harbour council - The ferry stays with us") == TEXT
+
+
+@pytest.mark.parametrize("day", ["{} juin 2018 @11h13", "{}. März 2018", "{} de marzo de 2018", "{}/03/2018"])
+def test_dates_are_told_in_any_language(day: str) -> None:
+    said = "".join(
+        f"<li class=f><div class=n>{day.format(n + 1)}</div><p>{text}</p><div class=w>gull{n}</div></li>"
+        for n, text in enumerate(SAID)
+    )
+    assert lines(f"<div class=x1><div class=x2>{ARTICLE}</div><ul class=x3>{said}</ul></div>") == TEXT
+
+
+@pytest.mark.parametrize(
+    ("heading", "kind"),
+    [
+        ("35 Comments <a href=#f>»</a>", PageKind.ARTICLE),
+        ("27 commentaires", PageKind.ARTICLE),
+        ("Kommentare (4)", PageKind.ARTICLE),
+        ("What the harbour says", PageKind.THREAD),
+    ],
+)
+def test_a_line_that_counts_comments_makes_a_text_of_what_stands_above(heading: str, kind: PageKind) -> None:
+    own = "".join(f"<p>{text} Part {n}.</p>" for n in range(3) for text in TEXT)
+    said = "".join(
+        f"<li class=c><p>{text} {n} {text}</p><p>{text} {text}</p><p>said by gull{n} — 17.07.2011 @ 13:{n}</p></li>"
+        for n, text in enumerate(SAID * 7, start=10)
+    )
+    found = extract(
+        f"<html><body><div class=p><h3>The ferry</h3>{own}</div><h2>{heading}</h2><ol>{said}</ol></body></html>"
+    )
+    assert found.kind is kind
+    assert (SAID[0] in found.text) is (kind is PageKind.THREAD)
+
+
+def test_a_box_beside_an_article_is_furniture_however_long_it_is() -> None:
+    box = "".join(f"<p>{text} {text}</p>" for text in SAID * 2)
+    assert lines(f"<article>{ARTICLE}</article><aside class=widget>{box}</aside>") == TEXT
+
+
+def test_a_column_that_holds_all_of_the_text_is_the_text_whatever_it_is_called() -> None:
+    box = "".join(f"<p>{text}</p>" for text in SAID * 3)
+    assert lines(f"<article><p>{TEXT[1]}</p></article><aside class=widget>{box}</aside>") == SAID * 3
+
+
+def test_a_teaser_that_the_text_begins_with_stands_once() -> None:
+    markup = f"<header><h2>The ferry stays</h2><div class=lead>{TEXT[0]}</div><div>Tuesday</div></header><div class=x2>{ARTICLE}</div>"
+    assert lines(f"<section>{markup}</section>") == TEXT
