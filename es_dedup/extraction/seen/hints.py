@@ -121,6 +121,18 @@ TAG_HINTS: Final = {**dict.fromkeys(NEGATIVE_TAGS, -1), **dict.fromkeys(POSITIVE
 """What tags without a name say; others say nothing."""
 
 _HAS: Final = re.compile(r"(?:^|[_-]{2})(?:has|no|non|with|without)[_-]", re.IGNORECASE)
+_LOOKS: Final = re.compile(
+    r"(?:[a-z-]+:)*-?(?:"
+    r"text-(?:start|end|center|left|right|justify|xs|sm|base|md|lg|xl|\dxl|muted|primary|secondary|success|danger|warning|info|white|black|dark|"
+    r"light|nowrap|wrap|break|truncate|ellipsis|upper(?:case)?|lower(?:case)?|capitalize|bold|italic|underline|[a-z]{3,8}-\d{2,3})|"
+    r"(?:justify-|align-)?content-(?:start|center|end|between|around|evenly|stretch)|"
+    r"(?:top|bottom)-(?:\d+|px|auto|full|\[.*)|"
+    r"(?:no-?)?(?:margin|padding|pad|border|rounded|spac(?:e|er|ing)|gap|v?align|indent|[mp])[_-]?(?:top|bottom)(?:[_-]?\w{1,3})?|"
+    r"(?:top|bottom)[_-]?(?:margin|padding|pad|border|spac(?:e|er|ing)|gap)(?:[_-]?\w{1,3})?|(?:\w+-)?navy)",
+    re.IGNORECASE,
+)
+"""Words for how an element looks, of style sheets that have one for each property: they do not say what it is."""
+
 _MAIN, _FURNITURE_NAME, _TALK_NAME, _LIST_NAME = 1, 2, 4, 8
 LIST_HINT: Final = -2
 """Hint of an element that is furniture if it holds links."""
@@ -154,6 +166,8 @@ def _flags(names: str) -> int:
 @lru_cache(maxsize=32_768)
 def _flags_of_word(word: str) -> int:
     """The same of one word: sites share many of them. What an element has or lacks is not what it is."""
+    if _LOOKS.fullmatch(word):
+        return 0
     word = _HAS.split(word, maxsplit=1)[0]
     lower, flags = word.lower(), 0
     for start in range(len(lower) - 2):

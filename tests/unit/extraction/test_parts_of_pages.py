@@ -243,3 +243,22 @@ def test_paragraphs_about_cookies_between_others_are_text_and_a_request_is_not()
     ask = "<p>We use cookies. Choose what our partners may store in your browser, and what not.</p>"
     found = lines(f"<div>{ARTICLE}{about}{ARTICLE}</div><div>{ask}</div>")
     assert found == [*BODY, about[3:-4], *BODY]
+
+
+@pytest.mark.parametrize(
+    "look",
+    ["marginBottom", "padding-top", "mt-4 bottom-0", "navy text-center", "md:top-4", "no-border-bottom"],
+)
+def test_words_for_looks_do_not_say_what_an_element_is(look: str) -> None:
+    kept = f"<div class={look!r}><p>{LOOKS[1]}</p></div>"
+    dropped = f"<div class='footer {look} text-center'><p>{LOOKS[3]}</p></div>"
+    html = f"<html><body><div class=c><p>{LOOKS[0]}</p>{kept}<p>{LOOKS[2]}</p></div>{dropped}</body></html>"
+    assert extract(html).text.split("\n") == LOOKS[:3]
+
+
+LOOKS = [
+    "The lamp of the lighthouse was lit again on Sunday, for the first time since the war, and seen from three islands.",
+    "Its keeper had found the lens in a barn, wrapped in sailcloth, with the receipt of the man who had taken it there.",
+    "On clear nights, he says, it reaches as far as the old chart promised, which nobody had believed.",
+    "The harbour office is open on all days but Monday, from nine to five, and answers letters within a week, as a rule.",
+]
