@@ -1,7 +1,7 @@
 """Pages whose text stands where a browser would not show it, or not yet.
 
-It is meant for those without scripts or frames, or stands in a frame of the page itself, or in the open shadow of an element. Such
-pages are read a second time with these parts as ordinary elements.
+It is meant for those without scripts or frames, or stands in a frame of the page itself, in the open shadow of an element, or as
+Markdown in a field from which a script draws it. Such pages are read a second time with these parts as ordinary elements.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ MIN_CHARS: Final = 80
 """A shorter text for browsers without scripts asks to turn scripts on."""
 
 _PLACES: Final = re.compile(
-    rb"<(?:noscript|noframes)[\s>]|<template[^<>]{0,200}?shadowroot|<iframe[^<>]{0,2000}?srcdoc",
+    rb"<(?:noscript|noframes)[\s>]|<template[^<>]{0,200}?shadowroot|<iframe[^<>]{0,2000}?srcdoc|"
+    rb"<textarea[^<>]{0,2000}>[^<]{80}",
     re.IGNORECASE,
 )
 _SHADOW: Final = re.compile(rb"<template(?=[^<>]{0,200}?shadowroot)", re.IGNORECASE)
@@ -23,6 +24,7 @@ _FOR_OTHERS: Final = re.compile(rb"(</?)(?:noscript|noframes|frameset)(?=[\s>])"
 _FRAMED: Final = re.compile(
     rb"""<iframe[^<>]{0,2000}?srcdoc\s*=\s*(?:"([^"]*+)"|'([^']*+)')[^<>]{0,2000}>""", re.IGNORECASE
 )
+_FIELD: Final = re.compile(rb"<textarea[^<>]{0,2000}>((?:[^<]|<(?!/textarea))++)", re.IGNORECASE)
 _ASKS_FOR_SCRIPTS: Final = re.compile(r"java\s?script|浏览器|瀏覽器|your browser", re.IGNORECASE)
 
 
@@ -34,7 +36,7 @@ def opened_up(markup: bytes) -> bytes | None:
     """
     if not _PLACES.search(markup):
         return None
-    opened = _FRAMED.sub(_framed, _FOR_OTHERS.sub(rb"\1div", markup))
+    opened = _FRAMED.sub(_framed, _FIELD.sub(_drawn, _FOR_OTHERS.sub(rb"\1div", markup)))
     if _SHADOW.search(opened):
         opened = _SHADOW_END.sub(b"</div", _SHADOW.sub(b"<div", opened))
     return opened
@@ -50,3 +52,9 @@ def is_worth(text: str, before: str) -> bool:
 def _framed(match: re.Match[bytes]) -> bytes:
     inner = match[1] if match[1] is not None else match[2] or b""
     return b"<div>" + unescape(inner.decode("latin-1")).encode("latin-1", "xmlcharrefreplace") + b"</div>"
+
+
+def _drawn(match: re.Match[bytes]) -> bytes:
+    """A text of many lines as paragraphs."""
+    lines = [line.strip() for line in match[1].split(b"\n")]
+    return b"<div>" + b"".join(b"<p>" + line + b"</p>" for line in lines if line) + b"</div><textarea>"

@@ -35,8 +35,9 @@ def skipped(html: bytes | str) -> Skipped:
         page(f"<x-story><template shadowrootmode=open><article>{PARAGRAPHS}</article></template></x-story>"),
         page(f"<iframe srcdoc='{PARAGRAPHS}'></iframe>"),
         page(f'<iframe class=story srcdoc="{PARAGRAPHS.replace("<", "&lt;")}"></iframe>'),
+        page(f"<div class=view><textarea style='display:none'>\n{ONE}\n\n{TWO}\n</textarea></div>"),
     ],
-    ids=["noscript", "noframes", "shadow", "frame of the page", "frame with references"],
+    ids=["noscript", "noframes", "shadow", "frame of the page", "frame with references", "field of Markdown"],
 )
 def test_text_for_other_browsers_is_read_where_there_is_no_other(html: str) -> None:
     content = extract(html)
