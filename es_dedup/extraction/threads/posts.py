@@ -7,7 +7,7 @@ from bisect import bisect_left
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.seen.dated import dates, has_date
+from es_dedup.extraction.seen.dated import DATE_CHARS, dates, has_date, short_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,12 @@ def forgive_posts(view: View) -> None:
 
 def stamped(view: View) -> list[int]:
     """Elements of lines with a date in them, and a name, a rank, a number of points; ascending."""
-    return sorted(block.node for block in view.blocks if block.chars <= _STAMP_CHARS and has_date(block.text))
+    longer = [
+        block.node
+        for block in view.blocks
+        if DATE_CHARS < block.chars <= _STAMP_CHARS and has_date(block.text)
+    ]
+    return sorted(longer + [view.holders[place] for place in short_stamps(view)])
 
 
 def held(dated: Sequence[int], first: int, end: int) -> int:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.metadata.addresses import site_of
+from es_dedup.extraction.reading.markup import NAMES
 from es_dedup.extraction.seen.dated import LARGEST, MIN_POSTS, OF_ALL, dates, has_dated_posts
 from es_dedup.extraction.seen.hints import is_talk
 from es_dedup.extraction.seen.records import are_said, records
@@ -181,10 +182,11 @@ def is_under_text(view: View, places: Sequence[int]) -> bool:
 
 def talk_nodes(view: View) -> list[bool]:
     """For each element: its names, or those of an element around it, say that people reply here."""
-    talk = [False] * len(view.nodes)
-    talking = {names for names in {node.names for node in view.nodes} if is_talk(names)}
-    for node in view.nodes if talking else ():
-        if not talk[node.index] and node.names in talking:
-            end = view.ends[node.index]
-            talk[node.index : end] = [True] * (end - node.index)
-    return talk
+    if view.talking is None:
+        talk = view.talking = [False] * len(view.nodes)
+        document = view.document
+        looks = {number for number, look in enumerate(document.looks) if is_talk(look[NAMES])}
+        for index in [index for index, look in enumerate(document.look_of) if look in looks]:
+            if not talk[index]:
+                talk[index : view.ends[index]] = [True] * (view.ends[index] - index)
+    return view.talking
