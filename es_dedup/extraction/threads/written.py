@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.reading.markup import TAG
 from es_dedup.extraction.seen.dated import DATE
 
 if TYPE_CHECKING:
@@ -43,8 +42,8 @@ _COUNTED: Final = (
     r"(?:全部|共|all )?[\s(（]*[\d,.]+\s?[kmw万]?\+?\s?(?:条|個|个|人|件|次)?\s?"
     r"(?:回答|回复|回帖|回覆|评论|評論|閲覧|浏览|阅读|点击|关注|赞同[^\0]{0,6}|answers?|repl(?:y|ies)|comments?|responses?|views?|votes?|points?|likes?|upvotes?|kudos|antworten|aufrufe)[)）]?(?=\0)"
 )
-_NOTE: Final = re.compile(rf"\0((?:{_EDITED}|{_COUNTED})[^\0]*)", re.IGNORECASE)
-_WITH_NUMBER: Final = re.compile(r"\0([.,][^\0]*|[^\0\d:：]*[\d:：][^\0]*)")
+_NOTE: Final = re.compile(rf"\0((?:{_EDITED}|{_COUNTED})[^\0]*+)", re.IGNORECASE)
+_WITH_NUMBER: Final = re.compile(r"\0([.,][^\0]*+|[^\0\d:：]*+[\d:：][^\0]*+)")
 """Lines between null characters, which no text holds: all that may be equal but for numbers, or begin with a label."""
 
 _EDITED_CHARS: Final = 120
@@ -111,46 +110,51 @@ def _notices(view: View, lines: dict[str, list[int]]) -> set[int]:
 
 def _patterns(view: View, lines: Mapping[str, list[int]], whole: str) -> set[int]:
     """Short lines that are equal but for their numbers, or begin with one label and end alike, three times."""
-    document = view.document
-    in_text = [look[TAG] in _QUOTED for look in document.looks]
-    patterns: dict[str | tuple[str, str], list[tuple[str, list[int]]]] = {}
-    for text in _WITH_NUMBER.findall(whole):
-        bare = _DIGITS.sub("", text)
-        written, quoted = lines[text], []
-        if len(text) > _LINE_CHARS:
-            written, quoted = [], written
-        elif True in in_text:
-            quoted = [place for place in written if in_text[document.look_of[view.holders[place]]]]
-            written = [place for place in written if place not in quoted] if quoted else written
-        if quoted and _NUMBER.fullmatch(text):
-            patterns.setdefault(bare, []).append((text, quoted))
-        if not written:
-            continue
-        if len(bare) < len(text) and _LETTERS.search(bare):
-            patterns.setdefault(bare, []).append((text, written))
+    found = _WITH_NUMBER.findall(whole)
+    texts = [text for text in found if len(text) <= _LINE_CHARS or _NUMBER.fullmatch(text)]
+    patterns: dict[str | tuple[str, str], list[str]] = {}
+    for text, bare in zip(texts, "".join(_DIGITS.split("\0".join(texts))).split("\0"), strict=False):
+        patterns.setdefault(bare, []).append(text)
         if len(bare) >= _LABELLED_CHARS and (":" in bare or "：" in bare) and (label := _LABEL.match(bare)):
-            patterns.setdefault((label[0], bare[-_END_CHARS:]), []).append((text, written))
-    return {
-        place
-        for members in patterns.values()
-        if _is_pattern(members)
-        for _, places in members
-        for place in places
-    }
+            patterns.setdefault((label[0], bare[-_END_CHARS:]), []).append(text)
+    places: set[int] = set()
+    for pattern, members in patterns.items():
+        if len(members) > 1:
+            places.update(_of_pattern(view, pattern, [(text, lines[text]) for text in members]))
+    return places
 
 
-def _is_pattern(members: Sequence[tuple[str, list[int]]]) -> bool:
-    """Three lines and more that differ, if most do not end like a sentence.
+def _of_pattern(
+    view: View, pattern: str | tuple[str, str], lines: Iterable[tuple[str, list[int]]]
+) -> list[int]:
+    """Places of three lines and more that differ, if most do not end like a sentence; none where there are fewer.
 
     Args:
-        members: lines, with the places of each.
+        view: of the page.
+        pattern: the lines without their digits, or label and end of them.
+        lines: with the places of each. What is quoted or longer counts where it is a number with its label.
     """
-    texts = {text for text, _ in members}
-    count = sum(len(places) for _, places in members)
-    if len(texts) < 2 or count < _MEMBERS:  # noqa: PLR2004 - they differ
-        return False
-    sentences = sum(len(places) for text, places in members if text.endswith(_ENDS))
-    return 2 * sentences <= count
+    found: dict[str, list[int]] = {}
+    for text, places in lines:
+        is_number = isinstance(pattern, str) and _NUMBER.fullmatch(text)
+        is_line = len(text) <= _LINE_CHARS and (
+            isinstance(pattern, tuple) or (len(pattern) < len(text) and _LETTERS.search(pattern))
+        )
+        own = [
+            place
+            for place in places
+            if (is_number if len(text) > _LINE_CHARS or _is_quoted(view, place) else is_line)
+        ]
+        if own:
+            found[text] = own
+    own = [place for places in found.values() for place in places]
+    if len(found) < 2 or len(own) < _MEMBERS:  # noqa: PLR2004 - they differ
+        return []
+    return [] if _are_sentences([view.blocks[place].text for place in own]) else own
+
+
+def _is_quoted(view: View, place: int) -> bool:
+    return view.nodes[view.blocks[place].node].tag in _QUOTED
 
 
 def _are_sentences(lines: Sequence[str]) -> bool:
