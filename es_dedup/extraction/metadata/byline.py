@@ -32,6 +32,7 @@ _CHINESE: Final = re.compile(
     r"(?:(?:^|[\s|｜（(，。；》」】])(?:作者|撰文|文字)(?:\s?[:：丨|/／]\s?|\s)|(?:^|[\s|｜（(])文[/／]|记者(?:\s?[:：]\s?|\s))"
     rf"({_HAN}{{2,8}}(?:\s?、\s?{_HAN}{{2,4}})*(?:\s{_HAN}{{2,4}}(?=$|[\s、，）)|｜]))*)(?!{_HAN})"
 )
+_CHINESE_CUES: Final = ("作者", "文", "记者")
 _NOT_A_NAME: Final = re.compile(
     r"^(?:来源|报道|摄影|编辑|责编|发布|发布于|时间|日期|阅读|评论|通讯员|实习生|实习|记者|综合|整理|原创|文章|作者|图片|校对|审核|发自|本报讯?)"
 )
@@ -41,6 +42,7 @@ _ENGLISH: Final = re.compile(
     rf"^(?:[Bb]y|BY|[Ww]ritten by|[Pp]osted by|[Ww]ords(?: by|:)|[Aa]uthors?:|[Pp]ar|[Vv]on|[Pp]or)\s+({_NAME}(?:(?:,\s|\s(?:and|et|und|y|&)\s){_NAME})*)\.?"
     rf"(?=$|\s*[,|·•(–/]|\s[-—]\s|\s+(?:on|in|at|for|am|le)\s|\s+{_MONTH}\b|\s+\d)"
 )
+_INITIALS: Final = frozenset("BbWwPpVvAa")
 _OPENING: Final = re.compile(
     r"^(?:(?:post\s?)?#\s?\d+,?\s*)?(?:(?:post|posted|written|published|words|story|text|reviewed|opinion|analysis|report)\s+(?:by|:)|by|authors?|par|von|por|текст|автор|作者|撰文|记者|文)(?:\s*[:：/|]\s*|\s+(?:by\s+)?)",
     re.IGNORECASE,
@@ -117,7 +119,10 @@ def author_of(
 
 def _line(document: Document, site_name: str) -> str:
     """Names behind a label in one of the first short lines."""
-    lines = (block.text for block in document.blocks[:_BLOCKS] if block.chars <= _LINE_CHARS)
+    lines = [block.text for block in document.blocks[:_BLOCKS] if block.chars <= _LINE_CHARS]
+    whole = "\n".join(lines)
+    if not any(map(whole.__contains__, _CHINESE_CUES)):
+        lines = [text for text in lines if text[0] in _INITIALS]
     named = filter(None, map(_named, lines))
     return next((people for names in named if (people := _people([names], site_name))), "")
 
@@ -160,16 +165,26 @@ def _marked(tags: Tags) -> tuple[list[int], list[int]]:
     """Elements marked as author for machines, by ``rel`` or ``itemprop``; and elements that are only called so."""
     declared: list[int] = []
     called: list[int] = []
+    known: dict[bytes, tuple[bool, bool]] = {}  # comments have equal ones
     for place in tags.places_with(_MARKS)[:_MAX_SEEN]:
-        attributes = tags.attributes_at(place)
-        names = attributes.get("class", "")
-        if _OF_OTHERS.search(names):
-            continue
-        if "author" in attributes.get("rel", "").lower().split() or attributes.get("itemprop") == "author":
+        written = tags.attributes[place]
+        if (mark := known.get(written)) is None:
+            mark = known[written] = _mark_of(tags.attributes_at(place))
+        if mark[0]:
             declared.append(place)
-        elif names and any(map(_MARK.search, names.split())):
+        elif mark[1]:
             called.append(place)
     return declared, called
+
+
+def _mark_of(attributes: dict[str, str]) -> tuple[bool, bool]:
+    """An element is marked as author for machines; it is only called so."""
+    names = attributes.get("class", "")
+    if names and _OF_OTHERS.search(names):
+        return False, False
+    if "author" in attributes.get("rel", "").lower().split() or attributes.get("itemprop") == "author":
+        return True, False
+    return False, any(map(_MARK.search, names.split()))
 
 
 def _first_names(tags: Tags, places: list[int], site_name: str) -> str:
@@ -220,10 +235,10 @@ def _name_inside(tags: Tags, place: int) -> int:
 
 
 def _named(text: str) -> str:
-    if "作者" in text or "文" in text or "记者" in text:
+    if any(map(text.__contains__, _CHINESE_CUES)):
         found = _CHINESE.search(text)
         return "、".join(_chinese_names(found[1])) if found else ""
-    if text[:1] in "BbWwPpVvAa":
+    if text[0] in _INITIALS:
         found = _ENGLISH.search(text)
         return found[1] if found else ""
     return ""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.metadata.dates import LABELS, labelled_moment, parse_moment, url_moment
 from es_dedup.extraction.reading.document import clean
+from es_dedup.extraction.reading.markup import TAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,6 +32,7 @@ _ABOVE: Final = 2
 _NEAR_CHARS: Final = 60
 _HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _FULL_DATE: Final = re.compile(r"(?:19|20)\d{2}[-/.年]\d{1,2}[-/.月]\d{1,2}.{0,4}\d{1,2}[:：]\d{2}")
+_DIGIT: Final = re.compile(r"\d")
 _YEAR: Final = re.compile(r"(?:19|20)\d{2}")
 _LABEL: Final = re.compile(
     r"^(?:by|von|par|por)\s|\b(?:published|posted|first published|released|date|publié|veröffentlicht|erschienen|wurde am|gespeichert|geschrieben|erstellt|publicado|pubblicato|gepubliceerd|datum|fecha)\b",
@@ -167,6 +169,8 @@ def _western_label(lines: Sequence[str], *, american: bool) -> datetime | None:
 
 def _day_in(text: str, *, american: bool) -> datetime | None:
     """The first moment in a short text that is not the time of a change."""
+    if not _DIGIT.search(text):
+        return None
     return parse_moment(_CHANGED.split(text, maxsplit=1)[0], month_first=american)
 
 
@@ -181,10 +185,13 @@ def _date_line(lines: Sequence[str]) -> datetime | None:
 def _marked(tags: Tags, *, american: bool) -> datetime | None:
     """The day in the first short element whose class or id says date."""
     seen = 0
+    known: dict[bytes, bool] = {}  # posts of a thread have equal ones
     for place in tags.places_with(_MARKS)[:_MAX_SEEN]:
-        attributes = tags.attributes_at(place)
-        names = _CAMEL.sub("-", f"{attributes.get('class', '')} {attributes.get('id', '')}")
-        if any(map(_MARK.search, names.split())) and not _OTHER_TIME.search(names):
+        written = tags.attributes[place]
+        says = known.get(written)
+        if says is None:
+            says = known[written] = _says_date(tags.attributes_at(place))
+        if says:
             seen += 1
             text = clean(tags.inner_text(place))
             if len(text) <= _MARKED_CHARS and (moment := _day_in(text, american=american)):
@@ -194,15 +201,20 @@ def _marked(tags: Tags, *, american: bool) -> datetime | None:
     return None
 
 
+def _says_date(attributes: dict[str, str]) -> bool:
+    """Class or id say date, and not that of something else."""
+    names = _CAMEL.sub("-", f"{attributes.get('class', '')} {attributes.get('id', '')}")
+    return any(map(_MARK.search, names.split())) and not _OTHER_TIME.search(names)
+
+
 def _beside_title(document: Document, title: str, *, american: bool) -> datetime | None:
     """A day in one of the short lines right below, or right above, a heading that has the page's title."""
-    blocks, nodes = document.blocks, document.nodes
-    for place, block in enumerate(blocks):
-        if (
-            block.node >= 0
-            and nodes[block.node].tag in _HEADINGS
-            and (block.text in document.title or (title and title in block.text))
-        ):
+    blocks = document.blocks
+    tags = [look[TAG] in _HEADINGS for look in document.looks]
+    is_heading = [*map(tags.__getitem__, document.look_of), False]  # the last stands for no element
+    for place in [place for place, block in enumerate(blocks) if is_heading[block.node]]:
+        text = blocks[place].text
+        if text in document.title or (title and title in text):
             below, above = blocks[place + 1 : place + 1 + _NEAR], blocks[max(0, place - _ABOVE) : place]
             for line in (*below, *reversed(above)):
                 if line.chars <= _NEAR_CHARS and (moment := _day_in(line.text, american=american)):

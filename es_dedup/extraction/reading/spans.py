@@ -109,7 +109,7 @@ class SpannedTags(Tags):
         from es_dedup.extraction.reading.compiled.marking import places_of  # noqa: PLC0415 - only where numba is installed
 
         roots = [root for root, written in enumerate(self._roots) if any(map(written.__contains__, words))]
-        found = places_of(self._bytes, self._spans[:MAX_SEARCHED], len(self._roots), _words(words))
+        found = places_of(self._bytes, self._spans[:MAX_SEARCHED], len(self._roots), *_words(words))
         return [*roots, *found.tolist()]
 
     def elements(
@@ -145,11 +145,9 @@ class SpannedTags(Tags):
 
 
 @cache
-def _words(words: tuple[bytes, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]:
+def _words(words: tuple[bytes, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """See ``compiled.marking.places_of``."""
-    is_first = np.zeros(256, dtype=np.bool_)
-    is_first[[word[0] for word in words]] = True
-    return np.frombuffer(b"".join(words), dtype=np.uint8), np.cumsum([0, *map(len, words)]), is_first
+    return np.frombuffer(b"".join(words), dtype=np.uint8), np.cumsum([0, *map(len, words)])
 
 
 @cache

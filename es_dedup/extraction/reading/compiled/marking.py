@@ -12,24 +12,43 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_BYTE_VALUES = 256
+
+
+@kernel
+def _chains(
+    letters: NDArray[np.uint8], bounds: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """By byte the first of the words that begin with it, and behind each word the next one of these; -1 for none."""
+    heads, following = np.full(_BYTE_VALUES, -1), np.full(len(bounds), -1)
+    for word in range(len(bounds) - 2, -1, -1):
+        first = letters[bounds[word]]
+        following[word] = heads[first]
+        heads[first] = word
+    return heads, following
+
+
 @kernel
 def _has(
     data: NDArray[np.uint8],
     start: int,
     end: int,
-    words: tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]],
+    letters: NDArray[np.uint8],
+    bounds: NDArray[np.int64],
+    chains: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> bool:
-    letters, bounds, is_first = words
-    for at in range(start, end):
-        if not is_first[data[at]]:
-            continue
-        for word in range(len(bounds) - 1):
+    heads, following = chains
+    written = data[start:end]
+    for at in range(len(written)):
+        word = heads[written[at]]
+        while word >= 0:
             first, size = bounds[word], bounds[word + 1] - bounds[word]
-            same = 0
-            while same < size and at + same < end and data[at + same] == letters[first + same]:
+            same = 1
+            while same < size and at + same < len(written) and written[at + same] == letters[first + same]:
                 same += 1
             if same == size:
                 return True
+            word = following[word]
     return False
 
 
@@ -38,7 +57,8 @@ def places_of(
     data: NDArray[np.uint8],
     spans: NDArray[np.int64],
     first: int,
-    words: tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]],
+    letters: NDArray[np.uint8],
+    bounds: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Places of tags.
 
@@ -46,12 +66,14 @@ def places_of(
         data: markup.
         spans: of each tag, see ``cutting.tag_spans``.
         first: tag to look at.
-        words: their bytes, the bounds of each, and by byte whether one of them begins with it.
+        letters: bytes of all words, none of which is empty.
+        bounds: of each.
     """
     found = np.empty(len(spans), dtype=np.int64)
+    chains = _chains(letters, bounds)
     count = 0
     for place in range(first, len(spans)):
-        if _has(data, spans[place, 2], spans[place, 3], words):
+        if _has(data, spans[place, 2], spans[place, 3], letters, bounds, chains):
             found[count] = place
             count += 1
     return found[:count]
