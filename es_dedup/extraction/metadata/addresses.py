@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
@@ -12,10 +11,7 @@ if TYPE_CHECKING:
 
 MAX_URL_CHARS: Final = 2_000
 
-_SOME_NEXT: Final = re.compile(rb"""rel\s{0,9}=\s{0,9}["']?[^"'<>]{0,80}[nN]ext""")
-_WORDS: Final = 50
-_REL_BYTES: Final = 110  # before the word that such a relation ends with; more than the pattern takes
-_NEXT: Final = re.compile(rb"\b(?i:next)\b")
+_NEXT: Final = (b"next", b"Next")
 
 
 def site_of(url: str | None) -> str:
@@ -43,30 +39,12 @@ def canonical_url(tags: Tags, metas: dict[str, str], url: str | None) -> str | N
 
 def next_page_of(tags: Tags, url: str | None) -> str | None:
     """The absolute address of the first link or anchor with ``rel=next``, if it is usable."""
-    if not _may_have_next(tags.markup):
-        return None
-    for place, written in enumerate(tags.attributes):
-        if written.find(b"rel") >= 0 and _NEXT.search(written) and tags.name_at(place) in ("a", "link"):
+    for place in tags.places_with(_NEXT, len(tags)):
+        if b"rel" in tags.attributes[place] and tags.name_at(place) in ("a", "link"):
             attributes = tags.attributes_at(place)
             if "next" in attributes.get("rel", "").lower().split():
                 return _absolute(attributes.get("href", "").strip(), url)
     return None
-
-
-def _may_have_next(markup: bytes) -> bool:
-    """``_SOME_NEXT`` stands somewhere: asked around the word alone, where it stands a few times."""
-    for word in (b"next", b"Next"):
-        at = -1
-        for _ in range(_WORDS):
-            at = markup.find(word, at + 1)
-            if at < 0:
-                break
-            if _SOME_NEXT.search(markup, max(0, at - _REL_BYTES), at + len(word)):
-                return True
-        else:
-            if _SOME_NEXT.search(markup, max(0, at - _REL_BYTES)):
-                return True
-    return False
 
 
 def _absolute(candidate: str, url: str | None) -> str | None:

@@ -104,12 +104,13 @@ class SpannedTags(Tags):
         behind = self._spans.item(place + 1, START) if place + 1 < len(self) else len(self._data)
         return self._data[start + 1 : name_end], self._attributes[place], self._data[end + 1 : behind]
 
-    def places_with(self, words: tuple[bytes, ...]) -> list[int]:
+    def places_with(self, words: tuple[bytes, ...], most: int = MAX_SEARCHED) -> list[int]:
         """Places of tags by what stands in their attributes."""
         from es_dedup.extraction.reading.compiled.marking import places_of  # noqa: PLC0415 - only where numba is installed
 
         roots = [root for root, written in enumerate(self._roots) if any(map(written.__contains__, words))]
-        found = places_of(self._bytes, self._spans[:MAX_SEARCHED], len(self._roots), *_words(words))
+        spans = self._spans[:most]
+        found = places_of(self._bytes[: spans[-1, END]], spans, len(self._roots), *_words(words))
         return [*roots, *found.tolist()]
 
     def elements(
@@ -156,7 +157,7 @@ def load_kernels() -> None:
     trim_fast(b"<p>x<script>y</script>")
     read = read_spans(b"<p>x<b>y</b>&amp;", 9)
     if read:
-        read[0].places_with((b"x",))
+        read[0].places_with((b"xyz",))
 
 
 def read_spans(

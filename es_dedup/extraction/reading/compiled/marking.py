@@ -7,48 +7,42 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
+from es_dedup.extraction.reading.compiled.bytewise import flagged, whole_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_BYTE_VALUES = 256
+_SHORTEST = 3  # bytes of a word
 
 
 @kernel
-def _chains(
-    letters: NDArray[np.uint8], bounds: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """By byte the first of the words that begin with it, and behind each word the next one of these; -1 for none."""
-    heads, following = np.full(_BYTE_VALUES, -1), np.full(len(bounds), -1)
-    for word in range(len(bounds) - 2, -1, -1):
-        first = letters[bounds[word]]
-        following[word] = heads[first]
-        heads[first] = word
-    return heads, following
+def _candidates(
+    data: NDArray[np.uint8], letters: NDArray[np.uint8], bounds: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Places of the first three bytes of any of the words."""
+    flags = np.zeros(whole_words(len(data)), dtype=np.uint8)
+    for word in range(len(bounds) - 1):
+        one, two, three = letters[bounds[word] : bounds[word] + _SHORTEST]
+        for place in range(len(data) - _SHORTEST + 1):  # one instruction does many of these
+            flags[place] |= np.uint8(
+                (data[place] == one) & (data[place + 1] == two) & (data[place + 2] == three)
+            )
+    return flagged(flags)
 
 
 @kernel
-def _has(
-    data: NDArray[np.uint8],
-    start: int,
-    end: int,
-    letters: NDArray[np.uint8],
-    bounds: NDArray[np.int64],
-    chains: tuple[NDArray[np.int64], NDArray[np.int64]],
+def _stands(
+    data: NDArray[np.uint8], place: int, end: int, letters: NDArray[np.uint8], bounds: NDArray[np.int64]
 ) -> bool:
-    heads, following = chains
-    written = data[start:end]
-    for at in range(len(written)):
-        word = heads[written[at]]
-        while word >= 0:
-            first, size = bounds[word], bounds[word + 1] - bounds[word]
-            same = 1
-            while same < size and at + same < len(written) and written[at + same] == letters[first + same]:
-                same += 1
-            if same == size:
-                return True
-            word = following[word]
+    """One of the words stands at a place, and ends before another."""
+    for word in range(len(bounds) - 1):
+        first, size = bounds[word], bounds[word + 1] - bounds[word]
+        same = 0
+        while same < size and place + same < end and data[place + same] == letters[first + same]:
+            same += 1
+        if same == size:
+            return True
     return False
 
 
@@ -63,17 +57,22 @@ def places_of(
     """Places of tags.
 
     Args:
-        data: markup.
+        data: markup up to the end of the last of these tags.
         spans: of each tag, see ``cutting.tag_spans``.
         first: tag to look at.
-        letters: bytes of all words, none of which is empty.
+        letters: bytes of all words, each of at least three.
         bounds: of each.
     """
-    found = np.empty(len(spans), dtype=np.int64)
-    chains = _chains(letters, bounds)
-    count = 0
-    for place in range(first, len(spans)):
-        if _has(data, spans[place, 2], spans[place, 3], letters, bounds, chains):
+    candidates = _candidates(data, letters, bounds)
+    found = np.empty(min(len(spans), len(candidates)), dtype=np.int64)
+    count, place = 0, first
+    for at in candidates:
+        while place < len(spans) and spans[place, 3] <= at:
+            place += 1
+        if place == len(spans):
+            break
+        if at >= spans[place, 2] and _stands(data, at, spans[place, 3], letters, bounds):
             found[count] = place
             count += 1
+            place += 1
     return found[:count]
