@@ -33,12 +33,14 @@ _SOFTWARE: Final = re.compile(
 _BODY: Final = re.compile(r"forum|viewtopic|viewthread|\bbbs|bbpress", re.IGNORECASE)
 _TYPES: Final = frozenset({"qapage", "discussionforumposting", "question", "answer", "socialmediaposting"})
 _ARTICLE_TYPES: Final = frozenset({"newsarticle", "article", "blogposting", "reportagenewsarticle"})
-_BAR: Final = re.compile(r"只看(?:该作者|楼主|樓主)|倒序(?:浏览|看帖)|發表於.{0,30}只看")
+_BAR: Final = re.compile(r"只看(?:该作者|楼主|樓主)|倒序(?:浏览|看帖)|發表於[^\0]{0,30}只看")
 _BAR_CHARS: Final = 80
-_PROFILES: Final = re.compile(
-    r"^(?:forum )?posts:? ?[\d,.]{1,9}$|^(?:joined|registered|member since|thread starter|topic starter)\b.{0,25}$|^(?:帖子|主题|积分|注册时间|在线时间|威望)[:：]? ?[\d-]{1,10}$",
+_PROFILE: Final = re.compile(
+    r"\0(?:(?:forum )?posts:? ?[\d,.]{1,9}|(?:joined|registered|member since|thread starter|topic starter)\b[^\0]{0,25}|(?:帖子|主题|积分|注册时间|在线时间|威望)[:：]? ?[\d-]{1,10})(?=\0)",
     re.IGNORECASE,
 )
+"""A line between null characters, which no text holds."""
+
 _PROFILE_LABELS: Final = (b"posts", b"joined", b"registered", b"member since", b"starter")
 _CHINESE_LABELS: Final = ("帖子", "主题", "积分", "注册时间", "在线时间", "威望")
 _MANY_PROFILES: Final = 3
@@ -66,11 +68,10 @@ def is_thread(document: Document) -> bool:
     score -= 2 * bool(types & _ARTICLE_TYPES)
     if score >= _ENOUGH:
         return True
-    lines = [block.text for block in document.blocks if block.chars <= _BAR_CHARS]
-    whole = "\n".join(lines)
-    if _has_labels(whole):
-        score += 2 * (sum(map(bool, map(_PROFILES.match, lines))) >= _MANY_PROFILES)
-    score += 2 * (("只看" in whole or "倒序" in whole) and bool(_BAR.search(whole)))
+    lines = "\0".join(("", *[block.text for block in document.blocks if block.chars <= _BAR_CHARS], ""))
+    if _has_labels(lines):
+        score += 2 * (len(_PROFILE.findall(lines)) >= _MANY_PROFILES)
+    score += 2 * (("只看" in lines or "倒序" in lines) and bool(_BAR.search(lines)))
     return score >= _ENOUGH
 
 
@@ -83,9 +84,7 @@ def declares_article(document: Document) -> bool:
 def _has_labels(lines: str) -> bool:
     """False where no line can tell of a member's profile; Chinese is not turned into lower case to see it."""
     latin = lines.encode("ascii", "ignore").lower()
-    return any(latin.find(label) >= 0 for label in _PROFILE_LABELS) or any(
-        map(lines.__contains__, _CHINESE_LABELS)
-    )
+    return any(map(latin.__contains__, _PROFILE_LABELS)) or any(map(lines.__contains__, _CHINESE_LABELS))
 
 
 def is_thread_by_form(view: View) -> bool:
