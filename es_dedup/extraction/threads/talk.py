@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from es_dedup.extraction.reading.document import Document
+    from es_dedup.extraction.seen.records import Records
     from es_dedup.extraction.seen.view import View
 
 _URL: Final = re.compile(
@@ -98,8 +99,8 @@ def is_thread_by_form(view: View) -> bool:
     if len(dated) < MIN_POSTS:
         return False
     view.judge(talk=True)
-    if not _has_text_of_its_own(view) and (has_dated_posts(view, dated) or _has_dated_items(view, dated)):
-        return True
+    if (has_dated_posts(view, dated) or _has_dated_items(view, dated)) and not _has_text_of_its_own(view):
+        return True  # what looks at every line comes last
     view.judge(talk=False)
     return False
 
@@ -132,17 +133,32 @@ def _has_dated_items(view: View, dated: set[int]) -> bool:
         posts = [units for units in found.units if units > 0]
         if len(found.items) < MIN_POSTS or max(posts) > LARGEST * sum(posts):
             continue
-        inside = above = below = 0.0
-        title = subject_of(view, found.first)
-        for place, prose in enumerate(view.prose):
-            if place <= title or prose <= 0 or view.is_negative(place) or view.is_furniture(place):
-                continue
-            inside += prose * found.inside[place]
-            above += prose * (place < found.first)
-            below += prose * (place > found.last)
-        if inside >= OF_ALL * (inside + above) and below <= _BELOW * inside and are_said(view, found, dated):
+        if not are_said(view, found, dated):
+            continue
+        if _holds_most(view, found):
             return True
     return False
+
+
+def _holds_most(view: View, found: Records) -> bool:
+    """True when nearly all prose from the page's title on to the end of a list stands in it, and not much below."""
+    title = subject_of(view, found.first)
+    said = [
+        (place, prose)
+        for place, prose in enumerate(view.prose)
+        if place > title and prose > 0 and not view.is_negative(place)
+    ]
+    most = sum(prose for place, prose in said if found.inside[place])
+    inside = above = below = 0.0
+    for place, prose in said:
+        if view.is_furniture(place):
+            continue
+        inside += prose * found.inside[place]
+        above += prose * (place < found.first)
+        below += prose * (place > found.last)
+        if most < OF_ALL * (most + above):
+            return False  # whatever the rest of it is
+    return inside >= OF_ALL * (inside + above) and below <= _BELOW * inside
 
 
 def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
