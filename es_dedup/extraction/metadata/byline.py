@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.reading.document import clean
@@ -106,7 +107,8 @@ def author_of(
             return people
     if is_list:
         return ""
-    declared, called = _marked(document.tags)
+    places = document.tags.places_with(_MARKS)[:_MAX_SEEN]
+    declared, others = _declared(document.tags, places)
     if people := _first_names(document.tags, declared, site_name):
         return people
     line = _line(document, site_name)
@@ -114,7 +116,7 @@ def author_of(
         line
     ):  # says who wrote it; what is only called author may be the account that spreads it
         return line
-    return _first_names(document.tags, called, site_name) or line
+    return _first_names(document.tags, _called(document.tags, others), site_name) or line
 
 
 def _line(document: Document, site_name: str) -> str:
@@ -161,37 +163,44 @@ def _is_name(name: str) -> bool:
     )
 
 
-def _marked(tags: Tags) -> tuple[list[int], list[int]]:
-    """Elements marked as author for machines, by ``rel`` or ``itemprop``; and elements that are only called so."""
+def _declared(tags: Tags, places: Iterable[int]) -> tuple[list[int], list[int]]:
+    """Elements marked as author for machines, by ``rel`` or ``itemprop``; and those that may be only called so."""
     declared: list[int] = []
-    called: list[int] = []
-    known: dict[bytes, tuple[bool, bool]] = {}  # comments have equal ones
-    for place in tags.places_with(_MARKS)[:_MAX_SEEN]:
+    others: list[int] = []
+    for place in places:
+        written = tags.attributes[place].lower()
+        if b"rel" in written or b"itemprop" in written:
+            attributes = tags.attributes_at(place)
+            if (
+                "author" in attributes.get("rel", "").lower().split()
+                or attributes.get("itemprop") == "author"
+            ):
+                if not _OF_OTHERS.search(attributes.get("class", "")):
+                    declared.append(place)
+                continue
+        if b"class" in written:
+            others.append(place)
+    return declared, others
+
+
+def _called(tags: Tags, places: Iterable[int]) -> Iterator[int]:
+    """Elements of which a class says author."""
+    known: dict[bytes, bool] = {}  # posts of a thread have equal ones
+    for place in places:
         written = tags.attributes[place]
-        if (mark := known.get(written)) is None:
-            mark = known[written] = _mark_of(tags.attributes_at(place))
-        if mark[0]:
-            declared.append(place)
-        elif mark[1]:
-            called.append(place)
-    return declared, called
+        if (is_called := known.get(written)) is None:
+            names = tags.attributes_at(place).get("class", "")
+            is_called = any(map(_MARK.search, names.split())) and not _OF_OTHERS.search(names)
+            known[written] = is_called
+        if is_called:
+            yield place
 
 
-def _mark_of(attributes: dict[str, str]) -> tuple[bool, bool]:
-    """An element is marked as author for machines; it is only called so."""
-    names = attributes.get("class", "")
-    if names and _OF_OTHERS.search(names):
-        return False, False
-    if "author" in attributes.get("rel", "").lower().split() or attributes.get("itemprop") == "author":
-        return True, False
-    return False, any(map(_MARK.search, names.split()))
-
-
-def _first_names(tags: Tags, places: list[int], site_name: str) -> str:
+def _first_names(tags: Tags, places: Iterable[int], site_name: str) -> str:
     """Names in the first of some elements, and in those right behind it: of one text."""
     found: list[str] = []
     last = 0
-    for place in places[:_MAX_MARKED]:
+    for place in islice(places, _MAX_MARKED):
         if found and place - last > _NEAR_TAGS:
             break
         text = _first_line(tags, _name_inside(tags, place)) or tags.attributes_at(place).get("content", "")

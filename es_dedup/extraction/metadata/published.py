@@ -84,11 +84,15 @@ def published_of(
             return moment
     if is_list:
         return None
-    near, far = _times(document.tags, title)
+    far: list[str] = []
+    for stamp, is_near in _times(document.tags, title):
+        if not is_near:
+            far.append(stamp)
+        elif moment := parse_moment(stamp, month_first=american):
+            return moment
     lines = [block.text for block in document.blocks if block.chars <= MAX_DATE_LINE_CHARS]
     return (
-        _first(near, american=american)
-        or _labelled(lines)
+        _labelled(lines)
         or (url_moment(url) if url else None)
         or _beside_title(document, title, american=american)
         or _first(far, american=american)
@@ -121,37 +125,33 @@ def _declared(document: Document, metas: dict[str, str], *, is_list: bool) -> It
             yield attributes.get("content") or attributes.get("datetime") or clean(tags.inner_text(place))
 
 
-def _times(tags: Tags, title: str) -> tuple[list[str], list[str]]:
-    """What ``time`` elements say: those near the heading that has the title, or marked as the page's own; and all others.
+def _times(tags: Tags, title: str) -> Iterator[tuple[str, bool]]:
+    """What ``time`` elements say, and whether one is near the heading that has the title, or marked as the page's own.
 
     Where no heading of the first rank has the title, the first element counts as near it.
     """
-    places = tags.places("time")
-    if not places:
-        return [], []
-    heads = [head for head in tags.places("h1") if title and clean(tags.inner_text(head)) in title]
-    near: list[str] = []
-    far: list[str] = []
-    for place in places[:_MAX_TIMES]:
+    places = tags.places("time")[:_MAX_TIMES]
+    heads = [head for head in tags.places("h1") if places and title and clean(tags.inner_text(head)) in title]
+    is_first = not heads
+    for place in places:
         attributes = tags.attributes_at(place)
         stamp = attributes.get("datetime") or clean(tags.inner_text(place))
         if _OTHER_TIME.search(attributes.get("class", "") + attributes.get("itemprop", "")):
-            far.append(stamp)
+            yield stamp, False
         elif "pubdate" in attributes or any(-_BEFORE_TAGS <= place - head <= _BEHIND_TAGS for head in heads):
-            near.append(stamp)
-        elif heads or near:
-            far.append(stamp)
+            yield stamp, True
+            is_first = False
         else:
-            near.append(stamp)
-    return near, far
+            yield stamp, is_first
+            is_first = False
 
 
 def _labelled(lines: Sequence[str]) -> datetime | None:
     whole = "\n".join(lines)
-    if any(label in whole for label in LABELS):
-        for line in lines:
-            if moment := labelled_moment(line):
-                return moment
+    labels = [label for label in LABELS if label in whole]
+    for line in lines if labels else ():
+        if any(map(line.__contains__, labels)) and (moment := labelled_moment(line)):
+            return moment
     return None
 
 

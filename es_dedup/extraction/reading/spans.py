@@ -102,7 +102,8 @@ class SpannedTags(Tags):
         """Name with the slash of an end tag, attributes, and the text behind the tag; all as written."""
         start, _, name_end, end, _ = self._spans[place].tolist()
         behind = self._spans.item(place + 1, START) if place + 1 < len(self) else len(self._data)
-        return self._data[start + 1 : name_end], self._attributes[place], self._data[end + 1 : behind]
+        written = self._data[name_end:end] if place >= len(self._roots) else self._roots[place]
+        return self._data[start + 1 : name_end], written, self._data[end + 1 : behind]
 
     def places_with(self, words: tuple[bytes, ...], most: int = MAX_SEARCHED) -> list[int]:
         """Places of tags by what stands in their attributes."""
