@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.metadata.dates import LABELS, labelled_moment, parse_moment, url_moment
+from es_dedup.extraction.metadata.dates import LABELS, has_cue, labelled_moment, parse_moment, url_moment
 from es_dedup.extraction.reading.document import clean
 from es_dedup.extraction.reading.markup import TAG
 
@@ -32,7 +32,6 @@ _ABOVE: Final = 2
 _NEAR_CHARS: Final = 60
 _HEADINGS: Final = frozenset({"h1", "h2", "h3"})
 _FULL_DATE: Final = re.compile(r"(?:19|20)\d{2}[-/.年]\d{1,2}[-/.月]\d{1,2}.{0,4}\d{1,2}[:：]\d{2}")
-_DIGIT: Final = re.compile(r"\d")
 _YEAR: Final = re.compile(r"(?:19|20)\d{2}")
 _LABEL: Final = re.compile(
     r"^(?:by|von|par|por)\s|\b(?:published|posted|first published|released|date|publié|veröffentlicht|erschienen|wurde am|gespeichert|geschrieben|erstellt|publicado|pubblicato|gepubliceerd|datum|fecha)\b",
@@ -169,7 +168,7 @@ def _western_label(lines: Sequence[str], *, american: bool) -> datetime | None:
 
 def _day_in(text: str, *, american: bool) -> datetime | None:
     """The first moment in a short text that is not the time of a change."""
-    if not _DIGIT.search(text):
+    if not has_cue(text):
         return None
     return parse_moment(_CHANGED.split(text, maxsplit=1)[0], month_first=american)
 

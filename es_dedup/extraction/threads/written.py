@@ -7,10 +7,10 @@ number or date in it each time, does not.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.seen.dated import DATE
+from es_dedup.extraction.seen.dated import DATE, has_date
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -60,12 +60,12 @@ def written_lines(view: View, title: int, start: int) -> set[int]:
         title: place of the thread's title; -1 for none.
         start: place before which nobody but the first has spoken.
     """
-    kinds: dict[int, list[int]] = {}
-    lines: dict[str, list[int]] = {}
+    kinds: dict[int, list[int]] = defaultdict(list)
+    lines: dict[str, list[int]] = defaultdict(list)
     for place, (block, node, kind) in enumerate(zip(view.blocks, view.holders, view.kinds, strict=True)):
         if node < 0 or not view.negative[node]:
-            kinds.setdefault(kind, []).append(place)
-            lines.setdefault(block.text, []).append(place)
+            kinds[kind].append(place)
+            lines[block.text].append(place)
     whole = "\0".join(("", *lines, ""))  # asked once, not line by line
     found = {place for text in _notes(lines, whole) for place in lines[text]}
     found.update(
@@ -98,7 +98,7 @@ def _is_byline(view: View, place: int) -> bool:
     return (
         block.link_chars >= _LINKED * block.chars
         and len(block.text) <= _BYLINE_CHARS
-        and DATE.search(block.text) is not None
+        and has_date(block.text)
     )
 
 
