@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
 MAX_URL_CHARS: Final = 2_000
 
-_SOME_NEXT: Final = re.compile(rb"""rel\s{0,9}=\s{0,9}["']?[^"'<>]{0,80}[nN]ext""")
-_NEXT: Final = re.compile(rb"\b(?i:next)\b")
+_NEXT: Final = (b"next", b"Next")
 
 
 def site_of(url: str | None) -> str:
@@ -29,10 +28,10 @@ def canonical_url(tags: Tags, metas: dict[str, str], url: str | None) -> str | N
     links = (
         attributes.get("href")
         for place in tags.places("link")
-        if tags.attributes[place].lower().find(b"canonical") >= 0
+        if b"canonical" in tags.attributes[place].lower()
         and "canonical" in (attributes := tags.attributes_at(place)).get("rel", "").lower().split()
     )
-    for candidate in (*links, metas.get("og:url")):
+    for candidate in chain(links, (metas.get("og:url"),)):
         if candidate and (absolute := _absolute(candidate.strip(), url)):
             return absolute
     return None
@@ -40,10 +39,8 @@ def canonical_url(tags: Tags, metas: dict[str, str], url: str | None) -> str | N
 
 def next_page_of(tags: Tags, url: str | None) -> str | None:
     """The absolute address of the first link or anchor with ``rel=next``, if it is usable."""
-    if not _SOME_NEXT.search(tags.markup):
-        return None
-    for place, written in enumerate(tags.attributes):
-        if written.find(b"rel") >= 0 and _NEXT.search(written) and tags.name_at(place) in ("a", "link"):
+    for place in tags.places_with(_NEXT, len(tags)):
+        if b"rel" in tags.attributes[place] and tags.name_at(place) in ("a", "link"):
             attributes = tags.attributes_at(place)
             if "next" in attributes.get("rel", "").lower().split():
                 return _absolute(attributes.get("href", "").strip(), url)

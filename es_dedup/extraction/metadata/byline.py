@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.reading.document import clean
@@ -32,6 +33,7 @@ _CHINESE: Final = re.compile(
     r"(?:(?:^|[\s|｜（(，。；》」】])(?:作者|撰文|文字)(?:\s?[:：丨|/／]\s?|\s)|(?:^|[\s|｜（(])文[/／]|记者(?:\s?[:：]\s?|\s))"
     rf"({_HAN}{{2,8}}(?:\s?、\s?{_HAN}{{2,4}})*(?:\s{_HAN}{{2,4}}(?=$|[\s、，）)|｜]))*)(?!{_HAN})"
 )
+_CHINESE_CUES: Final = ("作者", "文", "记者")
 _NOT_A_NAME: Final = re.compile(
     r"^(?:来源|报道|摄影|编辑|责编|发布|发布于|时间|日期|阅读|评论|通讯员|实习生|实习|记者|综合|整理|原创|文章|作者|图片|校对|审核|发自|本报讯?)"
 )
@@ -41,6 +43,7 @@ _ENGLISH: Final = re.compile(
     rf"^(?:[Bb]y|BY|[Ww]ritten by|[Pp]osted by|[Ww]ords(?: by|:)|[Aa]uthors?:|[Pp]ar|[Vv]on|[Pp]or)\s+({_NAME}(?:(?:,\s|\s(?:and|et|und|y|&)\s){_NAME})*)\.?"
     rf"(?=$|\s*[,|·•(–/]|\s[-—]\s|\s+(?:on|in|at|for|am|le)\s|\s+{_MONTH}\b|\s+\d)"
 )
+_INITIALS: Final = frozenset("BbWwPpVvAa")
 _OPENING: Final = re.compile(
     r"^(?:(?:post\s?)?#\s?\d+,?\s*)?(?:(?:post|posted|written|published|words|story|text|reviewed|opinion|analysis|report)\s+(?:by|:)|by|authors?|par|von|por|текст|автор|作者|撰文|记者|文)(?:\s*[:：/|]\s*|\s+(?:by\s+)?)",
     re.IGNORECASE,
@@ -104,7 +107,8 @@ def author_of(
             return people
     if is_list:
         return ""
-    declared, called = _marked(document.tags)
+    places = document.tags.places_with(_MARKS)[:_MAX_SEEN]
+    declared, others = _declared(document.tags, places)
     if people := _first_names(document.tags, declared, site_name):
         return people
     line = _line(document, site_name)
@@ -112,12 +116,15 @@ def author_of(
         line
     ):  # says who wrote it; what is only called author may be the account that spreads it
         return line
-    return _first_names(document.tags, called, site_name) or line
+    return _first_names(document.tags, _called(document.tags, others), site_name) or line
 
 
 def _line(document: Document, site_name: str) -> str:
     """Names behind a label in one of the first short lines."""
-    lines = (block.text for block in document.blocks[:_BLOCKS] if block.chars <= _LINE_CHARS)
+    lines = [block.text for block in document.blocks[:_BLOCKS] if block.chars <= _LINE_CHARS]
+    whole = "\n".join(lines)
+    if not any(map(whole.__contains__, _CHINESE_CUES)):
+        lines = [text for text in lines if text[0] in _INITIALS]
     named = filter(None, map(_named, lines))
     return next((people for names in named if (people := _people([names], site_name))), "")
 
@@ -156,27 +163,44 @@ def _is_name(name: str) -> bool:
     )
 
 
-def _marked(tags: Tags) -> tuple[list[int], list[int]]:
-    """Elements marked as author for machines, by ``rel`` or ``itemprop``; and elements that are only called so."""
+def _declared(tags: Tags, places: Iterable[int]) -> tuple[list[int], list[int]]:
+    """Elements marked as author for machines, by ``rel`` or ``itemprop``; and those that may be only called so."""
     declared: list[int] = []
-    called: list[int] = []
-    for place in tags.places_with(_MARKS)[:_MAX_SEEN]:
-        attributes = tags.attributes_at(place)
-        names = attributes.get("class", "")
-        if _OF_OTHERS.search(names):
-            continue
-        if "author" in attributes.get("rel", "").lower().split() or attributes.get("itemprop") == "author":
-            declared.append(place)
-        elif names and any(map(_MARK.search, names.split())):
-            called.append(place)
-    return declared, called
+    others: list[int] = []
+    for place in places:
+        written = tags.attributes[place].lower()
+        if b"rel" in written or b"itemprop" in written:
+            attributes = tags.attributes_at(place)
+            if (
+                "author" in attributes.get("rel", "").lower().split()
+                or attributes.get("itemprop") == "author"
+            ):
+                if not _OF_OTHERS.search(attributes.get("class", "")):
+                    declared.append(place)
+                continue
+        if b"class" in written:
+            others.append(place)
+    return declared, others
 
 
-def _first_names(tags: Tags, places: list[int], site_name: str) -> str:
+def _called(tags: Tags, places: Iterable[int]) -> Iterator[int]:
+    """Elements of which a class says author."""
+    known: dict[bytes, bool] = {}  # posts of a thread have equal ones
+    for place in places:
+        written = tags.attributes[place]
+        if (is_called := known.get(written)) is None:
+            names = tags.attributes_at(place).get("class", "")
+            is_called = any(map(_MARK.search, names.split())) and not _OF_OTHERS.search(names)
+            known[written] = is_called
+        if is_called:
+            yield place
+
+
+def _first_names(tags: Tags, places: Iterable[int], site_name: str) -> str:
     """Names in the first of some elements, and in those right behind it: of one text."""
     found: list[str] = []
     last = 0
-    for place in places[:_MAX_MARKED]:
+    for place in islice(places, _MAX_MARKED):
         if found and place - last > _NEAR_TAGS:
             break
         text = _first_line(tags, _name_inside(tags, place)) or tags.attributes_at(place).get("content", "")
@@ -220,10 +244,10 @@ def _name_inside(tags: Tags, place: int) -> int:
 
 
 def _named(text: str) -> str:
-    if "作者" in text or "文" in text or "记者" in text:
+    if any(map(text.__contains__, _CHINESE_CUES)):
         found = _CHINESE.search(text)
         return "、".join(_chinese_names(found[1])) if found else ""
-    if text[:1] in "BbWwPpVvAa":
+    if text[0] in _INITIALS:
         found = _ENGLISH.search(text)
         return found[1] if found else ""
     return ""

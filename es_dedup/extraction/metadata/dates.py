@@ -53,12 +53,18 @@ _NUMBERED_DAY: Final = re.compile(
     r"(?<![\d.,/:-])(\d{1,2})([./-])\s?(\d{1,2})\2\s?((?:19|20)\d{2})(?![\d./-]|\.\d)(?:,?\s{0,3}(\d{1,2})[:.](\d{2})(?::(\d{2}))?(?!\d))?"
 )
 _SHORT_YEAR: Final = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{2})(?:,?\s\d{1,2}[:.]\d{2})?(?:\sUhr|\sh)?$")
+_CUE: Final = re.compile(r"(?:19|20)\d{2}|^\s*(?:\d{1,2}\.\d{1,2}\.\d{2}|[A-Z][a-z]{2}, \d)")
 _MONTHS_A_YEAR: Final = 12
 _URL_DAY: Final = (
     re.compile(r"/((?:19|20)\d{2})[/_-](0?[1-9]|1[0-2])[/_-](0?[1-9]|[12]\d|3[01])(?=[/_.-])"),
     re.compile(r"/((?:19|20)\d{2})[/_-]?(0[1-9]|1[0-2])[/_-]?(0[1-9]|[12]\d|3[01])(?!\d)"),
     re.compile(r"[/_t-]((?:19|20)\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=[/_.-])"),
 )
+
+
+def has_cue(text: str) -> bool:
+    """False where ``parse_moment`` finds none: without a year in four digits, or a form of short years at the beginning."""
+    return _CUE.search(text) is not None
 
 
 def parse_moment(text: str, *, month_first: bool = False) -> datetime | None:
@@ -72,6 +78,8 @@ def parse_moment(text: str, *, month_first: bool = False) -> datetime | None:
         Aware when the text names a zone, else naive; None when there is no valid moment of 1990-2100.
     """
     text = text.strip()[:200]
+    if not has_cue(text):
+        return None
     if found := _MOMENT.search(text):
         return _build(*found.groups())
     if found := _COMPACT.match(text):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.metadata.dates import LABELS, labelled_moment, parse_moment, url_moment
+from es_dedup.extraction.metadata.dates import LABELS, has_cue, labelled_moment, parse_moment, url_moment
 from es_dedup.extraction.reading.document import clean
+from es_dedup.extraction.reading.markup import TAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,11 +83,15 @@ def published_of(
             return moment
     if is_list:
         return None
-    near, far = _times(document.tags, title)
+    far: list[str] = []
+    for stamp, is_near in _times(document.tags, title):
+        if not is_near:
+            far.append(stamp)
+        elif moment := parse_moment(stamp, month_first=american):
+            return moment
     lines = [block.text for block in document.blocks if block.chars <= MAX_DATE_LINE_CHARS]
     return (
-        _first(near, american=american)
-        or _labelled(lines)
+        _labelled(lines)
         or (url_moment(url) if url else None)
         or _beside_title(document, title, american=american)
         or _first(far, american=american)
@@ -119,37 +124,33 @@ def _declared(document: Document, metas: dict[str, str], *, is_list: bool) -> It
             yield attributes.get("content") or attributes.get("datetime") or clean(tags.inner_text(place))
 
 
-def _times(tags: Tags, title: str) -> tuple[list[str], list[str]]:
-    """What ``time`` elements say: those near the heading that has the title, or marked as the page's own; and all others.
+def _times(tags: Tags, title: str) -> Iterator[tuple[str, bool]]:
+    """What ``time`` elements say, and whether one is near the heading that has the title, or marked as the page's own.
 
     Where no heading of the first rank has the title, the first element counts as near it.
     """
-    places = tags.places("time")
-    if not places:
-        return [], []
-    heads = [head for head in tags.places("h1") if title and clean(tags.inner_text(head)) in title]
-    near: list[str] = []
-    far: list[str] = []
-    for place in places[:_MAX_TIMES]:
+    places = tags.places("time")[:_MAX_TIMES]
+    heads = [head for head in tags.places("h1") if places and title and clean(tags.inner_text(head)) in title]
+    is_first = not heads
+    for place in places:
         attributes = tags.attributes_at(place)
         stamp = attributes.get("datetime") or clean(tags.inner_text(place))
         if _OTHER_TIME.search(attributes.get("class", "") + attributes.get("itemprop", "")):
-            far.append(stamp)
+            yield stamp, False
         elif "pubdate" in attributes or any(-_BEFORE_TAGS <= place - head <= _BEHIND_TAGS for head in heads):
-            near.append(stamp)
-        elif heads or near:
-            far.append(stamp)
+            yield stamp, True
+            is_first = False
         else:
-            near.append(stamp)
-    return near, far
+            yield stamp, is_first
+            is_first = False
 
 
 def _labelled(lines: Sequence[str]) -> datetime | None:
     whole = "\n".join(lines)
-    if any(label in whole for label in LABELS):
-        for line in lines:
-            if moment := labelled_moment(line):
-                return moment
+    labels = [label for label in LABELS if label in whole]
+    for line in lines if labels else ():
+        if any(map(line.__contains__, labels)) and (moment := labelled_moment(line)):
+            return moment
     return None
 
 
@@ -167,6 +168,8 @@ def _western_label(lines: Sequence[str], *, american: bool) -> datetime | None:
 
 def _day_in(text: str, *, american: bool) -> datetime | None:
     """The first moment in a short text that is not the time of a change."""
+    if not has_cue(text):
+        return None
     return parse_moment(_CHANGED.split(text, maxsplit=1)[0], month_first=american)
 
 
@@ -181,10 +184,13 @@ def _date_line(lines: Sequence[str]) -> datetime | None:
 def _marked(tags: Tags, *, american: bool) -> datetime | None:
     """The day in the first short element whose class or id says date."""
     seen = 0
+    known: dict[bytes, bool] = {}  # posts of a thread have equal ones
     for place in tags.places_with(_MARKS)[:_MAX_SEEN]:
-        attributes = tags.attributes_at(place)
-        names = _CAMEL.sub("-", f"{attributes.get('class', '')} {attributes.get('id', '')}")
-        if any(map(_MARK.search, names.split())) and not _OTHER_TIME.search(names):
+        written = tags.attributes[place]
+        says = known.get(written)
+        if says is None:
+            says = known[written] = _says_date(tags.attributes_at(place))
+        if says:
             seen += 1
             text = clean(tags.inner_text(place))
             if len(text) <= _MARKED_CHARS and (moment := _day_in(text, american=american)):
@@ -194,15 +200,20 @@ def _marked(tags: Tags, *, american: bool) -> datetime | None:
     return None
 
 
+def _says_date(attributes: dict[str, str]) -> bool:
+    """Class or id say date, and not that of something else."""
+    names = _CAMEL.sub("-", f"{attributes.get('class', '')} {attributes.get('id', '')}")
+    return any(map(_MARK.search, names.split())) and not _OTHER_TIME.search(names)
+
+
 def _beside_title(document: Document, title: str, *, american: bool) -> datetime | None:
     """A day in one of the short lines right below, or right above, a heading that has the page's title."""
-    blocks, nodes = document.blocks, document.nodes
-    for place, block in enumerate(blocks):
-        if (
-            block.node >= 0
-            and nodes[block.node].tag in _HEADINGS
-            and (block.text in document.title or (title and title in block.text))
-        ):
+    blocks = document.blocks
+    tags = [look[TAG] in _HEADINGS for look in document.looks]
+    is_heading = [*map(tags.__getitem__, document.look_of), False]  # the last stands for no element
+    for place in [place for place, block in enumerate(blocks) if is_heading[block.node]]:
+        text = blocks[place].text
+        if text in document.title or (title and title in text):
             below, above = blocks[place + 1 : place + 1 + _NEAR], blocks[max(0, place - _ABOVE) : place]
             for line in (*below, *reversed(above)):
                 if line.chars <= _NEAR_CHARS and (moment := _day_in(line.text, american=american)):

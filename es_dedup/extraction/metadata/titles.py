@@ -25,9 +25,12 @@ _IDEOGRAPH: Final = re.compile("[\u3400-\u9fff]")
 _MAX_SECTION_WORDS: Final = 3
 _HOST_SHARE: Final = 1 / 3  # of the letters of a site's name
 _SEPARATOR: Final = re.compile(
-    r"\s*(?:[|｜_»›·•丨]|::|(?<=\s)[-–—](?=\s)|--+|——|(?<=[\u3400-\u9fff）)】”！？])[-–—](?=[\u3400-\u9fffA-Za-z])|[-–—](?=[\w.]{2,20}\.(?:com|cn|net|org)$))\s*",
+    r"[|｜_»›·•丨:–—-](?:(?<=[|｜_»›·•丨])|(?<=:):|(?<=-)-+|(?<=—)—|(?<=\s[-–—])(?=\s)|"
+    r"(?<=[\u3400-\u9fff）)】”！？][-–—])(?=[\u3400-\u9fffA-Za-z])|(?<=[-–—])(?=[\w.]{2,20}\.(?:com|cn|net|org)$))",
     re.IGNORECASE,
 )
+"""A sign first, for which is looked quickly, and then what must stand around it. White space beside it belongs to it."""
+
 _SITE_WORD: Final = re.compile(
     r"(?:网|網|网站|網站|官网|频道|中心|新闻|日报|晚报|在线|论坛|社区|博客|门户|电视台|客户端|Online|News|Blog|\.com|\.cn|\.net|\.org)$",
     re.IGNORECASE,
@@ -62,7 +65,7 @@ def title_of(document: Document, metas: dict[str, str], site: str) -> str:
         return heads[0][:MAX_TITLE_CHARS] if heads else ""
     shorter: dict[str, str] = {}
     for title in dict.fromkeys(titles):
-        first = _SEPARATOR.split(title, maxsplit=1)[0]
+        first = _parts(title)[0]
         if first != title and not _is_host(first, site) and _is_lesser_heading(first, document):
             shorter[title] = first  # the main heading names the site
         else:
@@ -78,6 +81,16 @@ def title_of(document: Document, metas: dict[str, str], site: str) -> str:
     return cut[0]
 
 
+def _parts(title: str) -> list[str]:
+    """What stands between separators."""
+    parts = _SEPARATOR.split(title)
+    last = len(parts) - 1
+    if last:
+        parts[0], parts[last] = parts[0].rstrip(), parts[last].lstrip()
+        parts[1:last] = map(str.strip, parts[1:last])
+    return parts
+
+
 def _are_different(one: str, other: str) -> bool:
     """Fewer than half of the words or ideographs of the shorter text are in the other too."""
     left, right = (set(_WORD.findall(text.casefold())) for text in (one, other))
@@ -91,10 +104,10 @@ def plain(text: str) -> str:
 
 def _is_lesser_heading(text: str, document: Document) -> bool:
     nodes = document.nodes
-    return len(text) >= _MIN_SEGMENT_CHARS and any(
-        block.text == text and block.node >= 0 and nodes[block.node].tag in ("h2", "h3")
-        for block in document.blocks
-    )
+    if len(text) < _MIN_SEGMENT_CHARS:
+        return False
+    holders = [block.node for block in document.blocks if block.text == text]
+    return any(node >= 0 and nodes[node].tag in ("h2", "h3") for node in holders)
 
 
 def cut_site_name(title: str, *, names: Sequence[str], headings: Sequence[str], site: str = "") -> str:
@@ -109,7 +122,7 @@ def cut_site_name(title: str, *, names: Sequence[str], headings: Sequence[str], 
     Returns:
         The title itself when nothing says which part is the site.
     """
-    segments = [segment for segment in _SEPARATOR.split(title) if segment]
+    segments = [segment for segment in _parts(title) if segment]
     if len(segments) <= 1:
         return title
     known = {name.casefold() for name in names}
@@ -141,7 +154,7 @@ def cut_site_name(title: str, *, names: Sequence[str], headings: Sequence[str], 
 
 def _is_host(segment: str, site: str) -> bool:
     """A part of a title has the letters of a part of the page's host, or they have its."""
-    letters = "".join(char for char in segment.casefold() if char.isalnum())
+    letters = "".join(filter(str.isalnum, segment.casefold()))
     return len(letters) >= _MIN_HOST_CHARS and any(
         len(part) >= _MIN_HOST_CHARS
         and (letters in part or (part in letters and len(part) >= _HOST_SHARE * len(letters)))
@@ -171,7 +184,7 @@ def site_name_of(document: Document, metas: dict[str, str]) -> str:
     ]
     if not names:
         return ""
-    parts = _SEPARATOR.split(names[0])
+    parts = _parts(names[0])
     return next((part for part in parts if part in names), names[0])  # without a slogan
 
 
@@ -180,8 +193,8 @@ def name_beside(title: str, written: str) -> str:
     place = written.find(title) if title else -1
     if place < 0 or len(title) == len(written):
         return ""
-    behind = [part for part in _SEPARATOR.split(written[place + len(title) :]) if part]
-    before = [part for part in _SEPARATOR.split(written[:place]) if part]
+    behind = [part for part in _parts(written[place + len(title) :]) if part]
+    before = [part for part in _parts(written[:place]) if part]
     name = behind[-1] if behind else before[0] if before else ""
     longest = _MAX_SITE_CHARS if _IDEOGRAPH.search(name) else 2 * _MAX_SITE_CHARS
     name = name.strip(" -–—【】[]")

@@ -71,10 +71,8 @@ def _read_metas(tags: Tags) -> dict[str, str]:
     found: dict[str, str] = {}
     for written in map(tags.attributes.__getitem__, tags.places("meta")):
         if (plain := _META.fullmatch(written)) and len(written) <= MAX_ATTRIBUTES_BYTES:
-            name, content = (value.decode("utf-8", "replace").strip() for value in plain.groups())
-            if content:
-                for part in {name, *name.split()}:
-                    found.setdefault(part.lower()[:80], content)
+            if content := plain[2].decode("utf-8", "replace").strip():
+                found.setdefault(plain[1].decode().lower()[:80], content)
             continue
         attributes = read_attributes(written)
         content = attributes.get("content", "").strip()

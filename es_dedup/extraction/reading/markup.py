@@ -220,8 +220,13 @@ class Tags(ABC):
         return sorted(place for name in names for place in self._found[number_of(name)])
 
     @abstractmethod
-    def places_with(self, words: tuple[bytes, ...]) -> list[int]:
-        """Places of the tags, among the first ``MAX_SEARCHED``, in whose attributes, as written, one of the words stands; in page order."""
+    def places_with(self, words: tuple[bytes, ...], most: int = MAX_SEARCHED) -> list[int]:
+        """Places of the tags in whose attributes, as written, one of the words stands; in page order.
+
+        Args:
+            words: of at least three bytes each.
+            most: tags that are looked at.
+        """
 
     def name_at(self, place: int) -> str:
         """Name of a tag in lower case; of an end tag with the slash."""
@@ -306,9 +311,9 @@ class CutTags(Tags):
         """Name with the slash of an end tag, attributes, and the text behind the tag; all as written."""
         return self.written[place], self._attributes[place], self.texts[place]
 
-    def places_with(self, words: tuple[bytes, ...]) -> list[int]:
+    def places_with(self, words: tuple[bytes, ...], most: int = MAX_SEARCHED) -> list[int]:
         """Places of tags by what stands in their attributes."""
-        written = b"\x00".join(self._attributes[:MAX_SEARCHED])  # asking each tag takes ten times as long
+        written = b"\x00".join(self._attributes[:most])  # asking each tag takes ten times as long
         found: set[int] = set()
         for word in words:
             place = counted = 0

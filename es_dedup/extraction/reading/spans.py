@@ -102,14 +102,16 @@ class SpannedTags(Tags):
         """Name with the slash of an end tag, attributes, and the text behind the tag; all as written."""
         start, _, name_end, end, _ = self._spans[place].tolist()
         behind = self._spans.item(place + 1, START) if place + 1 < len(self) else len(self._data)
-        return self._data[start + 1 : name_end], self._attributes[place], self._data[end + 1 : behind]
+        written = self._data[name_end:end] if place >= len(self._roots) else self._roots[place]
+        return self._data[start + 1 : name_end], written, self._data[end + 1 : behind]
 
-    def places_with(self, words: tuple[bytes, ...]) -> list[int]:
+    def places_with(self, words: tuple[bytes, ...], most: int = MAX_SEARCHED) -> list[int]:
         """Places of tags by what stands in their attributes."""
         from es_dedup.extraction.reading.compiled.marking import places_of  # noqa: PLC0415 - only where numba is installed
 
         roots = [root for root, written in enumerate(self._roots) if any(map(written.__contains__, words))]
-        found = places_of(self._bytes, self._spans[:MAX_SEARCHED], len(self._roots), _words(words))
+        spans = self._spans[:most]
+        found = places_of(self._bytes[: spans[-1, END]], spans, len(self._roots), *_words(words))
         return [*roots, *found.tolist()]
 
     def elements(
@@ -145,11 +147,9 @@ class SpannedTags(Tags):
 
 
 @cache
-def _words(words: tuple[bytes, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]:
+def _words(words: tuple[bytes, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """See ``compiled.marking.places_of``."""
-    is_first = np.zeros(256, dtype=np.bool_)
-    is_first[[word[0] for word in words]] = True
-    return np.frombuffer(b"".join(words), dtype=np.uint8), np.cumsum([0, *map(len, words)]), is_first
+    return np.frombuffer(b"".join(words), dtype=np.uint8), np.cumsum([0, *map(len, words)])
 
 
 @cache
@@ -158,7 +158,7 @@ def load_kernels() -> None:
     trim_fast(b"<p>x<script>y</script>")
     read = read_spans(b"<p>x<b>y</b>&amp;", 9)
     if read:
-        read[0].places_with((b"x",))
+        read[0].places_with((b"xyz",))
 
 
 def read_spans(

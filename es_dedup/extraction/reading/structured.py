@@ -20,7 +20,7 @@ _TEXT_LISTS: Final = {
     **dict.fromkeys(("articleBody", "reviewBody", "text"), "bodies"),
 }
 _NAME_LISTS: Final = {"author": "authors", "creator": "authors", "publisher": "publishers"}
-_KEYS: Final = frozenset({"@type", *_TEXT_LISTS, *_NAME_LISTS})
+_KEYS: Final = frozenset({*_TEXT_LISTS, *_NAME_LISTS})
 _OF_PARTS: Final = frozenset(
     "answer claim comment offer person product quotation rating review service userreview".split()
 )
@@ -30,6 +30,7 @@ _MEDIA: Final = frozenset("audioobject clip imageobject mediaobject videoobject"
 """Who made them and when counts where nothing else does."""
 
 _OF_PART: Final = frozenset({"datePublished", "author", "creator", "publisher"})
+_DECODER: Final = json.JSONDecoder(strict=False)
 _WRAPPING: Final = re.compile(
     r"^\s*(?://|/\*)?\s*(?:<!\[CDATA\[|<!--)\s*(?:\*/)?|(?://|/\*)?\s*(?:\]\]>|-->)\s*(?:\*/)?\s*;?\s*$"
 )
@@ -80,15 +81,16 @@ def read_structured(scripts: Iterable[tuple[bytes, bytes]], charset: str) -> Str
         for value in reversed(values)
         if isinstance(value.get("@id"), str) and isinstance(value.get("name"), str)
     }
-    for value in sorted(values, key=_is_medium):
-        _read(value, found, named)
+    typed = [(value, [text.lower() for text in _texts(value.get("@type"))]) for value in values]
+    for value, types in sorted(typed, key=_is_medium):
+        _read(value, types, found, named)
     return found
 
 
 def parsed(source: str) -> Any:
     """The JSON value in a text, or None; never raises."""
     try:
-        return json.loads(source, strict=False)
+        return _DECODER.decode(source)
     except (ValueError, RecursionError):
         return None
 
@@ -108,27 +110,28 @@ def _objects(source: str) -> Iterator[dict[str, Any]]:
             waiting.extend(reversed(value))
 
 
-def _read(value: dict[str, Any], found: Structured, named: dict[str, str]) -> None:
-    types = [text.lower() for text in _texts(value.get("@type"))]
+def _read(value: dict[str, Any], types: list[str], found: Structured, named: dict[str, str]) -> None:
     found.types.update(types)
     is_part = not _OF_PARTS.isdisjoint(types)
-    for key, item in value.items():
-        if key not in _KEYS or key == "@type" or (is_part and key in _OF_PART):
+    for key in filter(_KEYS.__contains__, value):
+        if is_part and key in _OF_PART:
             continue
         if key not in _NAME_LISTS:
-            getattr(found, _TEXT_LISTS[key]).extend(_texts(item))
-        elif names := _names(item, named):
+            getattr(found, _TEXT_LISTS[key]).extend(_texts(value[key]))
+        elif names := _names(value[key], named):
             if key == "publisher":
                 found.publishers.extend(names)
             else:
                 found.authors.append(names)
 
 
-def _is_medium(value: dict[str, Any]) -> bool:
-    return any(text.lower() in _MEDIA for text in _texts(value.get("@type")))
+def _is_medium(typed: tuple[dict[str, Any], list[str]]) -> bool:
+    return not _MEDIA.isdisjoint(typed[1])
 
 
 def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value] if value.strip() else []
     values = value if isinstance(value, list) else [value]
     return [item for item in values if isinstance(item, str) and item.strip()]
 

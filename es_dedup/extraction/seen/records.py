@@ -14,6 +14,8 @@ from es_dedup.extraction.seen.dated import DATE
 from es_dedup.extraction.seen.view import STOPS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from es_dedup.extraction.seen.view import View
 
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4"})
@@ -57,16 +59,19 @@ def records(view: View, dated: set[int]) -> list[Records]:
     for place in sorted(dated):
         if view.blocks[place].node >= 0:
             groups.setdefault(view.kinds[place], []).append(place)
-    found = [_read(view, places) for places in groups.values() if len(places) >= _MIN_ITEMS]
+    known: dict[int, bool] = {}
+    found = [_read(view, places, known) for places in groups.values() if len(places) >= _MIN_ITEMS]
     view.lists = sorted((one for one in found if one), key=lambda one: -sum(one.units))
     return view.lists
 
 
-def _read(view: View, places: list[int]) -> Records | None:
-    nodes, ends = [view.blocks[place].node for place in places], view.ends
+def _read(view: View, places: list[int], known: dict[int, bool]) -> Records | None:
+    """The list of some dates of one kind; ``known`` has the places that have been asked for sentences."""
+    holders, parents, ends = view.holders, view.parents, view.ends
+    nodes = [holders[place] for place in places]
     around = nodes[0]
     while around >= 0 and ends[around] <= nodes[-1]:
-        around = view.parents[around]
+        around = parents[around]
     if around < 0 or around in nodes:
         return None
     items: list[int] = []
@@ -74,34 +79,43 @@ def _read(view: View, places: list[int]) -> Records | None:
     for place, node in enumerate(nodes):
         before, behind = nodes[place - 1] if place else -1, nodes[place + 1] if place + 1 < len(nodes) else -1
         item = node
-        while (
-            (parent := view.parents[item]) != around
-            and parent > before
-            and not parent <= behind < ends[parent]
-        ):
+        while (parent := parents[item]) != around and parent > before and not parent <= behind < ends[parent]:
             item = parent
         items.append(item)
-        while view.parents[item] != around:
-            item = view.parents[item]
+        while parents[item] != around:
+            item = parents[item]
         tops.append(item)
     held = [False] * (len(view.nodes) + 1)  # the last stands for no element
     for top in tops:
         held[top : ends[top]] = [True] * (ends[top] - top)
-    inside = [held[block.node] for block in view.blocks]
+    inside = list(map(held.__getitem__, holders))
     first, last = inside.index(True), len(inside) - 1 - inside[::-1].index(True)
-    units, stamps = [0.0] * len(items), set(places)
-    at, count = 0, len(items)
-    for place in range(first, last + 1):
-        if not inside[place] or place in stamps or not _is_sentence(view, place):
-            continue
-        node = view.blocks[place].node
-        while at + 1 < count and node >= items[at + 1]:
-            at += 1
-        if items[at] <= node < ends[items[at]]:
-            units[at] += view.units[place]
+    said = (
+        place
+        for place in range(first, last + 1)
+        if inside[place]
+        and (known[place] if place in known else known.setdefault(place, _is_sentence(view, place)))
+    )
+    units = _units(view, items, set(places), said)
     if sum(one > 0 for one in units) < _MIN_ITEMS:
         return None
     return Records(places, items, inside, units, first, last)
+
+
+def _units(view: View, items: list[int], stamps: set[int], said: Iterable[int]) -> list[float]:
+    """Of the sentences in each item."""
+    holders, ends = view.holders, view.ends
+    units = [0.0] * len(items)
+    at, last = 0, len(items) - 1
+    for place in said:
+        if place in stamps:
+            continue
+        node = holders[place]
+        while at < last and node >= items[at + 1]:
+            at += 1
+        if items[at] <= node < ends[items[at]]:
+            units[at] += view.units[place]
+    return units
 
 
 def _is_sentence(view: View, place: int) -> bool:
@@ -112,10 +126,10 @@ def _is_sentence(view: View, place: int) -> bool:
 
 def _span(view: View, item: int, place: int) -> range:
     """Places of the blocks in an element, from one of them."""
-    end, first, last = view.ends[item], place, place + 1
-    while first and item <= view.blocks[first - 1].node < end:
+    holders, end, first, last = view.holders, view.ends[item], place, place + 1
+    while first and item <= holders[first - 1] < end:
         first -= 1
-    while last < len(view.blocks) and item <= view.blocks[last].node < end:
+    while last < len(holders) and item <= holders[last] < end:
         last += 1
     return range(first, last)
 

@@ -97,7 +97,9 @@ class View:
         self.arounds = list(map(self._outer.__getitem__, self.holders))
         """``around`` of each block."""
         self._furniture: dict[int, bool] = {}
-        self.dated: set[int] | None = None  # both are found when they are asked for
+        self.stamps: list[int] | None = None  # these are found when they are asked for
+        self.dated: set[int] | None = None
+        self.talking: list[bool] | None = None
         self.lists: list[Records] | None = None
         self._boxes, self._talk_boxes = furniture_boxes(self)
         self.mass, self.total = self._mass()

@@ -7,7 +7,8 @@ from bisect import bisect_left
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.seen.dated import dates, has_date
+from es_dedup.extraction.reading.markup import TAG
+from es_dedup.extraction.seen.dated import DATE_CHARS, dates, has_date, short_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,15 +41,20 @@ def forgive_posts(view: View) -> None:
     posts = _alike(view, dated) | _around_dates(view, dated)
     if posts:
         view.forgive(posts)
-    for node in view.nodes if dated else ():
-        index, end = node.index, view.ends[node.index]
-        if node.tag == "form" and index > dated[0] and index not in posts and not held(dated, index, end):
+    for index in _forms(view) if dated else ():
+        end = view.ends[index]
+        if index > dated[0] and index not in posts and not held(dated, index, end):
             view.negative[index:end] = [True] * (end - index)
 
 
 def stamped(view: View) -> list[int]:
     """Elements of lines with a date in them, and a name, a rank, a number of points; ascending."""
-    return sorted(block.node for block in view.blocks if block.chars <= _STAMP_CHARS and has_date(block.text))
+    longer = [
+        block.node
+        for block in view.blocks
+        if DATE_CHARS < block.chars <= _STAMP_CHARS and has_date(block.text)
+    ]
+    return sorted(longer + [view.holders[place] for place in short_stamps(view)])
 
 
 def held(dated: Sequence[int], first: int, end: int) -> int:
@@ -59,11 +65,10 @@ def held(dated: Sequence[int], first: int, end: int) -> int:
 def _alike(view: View, dated: list[int]) -> set[int]:
     """Elements with one name, furniture by it, that hold most of the page's prose, or are forms with dates in them."""
     alike: dict[tuple[str, str], list[int]] = {}
-    for node in view.nodes:
-        index = node.index
+    for index in [index for index, hint in enumerate(view.hints) if hint < 0]:
+        node = view.nodes[index]
         if (
-            view.hints[index] < 0
-            and (view.mass[index] > 0 or node.tag == "form")
+            (view.mass[index] > 0 or node.tag == "form")
             and not node.hidden
             and not (node.parent >= 0 and view.negative[node.parent])
             and (node.names or node.tag in _FORMS)
@@ -84,15 +89,19 @@ def _alike(view: View, dated: list[int]) -> set[int]:
 
 def _around_dates(view: View, dated: list[int]) -> set[int]:
     """Forms around most dates: some software puts one around all posts, to choose among them."""
-    found: set[int] = set()
-    for node in view.nodes if len(dated) >= _STAMPS else ():
-        if (
-            node.tag == "form"
-            and not node.hidden
-            and held(dated, node.index, view.ends[node.index]) >= _BESIDE * len(dated)
-        ):
-            found.add(node.index)
-    return found
+    if len(dated) < _STAMPS:
+        return set()
+    return {
+        index
+        for index in _forms(view)
+        if not view.nodes[index].hidden and held(dated, index, view.ends[index]) >= _BESIDE * len(dated)
+    }
+
+
+def _forms(view: View) -> list[int]:
+    """Indices of all forms."""
+    forms = {number for number, look in enumerate(view.document.looks) if look[TAG] == "form"}
+    return [index for index, look in enumerate(view.document.look_of) if look in forms] if forms else []
 
 
 def _are_dated(view: View, members: list[int], dated: list[int]) -> bool:

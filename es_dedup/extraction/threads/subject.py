@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.seen.dated import DATE
+from es_dedup.extraction.seen.dated import has_date
 from es_dedup.extraction.seen.hints import HEADINGS
 from es_dedup.extraction.threads.posts import held, stamped
 
@@ -69,7 +69,7 @@ def asked_above(view: View, title: int, first: int, written: set[int]) -> list[i
         if place not in written
         and not view.linked(place)
         and view.blocks[place].text.endswith(_ENDS)
-        and not (DATE.search(view.blocks[place].text) or view.is_negative(place) or view.is_furniture(place))
+        and not (has_date(view.blocks[place].text) or view.is_negative(place) or view.is_furniture(place))
     ]
     dated = stamped(view) if candidates else []
     return [place for place in candidates if _has_date(view, dated, place, view.blocks[first].node)]

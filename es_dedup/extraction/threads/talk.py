@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.metadata.addresses import site_of
+from es_dedup.extraction.reading.markup import NAMES
 from es_dedup.extraction.seen.dated import LARGEST, MIN_POSTS, OF_ALL, dates, has_dated_posts
 from es_dedup.extraction.seen.hints import is_talk
 from es_dedup.extraction.seen.records import are_said, records
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from es_dedup.extraction.reading.document import Document
+    from es_dedup.extraction.seen.records import Records
     from es_dedup.extraction.seen.view import View
 
 _URL: Final = re.compile(
@@ -32,12 +34,14 @@ _SOFTWARE: Final = re.compile(
 _BODY: Final = re.compile(r"forum|viewtopic|viewthread|\bbbs|bbpress", re.IGNORECASE)
 _TYPES: Final = frozenset({"qapage", "discussionforumposting", "question", "answer", "socialmediaposting"})
 _ARTICLE_TYPES: Final = frozenset({"newsarticle", "article", "blogposting", "reportagenewsarticle"})
-_BAR: Final = re.compile(r"只看(?:该作者|楼主|樓主)|倒序(?:浏览|看帖)|發表於.{0,30}只看")
+_BAR: Final = re.compile(r"只看(?:该作者|楼主|樓主)|倒序(?:浏览|看帖)|發表於[^\0]{0,30}只看")
 _BAR_CHARS: Final = 80
-_PROFILES: Final = re.compile(
-    r"^(?:forum )?posts:? ?[\d,.]{1,9}$|^(?:joined|registered|member since|thread starter|topic starter)\b.{0,25}$|^(?:帖子|主题|积分|注册时间|在线时间|威望)[:：]? ?[\d-]{1,10}$",
+_PROFILE: Final = re.compile(
+    r"\0(?:(?:forum )?posts:? ?[\d,.]{1,9}|(?:joined|registered|member since|thread starter|topic starter)\b[^\0]{0,25}|(?:帖子|主题|积分|注册时间|在线时间|威望)[:：]? ?[\d-]{1,10})(?=\0)",
     re.IGNORECASE,
 )
+"""A line between null characters, which no text holds."""
+
 _PROFILE_LABELS: Final = (b"posts", b"joined", b"registered", b"member since", b"starter")
 _CHINESE_LABELS: Final = ("帖子", "主题", "积分", "注册时间", "在线时间", "威望")
 _MANY_PROFILES: Final = 3
@@ -67,11 +71,10 @@ def is_thread(document: Document) -> bool:
     score -= 2 * bool(types & _ARTICLE_TYPES)
     if score >= _ENOUGH:
         return True
-    lines = [block.text for block in document.blocks if block.chars <= _BAR_CHARS]
-    whole = "\n".join(lines)
-    if _has_labels(whole):
-        score += 2 * (sum(map(bool, map(_PROFILES.match, lines))) >= _MANY_PROFILES)
-    score += 2 * (("只看" in whole or "倒序" in whole) and bool(_BAR.search(whole)))
+    lines = "\0".join(("", *[block.text for block in document.blocks if block.chars <= _BAR_CHARS], ""))
+    if _has_labels(lines):
+        score += 2 * (len(_PROFILE.findall(lines)) >= _MANY_PROFILES)
+    score += 2 * (("只看" in lines or "倒序" in lines) and bool(_BAR.search(lines)))
     return score >= _ENOUGH
 
 
@@ -84,9 +87,7 @@ def declares_article(document: Document) -> bool:
 def _has_labels(lines: str) -> bool:
     """False where no line can tell of a member's profile; Chinese is not turned into lower case to see it."""
     latin = lines.encode("ascii", "ignore").lower()
-    return any(latin.find(label) >= 0 for label in _PROFILE_LABELS) or any(
-        map(lines.__contains__, _CHINESE_LABELS)
-    )
+    return any(map(latin.__contains__, _PROFILE_LABELS)) or any(map(lines.__contains__, _CHINESE_LABELS))
 
 
 def is_thread_by_form(view: View) -> bool:
@@ -100,8 +101,8 @@ def is_thread_by_form(view: View) -> bool:
     if len(dated) < MIN_POSTS:
         return False
     view.judge(talk=True)
-    if not _has_text_of_its_own(view) and (has_dated_posts(view, dated) or _has_dated_items(view, dated)):
-        return True
+    if (has_dated_posts(view, dated) or _has_dated_items(view, dated)) and not _has_text_of_its_own(view):
+        return True  # what looks at every line comes last
     view.judge(talk=False)
     return False
 
@@ -153,17 +154,32 @@ def _has_dated_items(view: View, dated: set[int]) -> bool:
         posts = [units for units in found.units if units > 0]
         if len(found.items) < MIN_POSTS or max(posts) > LARGEST * sum(posts):
             continue
-        inside = above = below = 0.0
-        title = subject_of(view, found.first)
-        for place, prose in enumerate(view.prose):
-            if place <= title or prose <= 0 or view.is_negative(place) or view.is_furniture(place):
-                continue
-            inside += prose * found.inside[place]
-            above += prose * (place < found.first)
-            below += prose * (place > found.last)
-        if inside >= OF_ALL * (inside + above) and below <= _BELOW * inside and are_said(view, found, dated):
+        if not are_said(view, found, dated):
+            continue
+        if _holds_most(view, found):
             return True
     return False
+
+
+def _holds_most(view: View, found: Records) -> bool:
+    """True when nearly all prose from the page's title on to the end of a list stands in it, and not much below."""
+    title = subject_of(view, found.first)
+    said = [
+        (place, prose)
+        for place, prose in enumerate(view.prose)
+        if place > title and prose > 0 and not view.is_negative(place)
+    ]
+    most = sum(prose for place, prose in said if found.inside[place])
+    inside = above = below = 0.0
+    for place, prose in said:
+        if view.is_furniture(place):
+            continue
+        inside += prose * found.inside[place]
+        above += prose * (place < found.first)
+        below += prose * (place > found.last)
+        if most < OF_ALL * (most + above):
+            return False  # whatever the rest of it is
+    return inside >= OF_ALL * (inside + above) and below <= _BELOW * inside
 
 
 def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
@@ -202,10 +218,11 @@ def is_under_text(view: View, places: Sequence[int]) -> bool:
 
 def talk_nodes(view: View) -> list[bool]:
     """For each element: its names, or those of an element around it, say that people reply here."""
-    talk = [False] * len(view.nodes)
-    talking = {names for names in {node.names for node in view.nodes} if is_talk(names)}
-    for node in view.nodes if talking else ():
-        if not talk[node.index] and node.names in talking:
-            end = view.ends[node.index]
-            talk[node.index : end] = [True] * (end - node.index)
-    return talk
+    if view.talking is None:
+        talk = view.talking = [False] * len(view.nodes)
+        document = view.document
+        looks = {number for number, look in enumerate(document.looks) if is_talk(look[NAMES])}
+        for index in [index for index, look in enumerate(document.look_of) if look in looks]:
+            if not talk[index]:
+                talk[index : view.ends[index]] = [True] * (view.ends[index] - index)
+    return view.talking

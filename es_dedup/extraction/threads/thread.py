@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.extraction.reading.markup import NAMES, TAG
 from es_dedup.extraction.seen.choice import Choice
-from es_dedup.extraction.seen.dated import DATE, DATE_CHARS, dates, has_date
+from es_dedup.extraction.seen.dated import DATE, dates, short_stamps
 from es_dedup.extraction.seen.hints import HEADINGS
 from es_dedup.extraction.seen.records import labels, records
 from es_dedup.extraction.seen.view import LINKED
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from es_dedup.extraction.seen.view import View
 
 _STOPPED: Final = 0.3
+_LEAST: Final = -30.0  # that an element takes off the one around it
 _ASIDE_SHARE: Final = 0.35  # of the posts' own length
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
 _IN_LIST: Final = 0.5  # of what was said stands in one list of dated items, or behind the title
@@ -59,25 +61,21 @@ def thread_choice(view: View) -> Choice | None:
     if best < 0:
         return None
     best = _widened(view, max(view.holder(best), 0), found)
-    fine = short | _body_kinds(view, [place for place in view.inside(best) if place not in written])
-    bodies = _bodies(view, best, fine, short)
-    labelled = view.repeated - _short_posts(view, fine)
-    said = [
-        place
-        for place, block in enumerate(view.blocks)
-        if block.node in bodies and _is_said(view, place, labelled, fine)
-    ]
+    inside = view.inside(best)
+    fine = short | _body_kinds(view, [place for place in inside if place not in written])
+    bodies = _bodies(view, best, inside, fine, short)
+    said = _said(view, bodies, view.repeated - _short_posts(view, fine), fine)
     names = _labels(view, said) - short
     said = [place for place in said if view.kinds[place] not in names and place not in written]
-    posts = _without_asides(view, said)
-    places = _between(view, posts, found, short)
+    posts = _without_signatures(view, _without_asides(view, said))
+    places = _between(view, posts, found, short, title)
     if not places:
         return None
     if 0 <= title == places[0] and len(places) > 1:
         places[1:1] = asked_above(view, title, places[1], written)
 
     def reason(place: int) -> str:
-        if view.blocks[place].node not in bodies:
+        if not bodies[view.holders[place]]:
             return "in furniture, by its names" if view.is_negative(place) else "not in the body of a post"
         return "repeated, a date or furniture inside a post"
 
@@ -94,68 +92,63 @@ def _widened(view: View, best: int, found: Records | None) -> int:
 
 def _short_posts(view: View, fine: set[int]) -> set[str]:
     """Short texts that several people said, each in an element with a name for what is said: not in most of them, as labels stand."""
-    texts: dict[int, Counter[str]] = {}
-    for place, kind in enumerate(view.kinds):
-        if kind in fine and (holder := view.around(place)) >= 0 and view.kind.is_named(holder):
-            texts.setdefault(kind, Counter())[view.blocks[place].text] += 1
-    return {
-        text
-        for counts in texts.values()
-        for text, count in counts.items()
-        if text in view.repeated and count <= _SAID_AGAIN * counts.total()
-    }
+    if not view.repeated:
+        return set()
+    posts: Counter[int] = Counter()
+    texts: Counter[tuple[int, str]] = Counter()
+    for block, kind, holder in zip(view.blocks, view.kinds, view.arounds, strict=True):
+        if kind in fine and holder >= 0 and view.kind.is_named(holder):
+            posts[kind] += 1
+            if block.text in view.repeated:
+                texts[kind, block.text] += 1
+    return {text for (kind, text), count in texts.items() if count <= _SAID_AGAIN * posts[kind]}
 
 
-def _bodies(view: View, best: int, fine: set[int], short: set[int]) -> set[int]:
-    """Elements of all posts' bodies with everything inside them."""
-    places = view.inside(best)
+def _bodies(view: View, best: int, inside: list[int], fine: set[int], short: set[int]) -> list[bool]:
+    """For each element, whether it is the body of a post or stands in one; the last stands for no element."""
+    kind_of, kinds = view.kind.of_nodes, view.kinds
     holders = {
-        view.around(place)
-        for place in places
-        if view.kinds[place] in short or (view.kinds[place] in fine and view.prose[place] > 0)
+        view.arounds[place]
+        for place in inside
+        if kinds[place] in fine and (view.prose[place] > 0 or kinds[place] in short)
     }
-    kinds = {view.kind.of_node(holder) for holder in holders if holder >= 0}
-    end, kind_of = view.ends[best], view.kind.of_node
+    wanted = {kind_of[holder] for holder in holders if holder >= 0}
+    end = view.ends[best]
     alike: dict[int, list[int]] = {}
-    for index in range(len(view.nodes)):
-        kind = kind_of(index)
-        if kind in kinds and (best <= index < end or view.kind.is_named(index)):
+    for index, kind in enumerate(kind_of):
+        if kind in wanted and (best <= index < end or view.kind.is_named(index)):
             alike.setdefault(kind, []).append(index)
     direct, whole = _said_in(view)
-    found: set[int] = set()
+    found = [False] * (len(kind_of) + 1)
     for members in alike.values():
         if sum(direct[index] for index in members) < _DIRECT * sum(whole[index] for index in members):
             continue  # a wrapper of other parts, not the body of a post
         for index in members:
             if not view.negative[index]:
-                found.update(range(index, view.ends[index]))
+                found[index : view.ends[index]] = [True] * (view.ends[index] - index)
     return found
 
 
 def _said_in(view: View) -> tuple[list[float], list[float]]:
     """Units of unlinked text of each element: in its own paragraphs and lines, and with everything inside it."""
-    nodes, parents = view.nodes, view.parents
-    direct, whole = [0.0] * len(nodes), [0.0] * len(nodes)
-    for block, units in zip(view.blocks, view.units, strict=True):
-        index = block.node
-        if block.link_chars <= LINKED * block.chars and index >= 0 and nodes[index].tag != "pre":
-            holder = view.holder(index)
-            if holder >= 0:
-                direct[holder] += units
-                whole[index] += units
-    for index in range(len(nodes) - 1, -1, -1):
-        if whole[index] and parents[index] >= 0:
-            whole[parents[index]] += whole[index]
+    parents, document = view.parents, view.document
+    is_pre = [look[TAG] == "pre" for look in document.looks]
+    direct, whole = [0.0] * len(parents), [0.0] * len(parents)
+    for block, units, index, holder in zip(view.blocks, view.units, view.holders, view.arounds, strict=True):
+        if holder >= 0 and block.link_chars <= LINKED * block.chars and not is_pre[document.look_of[index]]:
+            direct[holder] += units
+            whole[index] += units
+    for index in range(len(parents) - 1, -1, -1):
+        if (units := whole[index]) and parents[index] >= 0:
+            whole[parents[index]] += units
     return direct, whole
 
 
 def _weights(view: View) -> list[float]:
     """What each block says for the element that holds all posts, or against it."""
-    heads = {node.index for node in view.nodes if node.tag == "h1"}
-    negative = view.negative
+    heads, negative = view.headings_called(("h1",)), view.negative
     weights: list[float] = []
-    for place, (block, prose) in enumerate(zip(view.blocks, view.prose, strict=True)):
-        node = block.node
+    for place, (block, node, prose) in enumerate(zip(view.blocks, view.holders, view.prose, strict=True)):
         if node in heads:
             weights.append(0.0)
         elif node >= 0 and negative[node]:
@@ -168,17 +161,16 @@ def _weights(view: View) -> list[float]:
 
 
 def _best(view: View, weight: list[float]) -> tuple[int, float]:
-    sums, parents = [0.0] * len(view.nodes), view.parents
-    for block, value in zip(view.blocks, weight, strict=True):
-        if value and block.node >= 0:
-            sums[block.node] += value
+    """The innermost element with the largest sum; one takes at most 30 off the one around it."""
+    sums, parents = [0.0] * (len(view.nodes) + 1), view.parents  # the last stands for no element
+    for node, value in zip(view.holders, weight, strict=True):
+        sums[node] += value
     best, most = -1, 0.0
-    for index in range(len(sums) - 1, -1, -1):
-        total = sums[index]
-        if total > most:
-            best, most = index, total
-        if total and parents[index] >= 0:
-            sums[parents[index]] += max(total, -30.0)
+    for index in range(len(parents) - 1, -1, -1):
+        if total := sums[index]:
+            if total > most:
+                best, most = index, total
+            sums[parents[index]] += total if total > _LEAST else _LEAST  # noqa: FURB136 - for each element; a call costs more
     return best, most
 
 
@@ -189,41 +181,37 @@ def _body_kinds(view: View, places: list[int]) -> set[int]:
     return {kind for kind, members in groups.items() if _is_body(view, members)}
 
 
-def _name(view: View, place: int) -> tuple[str, str]:
-    holder = view.around(place)
-    return (view.nodes[holder].tag, view.nodes[holder].names) if holder >= 0 else ("", "")
-
-
 def _without_asides(view: View, posts: list[int]) -> list[int]:
     """Without comments below posts, where they are far less than the posts themselves.
 
     What stands above all posts is the first, and what stands in elements with the name of theirs is one too.
     """
     talk = talk_nodes(view)
-    own = [place for place in posts if view.blocks[place].node < 0 or not talk[view.blocks[place].node]]
-    bodies = {_name(view, place) for place in own}
-    asides = {
-        place for place in posts if own and place > own[0] and _name(view, place) not in bodies
-    }.difference(own)
+    own = [place for place in posts if view.holders[place] < 0 or not talk[view.holders[place]]]
+    if not own or len(own) == len(posts):
+        return posts
+    document, around = view.document, view.arounds
+    names = [(look[TAG], look[NAMES]) for look in document.looks]
+    named = {holder: names[document.look_of[holder]] if holder >= 0 else ("", "") for holder in set(around)}
+    bodies = {named[around[place]] for place in own}
+    asides = {place for place in posts if place > own[0] and named[around[place]] not in bodies}
     left = [place for place in posts if place not in asides]
     said = sum(view.units[place] for place in left)
     return left if sum(view.units[place] for place in asides) < _ASIDE_SHARE * said else posts
 
 
-def _between(view: View, posts: list[int], found: Records | None, short: set[int]) -> list[int]:
+def _between(view: View, posts: list[int], found: Records | None, short: set[int], title: int) -> list[int]:
     """From the thread's title to its last dated post: rules, greetings and notices of the site stand before and behind.
 
-    The title comes first, whether it stands in a heading or not: in it stands what is asked.
+    The title comes first, whether it stands in a heading or not: in it stands what is asked. Without a list of dated posts it is looked for above the first of them.
     """
-    posts = _without_signatures(view, posts)
     if not posts:
         return []
-    start = posts[0]
     if found:
         above = labels(view, found)
         posts = [place for place in posts if place not in above or view.kinds[place] in short]
-        start = begin_of(view, found)
-    title = subject_of(view, start)
+    else:
+        title = subject_of(view, posts[0])
     posts = _most(view, posts, [place for place in posts if place > title])
     if found:
         inside = sum(view.units[place] for place in posts if found.inside[place])
@@ -241,6 +229,8 @@ def _most(view: View, places: list[int], some: list[int]) -> list[int]:
 
 def _without_signatures(view: View, posts: list[int]) -> list[int]:
     """Without what stands below a drawn line in the same element: mail and forum programs put signatures there."""
+    if not any(block.text[0] in _RULES and _RULE.fullmatch(block.text) for block in view.blocks):
+        return posts
     below: set[int] = set()
     drawn: int | None = None
     for place, block in enumerate(view.blocks):
@@ -249,7 +239,7 @@ def _without_signatures(view: View, posts: list[int]) -> list[int]:
         elif block.text[0] in _RULES and _RULE.fullmatch(block.text):
             drawn = block.node
             below.add(place)
-    return [place for place in posts if place not in below] if below else posts
+    return [place for place in posts if place not in below]
 
 
 def _labels(view: View, places: list[int]) -> set[int]:
@@ -298,10 +288,17 @@ def _is_body(view: View, places: list[int]) -> bool:
     return stopped >= _STOPPED * units
 
 
-def _is_said(view: View, place: int, written: set[str], fine: set[int]) -> bool:
-    block = view.blocks[place]
-    if block.text in written or (view.is_negative(place) and not view.is_quoted(place)):
-        return False
-    if block.chars <= DATE_CHARS and has_date(block.text) and not _SAID.search(DATE.sub("", block.text)):
-        return False
-    return view.kinds[place] in fine or not view.is_furniture(place)
+def _said(view: View, bodies: list[bool], labelled: set[str], fine: set[int]) -> list[int]:
+    """Places in bodies that are no labels, dates and furniture."""
+    stamps = set(short_stamps(view))
+    said: list[int] = []
+    for place, (block, node, kind) in enumerate(zip(view.blocks, view.holders, view.kinds, strict=True)):
+        if not bodies[node] or block.text in labelled:
+            continue
+        if view.negative[node] and not view.is_quoted(place):
+            continue
+        if place in stamps and not _SAID.search(DATE.sub("", block.text)):
+            continue
+        if kind in fine or not view.is_furniture(place):
+            said.append(place)
+    return said

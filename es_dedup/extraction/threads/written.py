@@ -7,13 +7,13 @@ number or date in it each time, does not.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.seen.dated import DATE
+from es_dedup.extraction.seen.dated import DATE, has_date
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from es_dedup.extraction.seen.view import View
 
@@ -33,17 +33,19 @@ _TINY_UNITS: Final = 4.0  # on average; posts of a word or two are alike by chan
 _TITLE_CHARS: Final = 8
 _BESIDE_TITLE: Final = 40  # characters of a label, a name and a date
 _LETTERS: Final = re.compile(r"[^\W\d_]")
-_EDITED: Final = re.compile(
+_EDITED: Final = (
     r"[\s\[(（【]*(?:本帖最后由|(?:此)?(?:帖|贴|文章|回复)(?:子)?(?:于|被|最后)|(?:last )?edited (?:by|on|at)\b|this post (?:was|has been) (?:last )?(?:edited|modified)|"
-    r"(?:message )?(?:modifi[ée]|édité) (?:par|le)|zuletzt (?:geändert|bearbeitet|editiert)|最終(?:更新|編集)|編集済|ultima modifica|última edición|отредактировано)",
-    re.IGNORECASE,
+    r"(?:message )?(?:modifi[ée]|édité) (?:par|le)|zuletzt (?:geändert|bearbeitet|editiert)|最終(?:更新|編集)|編集済|ultima modifica|última edición|отредактировано)"
 )
 _MODIFIED: Final = "This post was last modified"
-_COUNTED: Final = re.compile(
+_COUNTED: Final = (
     r"(?:全部|共|all )?[\s(（]*[\d,.]+\s?[kmw万]?\+?\s?(?:条|個|个|人|件|次)?\s?"
-    r"(?:回答|回复|回帖|回覆|评论|評論|閲覧|浏览|阅读|点击|关注|赞同.{0,6}|answers?|repl(?:y|ies)|comments?|responses?|views?|votes?|points?|likes?|upvotes?|kudos|antworten|aufrufe)[)）]?$",
-    re.IGNORECASE,
+    r"(?:回答|回复|回帖|回覆|评论|評論|閲覧|浏览|阅读|点击|关注|赞同[^\0]{0,6}|answers?|repl(?:y|ies)|comments?|responses?|views?|votes?|points?|likes?|upvotes?|kudos|antworten|aufrufe)[)）]?(?=\0)"
 )
+_NOTE: Final = re.compile(rf"\0((?:{_EDITED}|{_COUNTED})[^\0]*+)", re.IGNORECASE)
+_WITH_NUMBER: Final = re.compile(r"\0([.,][^\0]*+|[^\0\d:：]*+[\d:：][^\0]*+)")
+"""Lines between null characters, which no text holds: all that may be equal but for numbers, or begin with a label."""
+
 _EDITED_CHARS: Final = 120
 _LINKED: Final = 0.1  # of the characters
 _ENDS: Final = (".", "!", "?", "。", "！", "？", "…")
@@ -58,22 +60,20 @@ def written_lines(view: View, title: int, start: int) -> set[int]:
         title: place of the thread's title; -1 for none.
         start: place before which nobody but the first has spoken.
     """
-    places = [
-        place for place, block in enumerate(view.blocks) if block.node < 0 or not view.negative[block.node]
-    ]
-    kinds: dict[int, list[int]] = {}
-    lines: dict[str, list[int]] = {}
-    for place in places:
-        kinds.setdefault(view.kinds[place], []).append(place)
-        lines.setdefault(view.blocks[place].text, []).append(place)
-    short = (text for text in lines if len(text) <= _EDITED_CHARS)
-    found = {place for text in short if _is_note(text) for place in lines[text]}
+    kinds: dict[int, list[int]] = defaultdict(list)
+    lines: dict[str, list[int]] = defaultdict(list)
+    for place, (block, node, kind) in enumerate(zip(view.blocks, view.holders, view.kinds, strict=True)):
+        if node < 0 or not view.negative[node]:
+            kinds[kind].append(place)
+            lines[block.text].append(place)
+    whole = "\0".join(("", *lines, ""))  # asked once, not line by line
+    found = {place for text in _notes(lines, whole) for place in lines[text]}
     found.update(
         members[0]
         for members in kinds.values()
         if len(members) == 1 and members[0] < start and _is_byline(view, members[0])
     )
-    found |= _patterns(view, places) | _notices(view, lines)
+    found |= _patterns(view, lines, whole) | _notices(view, lines)
     for members in kinds.values():
         if len(members) >= _MEMBERS and _are_alike(view, members):
             found.update(members)
@@ -84,8 +84,12 @@ def written_lines(view: View, title: int, start: int) -> set[int]:
     return found
 
 
-def _is_note(text: str) -> bool:
-    return bool(_EDITED.match(text) or _COUNTED.match(text)) or _MODIFIED in text
+def _notes(lines: Iterable[str], whole: str) -> list[str]:
+    """Short lines on changes of a post, and on how many answers there are."""
+    notes = _NOTE.findall(whole)
+    if _MODIFIED in whole:
+        notes += [text for text in lines if _MODIFIED in text]
+    return [text for text in notes if len(text) <= _EDITED_CHARS]
 
 
 def _is_byline(view: View, place: int) -> bool:
@@ -94,7 +98,7 @@ def _is_byline(view: View, place: int) -> bool:
     return (
         block.link_chars >= _LINKED * block.chars
         and len(block.text) <= _BYLINE_CHARS
-        and DATE.search(block.text) is not None
+        and has_date(block.text)
     )
 
 
@@ -104,36 +108,58 @@ def _notices(view: View, lines: dict[str, list[int]]) -> set[int]:
     return {place for members in several if view.is_furniture(members[0]) for place in members}
 
 
-def _patterns(view: View, places: Sequence[int]) -> set[int]:
+def _patterns(view: View, lines: Mapping[str, list[int]], whole: str) -> set[int]:
     """Short lines that are equal but for their numbers, or begin with one label and end alike, three times."""
-    lines: dict[str | tuple[str, str], list[int]] = {}
-    for place in places:
-        block = view.blocks[place]
-        text = block.text
-        if len(text) > _LINE_CHARS or view.nodes[block.node].tag in _QUOTED:
-            if _NUMBER.fullmatch(text):
-                lines.setdefault(_DIGITS.sub("", text), []).append(place)
-            continue
-        bare = text
-        if _DIGITS.search(text):
-            bare = _DIGITS.sub("", text)
-            if _LETTERS.search(bare):
-                lines.setdefault(bare, []).append(place)
+    found = _WITH_NUMBER.findall(whole)
+    texts = [text for text in found if len(text) <= _LINE_CHARS or _NUMBER.fullmatch(text)]
+    patterns: dict[str | tuple[str, str], list[str]] = {}
+    for text, bare in zip(texts, "".join(_DIGITS.split("\0".join(texts))).split("\0"), strict=False):
+        patterns.setdefault(bare, []).append(text)
         if len(bare) >= _LABELLED_CHARS and (":" in bare or "：" in bare) and (label := _LABEL.match(bare)):
-            lines.setdefault((label[0], bare[-_END_CHARS:]), []).append(place)
-    return {
-        place
-        for members in lines.values()
-        if len(members) >= _MEMBERS
-        and len({view.blocks[place].text for place in members}) > 1
-        and not _are_sentences(view, members)
-        for place in members
-    }
+            patterns.setdefault((label[0], bare[-_END_CHARS:]), []).append(text)
+    places: set[int] = set()
+    for pattern, members in patterns.items():
+        if len(members) > 1:
+            places.update(_of_pattern(view, pattern, [(text, lines[text]) for text in members]))
+    return places
 
 
-def _are_sentences(view: View, members: Sequence[int]) -> bool:
+def _of_pattern(
+    view: View, pattern: str | tuple[str, str], lines: Iterable[tuple[str, list[int]]]
+) -> list[int]:
+    """Places of three lines and more that differ, if most do not end like a sentence; none where there are fewer.
+
+    Args:
+        view: of the page.
+        pattern: the lines without their digits, or label and end of them.
+        lines: with the places of each. What is quoted or longer counts where it is a number with its label.
+    """
+    found: dict[str, list[int]] = {}
+    for text, places in lines:
+        is_number = isinstance(pattern, str) and _NUMBER.fullmatch(text)
+        is_line = len(text) <= _LINE_CHARS and (
+            isinstance(pattern, tuple) or (len(pattern) < len(text) and _LETTERS.search(pattern))
+        )
+        own = [
+            place
+            for place in places
+            if (is_number if len(text) > _LINE_CHARS or _is_quoted(view, place) else is_line)
+        ]
+        if own:
+            found[text] = own
+    own = [place for places in found.values() for place in places]
+    if len(found) < 2 or len(own) < _MEMBERS:  # noqa: PLR2004 - they differ
+        return []
+    return [] if _are_sentences([view.blocks[place].text for place in own]) else own
+
+
+def _is_quoted(view: View, place: int) -> bool:
+    return view.nodes[view.blocks[place].node].tag in _QUOTED
+
+
+def _are_sentences(lines: Sequence[str]) -> bool:
     """Most lines end like a sentence: people may say nearly the same."""
-    return 2 * sum(view.blocks[place].text.endswith(_ENDS) for place in members) > len(members)
+    return 2 * sum(text.endswith(_ENDS) for text in lines) > len(lines)
 
 
 def _are_alike(view: View, members: Sequence[int]) -> bool:
@@ -145,7 +171,7 @@ def _are_alike(view: View, members: Sequence[int]) -> bool:
         return False
     if sum(view.units[place] for place in members) < _TINY_UNITS * len(members):
         return False
-    if sum(map(bool, map(_DIGITS.search, lines))) < _NUMBERED * len(lines) or _are_sentences(view, members):
+    if sum(map(bool, map(_DIGITS.search, lines))) < _NUMBERED * len(lines) or _are_sentences(lines):
         return False
     texts = {_DIGITS.sub("0", text) for text in lines}
     if len(texts) < _MEMBERS:

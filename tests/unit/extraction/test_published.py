@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from es_dedup.extraction import extract
-from es_dedup.extraction.metadata.dates import parse_moment
+from es_dedup.extraction.metadata import dates
+from es_dedup.extraction.metadata.dates import has_cue, parse_moment
 
 BODY = "<p>The ferry runs again, the council said on Monday, and nobody was surprised by it.</p>"
 DAY = datetime(2026, 3, 4)  # noqa: DTZ001 - the pages name no zone
@@ -108,3 +111,11 @@ def test_a_time_without_an_attribute_is_read_as_written() -> None:
 
 def test_a_label_may_stand_on_the_line_before() -> None:
     assert published("<dl><dt>Datum</dt><dd>04.03.2026</dd></dl>") == DAY
+
+
+FORMS = (dates._MOMENT, dates._COMPACT, dates._NAMED_DAY, dates._NUMBERED_DAY, dates._SHORT_YEAR)
+
+
+@given(st.one_of(st.just("Mon, 2 Mar 26 10:20 GMT"), *map(st.from_regex, FORMS)))
+def test_whatever_has_a_moment_has_a_cue(text: str) -> None:
+    assert has_cue(text.strip())

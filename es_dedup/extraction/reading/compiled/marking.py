@@ -7,29 +7,42 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
+from es_dedup.extraction.reading.compiled.bytewise import flagged, whole_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_SHORTEST = 3  # bytes of a word
+
+
 @kernel
-def _has(
-    data: NDArray[np.uint8],
-    start: int,
-    end: int,
-    words: tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]],
+def _candidates(
+    data: NDArray[np.uint8], letters: NDArray[np.uint8], bounds: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Places of the first three bytes of any of the words."""
+    flags = np.zeros(whole_words(len(data)), dtype=np.uint8)
+    for word in range(len(bounds) - 1):
+        one, two, three = letters[bounds[word] : bounds[word] + _SHORTEST]
+        for place in range(len(data) - _SHORTEST + 1):  # one instruction does many of these
+            flags[place] |= np.uint8(
+                (data[place] == one) & (data[place + 1] == two) & (data[place + 2] == three)
+            )
+    return flagged(flags)
+
+
+@kernel
+def _stands(
+    data: NDArray[np.uint8], place: int, end: int, letters: NDArray[np.uint8], bounds: NDArray[np.int64]
 ) -> bool:
-    letters, bounds, is_first = words
-    for at in range(start, end):
-        if not is_first[data[at]]:
-            continue
-        for word in range(len(bounds) - 1):
-            first, size = bounds[word], bounds[word + 1] - bounds[word]
-            same = 0
-            while same < size and at + same < end and data[at + same] == letters[first + same]:
-                same += 1
-            if same == size:
-                return True
+    """One of the words stands at a place, and ends before another."""
+    for word in range(len(bounds) - 1):
+        first, size = bounds[word], bounds[word + 1] - bounds[word]
+        same = 0
+        while same < size and place + same < end and data[place + same] == letters[first + same]:
+            same += 1
+        if same == size:
+            return True
     return False
 
 
@@ -38,20 +51,28 @@ def places_of(
     data: NDArray[np.uint8],
     spans: NDArray[np.int64],
     first: int,
-    words: tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]],
+    letters: NDArray[np.uint8],
+    bounds: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Places of tags.
 
     Args:
-        data: markup.
+        data: markup up to the end of the last of these tags.
         spans: of each tag, see ``cutting.tag_spans``.
         first: tag to look at.
-        words: their bytes, the bounds of each, and by byte whether one of them begins with it.
+        letters: bytes of all words, each of at least three.
+        bounds: of each.
     """
-    found = np.empty(len(spans), dtype=np.int64)
-    count = 0
-    for place in range(first, len(spans)):
-        if _has(data, spans[place, 2], spans[place, 3], words):
+    candidates = _candidates(data, letters, bounds)
+    found = np.empty(min(len(spans), len(candidates)), dtype=np.int64)
+    count, place = 0, first
+    for at in candidates:
+        while place < len(spans) and spans[place, 3] <= at:
+            place += 1
+        if place == len(spans):
+            break
+        if at >= spans[place, 2] and _stands(data, at, spans[place, 3], letters, bounds):
             found[count] = place
             count += 1
+            place += 1
     return found[:count]
