@@ -29,10 +29,11 @@ def site_of(url: str | None) -> str:
 
 def canonical_url(tags: Tags, metas: dict[str, str], url: str | None) -> str | None:
     """The first usable address among ``link rel=canonical`` and ``og:url``, made absolute with ``url``."""
+    written = tags.attributes
     links = (
         attributes.get("href")
         for place in tags.places("link")
-        if b"canonical" in tags.attributes[place].lower()
+        if b"canonical" in written[place].lower()
         and "canonical" in (attributes := tags.attributes_at(place)).get("rel", "").lower().split()
     )
     for candidate in chain(links, (metas.get("og:url"),)):
