@@ -35,6 +35,7 @@ _STOP: Final = re.compile(r"[。！？；]|[.!?](?=\s|$|<)")
 _CODE: Final = re.compile(r"function\s?\(|=>|\{\s*[\w-]+\s*:|;\s*(?:var|return)\b|https?://\S+\s*$")
 _DESCRIPTIONS: Final = ("og:description", "description", "twitter:description")
 _MIN_STOPS: Final = 2
+_NESTED: Final = (dict, list)  # asked of each value; a union takes three times as long
 _TYPE_KEYS: Final = frozenset({"type", "_type", "tag", "kind", "blockType", "__typename"})
 _PEOPLE_KEYS: Final = frozenset({"author", "user", "username", "nickname", "uid"})
 _DRAWN: Final = frozenset({"p", "h2", "h3", "h4", "li", "blockquote"})
@@ -76,12 +77,12 @@ def _texts(value: Any) -> Iterator[str]:
         value = waiting.pop()
         if isinstance(value, dict):
             for key, item in value.items():
-                if isinstance(item, dict | list):
+                if isinstance(item, _NESTED):
                     waiting.append(item)
                 elif isinstance(item, str) and len(item) >= MIN_CHARS and _KEYS.match(key):
                     yield item
         elif isinstance(value, list):
-            items = [item for item in value if isinstance(item, dict | list)]
+            items = [item for item in value if isinstance(item, _NESTED)]
             waiting.extend(items)
             if len(items) > 1:
                 yield "\n".join(
@@ -120,9 +121,7 @@ def _drawn(value: Any) -> str:
             else:
                 waiting.extend((item, inside) for item in reversed(value))
         elif isinstance(value, dict):
-            waiting.extend(
-                (item, False) for item in reversed(value.values()) if isinstance(item, dict | list)
-            )
+            waiting.extend((item, False) for item in reversed(value.values()) if isinstance(item, _NESTED))
     return "\n".join(lines)
 
 

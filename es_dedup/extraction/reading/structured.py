@@ -30,6 +30,7 @@ _MEDIA: Final = frozenset("audioobject clip imageobject mediaobject videoobject"
 """Who made them and when counts where nothing else does."""
 
 _OF_PART: Final = frozenset({"datePublished", "author", "creator", "publisher"})
+_NESTED: Final = (dict, list)  # asked of each value; a union takes three times as long
 _DECODER: Final = json.JSONDecoder(strict=False)
 _WRAPPING: Final = re.compile(
     r"^\s*(?://|/\*)?\s*(?:<!\[CDATA\[|<!--)\s*(?:\*/)?|(?://|/\*)?\s*(?:\]\]>|-->)\s*(?:\*/)?\s*;?\s*$"
@@ -105,7 +106,7 @@ def _objects(source: str) -> Iterator[dict[str, Any]]:
         value = waiting.pop()
         if isinstance(value, dict):
             yield value
-            waiting.extend(item for item in reversed(value.values()) if isinstance(item, dict | list))
+            waiting.extend(item for item in reversed(value.values()) if isinstance(item, _NESTED))
         elif isinstance(value, list):
             waiting.extend(reversed(value))
 

@@ -276,16 +276,21 @@ def _are_biographies(view: View, members: list[int], most: float) -> bool:
 
 
 def _is_body(view: View, places: list[int]) -> bool:
-    chars = sum(view.blocks[place].chars for place in places)
-    linked = sum(view.blocks[place].link_chars for place in places)
-    if linked > LINKED * chars:
+    """Blocks of one kind are unlinked, much of them reads like prose, and not all of them are alike."""
+    chars = linked = 0
+    units = stopped = 0.0
+    once: dict[str, float] = {}
+    for place in places:
+        block, own = view.blocks[place], view.units[place]
+        chars += block.chars
+        linked += block.link_chars
+        units += own
+        if view.prose[place] > 0:
+            stopped += own
+        once[block.text] = own
+    if linked > LINKED * chars or stopped < _STOPPED * units:
         return False
-    units = sum(view.units[place] for place in places)
-    once = {view.blocks[place].text: view.units[place] for place in places}
-    if len(places) >= _SEVERAL and sum(once.values()) < _DISTINCT * units:
-        return False
-    stopped = sum(view.units[place] for place in places if view.prose[place] > 0)
-    return stopped >= _STOPPED * units
+    return len(places) < _SEVERAL or sum(once.values()) >= _DISTINCT * units
 
 
 def _said(view: View, bodies: list[bool], labelled: set[str], fine: set[int]) -> list[int]:

@@ -46,7 +46,6 @@ _NOTE: Final = re.compile(rf"\0((?:{_EDITED}|{_COUNTED})[^\0]*+)", re.IGNORECASE
 _WITH_NUMBER: Final = re.compile(r"\0([.,][^\0]*+|[^\0\d:：]*+[\d:：][^\0]*+)")
 """Lines between null characters, which no text holds: all that may be equal but for numbers, or begin with a label."""
 
-_EDITED_CHARS: Final = 120
 _LINKED: Final = 0.1  # of the characters
 _ENDS: Final = (".", "!", "?", "。", "！", "？", "…")
 _BYLINE_CHARS: Final = 160
@@ -66,7 +65,9 @@ def written_lines(view: View, title: int, start: int) -> set[int]:
         if node < 0 or not view.negative[node]:
             kinds[kind].append(place)
             lines[block.text].append(place)
-    whole = "\0".join(("", *lines, ""))  # asked once, not line by line
+    whole = "\0".join(
+        ("", *[text for text in lines if len(text) <= _LINE_CHARS], "")
+    )  # asked once, not line by line
     found = {place for text in _notes(lines, whole) for place in lines[text]}
     found.update(
         members[0]
@@ -88,8 +89,8 @@ def _notes(lines: Iterable[str], whole: str) -> list[str]:
     """Short lines on changes of a post, and on how many answers there are."""
     notes = _NOTE.findall(whole)
     if _MODIFIED in whole:
-        notes += [text for text in lines if _MODIFIED in text]
-    return [text for text in notes if len(text) <= _EDITED_CHARS]
+        notes += [text for text in lines if len(text) <= _LINE_CHARS and _MODIFIED in text]
+    return notes
 
 
 def _is_byline(view: View, place: int) -> bool:
@@ -110,8 +111,8 @@ def _notices(view: View, lines: dict[str, list[int]]) -> set[int]:
 
 def _patterns(view: View, lines: Mapping[str, list[int]], whole: str) -> set[int]:
     """Short lines that are equal but for their numbers, or begin with one label and end alike, three times."""
-    found = _WITH_NUMBER.findall(whole)
-    texts = [text for text in found if len(text) <= _LINE_CHARS or _NUMBER.fullmatch(text)]
+    texts = _WITH_NUMBER.findall(whole)
+    texts += [text for text in lines if len(text) > _LINE_CHARS and _NUMBER.fullmatch(text)]
     patterns: dict[str | tuple[str, str], list[str]] = {}
     for text, bare in zip(texts, "".join(_DIGITS.split("\0".join(texts))).split("\0"), strict=False):
         patterns.setdefault(bare, []).append(text)
