@@ -107,7 +107,7 @@ _MAX_HEADING_CHARS: Final = 30
 _HEAD_CHARS: Final = 80
 _CONSENT_CHARS: Final = 1_000
 _CONSENT: Final = re.compile(
-    r"\b(?:we|our|your|these|this (?:site|website)|any website)\b.{0,200}?\b(?:use|browser|consent|preference|privacy|store|allow|partner)",
+    r"\b(?:we|our|your|these|this (?:site|website)|any website)\b.{0,200}?\b(?:use|browser|consent|preference|privacy|allow|partner)",
     re.IGNORECASE,
 )
 _TAIL_HEADING: Final = re.compile(

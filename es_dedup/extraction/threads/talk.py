@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _URL: Final = re.compile(
     r"(?:^|[/.?&=_])(?:forums?|bbs|threads?|topic|viewtopic|viewthread|showthread|showtopic|discuss(?:ions?)?|questions?|answers?|ask|qa|"
-    r"boards?|community|tieba|status|comments|talk|club|luntan|wenda|zhidao|guestbook|gbook|liuyan|d|t)(?=$|[/.?&=_-])|"
-    r"/(?:issues?|q)/\d|-(?:answers|questions|forums?|discussions?)/",
+    r"boards?|community|tieba|status|comments|talk|club|luntan|wenda|zhidao|guestbook|gbook|liuyan|groups|dispbbs|d|t)(?=$|[/.?&=_-])|"
+    r"/(?:issues?|q|topics|bugs?)/\d|[?&]tid=\d|show_bug|-(?:answers|questions|forums?|discussions?)/",
     re.IGNORECASE,
 )
 _HOST: Final = re.compile(r"forum|bbs|board|luntan|discuss|community|tieba|answers", re.IGNORECASE)

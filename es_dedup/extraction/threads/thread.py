@@ -194,6 +194,17 @@ def _name(view: View, place: int) -> tuple[str, str]:
     return (view.nodes[holder].tag, view.nodes[holder].names) if holder >= 0 else ("", "")
 
 
+def _is_in(view: View, place: int, bodies: set[tuple[str, str]]) -> bool:
+    """The block stands in an element called like the posts' own, or in a part of one, such as a quotation."""
+    name, index = _name(view, place), view.around(place)
+    while name not in bodies or not (name[1] or index == view.around(place)):
+        index = view.parents[index] if index >= 0 else -1
+        if index < 0:
+            return False
+        name = view.nodes[index].tag, view.nodes[index].names
+    return True
+
+
 def _without_asides(view: View, posts: list[int]) -> list[int]:
     """Without comments below posts, where they are far less than the posts themselves.
 
@@ -202,9 +213,8 @@ def _without_asides(view: View, posts: list[int]) -> list[int]:
     talk = talk_nodes(view)
     own = [place for place in posts if view.blocks[place].node < 0 or not talk[view.blocks[place].node]]
     bodies = {_name(view, place) for place in own}
-    asides = {
-        place for place in posts if own and place > own[0] and _name(view, place) not in bodies
-    }.difference(own)
+    asides = {place for place in posts if own and place > own[0] and not _is_in(view, place, bodies)}
+    asides.difference_update(own)
     left = [place for place in posts if place not in asides]
     said = sum(view.units[place] for place in left)
     return left if sum(view.units[place] for place in asides) < _ASIDE_SHARE * said else posts
