@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _STOPPED: Final = 0.3
 _ASIDE_SHARE: Final = 0.35  # of the posts' own length
+_GOES_ON: Final = 0.1  # of the posts' own length stands behind the first comment
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
 _IN_LIST: Final = 0.5  # of what was said stands in one list of dated items, or behind the title
 _IN_ITEMS: Final = 0.25  # of what was said stands in items with a date, where nothing behind them counts
@@ -217,6 +218,10 @@ def _without_asides(view: View, posts: list[int]) -> list[int]:
     asides.difference_update(own)
     left = [place for place in posts if place not in asides]
     said = sum(view.units[place] for place in left)
+    if asides and len({view.around(place) for place in left if view.prose[place] > 0}) == 1:
+        behind = sum(view.units[place] for place in left if place > min(asides))
+        if behind <= _GOES_ON * said:
+            return posts  # replies to the only post
     return left if sum(view.units[place] for place in asides) < _ASIDE_SHARE * said else posts
 
 
