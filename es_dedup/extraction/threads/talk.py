@@ -10,6 +10,7 @@ from es_dedup.extraction.seen.dated import LARGEST, MIN_POSTS, OF_ALL, dates, ha
 from es_dedup.extraction.seen.hints import is_talk
 from es_dedup.extraction.seen.records import are_said, records
 from es_dedup.extraction.threads.subject import subject_of
+from es_dedup.extraction.threads.written import mail_headers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,6 +70,8 @@ def is_thread(document: Document) -> bool:
     whole = "\n".join(lines)
     if _has_labels(whole):
         score += 2 * (sum(map(bool, map(_PROFILES.match, lines))) >= _MANY_PROFILES)
+    if "Subject:" in whole or "发信站" in whole:
+        score += 2 * bool(mail_headers(lines))
     score += 2 * (("只看" in whole or "倒序" in whole) and bool(_BAR.search(whole)))
     return score >= _ENOUGH
 

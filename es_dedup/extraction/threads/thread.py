@@ -230,7 +230,7 @@ def _between(view: View, posts: list[int], found: Records | None, short: set[int
 
     The title comes first, whether it stands in a heading or not: in it stands what is asked.
     """
-    posts = _without_signatures(view, posts)
+    posts = _of_messages(view, _without_signatures(view, posts))
     if not posts:
         return []
     start = posts[0]
@@ -246,6 +246,15 @@ def _between(view: View, posts: list[int], found: Records | None, short: set[int
             posts = _most(view, posts, [place for place in posts if place <= found.last])
     again = any(view.blocks[place].text == view.blocks[title].text for place in posts)
     return posts if title < 0 or again or (posts and posts[0] < title) else [title, *posts]
+
+
+def _of_messages(view: View, posts: list[int]) -> list[int]:
+    """Without linked lines below preformatted messages, if those hold most of what was said: archives have lists of others there."""
+    messages = {place for place in posts if view.nodes[view.blocks[place].node].tag == "pre"}
+    if sum(view.units[place] for place in messages) < _IN_LIST * sum(view.units[place] for place in posts):
+        return posts
+    last = max(messages)
+    return [place for place in posts if place <= last or not view.linked(place)]
 
 
 def _most(view: View, places: list[int], some: list[int]) -> list[int]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.extraction.seen.dated import DATE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from es_dedup.extraction.seen.view import View
 
@@ -38,6 +38,11 @@ _EDITED: Final = re.compile(
     r"(?:message )?(?:modifi[ée]|édité) (?:par|le)|zuletzt (?:geändert|bearbeitet|editiert)|最終(?:更新|編集)|編集済|ultima modifica|última edición|отредактировано)",
     re.IGNORECASE,
 )
+_MAIL: Final = re.compile(
+    r"(from|to|cc|date|subject|message-id|in-reply-to|references|reply-to|newsgroups|发信人|寄信人|发件人|收件人|信区|标\s*题|发信站|转信站)\s?[:：]",
+    re.IGNORECASE,
+)
+_MAIL_LABELS: Final = 3  # different ones
 _MODIFIED: Final = "This post was last modified"
 _COUNTED: Final = re.compile(
     r"(?:全部|共|all )?[\s(（]*[\d,.]+\s?[kmw万]?\+?\s?(?:条|個|个|人|件|次)?\s?"
@@ -66,8 +71,9 @@ def written_lines(view: View, title: int, start: int) -> set[int]:
     for place in places:
         kinds.setdefault(view.kinds[place], []).append(place)
         lines.setdefault(view.blocks[place].text, []).append(place)
-    short = (text for text in lines if len(text) <= _EDITED_CHARS)
+    short = [text for text in lines if len(text) <= _EDITED_CHARS]
     found = {place for text in short if _is_note(text) for place in lines[text]}
+    found.update(place for text in mail_headers(short) for place in lines[text])
     found.update(
         members[0]
         for members in kinds.values()
@@ -82,6 +88,12 @@ def written_lines(view: View, title: int, start: int) -> set[int]:
         again = (members for text, members in lines.items() if said in text and _repeats(text, said))
         found.update(place for members in again for place in members if place != title)
     return found
+
+
+def mail_headers(lines: Iterable[str]) -> list[str]:
+    """Lines of the head of a message, as mail and news have it; none where there are fewer than three different ones."""
+    found = [(line, label[1].lower()) for line in lines if (label := _MAIL.match(line))]
+    return [line for line, _ in found] if len({label for _, label in found}) >= _MAIL_LABELS else []
 
 
 def _is_note(text: str) -> bool:
