@@ -195,6 +195,10 @@ def _name(view: View, place: int) -> tuple[str, str]:
     return (view.nodes[holder].tag, view.nodes[holder].names) if holder >= 0 else ("", "")
 
 
+def _is_heading(view: View, place: int) -> bool:
+    return view.nodes[view.blocks[place].node].tag in HEADINGS
+
+
 def _is_in(view: View, place: int, bodies: set[tuple[str, str]]) -> bool:
     """The block stands in an element called like the posts' own, or in a part of one, such as a quotation."""
     name, index = _name(view, place), view.around(place)
@@ -218,7 +222,8 @@ def _without_asides(view: View, posts: list[int]) -> list[int]:
     asides.difference_update(own)
     left = [place for place in posts if place not in asides]
     said = sum(view.units[place] for place in left)
-    if asides and len({view.around(place) for place in left if view.prose[place] > 0}) == 1:
+    own_bodies = {view.around(place) for place in left if view.prose[place] > 0 and not _is_heading(view, place)}
+    if asides and len(own_bodies) == 1:
         behind = sum(view.units[place] for place in left if place > min(asides))
         if behind <= _GOES_ON * said:
             return posts  # replies to the only post
@@ -251,7 +256,8 @@ def _between(view: View, posts: list[int], found: Records | None, short: set[int
 def _of_messages(view: View, posts: list[int]) -> list[int]:
     """Without linked lines below preformatted messages, if those hold most of what was said: archives have lists of others there."""
     messages = {place for place in posts if view.nodes[view.blocks[place].node].tag == "pre"}
-    if sum(view.units[place] for place in messages) < _IN_LIST * sum(view.units[place] for place in posts):
+    units = sum(view.units[place] for place in messages)
+    if not messages or units < _IN_LIST * sum(view.units[place] for place in posts):
         return posts
     last = max(messages)
     return [place for place in posts if place <= last or not view.linked(place)]

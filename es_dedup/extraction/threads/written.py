@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.seen.dated import DATE
+from es_dedup.extraction.seen.dated import DATE, dates, has_date
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,6 +26,8 @@ _LABEL: Final = re.compile(r"[^\s:：]{2,20} ?[:：]")
 _NUMBER: Final = re.compile(r"[^\s:：]{2,20} ?[:：] ?[\d.,]+|[\d.,]+ [^\W\d_]{2,12}")
 _LABELLED_CHARS: Final = 12
 _END_CHARS: Final = 4
+_LABELS: Final = 2  # in the element of one member
+_LABELLED: Final = 0.3  # of the lines there
 _NUMBERED: Final = 0.8  # of the lines, or forms, of a kind
 _COMMON: Final = 0.6  # of the lines of a kind
 _ALIKE: Final = 0.5  # of a line's trigrams
@@ -52,6 +54,8 @@ _COUNTED: Final = re.compile(
 _EDITED_CHARS: Final = 120
 _LINKED: Final = 0.1  # of the characters
 _ENDS: Final = (".", "!", "?", "。", "！", "？", "…")
+_DATED: Final = 0.3  # of the lines of a kind
+_STAMP_CHARS: Final = 80
 _BYLINE_CHARS: Final = 160
 
 
@@ -79,10 +83,16 @@ def written_lines(view: View, title: int, start: int) -> set[int]:
         for members in kinds.values()
         if len(members) == 1 and members[0] < start and _is_byline(view, members[0])
     )
-    found |= _patterns(view, places) | _notices(view, lines)
+    patterns = _patterns(view, places)
+    found |= patterns | _panels(view, places, patterns) | _notices(view, lines)
+    dated = dates(view)
     for members in kinds.values():
-        if len(members) >= _MEMBERS and _are_alike(view, members):
+        if len(members) < _MEMBERS:
+            continue
+        if _are_alike(view, members):
             found.update(members)
+        elif sum(place in dated for place in members) >= _DATED * len(members):
+            found.update(place for place in members if _is_stamp(view.blocks[place].text))
     if title >= 0:
         said = view.blocks[title].text
         again = (members for text, members in lines.items() if said in text and _repeats(text, said))
@@ -98,6 +108,11 @@ def mail_headers(lines: Iterable[str]) -> list[str]:
 
 def _is_note(text: str) -> bool:
     return bool(_EDITED.match(text) or _COUNTED.match(text)) or _MODIFIED in text
+
+
+def _is_stamp(text: str) -> bool:
+    """A short line with a date that does not end like a sentence: a long name beside it."""
+    return len(text) <= _STAMP_CHARS and not text.endswith(_ENDS) and has_date(text)
 
 
 def _is_byline(view: View, place: int) -> bool:
@@ -139,6 +154,24 @@ def _patterns(view: View, places: Sequence[int]) -> set[int]:
         if len(members) >= _MEMBERS
         and len({view.blocks[place].text for place in members}) > 1
         and not _are_sentences(view, members)
+        for place in members
+    }
+
+
+def _panels(view: View, places: Sequence[int], patterns: set[int]) -> set[int]:
+    """What stands beside such lines in elements that hold little else: names and ranks above numbers of posts."""
+    counts = Counter(view.blocks[place].node for place in patterns)
+    panels = {node for node, count in counts.items() if count >= _LABELS}
+    if len(panels) < _MEMBERS:
+        return set()
+    held: dict[int, list[int]] = {}
+    for place in places:
+        if (node := view.blocks[place].node) in panels:
+            held.setdefault(node, []).append(place)
+    return {
+        place
+        for node, members in held.items()
+        if counts[node] >= _LABELLED * len(members) and all(view.prose[place] <= 0 for place in members)
         for place in members
     }
 
