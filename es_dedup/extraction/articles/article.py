@@ -6,6 +6,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.articles.edges import Edges
+from es_dedup.extraction.articles.endings import ending
 from es_dedup.extraction.articles.headlines import Headlines
 from es_dedup.extraction.articles.slides import named_slide
 from es_dedup.extraction.articles.standfirst import standfirst
@@ -129,7 +130,8 @@ class Article:
         while best > 0 and self.nodes[best].tag in PARTS:
             best = self.nodes[best].parent
         places = self.edges.tidy(self._widened(best), self.weight) if best >= 0 else []
-        places = [*standfirst(self.edges, self.headlines.above(places), places, self.weight), *places]
+        above = standfirst(self.edges, self.headlines.above(places), places, self.weight)
+        places = [*above, *places, *ending(self.edges, places)]
         return Choice(
             places, rule="the densest part of the page", node=best, score=score, reason=self._reason(best)
         )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _STOPPED: Final = 0.3
 _ASIDE_SHARE: Final = 0.35  # of the posts' own length
-_GOES_ON: Final = 0.1  # of the posts' own length stands behind the first comment
+_OF_ONE: Final = 0.8  # of the posts' own length stands in the first
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
 _IN_LIST: Final = 0.5  # of what was said stands in one list of dated items, or behind the title
 _IN_ITEMS: Final = 0.25  # of what was said stands in items with a date, where nothing behind them counts
@@ -195,8 +195,14 @@ def _name(view: View, place: int) -> tuple[str, str]:
     return (view.nodes[holder].tag, view.nodes[holder].names) if holder >= 0 else ("", "")
 
 
-def _is_heading(view: View, place: int) -> bool:
-    return view.nodes[view.blocks[place].node].tag in HEADINGS
+def _is_one_post(view: View, posts: list[int], replies: int) -> bool:
+    """Nearly all that was said, but for headings, stands in the first body above a place."""
+    said = {
+        place: view.units[place] for place in posts if view.nodes[view.blocks[place].node].tag not in HEADINGS
+    }
+    first = next((view.around(place) for place in said if view.prose[place] > 0), -1)
+    own = sum(units for place, units in said.items() if place < replies and view.around(place) == first)
+    return own >= _OF_ONE * sum(said.values())
 
 
 def _is_in(view: View, place: int, bodies: set[tuple[str, str]]) -> bool:
@@ -222,11 +228,8 @@ def _without_asides(view: View, posts: list[int]) -> list[int]:
     asides.difference_update(own)
     left = [place for place in posts if place not in asides]
     said = sum(view.units[place] for place in left)
-    own_bodies = {view.around(place) for place in left if view.prose[place] > 0 and not _is_heading(view, place)}
-    if asides and len(own_bodies) == 1:
-        behind = sum(view.units[place] for place in left if place > min(asides))
-        if behind <= _GOES_ON * said:
-            return posts  # replies to the only post
+    if asides and _is_one_post(view, left, min(asides)):
+        return posts  # replies to it
     return left if sum(view.units[place] for place in asides) < _ASIDE_SHARE * said else posts
 
 
@@ -324,7 +327,9 @@ def _is_body(view: View, places: list[int]) -> bool:
     once = {view.blocks[place].text: view.units[place] for place in places}
     if len(places) >= _SEVERAL and sum(once.values()) < _DISTINCT * units:
         return False
-    stopped = sum(view.units[place] for place in places if view.prose[place] > 0)
+    stopped = sum(
+        view.units[place] for place in places if view.prose[place] > 0 and not view.is_furniture(place)
+    )
     return stopped >= _STOPPED * units
 
 
