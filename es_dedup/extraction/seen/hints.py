@@ -51,7 +51,7 @@ _NEGATIVE_WORDS: Final = frozenset(
 )
 # Of these, names of lists of links: furniture only where there are links.
 _LISTS: Final = frozenset(
-    "nav menu crumb toolbar readmore read-more paginat pager taglist tag-list tags keywords".split()
+    "nav menu crumb toolbar readmore read-more paginat pager taglist tag-list tags keywords weibo".split()
 )
 _LIST_WORDS: Final = frozenset("hot link links rank tag top".split())
 _POSITIVE: Final = tuple(

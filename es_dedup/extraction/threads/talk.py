@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _URL: Final = re.compile(
     r"(?:^|[/.?&=_])(?:forums?|bbs|threads?|topic|viewtopic|viewthread|showthread|showtopic|discuss(?:ions?)?|questions?|answers?|ask|qa|"
     r"boards?|community|tieba|status|comments|talk|club|luntan|wenda|zhidao|guestbook|gbook|liuyan|groups|dispbbs|d|t)(?=$|[/.?&=_-])|"
-    r"/(?:issues?|q|topics|bugs?)/\d|[?&]tid=\d|show_bug|-(?:answers|questions|forums?|discussions?)/",
+    r"/(?:issues?|q|topics|bugs?|tickets?)/\d|[?&]tid=\d|show_bug|/msg\d+\.html?$|/(?:pipermail|mailman|mailing-?lists?|archives/public)/|-(?:answers|questions|forums?|discussions?)/",
     re.IGNORECASE,
 )
 _HOST: Final = re.compile(r"forum|bbs|board|luntan|discuss|community|tieba|answers", re.IGNORECASE)
@@ -70,7 +70,7 @@ def is_thread(document: Document) -> bool:
     whole = "\n".join(lines)
     if _has_labels(whole):
         score += 2 * (sum(map(bool, map(_PROFILES.match, lines))) >= _MANY_PROFILES)
-    if "Subject:" in whole or "发信站" in whole:
+    if "From:" in whole or "Subject:" in whole or "发信站" in whole:
         score += 2 * bool(mail_headers(lines))
     score += 2 * (("只看" in whole or "倒序" in whole) and bool(_BAR.search(whole)))
     return score >= _ENOUGH

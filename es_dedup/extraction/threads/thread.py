@@ -87,7 +87,7 @@ def thread_choice(view: View) -> Choice | None:
 
 def _widened(view: View, best: int, found: Records | None) -> int:
     """The element around all items, where only one of them was found: the others say too little against their links."""
-    if found and found.items[0] <= best < view.ends[found.items[-1]]:
+    if found and best < view.ends[found.items[-1]]:
         while best > 0 and not best <= found.items[0] <= found.items[-1] < view.ends[best]:
             best = view.parents[best]
     return best
@@ -257,13 +257,19 @@ def _between(view: View, posts: list[int], found: Records | None, short: set[int
 
 
 def _of_messages(view: View, posts: list[int]) -> list[int]:
-    """Without linked lines below preformatted messages, if those hold most of what was said: archives have lists of others there."""
-    messages = {place for place in posts if view.nodes[view.blocks[place].node].tag == "pre"}
-    units = sum(view.units[place] for place in messages)
-    if not messages or units < _IN_LIST * sum(view.units[place] for place in posts):
-        return posts
-    last = max(messages)
-    return [place for place in posts if place <= last or not view.linked(place)]
+    """Without items with links beside preformatted messages that hold most of what else was said: archives list others there."""
+    nodes, blocks = view.nodes, view.blocks
+    messages = {place for place in posts if nodes[blocks[place].node].tag == "pre"}
+    arounds = {view.around(place) for place in messages}
+    items = {
+        place
+        for place in posts
+        if arounds and blocks[place].link_chars and nodes[blocks[place].node].tag == "li"
+        if any(around <= blocks[place].node < view.ends[around] for around in arounds)
+    }
+    left = [place for place in posts if place not in items]
+    said = sum(view.units[place] for place in messages)
+    return left if said >= _IN_LIST * sum(view.units[place] for place in left) else posts
 
 
 def _most(view: View, places: list[int], some: list[int]) -> list[int]:

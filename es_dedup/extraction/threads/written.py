@@ -26,6 +26,7 @@ _LABEL: Final = re.compile(r"[^\s:：]{2,20} ?[:：]")
 _NUMBER: Final = re.compile(r"[^\s:：]{2,20} ?[:：] ?[\d.,]+|[\d.,]+ [^\W\d_]{2,12}")
 _LABELLED_CHARS: Final = 12
 _END_CHARS: Final = 4
+_BEGIN_CHARS: Final = 6  # of lines with a date
 _LABELS: Final = 2  # in the element of one member
 _LABELLED: Final = 0.3  # of the lines there
 _NUMBERED: Final = 0.8  # of the lines, or forms, of a kind
@@ -146,6 +147,8 @@ def _patterns(view: View, places: Sequence[int]) -> set[int]:
             bare = _DIGITS.sub("", text)
             if _LETTERS.search(bare):
                 lines.setdefault(bare, []).append(place)
+        if not text.endswith(_ENDS) and has_date(text):
+            lines.setdefault((text[:_BEGIN_CHARS], ""), []).append(place)
         if len(bare) >= _LABELLED_CHARS and (":" in bare or "：" in bare) and (label := _LABEL.match(bare)):
             lines.setdefault((label[0], bare[-_END_CHARS:]), []).append(place)
     return {
