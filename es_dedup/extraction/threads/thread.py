@@ -137,9 +137,13 @@ def _said_in(view: View) -> tuple[list[float], list[float]]:
     """Units of unlinked text of each element: in its own paragraphs and lines, and with everything inside it."""
     nodes, parents = view.nodes, view.parents
     direct, whole = [0.0] * len(nodes), [0.0] * len(nodes)
-    for block, units in zip(view.blocks, view.units, strict=True):
+    for block, units, prose in zip(view.blocks, view.units, view.prose, strict=True):
         index = block.node
-        if block.link_chars <= LINKED * block.chars and index >= 0 and nodes[index].tag != "pre":
+        if (
+            block.link_chars <= LINKED * block.chars
+            and index >= 0
+            and (nodes[index].tag != "pre" or prose > 0)  # a message, no program
+        ):
             holder = view.holder(index)
             if holder >= 0:
                 direct[holder] += units
