@@ -17,7 +17,14 @@ from es_dedup.extraction.seen.boxes import (
     sections_by_headline,
     wraps_main,
 )
-from es_dedup.extraction.seen.hints import LIST_HINT, NEGATIVE_TAGS, TAG_HINTS, is_furniture, named_hint
+from es_dedup.extraction.seen.hints import (
+    BOX_HINT,
+    LIST_HINT,
+    NEGATIVE_TAGS,
+    TAG_HINTS,
+    is_furniture,
+    named_hint,
+)
 from es_dedup.extraction.seen.kinds import Kinds
 
 if TYPE_CHECKING:
@@ -142,7 +149,7 @@ class View:
                 hints[index] = -1
         for index in self._boxes:
             if not (talk and index in self._talk_boxes):
-                hints[index] = -1
+                hints[index] = BOX_HINT if hints[index] < 0 else -1
         return hints
 
     def _captions(self) -> list[int]:
@@ -276,7 +283,7 @@ class View:
         looks = _MOST_WRAPPERS
         for index in [index for index, hint in enumerate(hints) if hint < 0]:
             forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
-            if negative[index] or self.mass[index] >= forgiven * self.total:
+            if negative[index] or (hints[index] != BOX_HINT and self.mass[index] >= forgiven * self.total):
                 continue
             if looks and self.mass[index] >= WRAPPED * self.total and self._is_named(index):
                 looks -= 1

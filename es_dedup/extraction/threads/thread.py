@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.extraction.articles.teasers import teasers
 from es_dedup.extraction.seen.choice import Choice
 from es_dedup.extraction.seen.dated import DATE, DATE_CHARS, dates, has_date
 from es_dedup.extraction.seen.hints import HEADINGS
@@ -68,6 +69,8 @@ def thread_choice(view: View) -> Choice | None:
         for place, block in enumerate(view.blocks)
         if block.node in bodies and _is_said(view, place, labelled, fine)
     ]
+    if not found:
+        said = _without_teasers(view, said)
     names = _labels(view, said) - short
     said = [place for place in said if view.kinds[place] not in names and place not in written]
     posts = _without_asides(view, said)
@@ -258,6 +261,15 @@ def _between(view: View, posts: list[int], found: Records | None, short: set[int
             posts = _most(view, posts, [place for place in posts if place <= found.last])
     again = any(view.blocks[place].text == view.blocks[title].text for place in posts)
     return posts if title < 0 or again or (posts and posts[0] < title) else [title, *posts]
+
+
+def _without_teasers(view: View, said: list[int]) -> list[int]:
+    """Without items with linked headlines below the first post that no name calls replies."""
+    others = set(teasers(view))
+    if not others or next((place for place in said if view.prose[place] > 0), -1) >= min(others):
+        return said
+    talk = talk_nodes(view)
+    return [place for place in said if place not in others or talk[view.blocks[place].node]]
 
 
 def _of_messages(view: View, posts: list[int]) -> list[int]:
