@@ -89,9 +89,27 @@ def thread_choice(view: View) -> Choice | None:
 
 
 def _widened(view: View, best: int, found: Records | None) -> int:
-    """The element around all items, where only one of them was found: the others say too little against their links."""
-    if found and best < view.ends[found.items[-1]]:
-        while best > 0 and not best <= found.items[0] <= found.items[-1] < view.ends[best]:
+    """The element around all items, where only some of what was said was found: the others say too little against their links.
+
+    Without dated items, the element around what stands behind in elements that names call replies.
+    """
+    if found:
+        first, last = found.items[0], found.items[-1]
+    else:
+        said = talk_nodes(view)
+        replies = [
+            block.node
+            for place, block in enumerate(view.blocks)
+            if block.node >= view.ends[best]
+            and said[block.node]
+            and view.prose[place] > 0
+            and not (view.is_negative(place) or view.is_furniture(place))
+        ]
+        if not replies:
+            return best
+        first, last = best, replies[-1]
+    if best < view.ends[last]:
+        while best > 0 and not best <= first <= last < view.ends[best]:
             best = view.parents[best]
     return best
 
