@@ -109,6 +109,11 @@ class View:
         self._judged: dict[bool, tuple[list[int], list[bool], list[int]]] = {}
         self.judge(talk=talk)
 
+    @property
+    def boxed(self) -> set[int]:
+        """Indices of elements in boxes that say in their heading that they are furniture."""
+        return {index for box in self._boxes for index in range(box, self.ends[box])}
+
     def judge(self, *, talk: bool) -> None:
         """Read the hints again: with or without replies as furniture."""
         if talk not in self._judged:

@@ -178,14 +178,15 @@ def _said_in(view: View) -> tuple[list[float], list[float]]:
 def _weights(view: View) -> list[float]:
     """What each block says for the element that holds all posts, or against it."""
     heads = {node.index for node in view.nodes if node.tag == "h1"}
-    negative = view.negative
+    negative, boxed = view.negative, view.boxed
     weights: list[float] = []
     for place, (block, prose) in enumerate(zip(view.blocks, view.prose, strict=True)):
         node = block.node
         if node in heads:
             weights.append(0.0)
         elif node >= 0 and negative[node]:
-            weights.append(-4.0 if prose <= 0 else -0.3 * prose)
+            lightly = node in boxed and block.link_chars > LINKED * block.chars
+            weights.append((-2.0 if lightly else -4.0) if prose <= 0 else -0.3 * prose)
         elif prose > 0:
             weights.append(-5.0 if view.is_furniture(place) else prose)
         else:
