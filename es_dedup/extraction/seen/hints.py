@@ -71,6 +71,7 @@ _FURNITURE: Final = re.compile(
     r"you are here|powered by\b|[—–-]{1,3}\s?(?:end|完)\s?[—–-]{1,3}$|"
     r"continue reading|keep reading|subscribers? only|"
     r"(?:log ?in|sign ?in|sign ?up|register)(?: or [a-z]+ ?(?:up|in)?)? to (?:reply|post|comment|answer|leave|view|see|participate)\b|you (?:must|need to|have to) (?:be (?:logged|signed) ?in|log ?in|sign ?in|register)\b|"
+    r"there (?:is|are) (?:currently )?\d+ (?:users?|members?|guests?) (?:browsing|viewing|reading|online)|users (?:browsing|viewing) this\b|"
     r"(?:this|the) (?:thread|topic|question|discussion|issue) (?:is|has been|was) (?:now )?(?:closed|locked|archived)\b|locked (?:thread|topic|question)\b|"
     r"please (?:enable|log ?in|sign)|your email|click here|terms of (?:use|service)|privacy policy)",
 )

@@ -378,6 +378,11 @@ def _is_said(view: View, place: int, written: set[str], fine: set[int]) -> bool:
     block = view.blocks[place]
     if block.text in written or (view.is_negative(place) and not view.is_quoted(place)):
         return False
-    if block.chars <= DATE_CHARS and has_date(block.text) and not _SAID.search(DATE.sub("", block.text)):
+    if (
+        block.chars <= DATE_CHARS
+        and has_date(block.text)
+        and view.nodes[block.node].tag != "pre"
+        and not _SAID.search(DATE.sub("", block.text))
+    ):
         return False
     return view.kinds[place] in fine or not view.is_furniture(place)
