@@ -10,12 +10,12 @@ from es_dedup.extraction.articles.endings import ending
 from es_dedup.extraction.articles.headlines import Headlines
 from es_dedup.extraction.articles.slides import named_slide
 from es_dedup.extraction.articles.standfirst import standfirst
-from es_dedup.extraction.articles.teasers import teasers
 from es_dedup.extraction.reading.markup import ROLE, TAG
 from es_dedup.extraction.seen.choice import Choice
 from es_dedup.extraction.seen.dated import dates
 from es_dedup.extraction.seen.hints import HEADINGS
 from es_dedup.extraction.seen.records import are_said, records
+from es_dedup.extraction.seen.teasers import teasers
 from es_dedup.extraction.seen.view import PARTS, STOPS
 
 if TYPE_CHECKING:

@@ -102,8 +102,9 @@ class View:
         self.arounds = list(map(self._outer.__getitem__, self.holders))
         """``around`` of each block."""
         self._furniture: dict[int, bool] = {}
-        self.dated: set[int] | None = None  # both are found when they are asked for
+        self.dated: set[int] | None = None  # these are found when they are asked for
         self.lists: list[Records] | None = None
+        self.talk: list[bool] | None = None
         self._boxes, self._talk_boxes = furniture_boxes(self)
         self.mass, self.total = self._mass()
         self._judged: dict[bool, tuple[list[int], list[bool], list[int]]] = {}

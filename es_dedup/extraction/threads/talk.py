@@ -184,7 +184,9 @@ def is_under_text(view: View, places: Sequence[int]) -> bool:
 
 def talk_nodes(view: View) -> list[bool]:
     """For each element: its names, or those of an element around it, say that people reply here."""
-    talk = [False] * len(view.nodes)
+    if view.talk is not None:
+        return view.talk
+    talk = view.talk = [False] * len(view.nodes)
     talking = {names for names in {node.names for node in view.nodes} if is_talk(names)}
     for node in view.nodes if talking else ():
         if not talk[node.index] and node.names in talking:

@@ -147,8 +147,8 @@ def _patterns(view: View, places: Sequence[int]) -> set[int]:
             bare = _DIGITS.sub("", text)
             if _LETTERS.search(bare):
                 lines.setdefault(bare, []).append(place)
-        if not text.endswith(_ENDS) and has_date(text):
-            lines.setdefault((text[:_BEGIN_CHARS], ""), []).append(place)
+            if not text.endswith(_ENDS) and has_date(text):
+                lines.setdefault((text[:_BEGIN_CHARS], ""), []).append(place)
         if len(bare) >= _LABELLED_CHARS and (":" in bare or "：" in bare) and (label := _LABEL.match(bare)):
             lines.setdefault((label[0], bare[-_END_CHARS:]), []).append(place)
     return {
