@@ -60,7 +60,7 @@ def thread_choice(view: View) -> Choice | None:
         return None
     best = _widened(view, max(view.holder(best), 0), found)
     fine = short | _body_kinds(view, [place for place in view.inside(best) if place not in written])
-    bodies = _bodies(view, best, fine, short)
+    bodies = _bodies(view, best, fine, short, written)
     labelled = view.repeated - _short_posts(view, fine)
     said = [
         place
@@ -126,7 +126,7 @@ def _short_posts(view: View, fine: set[int]) -> set[str]:
     }
 
 
-def _bodies(view: View, best: int, fine: set[int], short: set[int]) -> set[int]:
+def _bodies(view: View, best: int, fine: set[int], short: set[int], written: set[int]) -> set[int]:
     """Elements of all posts' bodies with everything inside them."""
     places = view.inside(best)
     holders = {
@@ -141,7 +141,7 @@ def _bodies(view: View, best: int, fine: set[int], short: set[int]) -> set[int]:
         kind = kind_of(index)
         if kind in kinds and (best <= index < end or view.kind.is_named(index)):
             alike.setdefault(kind, []).append(index)
-    direct, whole = _said_in(view)
+    direct, whole = _said_in(view, written | dates(view))
     found: set[int] = set()
     for members in alike.values():
         if sum(direct[index] for index in members) < _DIRECT * sum(whole[index] for index in members):
@@ -152,16 +152,20 @@ def _bodies(view: View, best: int, fine: set[int], short: set[int]) -> set[int]:
     return found
 
 
-def _said_in(view: View) -> tuple[list[float], list[float]]:
-    """Units of unlinked text of each element: in its own paragraphs and lines, and with everything inside it."""
+def _said_in(view: View, apart: set[int]) -> tuple[list[float], list[float]]:
+    """Units of unlinked text of each element: in its own paragraphs and lines, and with everything inside it.
+
+    What software wrote, and dates, stand apart: they are longer than posts of a word.
+    """
     nodes, parents = view.nodes, view.parents
     direct, whole = [0.0] * len(nodes), [0.0] * len(nodes)
-    for block, units, prose in zip(view.blocks, view.units, view.prose, strict=True):
+    for place, (block, units, prose) in enumerate(zip(view.blocks, view.units, view.prose, strict=True)):
         index = block.node
         if (
             block.link_chars <= LINKED * block.chars
             and index >= 0
             and (nodes[index].tag != "pre" or prose > 0)  # a message, no program
+            and place not in apart
         ):
             holder = view.holder(index)
             if holder >= 0:
