@@ -75,6 +75,8 @@ def test_short_replies_to_the_only_post_are_kept() -> None:
         "This thread is closed to new comments, open one of your own.",
         "There are currently 3 users browsing this thread. (1 member, 2 guests)",
         "您需要登录后才可以回帖，还没有帐号的话可以注册一个。",
+        "Note: You need to log in before you can comment on this matter, or change it.",
+        "游客，如果您要查看本帖隐藏内容请回复",
         "需要 登录 后方可回复, 没有帐号的话可以注册一个。",
     ],
 )
@@ -169,3 +171,22 @@ def test_one_reply_in_an_element_named_so_counts_beside_a_long_question() -> Non
         f"<ul class=commentlist><li class=comment><div class=commentBody><div>{ANSWERS[0]}</div></div></li></ul>"
     )
     assert lines(body, "https://ask.valve.example/questions/71") == [TITLE, QUESTION, ANSWERS[1], ANSWERS[0]]
+
+
+def test_answers_that_are_recommended_are_posts() -> None:
+    answers = "".join(
+        f'<div class="recommended-item-box"><article class="recommended-item"><p class=at>Feb {n + 3}, 2020 10:0{n} AM</p>'
+        f"<div class=text><p>{text}</p></div></article></div>"
+        for n, text in enumerate(ANSWERS)
+    )
+    body = f"<h1>{TITLE}</h1><div class=question><div class=text><p>{QUESTION}</p></div></div>{answers}"
+    assert lines(body, "https://discussions.valve.example/thread/71") == [TITLE, QUESTION, *ANSWERS]
+
+
+def test_stamps_do_not_outweigh_posts_of_a_word() -> None:
+    posts = "".join(
+        f"<tr><td class=c2><div class=info><span>2019-03-0{n + 1} 10:11</span> <span>#{n}</span></div>{text}</td></tr>"
+        for n, text in enumerate((*SHORT, ANSWERS[0], ANSWERS[2]))
+    )
+    found = lines(f"<h1>{TITLE}</h1><table>{posts}</table>", "https://bbs.valve.example/read.php?tid=71")
+    assert found == [TITLE, *SHORT, ANSWERS[0], ANSWERS[2]]
