@@ -156,19 +156,21 @@ def test_boxes_of_similar_questions_are_left_out_however_long() -> None:
 
 
 def test_teasers_below_answers_are_no_posts() -> None:
+    more = "Before you ask: it stands level, the pipe is new, and I have cleaned the filter twice this year."
     answers = "".join(f"<div class=answer><div class=text><p>{text}</p></div></div>" for text in ANSWERS)
     others = "".join(
-        f"<div class=it><a href=/q/{n}>How do I clean the gutter number {n}</a><p>{' '.join(ANSWERS)}</p></div>"
+        f"<div class=it><a href=/q/{n}>How do I clean the gutter number {n}</a><p>{ANSWERS[n % 3]} That was in {2001 + n}.</p></div>"
         for n in range(5)
     )
-    body = f"<h1>{TITLE}</h1><div class=question><div class=text><p>{QUESTION}</p></div></div>{answers}<div class=more>{others}</div>"
-    assert lines(body, "https://ask.valve.example/questions/71") == [TITLE, QUESTION, *ANSWERS]
+    body = f"<h1>{TITLE}</h1><div class=question><div class=text><p>{QUESTION}</p><p>{more}</p></div></div>{answers}<div class=more>{others}</div>"
+    assert lines(body, "https://ask.valve.example/questions/71") == [TITLE, QUESTION, more, *ANSWERS]
 
 
 def test_one_reply_in_an_element_named_so_counts_beside_a_long_question() -> None:
+    others = "".join(f"<div><a href=/m/{n}>Matter number {n}</a></div>" for n in range(30))
     body = (
         f"<h1>{TITLE}</h1><div class=topic><div class=body><p>{QUESTION}</p><p>{ANSWERS[1]}</p></div></div>"
-        f"<ul class=commentlist><li class=comment><div class=commentBody><div>{ANSWERS[0]}</div></div></li></ul>"
+        f"<div class=more>{others}</div><ul class=commentlist><li class=comment><div class=commentBody><div>{ANSWERS[0]}</div></div></li></ul>"
     )
     assert lines(body, "https://ask.valve.example/questions/71") == [TITLE, QUESTION, ANSWERS[1], ANSWERS[0]]
 
@@ -185,7 +187,7 @@ def test_answers_that_are_recommended_are_posts() -> None:
 
 def test_stamps_do_not_outweigh_posts_of_a_word() -> None:
     posts = "".join(
-        f"<tr><td class=c2><div class=info><span>2019-03-0{n + 1} 10:11</span> <span>#{n}</span></div>{text}</td></tr>"
+        f"<tr><td class=c2><div class=info>Said here on 2019-03-0{n + 1} 10:11:42</div>{text}</td></tr>"
         for n, text in enumerate((*SHORT, ANSWERS[0], ANSWERS[2]))
     )
     found = lines(f"<h1>{TITLE}</h1><table>{posts}</table>", "https://bbs.valve.example/read.php?tid=71")
