@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _URL: Final = re.compile(
     r"(?:^|[/.?&=_])(?:forums?|bbs|threads?|topic|viewtopic|viewthread|showthread|showtopic|discuss(?:ions?)?|questions?|answers?|ask|qa|"
-    r"boards?|community|tieba|status|comments|talk|club|luntan|wenda|zhidao|guestbook|gbook|liuyan|groups|dispbbs|d|t)(?=$|[/.?&=_-])|"
+    r"boards?|community|tieba|status|comments|talk|club|luntan|wenda|wenwen|zhidao|guestbook|gbook|liuyan|groups|dispbbs|d|t)(?=$|[/.?&=_-])|"
     r"/(?:issues?|q|topics|bugs?|tickets?)/\d|[?&]tid=\d|show_bug|/msg\d+\.html?$|/(?:pipermail|mailman|mailing-?lists?|archives/public)/|-(?:answers|questions|forums?|discussions?)/",
     re.IGNORECASE,
 )
