@@ -302,8 +302,11 @@ def _is_body(view: View, places: list[int]) -> bool:
     once = {view.blocks[place].text: view.units[place] for place in places}
     if len(places) >= _SEVERAL and sum(once.values()) < _DISTINCT * units:
         return False
+    few = len(places) < _SEVERAL  # a notice of its own kind
     stopped = sum(
-        view.units[place] for place in places if view.prose[place] > 0 and not view.is_furniture(place)
+        view.units[place]
+        for place in places
+        if view.prose[place] > 0 and not (few and view.is_furniture(place))
     )
     return stopped >= _STOPPED * units
 
