@@ -6,15 +6,16 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.articles.edges import Edges
+from es_dedup.extraction.articles.endings import ending
 from es_dedup.extraction.articles.headlines import Headlines
 from es_dedup.extraction.articles.slides import named_slide
 from es_dedup.extraction.articles.standfirst import standfirst
-from es_dedup.extraction.articles.teasers import teasers
 from es_dedup.extraction.reading.markup import ROLE, TAG
 from es_dedup.extraction.seen.choice import Choice
 from es_dedup.extraction.seen.dated import dates
 from es_dedup.extraction.seen.hints import HEADINGS
 from es_dedup.extraction.seen.records import are_said, records
+from es_dedup.extraction.seen.teasers import teasers
 from es_dedup.extraction.seen.view import PARTS, STOPS
 
 if TYPE_CHECKING:
@@ -130,8 +131,8 @@ class Article:
         while best > 0 and self.nodes[best].tag in PARTS:
             best = self.nodes[best].parent
         places = self.edges.tidy(self._widened(best), self.weight) if best >= 0 else []
-        places = [*standfirst(self.edges, self.headlines.above(places), places, self.weight), *places]
-        places = self._without_teaser(places)
+        above = standfirst(self.edges, self.headlines.above(places), places, self.weight)
+        places = self._without_teaser([*above, *places, *ending(self.edges, places)])
         return Choice(
             places, rule="the densest part of the page", node=best, score=score, reason=self._reason(best)
         )

@@ -26,16 +26,17 @@ _AGO_ASIAN: Final = (
 _AGO_GERMAN: Final = r"\bvor \d{1,3} (?:Jahr|Monat|Woche|Tag|Stunde|Minute)"
 _MONTHS: Final = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _MONTH: Final = r"[a-z]{0,6}\.? (?:\d{1,2}(?:st|nd|rd|th)?,? )?(?:19|20)\d\d"
+_MONTH_DAY: Final = r"(?<![\d.-])(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?![\d-])"
 _DAY_FIRST: Final = (
     r"\b\d{1,2}(?:(?:\. ?|[/-])\d{1,2}(?:\. ?|[/-])|\.? (?:de )?[^\W\d_]{3,10}\.? (?:de )?)(?:19|20)\d\d\b"
 )
 """A day, a number or any word, a year."""
 
 DATE: Final = re.compile(
-    "|".join((_DAY, _CLOCK, _AGO, _AGO_ASIAN, _AGO_GERMAN, rf"\b{_MONTHS}{_MONTH}", _DAY_FIRST))
+    "|".join((_DAY, _CLOCK, _AGO, _AGO_ASIAN, _AGO_GERMAN, rf"\b{_MONTHS}{_MONTH}", _DAY_FIRST, _MONTH_DAY))
 )
-_SOME_DAY, _SOME_CLOCK, _SOME_AGO, _SOME_AGO_ASIAN, _SOME_AGO_GERMAN, _SOME_DAY_FIRST = map(
-    re.compile, (_DAY, _CLOCK, _AGO, _AGO_ASIAN, _AGO_GERMAN, _DAY_FIRST)
+_SOME_DAY, _SOME_CLOCK, _SOME_AGO, _SOME_AGO_ASIAN, _SOME_AGO_GERMAN, _SOME_DAY_FIRST, _SOME_MONTH_DAY = map(
+    re.compile, (_DAY, _CLOCK, _AGO, _AGO_ASIAN, _AGO_GERMAN, _DAY_FIRST, _MONTH_DAY)
 )
 _SOME_MONTH: Final = re.compile(rf"{_MONTHS}(?<!\w...){_MONTH}")  # what begins with letters is found faster
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
@@ -61,6 +62,7 @@ def has_date(text: str) -> bool:
         ("ago" in text and _SOME_AGO.search(text))
         or ("前" in text and _SOME_AGO_ASIAN.search(text))
         or ("vor " in text and _SOME_AGO_GERMAN.search(text))
+        or ("-" in text and _SOME_MONTH_DAY.search(text))
     )
 
 

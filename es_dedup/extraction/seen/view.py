@@ -17,7 +17,14 @@ from es_dedup.extraction.seen.boxes import (
     sections_by_headline,
     wraps_main,
 )
-from es_dedup.extraction.seen.hints import LIST_HINT, NEGATIVE_TAGS, TAG_HINTS, is_furniture, named_hint
+from es_dedup.extraction.seen.hints import (
+    BOX_HINT,
+    LIST_HINT,
+    NEGATIVE_TAGS,
+    TAG_HINTS,
+    is_furniture,
+    named_hint,
+)
 from es_dedup.extraction.seen.kinds import Kinds
 
 if TYPE_CHECKING:
@@ -106,6 +113,11 @@ class View:
         self._judged: dict[bool, tuple[list[int], list[bool], list[int]]] = {}
         self.judge(talk=talk)
 
+    @property
+    def boxed(self) -> set[int]:
+        """Indices of elements in boxes that say in their heading that they are furniture."""
+        return {index for box in self._boxes for index in range(box, self.ends[box])}
+
     def judge(self, *, talk: bool) -> None:
         """Read the hints again: with or without replies as furniture."""
         if talk not in self._judged:
@@ -146,7 +158,7 @@ class View:
                 hints[index] = -1
         for index in self._boxes:
             if not (talk and index in self._talk_boxes):
-                hints[index] = -1
+                hints[index] = BOX_HINT if hints[index] < 0 else -1
         return hints
 
     def _captions(self) -> list[int]:
@@ -281,7 +293,9 @@ class View:
         for index in [index for index, hint in enumerate(hints) if hint < 0]:
             forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
             if negative[index] or (
-                self.mass[index] >= forgiven * self.total and not self._stands_beside_main(index, hints)
+                hints[index] != BOX_HINT
+                and self.mass[index] >= forgiven * self.total
+                and not self._stands_beside_main(index, hints)
             ):
                 continue
             if looks and self.mass[index] >= WRAPPED * self.total and self._is_named(index):

@@ -21,6 +21,8 @@ _NEVER: Final = re.compile(
 )
 """Names that are furniture however much stands in them."""
 
+_ANSWERS: Final = "recom"  # answers are recommended, and other pages, which have no date in each
+
 _FORMS: Final = frozenset({"form", "fieldset"})
 _HOLD: Final = 0.5  # of the page's prose
 _DIGITS: Final = re.compile(r"\d+")
@@ -70,9 +72,8 @@ def _alike(view: View, dated: list[int]) -> set[int]:
         if (
             (view.mass[index] > 0 or node.tag == "form")
             and not node.hidden
-            and not (node.parent >= 0 and view.negative[node.parent])
             and (node.names or node.tag in _FORMS)
-            and not _NEVER.search(node.names)
+            and _may_hold_posts(view, index)
         ):
             alike.setdefault((node.tag, _DIGITS.sub("", node.names)), []).append(index)
     return {
@@ -80,7 +81,10 @@ def _alike(view: View, dated: list[int]) -> set[int]:
         for members in alike.values()
         if (len(members) > 1 or _DIGITS.search(view.nodes[members[0]].names))
         and (
-            sum(view.mass[index] for index in members) >= _HOLD * view.total
+            (
+                sum(view.mass[index] for index in members) >= _HOLD * view.total
+                and (_ANSWERS not in view.nodes[members[0]].names.lower() or _are_dated(view, members, dated))
+            )
             or (view.nodes[members[0]].tag == "form" and _are_dated(view, members, dated))
         )
         for index in members
@@ -102,6 +106,14 @@ def _forms(view: View) -> list[int]:
     """Indices of all forms."""
     forms = {number for number, look in enumerate(view.document.looks) if look[TAG] == "form"}
     return [index for index, look in enumerate(view.document.look_of) if look in forms] if forms else []
+
+
+def _may_hold_posts(view: View, index: int) -> bool:
+    """No name of furniture, but that of an answer which is recommended; such elements stand in each other."""
+    node = view.nodes[index]
+    if never := _NEVER.search(node.names):
+        return never[0].lower() == _ANSWERS
+    return not (node.parent >= 0 and view.negative[node.parent])
 
 
 def _are_dated(view: View, members: list[int], dated: list[int]) -> bool:

@@ -11,6 +11,7 @@ from es_dedup.extraction.seen.dated import LARGEST, MIN_POSTS, OF_ALL, dates, ha
 from es_dedup.extraction.seen.hints import is_talk
 from es_dedup.extraction.seen.records import are_said, records
 from es_dedup.extraction.threads.subject import subject_of
+from es_dedup.extraction.threads.written import mail_headers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 _URL: Final = re.compile(
     r"(?:^|[/.?&=_])(?:forums?|bbs|threads?|topic|viewtopic|viewthread|showthread|showtopic|discuss(?:ions?)?|questions?|answers?|ask|qa|"
-    r"boards?|community|tieba|status|comments|talk|club|luntan|wenda|zhidao|guestbook|gbook|liuyan|d|t)(?=$|[/.?&=_-])|"
-    r"/(?:issues?|q)/\d|-(?:answers|questions|forums?|discussions?)/",
+    r"boards?|community|tieba|status|comments|talk|club|luntan|wenda|wenwen|zhidao|guestbook|gbook|liuyan|groups|dispbbs|d|t)(?=$|[/.?&=_-])|"
+    r"/(?:issues?|q|topics|bugs?|tickets?)/\d|[?&]tid=\d|show_bug|/msg\d+\.html?$|/(?:pipermail|mailman|mailing-?lists?|archives/public)/|-(?:answers|questions|forums?|discussions?)/",
     re.IGNORECASE,
 )
 _HOST: Final = re.compile(r"forum|bbs|board|luntan|discuss|community|tieba|answers", re.IGNORECASE)
@@ -74,6 +75,8 @@ def is_thread(document: Document) -> bool:
     lines = "\0".join(("", *[block.text for block in document.blocks if block.chars <= _BAR_CHARS], ""))
     if _has_labels(lines):
         score += 2 * (len(_PROFILE.findall(lines)) >= _MANY_PROFILES)
+    if "From:" in lines or "Subject:" in lines or "发信站" in lines:
+        score += 2 * bool(mail_headers(lines.split("\0")))
     score += 2 * (("只看" in lines or "倒序" in lines) and bool(_BAR.search(lines)))
     return score >= _ENOUGH
 

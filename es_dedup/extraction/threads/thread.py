@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.reading.markup import NAMES, TAG
+from es_dedup.extraction.reading.markup import TAG
 from es_dedup.extraction.seen.choice import Choice
 from es_dedup.extraction.seen.dated import DATE, dates, short_stamps
 from es_dedup.extraction.seen.hints import HEADINGS
 from es_dedup.extraction.seen.records import labels, records
 from es_dedup.extraction.seen.view import LINKED
+from es_dedup.extraction.threads.asides import of_messages, without_asides, without_teasers
 from es_dedup.extraction.threads.posts import forgive_posts, short_kinds
 from es_dedup.extraction.threads.subject import asked_above, begin_of, subject_of
 from es_dedup.extraction.threads.talk import talk_nodes
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _STOPPED: Final = 0.3
 _LEAST: Final = -30.0  # that an element takes off the one around it
-_ASIDE_SHARE: Final = 0.35  # of the posts' own length
 _DIRECT: Final = 0.4  # of the text inside a body that stands in its own paragraphs and lines
 _IN_LIST: Final = 0.5  # of what was said stands in one list of dated items, or behind the title
 _IN_ITEMS: Final = 0.25  # of what was said stands in items with a date, where nothing behind them counts
@@ -63,11 +63,13 @@ def thread_choice(view: View) -> Choice | None:
     best = _widened(view, max(view.holder(best), 0), found)
     inside = view.inside(best)
     fine = short | _body_kinds(view, [place for place in inside if place not in written])
-    bodies = _bodies(view, best, inside, fine, short)
+    bodies = _bodies(view, best, inside, fine, short, written)
     said = _said(view, bodies, view.repeated - _short_posts(view, fine), fine)
+    if not found:
+        said = without_teasers(view, said)
     names = _labels(view, said) - short
     said = [place for place in said if view.kinds[place] not in names and place not in written]
-    posts = _without_signatures(view, _without_asides(view, said))
+    posts = of_messages(view, _without_signatures(view, without_asides(view, said)))
     places = _between(view, posts, found, short, title)
     if not places:
         return None
@@ -83,9 +85,27 @@ def thread_choice(view: View) -> Choice | None:
 
 
 def _widened(view: View, best: int, found: Records | None) -> int:
-    """The element around all items, where only one of them was found: the others say too little against their links."""
-    if found and found.items[0] <= best < view.ends[found.items[-1]]:
-        while best > 0 and not best <= found.items[0] <= found.items[-1] < view.ends[best]:
+    """The element around all items, where only some of what was said was found: the others say too little against their links.
+
+    Without dated items, the element around what stands behind in elements that names call replies.
+    """
+    if found:
+        first, last = found.items[0], found.items[-1]
+    else:
+        said = talk_nodes(view)
+        replies = [
+            block.node
+            for place, block in enumerate(view.blocks)
+            if block.node >= view.ends[best]
+            and said[block.node]
+            and view.prose[place] > 0
+            and not (view.is_negative(place) or view.is_furniture(place))
+        ]
+        if not replies:
+            return best
+        first, last = best, replies[-1]
+    if best < view.ends[last]:
+        while best > 0 and not best <= first <= last < view.ends[best]:
             best = view.parents[best]
     return best
 
@@ -104,7 +124,9 @@ def _short_posts(view: View, fine: set[int]) -> set[str]:
     return {text for (kind, text), count in texts.items() if count <= _SAID_AGAIN * posts[kind]}
 
 
-def _bodies(view: View, best: int, inside: list[int], fine: set[int], short: set[int]) -> list[bool]:
+def _bodies(
+    view: View, best: int, inside: list[int], fine: set[int], short: set[int], written: set[int]
+) -> list[bool]:
     """For each element, whether it is the body of a post or stands in one; the last stands for no element."""
     kind_of, kinds = view.kind.of_nodes, view.kinds
     holders = {
@@ -118,7 +140,7 @@ def _bodies(view: View, best: int, inside: list[int], fine: set[int], short: set
     for index, kind in enumerate(kind_of):
         if kind in wanted and (best <= index < end or view.kind.is_named(index)):
             alike.setdefault(kind, []).append(index)
-    direct, whole = _said_in(view)
+    direct, whole = _said_in(view, written | dates(view))
     found = [False] * (len(kind_of) + 1)
     for members in alike.values():
         if sum(direct[index] for index in members) < _DIRECT * sum(whole[index] for index in members):
@@ -129,13 +151,22 @@ def _bodies(view: View, best: int, inside: list[int], fine: set[int], short: set
     return found
 
 
-def _said_in(view: View) -> tuple[list[float], list[float]]:
-    """Units of unlinked text of each element: in its own paragraphs and lines, and with everything inside it."""
+def _said_in(view: View, apart: set[int]) -> tuple[list[float], list[float]]:
+    """Units of unlinked text of each element: in its own paragraphs and lines, and with everything inside it.
+
+    What software wrote, and dates, stand apart: they are longer than posts of a word. Of preformatted text messages count, no programs.
+    """
     parents, document = view.parents, view.document
     is_pre = [look[TAG] == "pre" for look in document.looks]
     direct, whole = [0.0] * len(parents), [0.0] * len(parents)
-    for block, units, index, holder in zip(view.blocks, view.units, view.holders, view.arounds, strict=True):
-        if holder >= 0 and block.link_chars <= LINKED * block.chars and not is_pre[document.look_of[index]]:
+    columns = zip(view.blocks, view.units, view.prose, view.holders, view.arounds, strict=True)
+    for place, (block, units, prose, index, holder) in enumerate(columns):
+        if (
+            holder >= 0
+            and block.link_chars <= LINKED * block.chars
+            and (prose > 0 or not is_pre[document.look_of[index]])
+            and place not in apart
+        ):
             direct[holder] += units
             whole[index] += units
     for index in range(len(parents) - 1, -1, -1):
@@ -146,13 +177,14 @@ def _said_in(view: View) -> tuple[list[float], list[float]]:
 
 def _weights(view: View) -> list[float]:
     """What each block says for the element that holds all posts, or against it."""
-    heads, negative = view.headings_called(("h1",)), view.negative
+    heads, negative, boxed = view.headings_called(("h1",)), view.negative, view.boxed
     weights: list[float] = []
     for place, (block, node, prose) in enumerate(zip(view.blocks, view.holders, view.prose, strict=True)):
         if node in heads:
             weights.append(0.0)
         elif node >= 0 and negative[node]:
-            weights.append(-4.0 if prose <= 0 else -0.3 * prose)
+            lightly = node in boxed and block.link_chars > LINKED * block.chars
+            weights.append((-2.0 if lightly else -4.0) if prose <= 0 else -0.3 * prose)
         elif prose > 0:
             weights.append(-5.0 if view.is_furniture(place) else prose)
         else:
@@ -179,25 +211,6 @@ def _body_kinds(view: View, places: list[int]) -> set[int]:
     for place in places:
         groups.setdefault(view.kinds[place], []).append(place)
     return {kind for kind, members in groups.items() if _is_body(view, members)}
-
-
-def _without_asides(view: View, posts: list[int]) -> list[int]:
-    """Without comments below posts, where they are far less than the posts themselves.
-
-    What stands above all posts is the first, and what stands in elements with the name of theirs is one too.
-    """
-    talk = talk_nodes(view)
-    own = [place for place in posts if view.holders[place] < 0 or not talk[view.holders[place]]]
-    if not own or len(own) == len(posts):
-        return posts
-    document, around = view.document, view.arounds
-    names = [(look[TAG], look[NAMES]) for look in document.looks]
-    named = {holder: names[document.look_of[holder]] if holder >= 0 else ("", "") for holder in set(around)}
-    bodies = {named[around[place]] for place in own}
-    asides = {place for place in posts if place > own[0] and named[around[place]] not in bodies}
-    left = [place for place in posts if place not in asides]
-    said = sum(view.units[place] for place in left)
-    return left if sum(view.units[place] for place in asides) < _ASIDE_SHARE * said else posts
 
 
 def _between(view: View, posts: list[int], found: Records | None, short: set[int], title: int) -> list[int]:
@@ -290,19 +303,27 @@ def _is_body(view: View, places: list[int]) -> bool:
         once[block.text] = own
     if linked > LINKED * chars or stopped < _STOPPED * units:
         return False
-    return len(places) < _SEVERAL or sum(once.values()) >= _DISTINCT * units
+    if len(places) >= _SEVERAL:
+        return sum(once.values()) >= _DISTINCT * units
+    notices = sum(view.units[place] for place in places if view.prose[place] > 0 and view.is_furniture(place))
+    return stopped - notices >= _STOPPED * units
 
 
 def _said(view: View, bodies: list[bool], labelled: set[str], fine: set[int]) -> list[int]:
     """Places in bodies that are no labels, dates and furniture."""
-    stamps = set(short_stamps(view))
+    stamps, document = set(short_stamps(view)), view.document
+    is_pre = [look[TAG] == "pre" for look in document.looks]
     said: list[int] = []
     for place, (block, node, kind) in enumerate(zip(view.blocks, view.holders, view.kinds, strict=True)):
         if not bodies[node] or block.text in labelled:
             continue
         if view.negative[node] and not view.is_quoted(place):
             continue
-        if place in stamps and not _SAID.search(DATE.sub("", block.text)):
+        if (
+            place in stamps
+            and not is_pre[document.look_of[node]]
+            and not _SAID.search(DATE.sub("", block.text))
+        ):
             continue
         if kind in fine or not view.is_furniture(place):
             said.append(place)

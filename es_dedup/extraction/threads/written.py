@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.seen.dated import DATE, has_date
+from es_dedup.extraction.seen.dated import DATE, dates, has_date
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +26,9 @@ _LABEL: Final = re.compile(r"[^\s:：]{2,20} ?[:：]")
 _NUMBER: Final = re.compile(r"[^\s:：]{2,20} ?[:：] ?[\d.,]+|[\d.,]+ [^\W\d_]{2,12}")
 _LABELLED_CHARS: Final = 12
 _END_CHARS: Final = 4
+_BEGIN_CHARS: Final = 6  # of lines with a date
+_LABELS: Final = 2  # in the element of one member
+_LABELLED: Final = 0.3  # of the lines there
 _NUMBERED: Final = 0.8  # of the lines, or forms, of a kind
 _COMMON: Final = 0.6  # of the lines of a kind
 _ALIKE: Final = 0.5  # of a line's trigrams
@@ -37,6 +40,11 @@ _EDITED: Final = (
     r"[\s\[(（【]*(?:本帖最后由|(?:此)?(?:帖|贴|文章|回复)(?:子)?(?:于|被|最后)|(?:last )?edited (?:by|on|at)\b|this post (?:was|has been) (?:last )?(?:edited|modified)|"
     r"(?:message )?(?:modifi[ée]|édité) (?:par|le)|zuletzt (?:geändert|bearbeitet|editiert)|最終(?:更新|編集)|編集済|ultima modifica|última edición|отредактировано)"
 )
+_MAIL: Final = re.compile(
+    r"(from|to|cc|date|subject|message-id|in-reply-to|references|reply-to|newsgroups|发信人|寄信人|发件人|收件人|信区|标\s*题|发信站|转信站)\s?[:：]",
+    re.IGNORECASE,
+)
+_MAIL_LABELS: Final = 3  # different ones
 _MODIFIED: Final = "This post was last modified"
 _COUNTED: Final = (
     r"(?:全部|共|all )?[\s(（]*[\d,.]+\s?[kmw万]?\+?\s?(?:条|個|个|人|件|次)?\s?"
@@ -48,6 +56,8 @@ _WITH_NUMBER: Final = re.compile(r"\0([.,][^\0]*+|[^\0\d:：]*+[\d:：][^\0]*+)"
 
 _LINKED: Final = 0.1  # of the characters
 _ENDS: Final = (".", "!", "?", "。", "！", "？", "…")
+_DATED: Final = 0.3  # of the lines of a kind
+_STAMP_CHARS: Final = 80
 _BYLINE_CHARS: Final = 160
 
 
@@ -70,14 +80,25 @@ def written_lines(view: View, title: int, start: int) -> set[int]:
     )  # asked once, not line by line
     found = {place for text in _notes(lines, whole) for place in lines[text]}
     found.update(
+        place
+        for text in mail_headers([text for text in lines if len(text) <= _LINE_CHARS])
+        for place in lines[text]
+    )
+    found.update(
         members[0]
         for members in kinds.values()
         if len(members) == 1 and members[0] < start and _is_byline(view, members[0])
     )
-    found |= _patterns(view, lines, whole) | _notices(view, lines)
+    patterns = _patterns(view, lines, whole)
+    found |= patterns | _panels(view, lines, patterns) | _notices(view, lines)
+    dated = dates(view)
     for members in kinds.values():
-        if len(members) >= _MEMBERS and _are_alike(view, members):
+        if len(members) < _MEMBERS:
+            continue
+        if _are_alike(view, members):
             found.update(members)
+        elif sum(place in dated for place in members) >= _DATED * len(members):
+            found.update(place for place in members if _is_stamp(view.blocks[place].text))
     if title >= 0:
         said = view.blocks[title].text
         again = (members for text, members in lines.items() if said in text and _repeats(text, said))
@@ -91,6 +112,17 @@ def _notes(lines: Iterable[str], whole: str) -> list[str]:
     if _MODIFIED in whole:
         notes += [text for text in lines if len(text) <= _LINE_CHARS and _MODIFIED in text]
     return notes
+
+
+def mail_headers(lines: Iterable[str]) -> list[str]:
+    """Lines of the head of a message, as mail and news have it; none where there are fewer than three different ones."""
+    found = [(line, label[1].lower()) for line in lines if (label := _MAIL.match(line))]
+    return [line for line, _ in found] if len({label for _, label in found}) >= _MAIL_LABELS else []
+
+
+def _is_stamp(text: str) -> bool:
+    """A short line with a date that does not end like a sentence: a long name beside it."""
+    return len(text) <= _STAMP_CHARS and not text.endswith(_ENDS) and has_date(text)
 
 
 def _is_byline(view: View, place: int) -> bool:
@@ -116,6 +148,8 @@ def _patterns(view: View, lines: Mapping[str, list[int]], whole: str) -> set[int
     patterns: dict[str | tuple[str, str], list[str]] = {}
     for text, bare in zip(texts, "".join(_DIGITS.split("\0".join(texts))).split("\0"), strict=False):
         patterns.setdefault(bare, []).append(text)
+        if len(bare) < len(text) and not text.endswith(_ENDS) and has_date(text):
+            patterns.setdefault((text[:_BEGIN_CHARS], ""), []).append(text)
         if len(bare) >= _LABELLED_CHARS and (":" in bare or "：" in bare) and (label := _LABEL.match(bare)):
             patterns.setdefault((label[0], bare[-_END_CHARS:]), []).append(text)
     places: set[int] = set()
@@ -156,6 +190,24 @@ def _of_pattern(
 
 def _is_quoted(view: View, place: int) -> bool:
     return view.nodes[view.blocks[place].node].tag in _QUOTED
+
+
+def _panels(view: View, lines: Mapping[str, list[int]], patterns: set[int]) -> set[int]:
+    """What stands beside such lines in elements that hold little else: names and ranks above numbers of posts."""
+    counts = Counter(view.blocks[place].node for place in patterns)
+    panels = {node for node, count in counts.items() if count >= _LABELS}
+    if len(panels) < _MEMBERS:
+        return set()
+    held: dict[int, list[int]] = {}
+    for place in (place for places in lines.values() for place in places):
+        if (node := view.blocks[place].node) in panels:
+            held.setdefault(node, []).append(place)
+    return {
+        place
+        for node, members in held.items()
+        if counts[node] >= _LABELLED * len(members) and all(view.prose[place] <= 0 for place in members)
+        for place in members
+    }
 
 
 def _are_sentences(lines: Sequence[str]) -> bool:

@@ -28,7 +28,7 @@ KNOWN_WORSE = {
     "wiki_en": 0.8,  # the box of facts is lost; "[edit]" and references are kept
     "sections_en": 0.94,  # the line below the title, in a part of its own, is lost
 }
-THREADS = {"reddit_en", "short_post_en", "tree_en", "v2_zh", "vanilla_en"} | {
+THREADS = {"mail_en", "reddit_en", "short_post_en", "tree_en", "v2_zh", "vanilla_en"} | {
     name
     for name in NAMES
     if name.startswith(("answers", "forum", "fragen", "group", "nameless", "noscript", "phpbb", "tieba"))
