@@ -11,11 +11,12 @@ from es_dedup.extraction.articles.slides import named_slide
 from es_dedup.extraction.articles.standfirst import standfirst
 from es_dedup.extraction.articles.teasers import teasers
 from es_dedup.extraction.reading.markup import ROLE, TAG
+from es_dedup.extraction.reading.measures import STOPS
 from es_dedup.extraction.seen.choice import Choice
 from es_dedup.extraction.seen.dated import dates
 from es_dedup.extraction.seen.hints import HEADINGS
 from es_dedup.extraction.seen.records import are_said, records
-from es_dedup.extraction.seen.view import PARTS, STOPS
+from es_dedup.extraction.seen.view import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,8 +115,12 @@ class Article:
     def _favour_main(self) -> None:
         """Where one element says that it is the main part and holds prose, text beside it counts less."""
         document = self.view.document
-        looks = [n for n, look in enumerate(document.looks) if look[TAG] == "main" or look[ROLE] == "main"]
-        main = [index for index, look in enumerate(document.look_of) if look in looks] if looks else []
+        looks = [
+            n for n, look in enumerate(document.elements.looks) if look[TAG] == "main" or look[ROLE] == "main"
+        ]
+        main = (
+            [index for index, look in enumerate(document.elements.look_of) if look in looks] if looks else []
+        )
         if len(main) != 1 or self.view.mass[main[0]] < _MAIN_UNITS:
             return
         first, end = main[0], self.view.ends[main[0]]

@@ -75,7 +75,7 @@ _ONLY_NAME: Final = re.compile(rb"""\s++(?:class|id)="([^"&]*+)"\s*+""")
 _NO_DISPLAY: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _DIGITS: Final = {ord(digit): None for digit in "0123456789"}
 _UNNAMED: Final = ("", "", False)
-Elements: TypeAlias = "tuple[Sequence[int], Sequence[int]] | NDArray[np.int64]"
+Opened: TypeAlias = "tuple[Sequence[int], Sequence[int]] | NDArray[np.int64]"
 """Places of the start tags of block elements, and the element around each, -1 for none; shape (2, elements)."""
 
 Look: TypeAlias = "tuple[str, bytes, str, str, bool, str]"
@@ -198,7 +198,7 @@ class Tags(ABC):
 
     @abstractmethod
     def elements(
-        self, elements: Elements, around: Sequence[int]
+        self, elements: Opened, around: Sequence[int]
     ) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[Look]]:
         """Some elements with those around them, in the order in which they are met, each behind the one around it.
 
@@ -321,7 +321,7 @@ class CutTags(Tags):
         return sorted(found)
 
     def elements(
-        self, elements: Elements, around: Sequence[int]
+        self, elements: Opened, around: Sequence[int]
     ) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[Look]]:
         """Some elements with those around them."""
         names, numbers, attributes = self.names, self.numbers, self._attributes

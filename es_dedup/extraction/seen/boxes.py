@@ -74,8 +74,12 @@ def sections_by_headline(view: View, hints: Sequence[int]) -> list[int]:
             index = nodes[index].parent
     if not found:
         return []
-    looks = {look for hint, look in zip(hints, view.document.look_of, strict=True) if hint < 0}
-    return found if any(len(_SIGNS.findall(view.document.looks[look][NAMES])) > 1 for look in looks) else []
+    looks = {look for hint, look in zip(hints, view.document.elements.look_of, strict=True) if hint < 0}
+    return (
+        found
+        if any(len(_SIGNS.findall(view.document.elements.looks[look][NAMES])) > 1 for look in looks)
+        else []
+    )
 
 
 def _has_slug(names: str, slug: str) -> bool:

@@ -5,11 +5,11 @@ Lengths are in units: ideographs, or three Latin letters. All lists go by the pl
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.reading.markup import HIDDEN, ROLE, TAG
+from es_dedup.extraction.reading.measures import STOPPED, STOPS
 from es_dedup.extraction.seen.boxes import (
     ANY_HEADING,
     WRAPPED,
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 LINKED: Final = 0.5
 """Share of link text from which a block is no prose."""
 
-STOPS: Final = re.compile(r"[，。！？；、：,.!?;:](?:(?=\s|$|[^\x00-\x7f])|(?<=[。！？，；]))")
-_STOP_CHARS: Final = "，。！？；、：,.!?;:"
 _LONG_CHARS: Final = 1_000
 _LATIN_SHARE: Final = 3.0  # Latin letters that say as much as one ideograph
 _FEW_UNITS: Final = 12  # with one stop
@@ -70,14 +68,14 @@ class View:
     def __init__(self, document: Document, *, talk: bool = False) -> None:
         self.document = document
         self.nodes, self.blocks = document.nodes, document.blocks
-        self.parents = [node.parent for node in self.nodes]
-        self.holders = [block.node for block in self.blocks]
+        self.parents = document.elements.parents
+        self.holders = document.elements.holders
         """For each block, index of the element around it; -1 for none."""
         self.units = [
             block.chars / _LATIN_SHARE if block.text.isascii() else _wide_units(block)
             for block in self.blocks
         ]
-        self.kind = Kinds(self.parents, document.look_of, document.looks)
+        self.kind = Kinds(self.parents, document.elements.look_of, document.elements.looks)
         self.kinds = self.kind.of_blocks(self.holders)
         self.prose = [
             -(4.0 + 0.3 * units)
@@ -108,9 +106,9 @@ class View:
             document = self.document
             by_look = [
                 named_hint(tag, names, talk) if names else TAG_HINTS.get(tag, 0)
-                for tag, _, names, _, _, _ in document.looks
+                for tag, _, names, _, _, _ in document.elements.looks
             ]
-            named = list(map(by_look.__getitem__, document.look_of))
+            named = list(map(by_look.__getitem__, document.elements.look_of))
             other = self._judged.get(not talk)
             if other is None or other[0] != named or self._talk_boxes:
                 hints = self._hints(named.copy(), talk=talk)
@@ -128,7 +126,7 @@ class View:
 
     def _hints(self, hints: list[int], *, talk: bool) -> list[int]:
         """For each element: names, role, state and what stands in it speak for or against it."""
-        nodes, looks = self.nodes, self.document.looks
+        nodes, looks = self.nodes, self.document.elements.looks
         for index in sections_by_headline(self, hints):
             hints[index] = 0
         if any(look[HIDDEN] or look[ROLE] for look in looks):
@@ -199,9 +197,11 @@ class View:
 
     def _outer_elements(self) -> list[int]:
         """For each element ``holder`` of it; the last stands for no element."""
-        is_part = [look[TAG] in PARTS for look in self.document.looks]
+        is_part = [look[TAG] in PARTS for look in self.document.elements.looks]
         outer: list[int] = []
-        for index, (look, parent) in enumerate(zip(self.document.look_of, self.parents, strict=True)):
+        for index, (look, parent) in enumerate(
+            zip(self.document.elements.look_of, self.parents, strict=True)
+        ):
             if not is_part[look]:
                 outer.append(index)
             else:
@@ -214,9 +214,11 @@ class View:
         return {index for index, tag in self.headings.items() if tag in tags}
 
     def _headings(self) -> dict[int, str]:
-        looks = enumerate(self.document.looks)
+        looks = enumerate(self.document.elements.looks)
         tags = {number: look[TAG] for number, look in looks if look[TAG] in ANY_HEADING}
-        return {index: tags[look] for index, look in enumerate(self.document.look_of) if look in tags}
+        return {
+            index: tags[look] for index, look in enumerate(self.document.elements.look_of) if look in tags
+        }
 
     def _lines(self) -> None:
         """Verse, lists of dates, texts without punctuation: many unlinked lines of one kind count a little."""
@@ -322,7 +324,7 @@ def _prose(block: Block, units: float, linked: float) -> float:
 
 def _has_stop(text: str) -> bool:
     """One is looked for in very long texts only where one of its characters stands."""
-    if len(text) > _LONG_CHARS and not any(map(text.__contains__, _STOP_CHARS)):
+    if len(text) > _LONG_CHARS and not any(map(text.__contains__, STOPPED)):
         return False
     return STOPS.search(text) is not None
 
