@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import partial
 from html import unescape
-from itertools import compress, pairwise
+from itertools import compress, pairwise, repeat
+from operator import add
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from es_dedup.extraction.reading.markup import HIDDEN, is_wide_space, read_attributes
@@ -15,7 +15,7 @@ from es_dedup.extraction.reading.measures import is_ideograph
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from es_dedup.extraction.reading.markup import Look, Opened, Tags
+    from es_dedup.extraction.reading.markup import CutTags, Look, Opened
     from es_dedup.extraction.reading.walk import Runs
 
 _ASCII_SPACE: Final = " \t\n\r\x0b\x0c"
@@ -74,9 +74,9 @@ class Block(NamedTuple):
     links: int
 
 
-_node: Final[Callable[[Iterable[object]], Node]] = partial(tuple.__new__, Node)
-_block: Final[Callable[[Iterable[object]], Block]] = partial(tuple.__new__, Block)
-"""Made without a call in Python: a page has hundreds of both."""
+_MAKE_NODE: Final[Callable[[type[Node], Iterable[object]], Node]] = tuple.__new__
+_MAKE_BLOCK: Final[Callable[[type[Block], Iterable[object]], Block]] = tuple.__new__
+"""Without a call in Python: a page has hundreds of both."""
 
 
 @dataclass(slots=True)
@@ -88,6 +88,7 @@ class Elements:
         parents: of each, the index of the one around it, -1 for none.
         look_of: of each, which of the looks it has: equal elements have one.
         looks: what looks there are.
+        ends: of each, the index behind the last element in it.
         holders: of each block, the index of the element around it.
     """
 
@@ -95,11 +96,16 @@ class Elements:
     parents: Sequence[int] = ()
     look_of: Sequence[int] = ()
     looks: Sequence[Look] = ()
+    ends: Sequence[int] = ()
     holders: Sequence[int] = ()
 
 
 def read_blocks(runs: Runs) -> tuple[list[int], list[tuple[object, ...]], int]:
-    """Of each block of a page, in page order, the element around it and the columns of ``Block`` from its text on; and how many elements are open behind the deepest."""
+    """Blocks in page order.
+
+    Returns:
+        The element around each, the values of ``Block`` from its text on, and how many elements are open behind the deepest.
+    """
     around: list[int] = []
     rows: list[tuple[object, ...]] = []
     texts = runs.written.decode("utf-8", "ignore").split("\0")
@@ -123,30 +129,40 @@ def read_blocks(runs: Runs) -> tuple[list[int], list[tuple[object, ...]], int]:
     return around, rows, deepest
 
 
-def read_nodes(tags: Tags, elements: Opened, around: Sequence[int]) -> Elements:
+def read_nodes(tags: CutTags, opened: Opened, around: Sequence[int]) -> Elements:
     """The elements around the blocks.
 
     Args:
         tags: of the page.
-        elements: of the page.
+        opened: all elements of the page.
         around: of each block, the one around it.
     """
-    holders, parents, look_of, looks = tags.elements(elements, around)
-    rows = zip(parents, look_of, strict=True)
-    nodes = [_node((index, parent, *looks[look])) for index, (parent, look) in enumerate(rows)]
+    holders, parents, look_of, looks = tags.elements(opened, around)
+    ends = list(range(1, len(parents) + 1))
+    for index in range(len(parents) - 1, 0, -1):
+        parent = parents[index]
+        if parent >= 0 and ends[parent] < ends[index]:
+            ends[parent] = ends[index]
+    return Elements(make_nodes(parents, look_of, looks), parents, look_of, looks, ends, holders)
+
+
+def make_nodes(parents: Sequence[int], look_of: Sequence[int], looks: Sequence[Look]) -> list[Node]:
+    """Elements of what is known of them."""
+    rows = map(add, enumerate(parents), map(looks.__getitem__, look_of))
+    nodes = list(map(_MAKE_NODE, repeat(Node), rows))
     if any(look[HIDDEN] for look in looks):
         for index, node in enumerate(nodes):
             if not node.hidden and node.parent >= 0 and nodes[node.parent].hidden:
                 nodes[index] = node._replace(hidden=True)
-    return Elements(nodes, parents, look_of, looks, holders)
+    return nodes
 
 
-def make_blocks(elements: Elements, rows: Iterable[tuple[object, ...]]) -> list[Block]:
-    """Blocks of the rows of ``read_blocks``."""
-    if not any(look[HIDDEN] for look in elements.looks):
-        return [_block((node, False, *row)) for node, row in zip(elements.holders, rows, strict=True)]
-    hidden = [node.hidden for node in elements.nodes]
-    return [_block((node, hidden[node], *row)) for node, row in zip(elements.holders, rows, strict=True)]
+def make_blocks(elements: Elements, columns: Iterable[Iterable[object]]) -> list[Block]:
+    """Blocks of the columns of ``Block`` from its text on."""
+    hidden: Iterable[bool] = repeat(False)  # noqa: FBT003
+    if any(look[HIDDEN] for look in elements.looks):
+        hidden = [elements.nodes[node].hidden for node in elements.holders]
+    return list(map(_MAKE_BLOCK, repeat(Block), zip(elements.holders, hidden, *columns, strict=False)))
 
 
 def whole_text(text: str, linked: int) -> tuple[str, int, int, bool] | None:

@@ -21,9 +21,7 @@ from es_dedup.extraction.reading.structured import Structured, read_structured
 from es_dedup.extraction.reading.walk import walk
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from es_dedup.extraction.reading.columns import Columns
     from es_dedup.extraction.reading.guard import Deadline
     from es_dedup.extraction.reading.markup import CutTags, Tags
 
@@ -42,8 +40,7 @@ class Document:
     Attributes:
         tags: all tags of the page, without the title's.
         elements: around the blocks.
-        counts: of each block, how many characters are ASCII, without white space, and how many ``measures.STOPS`` there are; shape (2, blocks).
-            None where that is not known yet.
+        columns: the same in arrays, where they are at hand.
         url: where the page was found, if known.
         scripts: attributes and content of each script, where the scan kept them.
         charset: of the scripts.
@@ -53,7 +50,7 @@ class Document:
     tags: Tags
     elements: Elements
     blocks: list[Block] = field(default_factory=list)
-    counts: NDArray[np.int64] | None = None
+    columns: Columns | None = None
     url: str | None = None
     scripts: list[tuple[bytes, bytes]] = field(default_factory=list)
     charset: str = "utf-8"
@@ -123,7 +120,7 @@ def read_shallow(markup: bytes, deadline: Deadline, max_depth: int) -> Document 
 
         if (found := read_spans(markup, max_depth)) is not None:
             deadline.check()
-            return Document(*found)
+            return found
     return build_shallow(cut(markup), deadline, max_depth)
 
 
@@ -136,4 +133,4 @@ def build_shallow(tags: CutTags, deadline: Deadline, max_depth: int) -> Document
     if depth > max_depth:
         return None
     elements = read_nodes(tags, runs.elements, around)
-    return Document(tags, elements, make_blocks(elements, rows))
+    return Document(tags, elements, make_blocks(elements, zip(*rows, strict=True)))

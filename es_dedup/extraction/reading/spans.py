@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.extraction.reading.blocks import joined_text, make_blocks, read_nodes, whole_text
+from es_dedup.extraction.reading.blocks import Elements, joined_text, make_blocks, make_nodes, whole_text
+from es_dedup.extraction.reading.columns import Columns
+from es_dedup.extraction.reading.document import Document
 from es_dedup.extraction.reading.markup import (
     FOUND,
     KNOWN,
@@ -29,8 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.extraction.reading.blocks import Block, Elements
-    from es_dedup.extraction.reading.markup import Look, Opened
+    from es_dedup.extraction.reading.markup import Look
 
 _ROOTS: Final = number_of("html"), number_of("body")
 _SLOTS: Final = 1_024
@@ -115,16 +116,25 @@ class SpannedTags(Tags):
         return [*roots, *found.tolist()]
 
     def elements(
-        self, elements: Opened, around: Sequence[int]
-    ) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[Look]]:
-        """Some elements with those around them."""
+        self, opened: NDArray[np.int64], around: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Elements]:
+        """The elements around blocks.
+
+        Args:
+            opened: places of the start tags of all elements, and the element around each, -1 for none; shape (elements, 2).
+            around: of each block, the element around it.
+
+        Returns:
+            Of each block, index of the element around it; of each element, index of the one around it and of the one behind the last in it, and
+            number of its look, shape (elements, 3); and all of it as objects.
+        """
         from es_dedup.extraction.reading.compiled.naming import elements_of  # noqa: PLC0415 - only where numba is installed
 
-        holders, rows, looks = elements_of(
-            self._bytes, self._spans, np.asarray(elements, dtype=np.int64), np.asarray(around, dtype=np.int64)
-        )
-        parents, kinds = rows.T.tolist()
-        return holders.tolist(), parents, kinds, self._looks(looks.tolist())
+        holders, rows, found = elements_of(self._bytes, self._spans, opened, around)
+        parents, look_of, ends = rows.T.tolist()
+        looks = self._looks(found.tolist())
+        nodes = make_nodes(parents, look_of, looks)
+        return holders, rows, Elements(nodes, parents, look_of, looks, ends, holders.tolist())
 
     def _looks(self, rows: list[list[int]]) -> list[Look]:
         data, tags, roots = self._data, self._names, self._roots
@@ -160,11 +170,11 @@ def load_kernels() -> None:
     trim_fast(b"<p>x<script>y</script>")
     read = read_spans(b"<p>x<b>y</b>&amp;", 9)
     if read:
-        read[0].places_with((b"x",))
+        read.tags.places_with((b"x",))
 
 
-def read_spans(markup: bytes, max_depth: int) -> tuple[Tags, Elements, list[Block], NDArray[np.int64]] | None:
-    """Tags, elements, blocks and ``Document.counts``; None where elements are nested too deeply, and for pages with odd preformatted text.
+def read_spans(markup: bytes, max_depth: int) -> Document | None:
+    """A page; None where elements are nested too deeply, and for pages with odd preformatted text.
 
     Args:
         markup: trimmed, in UTF-8.
@@ -193,8 +203,9 @@ def read_spans(markup: bytes, max_depth: int) -> tuple[Tags, Elements, list[Bloc
     read = _texts(_decoded(texts.tobytes()), rows, parts, runs)
     if read.deepest > max_depth:
         return None
-    elements = read_nodes(tags, opened.T, read.around.tolist())
-    return tags, elements, make_blocks(elements, zip(*read.columns, strict=True)), read.counts
+    holders, of_nodes, elements = tags.elements(opened, read.around)
+    columns = Columns(holders, *read.counts, *of_nodes.T[:2])
+    return Document(tags, elements, make_blocks(elements, read.columns), columns)
 
 
 @dataclass(slots=True)
@@ -204,13 +215,13 @@ class _Texts:
     Attributes:
         around: of each block, the element around it.
         columns: those of ``Block`` from its text on.
-        counts: see ``Document``.
+        counts: of each block, see ``Columns``: length, length of link text, how many characters are ASCII, how many stops there are; shape (4, blocks).
         deepest: how many elements are open behind the deepest block.
     """
 
     around: NDArray[np.int64]
     columns: tuple[list[Any], ...]
-    counts: NDArray[np.int64]
+    counts: tuple[NDArray[np.int64], ...]
     deepest: int
 
 
@@ -242,9 +253,9 @@ def _texts(
         kept = np.array([bool(text) for text in texts])
         texts = list(filter(None, texts))
         rows, around, links, depths = rows[kept], around[kept], links[kept], depths[kept]
-    chars, link_chars, led, *counts = rows.T[CHARS:]
+    _, chars, link_chars, led, narrow, stops = rows.T
     columns = texts, chars.tolist(), link_chars.tolist(), (led > 0).tolist(), links.tolist()
-    return _Texts(around, columns, np.array(counts), int(depths.max(initial=0)))
+    return _Texts(around, columns, (chars, link_chars, narrow, stops), int(depths.max(initial=0)))
 
 
 def _decoded(written: bytes) -> list[str]:

@@ -7,37 +7,45 @@ are the bodies of all posts of a thread, however short one of them is: the avera
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.reading.markup import MARK
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from es_dedup.extraction.reading.columns import Columns
+    from es_dedup.extraction.reading.document import Document
 
-    from es_dedup.extraction.reading.markup import Look
+_MOST_BITS: Final = 20  # of a mark, three of which are a number of 64 bits
 
 
 class Kinds:
     """Kinds of elements and blocks as numbers that are equal for equal kinds.
 
     Args:
-        parents: of block elements in page order.
-        look_of: number of the look of each.
-        looks: what elements look like.
+        document: a page.
+
+    Attributes:
+        of_nodes: number of each element's kind.
+        of_blocks: number of the kind of each block: that of the element it stands in; -1 for none.
     """
 
-    def __init__(self, parents: Sequence[int], look_of: Sequence[int], looks: Sequence[Look]) -> None:
-        marks = [look[MARK] for look in looks]
+    def __init__(self, document: Document) -> None:
+        elements = document.elements
+        marks = [look[MARK] for look in elements.looks]
         numbers = dict(zip(dict.fromkeys(marks), count(1), strict=False))
         by_look, bits = [numbers[mark] for mark in marks], len(numbers).bit_length()
-        own = [*map(by_look.__getitem__, look_of), 0]  # the last stands for no element
-        pairs = [mark | own[parent] << bits for mark, parent in zip(own, parents, strict=False)]
-        pairs.append(0)
-        kinds = [mark | pairs[parent] << bits for mark, parent in zip(own, parents, strict=False)]
-        kinds.append(-1)
+        if document.columns is None or bits > _MOST_BITS:
+            own = [*map(by_look.__getitem__, elements.look_of), 0]  # the last stands for no element
+            pairs = [mark | own[parent] << bits for mark, parent in zip(own, elements.parents, strict=False)]
+            pairs.append(0)
+            rows = zip(own, elements.parents, strict=False)
+            kinds = [mark | pairs[parent] << bits for mark, parent in rows]
+            kinds.append(-1)
+            self.of_blocks = list(map(kinds.__getitem__, elements.holders))
+        else:
+            kinds, self.of_blocks = _gathered(by_look, document.columns, bits)
         self.of_nodes = kinds[:-1]
-        """Number of each element's kind."""
-        self._named, self._look_of, self._kinds = ["." in mark for mark in marks], look_of, kinds
+        self._named, self._look_of, self._kinds = ["." in mark for mark in marks], elements.look_of, kinds
 
     def of_node(self, index: int) -> int:
         """Number of an element's kind; -1 for none."""
@@ -47,6 +55,15 @@ class Kinds:
         """The element has a class or an id."""
         return self._named[self._look_of[index]]
 
-    def of_blocks(self, holders: Sequence[int]) -> list[int]:
-        """Number of the kind of each block: that of the element it stands in."""
-        return list(map(self._kinds.__getitem__, holders))  # the last stands for no element
+
+def _gathered(by_look: list[int], columns: Columns, bits: int) -> tuple[list[int], list[int]]:
+    """Kinds of elements, with one more for none, and of blocks."""
+    import numpy as np  # noqa: PLC0415 - only where there are arrays
+
+    size = len(columns.parents) + 1
+    own, pairs, kinds = np.zeros((3, size), dtype=np.int64)  # the last stands for no element
+    own[:-1] = np.array(by_look, dtype=np.int64)[columns.look_of]
+    pairs[:-1] = own[:-1] | own[columns.parents] << bits
+    kinds[:-1] = own[:-1] | pairs[columns.parents] << bits
+    kinds[-1] = -1
+    return kinds.tolist(), kinds[columns.holders].tolist()

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.reading.markup import HIDDEN, ROLE, TAG
-from es_dedup.extraction.reading.measures import STOPPED, STOPS
+from es_dedup.extraction.reading.measures import STOPS
 from es_dedup.extraction.seen.boxes import (
     ANY_HEADING,
     WRAPPED,
@@ -19,21 +19,14 @@ from es_dedup.extraction.seen.boxes import (
 )
 from es_dedup.extraction.seen.hints import LIST_HINT, NEGATIVE_TAGS, TAG_HINTS, is_furniture, named_hint
 from es_dedup.extraction.seen.kinds import Kinds
+from es_dedup.extraction.seen.lengths import LINKED, MANY_UNITS, lengths
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from es_dedup.extraction.reading.document import Block, Document
+    from es_dedup.extraction.reading.document import Document
     from es_dedup.extraction.seen.records import Records
 
-LINKED: Final = 0.5
-"""Share of link text from which a block is no prose."""
-
-_LONG_CHARS: Final = 1_000
-_LATIN_SHARE: Final = 3.0  # Latin letters that say as much as one ideograph
-_FEW_UNITS: Final = 12  # with one stop
-_MANY_UNITS: Final = 50  # prose without any stop
-_TOO_MANY_UNITS: Final = 400  # without any stop: words for search engines, data, code
 _FORGIVEN_SHARE: Final = (
     0.7  # of the page's prose; a container that holds it is no furniture, whatever its name
 )
@@ -71,24 +64,15 @@ class View:
         self.parents = document.elements.parents
         self.holders = document.elements.holders
         """For each block, index of the element around it; -1 for none."""
-        self.units = [
-            block.chars / _LATIN_SHARE if block.text.isascii() else _wide_units(block)
-            for block in self.blocks
-        ]
-        self.kind = Kinds(self.parents, document.elements.look_of, document.elements.looks)
-        self.kinds = self.kind.of_blocks(self.holders)
-        self.prose = [
-            -(4.0 + 0.3 * units)
-            if block.link_chars > LINKED * block.chars
-            else _prose(block, units, block.link_chars / block.chars)
-            for block, units in zip(self.blocks, self.units, strict=True)
-        ]
+        self.units, self.prose = lengths(document)
+        self.kind = Kinds(document)
+        self.kinds = self.kind.of_blocks
         self._lines()
         counts = Counter([block.text for block in self.blocks if block.chars <= _REPEATED_CHARS])
         self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
         self.headings = self._headings()
         """Names of all headings and legends, by the index of the element."""
-        self.ends = self._ends()
+        self.ends = document.elements.ends
         self._outer = self._outer_elements()
         self.arounds = list(map(self._outer.__getitem__, self.holders))
         """``around`` of each block."""
@@ -230,7 +214,7 @@ class View:
             if len(places) < _LINES or not self._are_lines(places):
                 continue
             for place in places:
-                self.prose[place] = _LINE_WEIGHT * min(self.units[place], _MANY_UNITS)
+                self.prose[place] = _LINE_WEIGHT * min(self.units[place], MANY_UNITS)
 
     def _are_lines(self, places: list[int]) -> bool:
         first = self.blocks[places[0]].node
@@ -245,16 +229,6 @@ class View:
         """Most lines have a stop: items of a list in a text, not of a menu that a script opens."""
         stopped = sum(1 for place in places if STOPS.search(self.blocks[place].text))
         return stopped >= _SENTENCES * len(places)
-
-    def _ends(self) -> list[int]:
-        """One past the last node of each node's subtree."""
-        parents = self.parents
-        ends = list(range(1, len(parents) + 1))
-        for index in range(len(parents) - 1, 0, -1):
-            parent = parents[index]
-            if parent >= 0 and ends[parent] < ends[index]:
-                ends[parent] = ends[index]
-        return ends
 
     def _mass(self) -> tuple[list[float], float]:
         """Prose in each element, and in the whole page."""
@@ -301,36 +275,3 @@ class View:
             held = [self.blocks[place] for place in self.inside(index)]
             if sum(block.link_chars for block in held) <= _FEW_LINKS * sum(block.chars for block in held):
                 hints[index] = 0
-
-
-def _prose(block: Block, units: float, linked: float) -> float:
-    """Length of what reads like prose in an unlinked block; negative for what reads like furniture.
-
-    Args:
-        block: at most half of it stands in links.
-        units: its length.
-        linked: share of link text.
-    """
-    if units >= _FEW_UNITS:
-        stops = 2 * _has_stop(block.text)  # one is enough
-    elif block.text.replace(" ", "").isalnum():
-        stops = 0
-    else:
-        stops = len(STOPS.findall(block.text))
-    if stops > 1 or _MANY_UNITS <= units <= _TOO_MANY_UNITS:
-        return units * (1 - 1.5 * linked) if stops or units < _TOO_MANY_UNITS else -0.3 * units
-    return -(2.0 + 4.0 * linked) if units < _TOO_MANY_UNITS else -0.3 * units
-
-
-def _has_stop(text: str) -> bool:
-    """One is looked for in very long texts only where one of its characters stands."""
-    if len(text) > _LONG_CHARS and not any(map(text.__contains__, STOPPED)):
-        return False
-    return STOPS.search(text) is not None
-
-
-def _wide_units(block: Block) -> float:
-    """Length in ideographs of a text that is not ASCII: three Latin letters count as one."""
-    text, chars = block.text, block.chars
-    narrow = len(text.encode("ascii", "ignore")) - (len(text) - chars)  # without spaces
-    return chars - narrow + narrow / _LATIN_SHARE

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.extraction.seen.choice import Choice
 from es_dedup.extraction.seen.dated import DATE, DATE_CHARS, dates, has_date
 from es_dedup.extraction.seen.hints import HEADINGS
+from es_dedup.extraction.seen.lengths import LINKED
 from es_dedup.extraction.seen.records import labels, records
-from es_dedup.extraction.seen.view import LINKED
 from es_dedup.extraction.threads.posts import forgive_posts, short_kinds
 from es_dedup.extraction.threads.subject import asked_above, begin_of, subject_of
 from es_dedup.extraction.threads.talk import talk_nodes

@@ -56,7 +56,8 @@ def check(markup: bytes, max_depth: int = 256) -> None:
     if found is None:
         assert b"<pre" in markup.lower()  # odd ones are left to the other way
         return
-    tags, elements, blocks, counts = found
+    tags, elements, blocks, columns = found.tags, found.elements, found.blocks, found.columns
+    assert columns is not None
     looks = document.elements.looks
     assert [elements.looks[look] for look in elements.look_of] == [
         looks[look] for look in document.elements.look_of
@@ -65,7 +66,12 @@ def check(markup: bytes, max_depth: int = 256) -> None:
     assert list(elements.parents) == list(document.elements.parents) == [one.parent for one in document.nodes]
     assert list(elements.holders) == list(document.elements.holders) == [one.node for one in document.blocks]
     assert blocks == document.blocks
-    for block, (narrow, stops) in zip(blocks, counts.T.tolist(), strict=True):
+    assert list(elements.ends) == list(document.elements.ends)
+    assert [columns.holders.tolist(), columns.parents.tolist()] == [elements.holders, elements.parents]
+    assert columns.look_of.tolist() == elements.look_of
+    lengths = [(block.chars, block.link_chars) for block in blocks]
+    assert list(zip(columns.chars.tolist(), columns.link_chars.tolist(), strict=True)) == lengths
+    for block, narrow, stops in zip(blocks, columns.narrow.tolist(), columns.stops.tolist(), strict=True):
         if narrow >= 0:
             assert narrow == sum(char.isascii() and char != " " for char in block.text)
             assert stops == len(STOPS.findall(block.text))
