@@ -15,8 +15,8 @@ from es_dedup.extraction.reading.measures import STOPS
 from es_dedup.extraction.seen.choice import Choice
 from es_dedup.extraction.seen.dated import dates
 from es_dedup.extraction.seen.hints import HEADINGS
+from es_dedup.extraction.seen.kinds import PARTS
 from es_dedup.extraction.seen.records import are_said, records
-from es_dedup.extraction.seen.view import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

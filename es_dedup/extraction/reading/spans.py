@@ -125,13 +125,14 @@ class SpannedTags(Tags):
             around: of each block, the element around it.
 
         Returns:
-            Of each block, index of the element around it; of each element, index of the one around it and of the one behind the last in it, and
-            number of its look, shape (elements, 3); and all of it as objects.
+            Of each block, index of the element around it; of each element, index of the one around it, number of its look, and
+            index behind the last in it, shape (3, elements); and all of it as objects.
         """
         from es_dedup.extraction.reading.compiled.naming import elements_of  # noqa: PLC0415 - only where numba is installed
 
         holders, rows, found = elements_of(self._bytes, self._spans, opened, around)
-        parents, look_of, ends = rows.T.tolist()
+        rows = np.ascontiguousarray(rows.T)
+        parents, look_of, ends = rows.tolist()
         looks = self._looks(found.tolist())
         nodes = make_nodes(parents, look_of, looks)
         return holders, rows, Elements(nodes, parents, look_of, looks, ends, holders.tolist())
@@ -204,7 +205,7 @@ def read_spans(markup: bytes, max_depth: int) -> Document | None:
     if read.deepest > max_depth:
         return None
     holders, of_nodes, elements = tags.elements(opened, read.around)
-    columns = Columns(holders, *read.counts, *of_nodes.T[:2])
+    columns = Columns(holders, *read.counts, *of_nodes[:2])
     return Document(tags, elements, make_blocks(elements, read.columns), columns)
 
 
@@ -236,7 +237,7 @@ def _texts(
         NARROW,
     )
 
-    _, around, links, depths = runs[:-1].T
+    _, around, links, depths = np.ascontiguousarray(runs[:-1].T)  # kernels are made for one order in memory
     odd = np.flatnonzero(rows[:, KIND])
     for run in odd.tolist():
         linked = parts[runs.item(run, 0) : runs.item(run + 1, 0), LINKED].tolist()
@@ -253,7 +254,7 @@ def _texts(
         kept = np.array([bool(text) for text in texts])
         texts = list(filter(None, texts))
         rows, around, links, depths = rows[kept], around[kept], links[kept], depths[kept]
-    _, chars, link_chars, led, narrow, stops = rows.T
+    _, chars, link_chars, led, narrow, stops = np.ascontiguousarray(rows.T)
     columns = texts, chars.tolist(), link_chars.tolist(), (led > 0).tolist(), links.tolist()
     return _Texts(around, columns, (chars, link_chars, narrow, stops), int(depths.max(initial=0)))
 

@@ -9,11 +9,17 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.reading.markup import MARK
+from es_dedup.extraction.reading.markup import MARK, TAG
 
 if TYPE_CHECKING:
+    from es_dedup.extraction.reading.blocks import Elements
     from es_dedup.extraction.reading.columns import Columns
     from es_dedup.extraction.reading.document import Document
+
+PARTS: Final = frozenset(
+    "p li ul ol dl dt dd pre blockquote h1 h2 h3 h4 h5 h6 figure figcaption center".split()
+)
+"""Elements that are parts of a text, never the text as a whole."""
 
 _MOST_BITS: Final = 20  # of a mark, three of which are a number of 64 bits
 
@@ -27,24 +33,20 @@ class Kinds:
     Attributes:
         of_nodes: number of each element's kind.
         of_blocks: number of the kind of each block: that of the element it stands in; -1 for none.
+        outer: the element itself, or the first around it that is no part of a text, -1 for none; the last stands for no element.
     """
 
     def __init__(self, document: Document) -> None:
-        elements = document.elements
+        elements, columns = document.elements, document.columns
         marks = [look[MARK] for look in elements.looks]
         numbers = dict(zip(dict.fromkeys(marks), count(1), strict=False))
         by_look, bits = [numbers[mark] for mark in marks], len(numbers).bit_length()
-        if document.columns is None or bits > _MOST_BITS:
-            own = [*map(by_look.__getitem__, elements.look_of), 0]  # the last stands for no element
-            pairs = [mark | own[parent] << bits for mark, parent in zip(own, elements.parents, strict=False)]
-            pairs.append(0)
-            rows = zip(own, elements.parents, strict=False)
-            kinds = [mark | pairs[parent] << bits for mark, parent in rows]
-            kinds.append(-1)
-            self.of_blocks = list(map(kinds.__getitem__, elements.holders))
+        is_part = [look[TAG] in PARTS for look in elements.looks]
+        if columns is None or bits > _MOST_BITS:
+            kinds, self.outer = _kinds_of(by_look, bits, elements), _outer_of(is_part, elements)
         else:
-            kinds, self.of_blocks = _gathered(by_look, document.columns, bits)
-        self.of_nodes = kinds[:-1]
+            kinds, self.outer = _fast(by_look, bits, is_part, columns)
+        self.of_nodes, self.of_blocks = kinds[:-1], list(map(kinds.__getitem__, elements.holders))
         self._named, self._look_of, self._kinds = ["." in mark for mark in marks], elements.look_of, kinds
 
     def of_node(self, index: int) -> int:
@@ -56,14 +58,32 @@ class Kinds:
         return self._named[self._look_of[index]]
 
 
-def _gathered(by_look: list[int], columns: Columns, bits: int) -> tuple[list[int], list[int]]:
-    """Kinds of elements, with one more for none, and of blocks."""
-    import numpy as np  # noqa: PLC0415 - only where there are arrays
+def _kinds_of(by_look: list[int], bits: int, elements: Elements) -> list[int]:
+    """Kind of each element, and of none."""
+    parents = elements.parents
+    own = [*map(by_look.__getitem__, elements.look_of), 0]  # the last stands for no element
+    pairs = [mark | own[parent] << bits for mark, parent in zip(own, parents, strict=False)]
+    pairs.append(0)
+    kinds = [mark | pairs[parent] << bits for mark, parent in zip(own, parents, strict=False)]
+    return [*kinds, -1]
 
-    size = len(columns.parents) + 1
-    own, pairs, kinds = np.zeros((3, size), dtype=np.int64)  # the last stands for no element
-    own[:-1] = np.array(by_look, dtype=np.int64)[columns.look_of]
-    pairs[:-1] = own[:-1] | own[columns.parents] << bits
-    kinds[:-1] = own[:-1] | pairs[columns.parents] << bits
-    kinds[-1] = -1
-    return kinds.tolist(), kinds[columns.holders].tolist()
+
+def _outer_of(is_part: list[bool], elements: Elements) -> list[int]:
+    outer: list[int] = []
+    for index, (look, parent) in enumerate(zip(elements.look_of, elements.parents, strict=True)):
+        if not is_part[look]:
+            outer.append(index)
+        else:
+            outer.append(outer[parent] if parent >= 0 else -1)
+    return [*outer, -1]
+
+
+def _fast(by_look: list[int], bits: int, is_part: list[bool], columns: Columns) -> list[list[int]]:
+    """Both by their kernel."""
+    import numpy as np  # noqa: PLC0415 - only where numba is installed
+
+    from es_dedup.extraction.seen.compiled.looking import kinds_of  # noqa: PLC0415
+
+    marks, parts = np.array(by_look, dtype=np.int64), np.array(is_part, dtype=np.bool_)
+    found: list[list[int]] = kinds_of(marks, bits, parts, columns.parents, columns.look_of).tolist()
+    return found

@@ -6,8 +6,11 @@ Lengths are in units: ideographs, or three Latin letters. All lists go by the pl
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.extraction.reading.document import read_shallow
+from es_dedup.extraction.reading.guard import Deadline
 from es_dedup.extraction.reading.markup import HIDDEN, ROLE, TAG
 from es_dedup.extraction.reading.measures import STOPS
 from es_dedup.extraction.seen.boxes import (
@@ -18,7 +21,7 @@ from es_dedup.extraction.seen.boxes import (
     wraps_main,
 )
 from es_dedup.extraction.seen.hints import LIST_HINT, NEGATIVE_TAGS, TAG_HINTS, is_furniture, named_hint
-from es_dedup.extraction.seen.kinds import Kinds
+from es_dedup.extraction.seen.kinds import PARTS, Kinds
 from es_dedup.extraction.seen.lengths import LINKED, MANY_UNITS, lengths
 
 if TYPE_CHECKING:
@@ -40,11 +43,6 @@ _LINES: Final = 4  # lines of one element, or paragraphs of one kind, that make 
 _SENTENCES: Final = 0.6  # of the items of a list
 _LINE_UNITS: Final = 6.0
 _LINE_WEIGHT: Final = 0.4
-PARTS: Final = frozenset(
-    "p li ul ol dl dt dd pre blockquote h1 h2 h3 h4 h5 h6 figure figcaption center".split()
-)
-"""Elements that are parts of a text, never the text as a whole."""
-
 _HIDDEN_ROLES: Final = frozenset(
     "navigation complementary contentinfo search dialog alertdialog banner".split()
 )
@@ -73,8 +71,7 @@ class View:
         self.headings = self._headings()
         """Names of all headings and legends, by the index of the element."""
         self.ends = document.elements.ends
-        self._outer = self._outer_elements()
-        self.arounds = list(map(self._outer.__getitem__, self.holders))
+        self.arounds = list(map(self.kind.outer.__getitem__, self.holders))
         """``around`` of each block."""
         self._furniture: dict[int, bool] = {}
         self.dated: set[int] | None = None  # both are found when they are asked for
@@ -177,21 +174,7 @@ class View:
 
     def holder(self, index: int) -> int:
         """The element itself, or the first around it that is no part of a text; -1 for none."""
-        return self._outer[index]
-
-    def _outer_elements(self) -> list[int]:
-        """For each element ``holder`` of it; the last stands for no element."""
-        is_part = [look[TAG] in PARTS for look in self.document.elements.looks]
-        outer: list[int] = []
-        for index, (look, parent) in enumerate(
-            zip(self.document.elements.look_of, self.parents, strict=True)
-        ):
-            if not is_part[look]:
-                outer.append(index)
-            else:
-                outer.append(outer[parent] if parent >= 0 else -1)
-        outer.append(-1)
-        return outer
+        return self.kind.outer[index]
 
     def headings_called(self, tags: Collection[str]) -> set[int]:
         """Indices of the headings with one of these names."""
@@ -275,3 +258,11 @@ class View:
             held = [self.blocks[place] for place in self.inside(index)]
             if sum(block.link_chars for block in held) <= _FEW_LINKS * sum(block.chars for block in held):
                 hints[index] = 0
+
+
+@cache
+def load_kernels() -> None:
+    """Bring the kernels of this room into the process, see ``spans.load_kernels``."""
+    document = read_shallow(b"<p>x", Deadline(1), 9)
+    if document is not None:
+        View(document)

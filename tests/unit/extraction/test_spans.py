@@ -6,6 +6,7 @@ import random
 from functools import cache
 from html.entities import html5
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -20,10 +21,16 @@ from es_dedup.extraction.reading.markup import cut
 from es_dedup.extraction.reading.measures import STOPPED, STOPS
 from es_dedup.extraction.reading.source import read_source
 from es_dedup.extraction.reading.trim import trim_fast, trim_plainly
+from es_dedup.extraction.seen.view import View
 
 pytest.importorskip("numba")
 
+from es_dedup.extraction.reading.compiled.cutting import marks_of, tag_spans
+from es_dedup.extraction.reading.compiled.joining import texts_of
+from es_dedup.extraction.reading.compiled.naming import elements_of
+from es_dedup.extraction.reading.compiled.walking import runs_of
 from es_dedup.extraction.reading.spans import read_spans
+from es_dedup.extraction.seen.compiled.looking import kinds_of, lengths_of
 
 SAMPLES = sorted((Path(__file__).parents[3] / "samples" / "pages").glob("*/*.html"))
 SPACES = "".join(chr(code) for code in range(1, 0x3001) if chr(code).isspace())
@@ -230,3 +237,37 @@ def test_contents_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr(compiled._State, "chosen", chosen)
             contents.append(extractor.extract(page, url="https://a.example/1", explain=True))
         assert contents[0] == contents[1]
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_views_are_equal(path: Path) -> None:
+    check_view(sample(path))
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(st.sampled_from(WRITTEN), max_size=12),
+    st.integers(1, 150),
+    st.lists(st.sampled_from(PIECES), max_size=9),
+)
+def test_views_of_any_text_are_equal(written: list[str], times: int, pieces: list[str]) -> None:
+    check_view(f"<p>{'，'.join(written)}<p>{''.join(written) * times}{''.join(pieces)}".encode())
+
+
+def check_view(markup: bytes) -> None:
+    document, found = build_shallow(cut(markup), Deadline(60), 256), read_spans(markup, 256)
+    assert document is not None
+    assert found is not None
+    plain, fast = View(document), View(found)
+    assert (fast.units, fast.prose) == (plain.units, plain.prose)
+    assert (fast.kinds, fast.kind.of_nodes) == (plain.kinds, plain.kind.of_nodes)
+    assert (fast.arounds, fast.kind.outer) == (plain.arounds, plain.kind.outer)
+    assert (fast.ends, fast.headings, fast.mass) == (plain.ends, plain.headings, plain.mass)
+
+
+def test_kernels_are_compiled_for_one_form_of_arrays() -> None:
+    for markup in (b"", b"x", b"<p>x<p>y", b"<pre>x\ny</pre>\xff<p>&#0;", sample(SAMPLES[0])):
+        check_view(markup)
+    kernels: tuple[Any, ...] = (marks_of, tag_spans, runs_of, texts_of, elements_of, lengths_of, kinds_of)
+    for kernel in kernels:
+        assert len(kernel.signatures) == 1

@@ -234,10 +234,8 @@ def runs_of(
         if not left_out and first < last:
             if pre and _is_odd(data, first, last, tables):
                 return parts[:0], runs[:0], elements[:0], False
-            here = blocks[level - 1], links, depth, in_link > 0
-            counts = _add_text(
-                data, (first, last, pre > 0), here, (part_count, run_count, within), parts, runs
-            )
+            here, counts = (blocks[level - 1], links, depth, in_link > 0), (part_count, run_count, within)
+            counts = _add_text(data, (first, last, pre > 0), here, counts, parts, runs)
             part_count, run_count, within = counts
         if (place + 1) % _CHUNK == 0 and depth > max_depth:
             return parts[:0], runs[:0], elements[:0], False
