@@ -79,6 +79,17 @@ _MAKE_BLOCK: Final[Callable[[type[Block], Iterable[object]], Block]] = tuple.__n
 """Without a call in Python: a page has hundreds of both."""
 
 
+class ByLook(NamedTuple):
+    """Looks in columns, see ``markup.Look``."""
+
+    tags: Sequence[str] = ()
+    written: Sequence[bytes] = ()
+    names: Sequence[str] = ()
+    roles: Sequence[str] = ()
+    hidden: Sequence[bool] = ()
+    marks: Sequence[str] = ()
+
+
 @dataclass(slots=True)
 class Elements:
     """The elements around the blocks of a page.
@@ -88,6 +99,7 @@ class Elements:
         parents: of each, the index of the one around it, -1 for none.
         look_of: of each, which of the looks it has: equal elements have one.
         looks: what looks there are.
+        by_look: the same in columns.
         ends: of each, the index behind the last element in it.
         holders: of each block, the index of the element around it.
     """
@@ -98,6 +110,10 @@ class Elements:
     looks: Sequence[Look] = ()
     ends: Sequence[int] = ()
     holders: Sequence[int] = ()
+    by_look: ByLook = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.by_look = ByLook(*zip(*self.looks, strict=True)) if self.looks else ByLook()
 
 
 def read_blocks(runs: Runs) -> tuple[list[int], list[tuple[object, ...]], int]:
@@ -160,7 +176,7 @@ def make_nodes(parents: Sequence[int], look_of: Sequence[int], looks: Sequence[L
 def make_blocks(elements: Elements, columns: Iterable[Iterable[object]]) -> list[Block]:
     """Blocks of the columns of ``Block`` from its text on."""
     hidden: Iterable[bool] = repeat(False)  # noqa: FBT003
-    if any(look[HIDDEN] for look in elements.looks):
+    if any(elements.by_look.hidden):
         hidden = [elements.nodes[node].hidden for node in elements.holders]
     return list(map(_MAKE_BLOCK, repeat(Block), zip(elements.holders, hidden, *columns, strict=False)))
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.reading.markup import MARK, TAG
-
 if TYPE_CHECKING:
     from es_dedup.extraction.reading.blocks import Elements
     from es_dedup.extraction.reading.columns import Columns
@@ -38,16 +36,16 @@ class Kinds:
 
     def __init__(self, document: Document) -> None:
         elements, columns = document.elements, document.columns
-        marks = [look[MARK] for look in elements.looks]
+        marks = elements.by_look.marks
         numbers = dict(zip(dict.fromkeys(marks), count(1), strict=False))
-        by_look, bits = [numbers[mark] for mark in marks], len(numbers).bit_length()
-        is_part = [look[TAG] in PARTS for look in elements.looks]
+        by_look, bits = list(map(numbers.__getitem__, marks)), len(numbers).bit_length()
+        is_part = list(map(PARTS.__contains__, elements.by_look.tags))
         if columns is None or bits > _MOST_BITS:
             kinds, self.outer = _kinds_of(by_look, bits, elements), _outer_of(is_part, elements)
         else:
             kinds, self.outer = _fast(by_look, bits, is_part, columns)
         self.of_nodes, self.of_blocks = kinds[:-1], list(map(kinds.__getitem__, elements.holders))
-        self._named, self._look_of, self._kinds = ["." in mark for mark in marks], elements.look_of, kinds
+        self._marks, self._look_of, self._kinds = marks, elements.look_of, kinds
 
     def of_node(self, index: int) -> int:
         """Number of an element's kind; -1 for none."""
@@ -55,7 +53,7 @@ class Kinds:
 
     def is_named(self, index: int) -> bool:
         """The element has a class or an id."""
-        return self._named[self._look_of[index]]
+        return "." in self._marks[self._look_of[index]]
 
 
 def _kinds_of(by_look: list[int], bits: int, elements: Elements) -> list[int]:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache
+from itertools import compress
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.reading.document import read_shallow
 from es_dedup.extraction.reading.guard import Deadline
-from es_dedup.extraction.reading.markup import HIDDEN, ROLE, TAG
 from es_dedup.extraction.reading.measures import STOPS
 from es_dedup.extraction.seen.boxes import (
     ANY_HEADING,
@@ -59,6 +59,7 @@ class View:
     def __init__(self, document: Document, *, talk: bool = False) -> None:
         self.document = document
         self.nodes, self.blocks = document.nodes, document.blocks
+        self.by_look = document.elements.by_look
         self.parents = document.elements.parents
         self.holders = document.elements.holders
         """For each block, index of the element around it; -1 for none."""
@@ -70,6 +71,10 @@ class View:
         self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
         self.headings = self._headings()
         """Names of all headings and legends, by the index of the element."""
+        self.headed = [place for place, node in enumerate(self.holders) if node in self.headings]
+        """Places of the blocks right in them."""
+        self.captions = self._called("figcaption")
+        """Indices of the captions of figures."""
         self.ends = document.elements.ends
         self.arounds = list(map(self.kind.outer.__getitem__, self.holders))
         """``around`` of each block."""
@@ -87,7 +92,7 @@ class View:
             document = self.document
             by_look = [
                 named_hint(tag, names, talk) if names else TAG_HINTS.get(tag, 0)
-                for tag, _, names, _, _, _ in document.elements.looks
+                for tag, names in zip(self.by_look.tags, self.by_look.names, strict=True)
             ]
             named = list(map(by_look.__getitem__, document.elements.look_of))
             other = self._judged.get(not talk)
@@ -107,26 +112,27 @@ class View:
 
     def _hints(self, hints: list[int], *, talk: bool) -> list[int]:
         """For each element: names, role, state and what stands in it speak for or against it."""
-        nodes, looks = self.nodes, self.document.elements.looks
+        nodes = self.nodes
         for index in sections_by_headline(self, hints):
             hints[index] = 0
-        if any(look[HIDDEN] or look[ROLE] for look in looks):
+        if any(self.by_look.hidden) or any(self.by_look.roles):
             for index, node in enumerate(nodes):
                 if (node.role and node.role in _HIDDEN_ROLES) or (
                     node.hidden and not (node.parent >= 0 and nodes[node.parent].hidden)
                 ):
                     hints[index] = -1
-        if any(look[TAG] == "figcaption" for look in looks):
-            for index in self._captions():
-                hints[index] = -1
+        for index in self._short_captions():
+            hints[index] = -1
         for index in self._boxes:
             if not (talk and index in self._talk_boxes):
                 hints[index] = -1
         return hints
 
-    def _captions(self) -> list[int]:
+    def _short_captions(self) -> list[int]:
         """Captions of figures; one with several paragraphs of prose is a text."""
-        captions = {node.index: 0 for node in self.nodes if node.tag == "figcaption"}
+        if not self.captions:
+            return []
+        captions = dict.fromkeys(sorted(self.captions), 0)
         for block, prose in zip(self.blocks, self.prose, strict=True):
             if prose > 0 and block.node >= 0:
                 inside = block.node if block.node in captions else self.parents[block.node]
@@ -176,16 +182,22 @@ class View:
         """The element itself, or the first around it that is no part of a text; -1 for none."""
         return self.kind.outer[index]
 
-    def headings_called(self, tags: Collection[str]) -> set[int]:
-        """Indices of the headings with one of these names."""
-        return {index for index, tag in self.headings.items() if tag in tags}
+    def headed_by(self, tags: Collection[str]) -> list[int]:
+        """Places of the blocks right in headings with one of these names."""
+        return [place for place in self.headed if self.headings[self.holders[place]] in tags]
+
+    def _called(self, tag: str) -> set[int]:
+        """Indices of the elements with a name."""
+        if tag not in self.by_look.tags:
+            return set()
+        looks = {look for look, other in enumerate(self.by_look.tags) if other == tag}
+        return {index for index, look in enumerate(self.document.elements.look_of) if look in looks}
 
     def _headings(self) -> dict[int, str]:
-        looks = enumerate(self.document.elements.looks)
-        tags = {number: look[TAG] for number, look in looks if look[TAG] in ANY_HEADING}
-        return {
-            index: tags[look] for index, look in enumerate(self.document.elements.look_of) if look in tags
-        }
+        tags, look_of = self.by_look.tags, self.document.elements.look_of
+        is_heading = list(map(ANY_HEADING.__contains__, tags))
+        found = compress(range(len(look_of)), map(is_heading.__getitem__, look_of))
+        return {index: tags[look_of[index]] for index in found}
 
     def _lines(self) -> None:
         """Verse, lists of dates, texts without punctuation: many unlinked lines of one kind count a little."""
