@@ -204,7 +204,7 @@ class Tags(ABC):
 
     @abstractmethod
     def places_with(self, words: tuple[bytes, ...]) -> list[int]:
-        """Places of the tags, among the first ``MAX_SEARCHED``, in whose attributes, as written, one of the words stands; in page order."""
+        """Places of the tags, among the first ``MAX_SEARCHED``, in whose attributes, as written, one of the words stands, of two bytes or more; in page order."""
 
     def name_at(self, place: int) -> str:
         """Name of a tag in lower case; of an end tag with the slash."""

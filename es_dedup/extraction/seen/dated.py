@@ -35,7 +35,7 @@ LARGEST: Final = 0.65
 """Share of it that stands in one of them at most: an article with some words below is no thread."""
 
 
-@lru_cache(maxsize=512)  # several steps ask the same lines of a page
+@lru_cache(maxsize=4_096)  # several steps ask the same lines of a page
 def has_date(text: str) -> bool:
     """True when a date, a time or an age stands in a short text."""
     return CUE.search(text) is not None and DATE.search(text) is not None

@@ -5,9 +5,10 @@ Lengths are in units: ideographs, or three Latin letters. All lists go by the pl
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from functools import cache
-from itertools import compress
+from itertools import accumulate, compress
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.reading.document import read_shallow
@@ -79,6 +80,7 @@ class View:
         self.arounds = list(map(self.kind.outer.__getitem__, self.holders))
         """``around`` of each block."""
         self._furniture: dict[int, bool] = {}
+        self._reached: list[int] | None = None
         self.dated: set[int] | None = None  # both are found when they are asked for
         self.lists: list[Records] | None = None
         self._boxes, self._talk_boxes = furniture_boxes(self)
@@ -168,8 +170,13 @@ class View:
 
     def inside(self, node: int) -> list[int]:
         """Places of the blocks in a subtree."""
-        end = self.ends[node]
-        return [place for place, holder in enumerate(self.holders) if node <= holder < end]
+        holders, end = self.holders, self.ends[node]
+        if self._reached is None:
+            self._reached = list(accumulate(holders, max))
+        first = last = bisect_left(self._reached, node)  # elements are numbered as they are reached
+        while last < len(holders) and node <= holders[last] < end:
+            last += 1
+        return list(range(first, last))
 
     def around(self, place: int) -> int:
         """The element that holds a block's text as a whole: around its paragraph, or its own where ``<br>`` breaks lines.

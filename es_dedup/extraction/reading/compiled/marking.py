@@ -19,9 +19,9 @@ def _has(
     end: int,
     words: tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]],
 ) -> bool:
-    letters, bounds, is_first = words
-    for at in range(start, end):
-        if not is_first[data[at]]:
+    letters, bounds, begins = words
+    for at in range(start, end - 1):
+        if not (begins[0, data[at]] and begins[1, data[at + 1]]):
             continue
         for word in range(len(bounds) - 1):
             first, size = bounds[word], bounds[word + 1] - bounds[word]
@@ -46,7 +46,7 @@ def places_of(
         data: markup.
         spans: of each tag, see ``cutting.tag_spans``.
         first: tag to look at.
-        words: their bytes, the bounds of each, and by byte whether one of them begins with it.
+        words: their bytes, the bounds of each, and by byte whether it is the first or the second of one of them, shape (2, 256); none is shorter.
     """
     found = np.empty(len(spans), dtype=np.int64)
     count = 0
