@@ -164,13 +164,21 @@ def read_nodes(tags: CutTags, opened: Opened, around: Sequence[int]) -> Elements
 
 def make_nodes(parents: Sequence[int], look_of: Sequence[int], looks: Sequence[Look]) -> list[Node]:
     """Elements of what is known of them."""
-    rows = map(add, enumerate(parents), map(looks.__getitem__, look_of))
-    nodes = list(map(_MAKE_NODE, repeat(Node), rows))
+    own: Iterable[Look] = map(looks.__getitem__, look_of)
     if any(look[HIDDEN] for look in looks):
-        for index, node in enumerate(nodes):
-            if not node.hidden and node.parent >= 0 and nodes[node.parent].hidden:
-                nodes[index] = node._replace(hidden=True)
-    return nodes
+        own = _handed_down(parents, look_of, looks)
+    return list(map(_MAKE_NODE, repeat(Node), map(add, enumerate(parents), own)))
+
+
+def _handed_down(parents: Sequence[int], look_of: Sequence[int], looks: Sequence[Look]) -> list[Look]:
+    """The look of each element, hidden where an element around it is."""
+    inside: list[Look] = [
+        (tag, written, names, role, True, mark) for tag, written, names, role, _, mark in looks
+    ]
+    found: list[Look] = []
+    for parent, look in zip(parents, look_of, strict=True):
+        found.append(inside[look] if parent >= 0 and found[parent][HIDDEN] else looks[look])
+    return found
 
 
 def make_blocks(elements: Elements, columns: Iterable[Iterable[object]]) -> list[Block]:

@@ -6,6 +6,7 @@ And elements whose names deceive: a section called by its own headline, a column
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.seen.hints import is_tail_heading, opens_like_furniture
@@ -81,19 +82,25 @@ def _slug(word: str) -> str:
     return _SIGNS.sub("-", word.lower()).strip("-")
 
 
-def wraps_main(view: View, index: int, hints: Sequence[int]) -> bool:
+def wraps_main(view: View, index: int, mains: Sequence[int], furniture: Sequence[int]) -> bool:
     """True when nearly all prose of an element stands in one part that is named after main text.
 
     What is furniture by its own name inside does not count: a column may be named after the one beside it.
+
+    Args:
+        view: of the page.
+        index: of the element.
+        mains: indices of all elements that are named after main text, ascending.
+        furniture: the same of those that are named after furniture.
     """
     mass, ends = view.mass, view.ends
-    inner = range(index + 1, ends[index])
-    main = max((node for node in inner if hints[node] == 1), key=mass.__getitem__, default=-1)
+    inner = mains[bisect_right(mains, index) : bisect_left(mains, ends[index])]
+    main = max(inner, key=mass.__getitem__, default=-1)
     if main < 0:
         return False
     beside, end = 0.0, index
-    for node in inner:
-        if node >= end and hints[node] < 0 and not (node <= main < ends[node] or main < node < ends[main]):
+    for node in furniture[bisect_right(furniture, index) : bisect_left(furniture, ends[index])]:
+        if node >= end and not (node <= main < ends[node] or main < node < ends[main]):
             beside += mass[node]
             end = ends[node]
     return mass[main] >= _WITHIN * (mass[index] - beside)

@@ -118,10 +118,12 @@ class View:
         for index in sections_by_headline(self, hints):
             hints[index] = 0
         if any(self.by_look.hidden) or any(self.by_look.roles):
-            for index, node in enumerate(nodes):
-                if (node.role and node.role in _HIDDEN_ROLES) or (
-                    node.hidden and not (node.parent >= 0 and nodes[node.parent].hidden)
-                ):
+            roles, hidden = map(_HIDDEN_ROLES.__contains__, self.by_look.roles), self.by_look.hidden
+            says = [role or hides for role, hides in zip(roles, hidden, strict=True)]
+            look_of = self.document.elements.look_of
+            for index in compress(range(len(look_of)), map(says.__getitem__, look_of)):
+                node = nodes[index]
+                if node.role in _HIDDEN_ROLES or not (node.parent >= 0 and nodes[node.parent].hidden):
                     hints[index] = -1
         for index in self._short_captions():
             hints[index] = -1
@@ -252,13 +254,17 @@ class View:
             self._forgive_texts(hints)
         negative = [False] * len(hints)
         looks = _MOST_WRAPPERS
-        for index in [index for index, hint in enumerate(hints) if hint < 0]:
+        furniture = [index for index, hint in enumerate(hints) if hint < 0]
+        mains: list[int] | None = None
+        for index in furniture:
             forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
             if negative[index] or self.mass[index] >= forgiven * self.total:
                 continue
             if looks and self.mass[index] >= WRAPPED * self.total and self._is_named(index):
                 looks -= 1
-                if wraps_main(self, index, hints):
+                if mains is None:
+                    mains = [main for main, hint in enumerate(hints) if hint == 1]
+                if wraps_main(self, index, mains, furniture):
                     continue
             end = self.ends[index]
             negative[index:end] = [True] * (end - index)
