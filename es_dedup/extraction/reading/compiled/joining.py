@@ -29,7 +29,7 @@ KIND, CHARS, LINK_CHARS, LED, NARROW, STOP_COUNT = range(6)
 
 _MAX_SPACE = 200  # see ``markup.is_wide_space``
 _ASCII = 0x80
-_THREE, _FOUR, _TOP, _REST = 0xE0, 0xF0, 0xC0, 0x3F  # see ``decoding``
+_TWO, _THREE, _FOUR, _TOP, _REST = 0xC2, 0xE0, 0xF0, 0xC0, 0x3F  # see ``decoding``
 _SPACE, _AND = ord(" "), ord("&")
 
 
@@ -68,15 +68,15 @@ def _folded(
                     chars += 1
                     continue
             elif (
-                _THREE < code < _FOUR
-                and at + 1 < end
-                and data[at] & _TOP == _ASCII
-                and data[at + 1] & _TOP == _ASCII
-            ):  # most of Chinese; a call takes six times as long
-                code = (
-                    (code & 0x0F) << 12 | (byte_at(data, at) & _REST) << 6 | (byte_at(data, at + 1) & _REST)
-                )
-                is_, at = byte_at(classes, code), at + 2
+                (_TWO <= code < _THREE or _THREE < code < _FOUR)
+                and at + (code > _THREE) < end
+                and data[at] & _TOP == data[at + (code > _THREE)] & _TOP == _ASCII
+            ):  # two bytes, or three; a call takes six times as long
+                low, is_three = byte_at(data, at) & _REST, code > _THREE
+                code, at = (code & 0x0F if is_three else code & 0x1F) << 6 | low, at + 1
+                if is_three:
+                    code, at = code << 6 | (byte_at(data, at) & _REST), at + 1
+                is_ = byte_at(classes, code)
             else:
                 code, at = character_at(data, start, end, names, values)
                 is_ = byte_at(classes, code) if code >= 0 else ODD
