@@ -174,10 +174,10 @@ class View:
         """Places of the blocks in a subtree."""
         holders, end = self.holders, self.ends[node]
         if self._reached is None:
-            self._reached = list(accumulate(holders, max))
-        first = last = bisect_left(self._reached, node)  # elements are numbered as they are reached
-        while last < len(holders) and node <= holders[last] < end:
-            last += 1
+            self._reached = list(accumulate(holders, max))  # elements are numbered as they are reached
+        first, last = bisect_left(self._reached, node), bisect_left(self._reached, end)
+        while last > first and holders[last - 1] < node:  # behind it, in what is around it
+            last -= 1
         return list(range(first, last))
 
     def around(self, place: int) -> int:
