@@ -34,8 +34,14 @@ _LONG_CHARS: Final = 1_000
 def lengths(document: Document) -> tuple[list[float], list[float]]:
     """Of each block its units, and its prose: negative for what reads like furniture."""
     if document.columns is None:
-        units = list(map(_units, document.blocks))
-        return units, list(map(_prose, document.blocks, units))
+        units = [
+            block.chars / LATIN_SHARE if block.text.isascii() else _wide_units(block)
+            for block in document.blocks
+        ]
+        return units, [
+            -(4.0 + 0.3 * size) if block.link_chars > LINKED * block.chars else _prose(block, size)
+            for block, size in zip(document.blocks, units, strict=True)
+        ]
     return _counted(document.blocks, document.columns)
 
 
@@ -46,22 +52,24 @@ def _counted(blocks: list[Block], columns: Columns) -> tuple[list[float], list[f
     narrow = columns.narrow
     units, prose = lengths_of(columns.chars, columns.link_chars, narrow, columns.stops).tolist()
     for place in (narrow < 0).nonzero()[0].tolist():
-        units[place] = _units(blocks[place])
-        prose[place] = _prose(blocks[place], units[place])
+        block = blocks[place]
+        units[place] = block.chars / LATIN_SHARE if block.text.isascii() else _wide_units(block)
+        if block.link_chars > LINKED * block.chars:
+            prose[place] = -(4.0 + 0.3 * units[place])
+        else:
+            prose[place] = _prose(block, units[place])
     return units, prose
 
 
-def _units(block: Block) -> float:
+def _wide_units(block: Block) -> float:
+    """Length of a text that is not ASCII."""
     text, chars = block.text, block.chars
-    if text.isascii():
-        return chars / LATIN_SHARE
     narrow = len(text.encode("ascii", "ignore")) - (len(text) - chars)  # without spaces
     return chars - narrow + narrow / LATIN_SHARE
 
 
 def _prose(block: Block, units: float) -> float:
-    if block.link_chars > LINKED * block.chars:
-        return -(4.0 + 0.3 * units)
+    """Prose of a block of which at most half stands in links."""
     linked = block.link_chars / block.chars
     if units >= FEW_UNITS:
         stops = 2 * _has_stop(block.text)  # one is enough
