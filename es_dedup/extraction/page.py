@@ -15,6 +15,7 @@ from es_dedup.extraction.reading.guard import Deadline, DeadlineExceeded, binary
 from es_dedup.extraction.reading.markup import MAX_INNER_CHARS, cut, text_of
 from es_dedup.extraction.reading.source import Source, read_source
 from es_dedup.extraction.seen.choice import Choice, why_of
+from es_dedup.extraction.seen.view import load_kernels as load_kernels_of_views
 from es_dedup.model import Content, PageKind, Skipped
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class HtmlExtractor:
             from es_dedup.extraction.reading.spans import load_kernels  # noqa: PLC0415 - needs numba
 
             load_kernels()  # before the page's time begins
+            load_kernels_of_views()
         deadline = Deadline(self._config.max_seconds)
         notes: list[str] = []
         limit = self._config.max_bytes

@@ -10,13 +10,13 @@ from es_dedup.extraction.articles.endings import ending
 from es_dedup.extraction.articles.headlines import Headlines
 from es_dedup.extraction.articles.slides import named_slide
 from es_dedup.extraction.articles.standfirst import standfirst
-from es_dedup.extraction.reading.markup import ROLE, TAG
+from es_dedup.extraction.reading.measures import STOPS
 from es_dedup.extraction.seen.choice import Choice
 from es_dedup.extraction.seen.dated import dates
 from es_dedup.extraction.seen.hints import HEADINGS
+from es_dedup.extraction.seen.kinds import PARTS
 from es_dedup.extraction.seen.records import are_said, records
 from es_dedup.extraction.seen.teasers import teasers
-from es_dedup.extraction.seen.view import PARTS, STOPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,9 +115,11 @@ class Article:
 
     def _favour_main(self) -> None:
         """Where one element says that it is the main part and holds prose, text beside it counts less."""
-        document = self.view.document
-        looks = [n for n, look in enumerate(document.looks) if look[TAG] == "main" or look[ROLE] == "main"]
-        main = [index for index, look in enumerate(document.look_of) if look in looks] if looks else []
+        tags, roles = self.view.by_look.tags, self.view.by_look.roles
+        if "main" not in tags and "main" not in roles:
+            return
+        looks = {look for look, own in enumerate(zip(tags, roles, strict=True)) if "main" in own}
+        main = [index for index, look in enumerate(self.view.document.elements.look_of) if look in looks]
         if len(main) != 1 or self.view.mass[main[0]] < _MAIN_UNITS:
             return
         first, end = main[0], self.view.ends[main[0]]
@@ -198,12 +200,7 @@ class Article:
     def _headings(self, places: set[int]) -> list[int]:
         """Headings that stand beside the paragraphs, in the same elements."""
         around = {self.view.arounds[place] for place in places if self.weight[place] > 0}
-        headings = self.headlines.headings
-        return [
-            place
-            for place, (node, outer) in enumerate(zip(self.view.holders, self.view.arounds, strict=True))
-            if node in headings and outer in around
-        ]
+        return [place for place in self.headlines.places if self.view.arounds[place] in around]
 
     def _is_sentence(self, place: int) -> bool:
         return bool(STOPS.search(self.blocks[place].text)) and self.edges.joins(place)
@@ -249,11 +246,11 @@ class Article:
         return around >= 0 and first < len(holders) and holders[first] < self.view.ends[around]
 
     def _weights(self) -> list[float]:
-        view, nodes, negative = self.view, self.nodes, self.view.negative
+        view, captions, negative = self.view, self.view.captions, self.view.negative
         weights: list[float] = []
         for place, (node, prose) in enumerate(zip(view.holders, view.prose, strict=True)):
             if node >= 0 and negative[node]:
-                if nodes[node].tag == "figcaption":
+                if node in captions:
                     weights.append(0.0)
                 else:
                     weights.append(-10.0 if prose <= 0 else -0.3 * prose)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.seen.hints import opens_like_furniture
-from es_dedup.extraction.seen.view import PARTS
+from es_dedup.extraction.seen.kinds import PARTS
 
 if TYPE_CHECKING:
     from es_dedup.extraction.seen.view import View

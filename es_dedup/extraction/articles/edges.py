@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.articles.between import Between
+from es_dedup.extraction.reading.measures import STOPS
 from es_dedup.extraction.seen.hints import (
     HEADING_TAGS,
     HEADINGS,
@@ -14,7 +15,6 @@ from es_dedup.extraction.seen.hints import (
     opens_like_furniture,
     speaks_of_rights,
 )
-from es_dedup.extraction.seen.view import STOPS
 
 if TYPE_CHECKING:
     from es_dedup.extraction.seen.view import View

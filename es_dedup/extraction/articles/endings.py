@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.extraction.reading.measures import STOPS
 from es_dedup.extraction.seen.hints import HEADING_TAGS, is_tail_heading
-from es_dedup.extraction.seen.view import STOPS
 
 if TYPE_CHECKING:
     from es_dedup.extraction.articles.edges import Edges

@@ -27,17 +27,16 @@ class Headlines:
     def __init__(self, view: View) -> None:
         self.view, self.nodes, self.blocks = view, view.nodes, view.blocks
         self.title = view.document.title
-        self.headings = view.headings_called(HEADINGS)
+        self.places = view.headed_by(HEADINGS)
+        """Of the blocks right in headings that can be a headline."""
 
     def start(self, weight: Sequence[float]) -> int:
         """Place of the heading, or else of the line, that is the page's title; 0 for none.
 
         Above it stand greetings, notices and requests for consent, unless most of the prose does.
         """
-        headings = self.headings
-        places = [place for place, node in enumerate(self.view.holders) if node in headings]
-        first = next((place for place in places if self._is_title(place)), 0)
-        if not first and not places:
+        first = next((place for place in self.places if self._is_title(place)), 0)
+        if not first and not self.places:
             first = next(filter(self._is_title, range(len(self.blocks))), 0)
         if not first:
             return 0
@@ -55,13 +54,13 @@ class Headlines:
 
         Not of the element that holds the text above where it goes on behind the heading, which may be that of a player.
         """
-        main = self.view.headings_called(("h1",))
-        if len([node for node in self.view.holders if node in main]) < _ARTICLES:
+        main = set(self.view.headed_by(("h1",)))
+        if len(main) < _ARTICLES:
             return []
         titled, before, reached = False, 0.0, -1
         for place, block in enumerate(self.blocks):
             node = block.node
-            if node in main and not self.view.linked(place):
+            if place in main and not self.view.linked(place):
                 if not titled:
                     titled = block.text in self.title
                 elif before >= _ARTICLE_UNITS and self.nodes[node].parent > reached:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.metadata.dates import LABELS, has_cue, labelled_moment, parse_moment, url_moment
 from es_dedup.extraction.reading.document import clean
-from es_dedup.extraction.reading.markup import TAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -209,8 +208,9 @@ def _says_date(attributes: dict[str, str]) -> bool:
 def _beside_title(document: Document, title: str, *, american: bool) -> datetime | None:
     """A day in one of the short lines right below, or right above, a heading that has the page's title."""
     blocks = document.blocks
-    tags = [look[TAG] in _HEADINGS for look in document.looks]
-    is_heading = [*map(tags.__getitem__, document.look_of), False]  # the last stands for no element
+    elements = document.elements
+    tags = list(map(_HEADINGS.__contains__, elements.by_look.tags))
+    is_heading = [*map(tags.__getitem__, elements.look_of), False]  # the last stands for no element
     for place in [place for place, block in enumerate(blocks) if is_heading[block.node]]:
         text = blocks[place].text
         if text in document.title or (title and title in text):

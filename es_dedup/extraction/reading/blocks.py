@@ -3,47 +3,47 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import unescape
-from itertools import compress, pairwise
-from typing import TYPE_CHECKING, Final
+from itertools import compress, pairwise, repeat
+from operator import add
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.extraction.reading.markup import HIDDEN, is_wide_space, read_attributes
+from es_dedup.extraction.reading.measures import is_ideograph
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from es_dedup.extraction.reading.markup import Elements, Look, Tags
+    from es_dedup.extraction.reading.markup import CutTags, Look, Opened
     from es_dedup.extraction.reading.walk import Runs
 
 _ASCII_SPACE: Final = " \t\n\r\x0b\x0c"
-_IDEOGRAPH: Final = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ud800-\udfff\x00-\x08\x0e-\x1f]+"
 )
 
 
-@dataclass(slots=True, eq=False)
-class Node:
+class Node(NamedTuple):
     """A block element.
 
     Attributes:
         index: place in ``Document.nodes``; children come after their parent.
         parent: index of the enclosing block element, -1 for the root.
         written: its attributes, as they are written.
-        hidden: by its own or an enclosing ``hidden`` attribute or style.
         names: its class attribute, its id, both or none, with a space between.
         role: its role attribute.
+        hidden: by its own or an enclosing ``hidden`` attribute or style.
         mark: its tag and the first word of its names, without digits.
     """
 
-    index: int
+    index: int  # type: ignore[assignment]  # in place of the method of tuples
     parent: int
     tag: str
     written: bytes = b""
-    hidden: bool = False
     names: str = ""
     role: str = ""
+    hidden: bool = False
     mark: str = ""
 
     @property
@@ -58,29 +58,76 @@ class Block:
 
     Attributes:
         node: index of the innermost block element around it, -1 for none.
+        hidden: by an element around it.
         text: with single spaces; never empty.
         chars: length without white space.
         link_chars: how many of them stand in links, 0..chars.
-        links: number of links that begin in it.
         led: it begins with a link.
+        links: number of links that begin in it.
     """
 
     node: int
+    hidden: bool
     text: str
     chars: int
     link_chars: int
-    hidden: bool
-    links: int = 0
-    led: bool = False
+    led: bool
+    links: int
 
 
-def read_blocks(runs: Runs) -> tuple[list[Block], int]:
-    """Blocks of a page in page order, with the element around each in place of its node, and how many elements are open behind the deepest."""
-    blocks: list[Block] = []
+_MAKE_NODE: Final[Callable[[type[Node], Iterable[object]], Node]] = tuple.__new__
+"""Without a call in Python: a page has hundreds, of which few are asked for anything. Blocks are asked ten times each, and slots answer faster."""
+
+
+class ByLook(NamedTuple):
+    """Looks in columns, see ``markup.Look``."""
+
+    tags: Sequence[str] = ()
+    written: Sequence[bytes] = ()
+    names: Sequence[str] = ()
+    roles: Sequence[str] = ()
+    hidden: Sequence[bool] = ()
+    marks: Sequence[str] = ()
+
+
+@dataclass(slots=True)
+class Elements:
+    """The elements around the blocks of a page.
+
+    Attributes:
+        nodes: each behind the one around it.
+        parents: of each, the index of the one around it, -1 for none.
+        look_of: of each, which of the looks it has: equal elements have one.
+        looks: what looks there are.
+        by_look: the same in columns.
+        ends: of each, the index behind the last element in it.
+        holders: of each block, the index of the element around it.
+    """
+
+    nodes: list[Node] = field(default_factory=list)
+    parents: Sequence[int] = ()
+    look_of: Sequence[int] = ()
+    looks: Sequence[Look] = ()
+    ends: Sequence[int] = ()
+    holders: Sequence[int] = ()
+    by_look: ByLook = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.by_look = ByLook(*zip(*self.looks, strict=True)) if self.looks else ByLook()
+
+
+def read_blocks(runs: Runs) -> tuple[list[int], list[tuple[object, ...]], int]:
+    """Blocks in page order.
+
+    Returns:
+        The element around each, the values of ``Block`` from its text on, and how many elements are open behind the deepest.
+    """
+    around: list[int] = []
+    rows: list[tuple[object, ...]] = []
     texts = runs.written.decode("utf-8", "ignore").split("\0")
     linked = runs.linked
     before = deepest = 0
-    for (first, end), around, (links, depth) in zip(
+    for (first, end), element, (links, depth) in zip(
         pairwise(runs.firsts), runs.around, runs.ends, strict=True
     ):
         if end - first == 1:
@@ -89,36 +136,57 @@ def read_blocks(runs: Runs) -> tuple[list[Block], int]:
             found = joined_text(texts[first:end], linked[first:end])
         if found is None:
             continue
-        text, chars, link_chars, led = found
-        if text:
-            blocks.append(Block(around, text, chars, link_chars, False, links - before, led))  # noqa: FBT003
+        if found[0]:
+            around.append(element)
+            rows.append((*found, links - before))
             if depth > deepest:  # noqa: PLR1730 - for each block of a page; a call costs more
                 deepest = depth
         before = links
-    return blocks, deepest
+    return around, rows, deepest
 
 
-def read_nodes(
-    tags: Tags, elements: Elements, blocks: Sequence[Block]
-) -> tuple[list[Node], Sequence[int], Sequence[Look]]:
-    """The elements around the blocks, each behind the one around it; blocks are told which is theirs.
+def read_nodes(tags: CutTags, opened: Opened, around: Sequence[int]) -> Elements:
+    """The elements around the blocks.
 
-    Returns:
-        Elements, the number of the look of each, and what looks there are.
+    Args:
+        tags: of the page.
+        opened: all elements of the page.
+        around: of each block, the one around it.
     """
-    holders, parents, kinds, looks = tags.elements(elements, [block.node for block in blocks])
-    nodes: list[Node] = []
-    for index, (parent, kind) in enumerate(zip(parents, kinds, strict=True)):
-        tag, written, names, role, hidden, mark = looks[kind]
-        nodes.append(Node(index, parent, tag, written, hidden, names, role, mark))
-    for block, holder in zip(blocks, holders, strict=True):
-        block.node = holder
+    holders, parents, look_of, looks = tags.elements(opened, around)
+    ends = list(range(1, len(parents) + 1))
+    for index in range(len(parents) - 1, 0, -1):
+        parent = parents[index]
+        if parent >= 0 and ends[parent] < ends[index]:
+            ends[parent] = ends[index]
+    return Elements(make_nodes(parents, look_of, looks), parents, look_of, looks, ends, holders)
+
+
+def make_nodes(parents: Sequence[int], look_of: Sequence[int], looks: Sequence[Look]) -> list[Node]:
+    """Elements of what is known of them."""
+    own: Iterable[Look] = map(looks.__getitem__, look_of)
     if any(look[HIDDEN] for look in looks):
-        for node in nodes:
-            node.hidden = node.hidden or (node.parent >= 0 and nodes[node.parent].hidden)
-        for block in blocks:
-            block.hidden = nodes[block.node].hidden
-    return nodes, kinds, looks
+        own = _handed_down(parents, look_of, looks)
+    return list(map(_MAKE_NODE, repeat(Node), map(add, enumerate(parents), own)))
+
+
+def _handed_down(parents: Sequence[int], look_of: Sequence[int], looks: Sequence[Look]) -> list[Look]:
+    """The look of each element, hidden where an element around it is."""
+    inside: list[Look] = [
+        (tag, written, names, role, True, mark) for tag, written, names, role, _, mark in looks
+    ]
+    found: list[Look] = []
+    for parent, look in zip(parents, look_of, strict=True):
+        found.append(inside[look] if parent >= 0 and found[parent][HIDDEN] else looks[look])
+    return found
+
+
+def make_blocks(elements: Elements, columns: Iterable[Iterable[Any]]) -> list[Block]:
+    """Blocks of the columns of ``Block`` from its text on."""
+    hidden: Iterable[bool] = repeat(False)  # noqa: FBT003
+    if any(elements.by_look.hidden):
+        hidden = [elements.nodes[node].hidden for node in elements.holders]
+    return list(map(Block, elements.holders, hidden, *columns))
 
 
 def whole_text(text: str, linked: int) -> tuple[str, int, int, bool] | None:
@@ -193,7 +261,7 @@ def _unbroken(text: str) -> str:
             continue
         if "  " in line or not line.isprintable():
             line = " ".join(line.split())
-        if before and not (_IDEOGRAPH.match(before, len(before) - 1) and _IDEOGRAPH.match(line)):
+        if before and not (is_ideograph(before, len(before) - 1) and is_ideograph(line)):
             joined.append(" ")
         joined.append(line)
         before = line

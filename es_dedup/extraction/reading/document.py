@@ -7,16 +7,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.compiled import worthwhile
-from es_dedup.extraction.reading.blocks import Block, Node, clean, read_blocks, read_nodes
+from es_dedup.extraction.reading.blocks import (
+    Block,
+    Elements,
+    Node,
+    clean,
+    make_blocks,
+    read_blocks,
+    read_nodes,
+)
 from es_dedup.extraction.reading.markup import MAX_ATTRIBUTES_BYTES, cut, read_attributes
 from es_dedup.extraction.reading.structured import Structured, read_structured
 from es_dedup.extraction.reading.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from es_dedup.extraction.reading.columns import Columns
     from es_dedup.extraction.reading.guard import Deadline
-    from es_dedup.extraction.reading.markup import CutTags, Look, Tags
+    from es_dedup.extraction.reading.markup import CutTags, Tags
 
 __all__ = ["Block", "Document", "Node", "build", "build_shallow", "clean"]
 
@@ -32,8 +39,8 @@ class Document:
 
     Attributes:
         tags: all tags of the page, without the title's.
-        look_of: for each node, which of the looks it has: equal elements have one.
-        looks: of all nodes.
+        elements: around the blocks.
+        columns: the same in arrays, where they are at hand.
         url: where the page was found, if known.
         scripts: attributes and content of each script, where the scan kept them.
         charset: of the scripts.
@@ -41,16 +48,20 @@ class Document:
     """
 
     tags: Tags
-    nodes: list[Node] = field(default_factory=list)
+    elements: Elements
     blocks: list[Block] = field(default_factory=list)
-    look_of: Sequence[int] = ()
-    looks: Sequence[Look] = ()
+    columns: Columns | None = None
     url: str | None = None
     scripts: list[tuple[bytes, bytes]] = field(default_factory=list)
     charset: str = "utf-8"
     title: str = ""
     _metas: dict[str, str] | None = None
     _structured: Structured | None = None
+
+    @property
+    def nodes(self) -> list[Node]:
+        """Block elements with text in them, each behind the one around it."""
+        return self.elements.nodes
 
     @property
     def metas(self) -> dict[str, str]:
@@ -95,7 +106,9 @@ def build(tags: CutTags, deadline: Deadline) -> Document:
         DeadlineExceeded: the time is up.
     """
     document = build_shallow(tags, deadline, len(tags.numbers))
-    return Document(tags) if document is None else document  # None never comes: each open element has a tag
+    return (
+        Document(tags, Elements()) if document is None else document
+    )  # None never comes: each open element has a tag
 
 
 def read_shallow(markup: bytes, deadline: Deadline, max_depth: int) -> Document | None:
@@ -105,7 +118,7 @@ def read_shallow(markup: bytes, deadline: Deadline, max_depth: int) -> Document 
 
         if (found := read_spans(markup, max_depth)) is not None:
             deadline.check()
-            return Document(*found)
+            return found
     return build_shallow(cut(markup), deadline, max_depth)
 
 
@@ -114,8 +127,8 @@ def build_shallow(tags: CutTags, deadline: Deadline, max_depth: int) -> Document
     runs = walk(tags, deadline, max_depth)
     if runs is None:
         return None
-    blocks, depth = read_blocks(runs)
+    around, rows, depth = read_blocks(runs)
     if depth > max_depth:
         return None
-    nodes, look_of_node, looks = read_nodes(tags, runs.elements, blocks)
-    return Document(tags, nodes, blocks, look_of_node, looks)
+    elements = read_nodes(tags, runs.elements, around)
+    return Document(tags, elements, make_blocks(elements, zip(*rows, strict=True)))

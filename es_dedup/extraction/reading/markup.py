@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
 
 BLOCK, LINK, BREAK, LEFT_OUT, NOTED = range(5)
 """Roles of elements. ``BREAK`` never holds anything; ``NOTED`` ones are inline, and looked for later."""
@@ -75,7 +73,7 @@ _ONLY_NAME: Final = re.compile(rb"""\s++(?:class|id)="([^"&]*+)"\s*+""")
 _NO_DISPLAY: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _DIGITS: Final = {ord(digit): None for digit in "0123456789"}
 _UNNAMED: Final = ("", "", False)
-Elements: TypeAlias = "tuple[Sequence[int], Sequence[int]] | NDArray[np.int64]"
+Opened: TypeAlias = "tuple[Sequence[int], Sequence[int]]"
 """Places of the start tags of block elements, and the element around each, -1 for none; shape (2, elements)."""
 
 Look: TypeAlias = "tuple[str, bytes, str, str, bool, str]"
@@ -197,21 +195,6 @@ class Tags(ABC):
         """Name with the slash of an end tag, attributes, and the text behind the tag; all as written."""
 
     @abstractmethod
-    def elements(
-        self, elements: Elements, around: Sequence[int]
-    ) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[Look]]:
-        """Some elements with those around them, in the order in which they are met, each behind the one around it.
-
-        Args:
-            elements: of the page.
-            around: some of them, in page order.
-
-        Returns:
-            Of each of ``around`` its place among the elements that are returned; of each of these the one around it, and the number of its
-            look; what elements look like.
-        """
-
-    @abstractmethod
     def __len__(self) -> int:
         """Number of tags."""
 
@@ -326,9 +309,18 @@ class CutTags(Tags):
         return sorted(found)
 
     def elements(
-        self, elements: Elements, around: Sequence[int]
+        self, elements: Opened, around: Sequence[int]
     ) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[Look]]:
-        """Some elements with those around them."""
+        """Some elements with those around them, in the order in which they are met, each behind the one around it.
+
+        Args:
+            elements: of the page.
+            around: some of them, in page order.
+
+        Returns:
+            Of each of ``around`` its place among the elements that are returned; of each of these the one around it, and the number of its
+            look; what elements look like.
+        """
         names, numbers, attributes = self.names, self.numbers, self._attributes
         places, parents = elements
         known = [-1] * len(places) + [-1]  # the last stands for no element

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.extraction.reading.blocks import Block, joined_text, read_nodes, whole_text
+from es_dedup.extraction.reading.blocks import Elements, joined_text, make_blocks, make_nodes, whole_text
+from es_dedup.extraction.reading.columns import Columns
+from es_dedup.extraction.reading.document import Document
 from es_dedup.extraction.reading.markup import (
     FOUND,
     KNOWN,
@@ -28,15 +31,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.extraction.reading.blocks import Node
-
-from es_dedup.extraction.reading.markup import Elements, Look
+    from es_dedup.extraction.reading.markup import Look
 
 _ROOTS: Final = number_of("html"), number_of("body")
-_PRE: Final = number_of("pre")
 _SLOTS: Final = 1_024
 START, NAME, NAME_END, END, NUMBER = range(5)
 """Columns of spans."""
+
+LINKED: Final = 2
+"""Column of parts."""
 
 
 class _Attributes(Sequence[bytes]):
@@ -115,16 +118,26 @@ class SpannedTags(Tags):
         return [*roots, *found.tolist()]
 
     def elements(
-        self, elements: Elements, around: Sequence[int]
-    ) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[Look]]:
-        """Some elements with those around them."""
+        self, opened: NDArray[np.int64], around: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Elements]:
+        """The elements around blocks.
+
+        Args:
+            opened: places of the start tags of all elements, and the element around each, -1 for none; shape (elements, 2).
+            around: of each block, the element around it.
+
+        Returns:
+            Of each block, index of the element around it; of each element, index of the one around it, number of its look, and
+            index behind the last in it, shape (3, elements); and all of it as objects.
+        """
         from es_dedup.extraction.reading.compiled.naming import elements_of  # noqa: PLC0415 - only where numba is installed
 
-        holders, rows, looks = elements_of(
-            self._bytes, self._spans, np.asarray(elements, dtype=np.int64), np.array(around, dtype=np.int64)
-        )
-        parents, kinds = rows.T.tolist()
-        return holders.tolist(), parents, kinds, self._looks(looks.tolist())
+        holders, rows, found = elements_of(self._bytes, self._spans, opened, around)
+        rows = np.ascontiguousarray(rows.T)
+        parents, look_of, ends = rows.tolist()
+        looks = self._looks(found.tolist())
+        nodes = make_nodes(parents, look_of, looks)
+        return holders, rows, Elements(nodes, parents, look_of, looks, ends, holders.tolist())
 
     def _looks(self, rows: list[list[int]]) -> list[Look]:
         data, tags, roots = self._data, self._names, self._roots
@@ -158,80 +171,92 @@ def load_kernels() -> None:
     trim_fast(b"<p>x<script>y</script>")
     read = read_spans(b"<p>x<b>y</b>&amp;", 9)
     if read:
-        read[0].places_with((b"xyz",))
+        read.tags.places_with((b"xyz",))
 
 
-def read_spans(
-    markup: bytes, max_depth: int
-) -> tuple[Tags, list[Node], list[Block], Sequence[int], Sequence[Look]] | None:
-    """Tags, nodes, blocks, the look of each node, and all looks; None where elements are nested too deeply, and for pages with preformatted text.
+def read_spans(markup: bytes, max_depth: int) -> Document | None:
+    """A page; None where elements are nested too deeply, and for pages with odd preformatted text.
 
     Args:
         markup: trimmed, in UTF-8.
         max_depth: of open elements.
     """
     from es_dedup.extraction.reading.compiled.cutting import marks_of, tag_spans  # noqa: PLC0415 - only where numba is installed
+    from es_dedup.extraction.reading.compiled.decoding import tables as character_tables  # noqa: PLC0415
     from es_dedup.extraction.reading.compiled.joining import texts_of  # noqa: PLC0415
     from es_dedup.extraction.reading.compiled.walking import runs_of  # noqa: PLC0415
 
-    if b"<pre" in markup or b"<PRE" in markup:
-        return None
-    tables = _tables()
+    known, tables = _tables(), character_tables()
     written = ROOT + markup
     data = np.frombuffer(written, dtype=np.uint8)
     spans, found, others = tag_spans(
-        data, marks_of(data), tables.keys, tables.meanings, tables.is_found, _ROOTS, tables.seed
+        data, marks_of(data), known.keys, known.meanings, known.is_found, _ROOTS, known.seed
     )
-    if (spans[:, NUMBER] == _PRE).any():
-        return None
-    parts, runs, elements, is_shallow = runs_of(
-        data, spans, tables.roles, tables.closes, tables.reach, tables.numbers, max_depth
-    )
-    if not is_shallow:
+    parts, runs, opened, is_sound = runs_of(data, spans, known.of_tags, known.numbers, tables, max_depth)
+    if not is_sound:
         return None
     names = KNOWN.names
     if len(others):
         own = [written[start:end].lower().decode("utf-8", "replace") for start, end in others.tolist()]
         names = [*names, *own]
     tags = SpannedTags(markup, written, spans, found, names)
-    blocks, depth = _blocks(*texts_of(data, parts, runs), parts, runs)
-    if depth > max_depth:
+    texts, rows = texts_of(data, parts, runs, tables)
+    read = _texts(_decoded(texts.tobytes()), rows, parts, runs)
+    if read.deepest > max_depth:
         return None
-    nodes, look_of_node, looks = read_nodes(tags, elements.T, blocks)
-    return tags, nodes, blocks, look_of_node, looks
+    holders, of_nodes, elements = tags.elements(opened, read.around)
+    columns = Columns(holders, *read.counts, *of_nodes[:2])
+    return Document(tags, elements, make_blocks(elements, read.columns), columns)
 
 
-def _blocks(
-    written: NDArray[np.uint8],
-    kinds: NDArray[np.int64],
-    parts: NDArray[np.int64],
-    runs: NDArray[np.int64],
-) -> tuple[list[Block], int]:
-    """See ``blocks.read_blocks``."""
-    from es_dedup.extraction.reading.compiled.joining import PLAIN, WIDE  # noqa: PLC0415 - only where numba is installed
+@dataclass(slots=True)
+class _Texts:
+    """What ``blocks.read_blocks`` gives, in columns.
 
-    blocks: list[Block] = []
-    texts = _decoded(written.tobytes())
-    linked = parts[:, 2].tolist()
-    before = deepest = 0
-    columns = zip(texts, *runs[:-1].T.tolist(), *kinds.T.tolist(), strict=True)
-    for text, first, around, links, depth, kind, chars, link_chars in columns:
-        led = link_chars > 0 and linked[first] > 0
-        if kind != PLAIN:
-            if kind == WIDE or "\0" not in text:
-                found = whole_text(text, linked[first])
-            else:
-                own = text.split("\0")
-                found = joined_text(own, linked[first : first + len(own)])
-            if found is None:
-                continue
-            text, chars, link_chars, led = found  # noqa: PLW2901 - read now
-        if text:
-            blocks.append(Block(around, text, chars, link_chars, False, links - before, led))  # noqa: FBT003
-            if depth > deepest:  # noqa: PLR1730 - for each block of a page; a call costs more
-                deepest = depth
-        before = links
-    return blocks, deepest
+    Attributes:
+        around: of each block, the element around it.
+        columns: those of ``Block`` from its text on.
+        counts: of each block, see ``Columns``: length, length of link text, how many characters are ASCII, how many stops there are; shape (4, blocks).
+        deepest: how many elements are open behind the deepest block.
+    """
+
+    around: NDArray[np.int64]
+    columns: tuple[list[Any], ...]
+    counts: tuple[NDArray[np.int64], ...]
+    deepest: int
+
+
+def _texts(
+    texts: list[str], rows: NDArray[np.int64], parts: NDArray[np.int64], runs: NDArray[np.int64]
+) -> _Texts:
+    """Texts as the kernel gives them, with those that it left."""
+    from es_dedup.extraction.reading.compiled.joining import (  # noqa: PLC0415 - only where numba is installed
+        CHARS,
+        KIND,
+        LED,
+        NARROW,
+    )
+
+    _, around, links, depths = np.ascontiguousarray(runs[:-1].T)  # kernels are made for one order in memory
+    odd = np.flatnonzero(rows[:, KIND])
+    for run in odd.tolist():
+        linked = parts[runs.item(run, 0) : runs.item(run + 1, 0), LINKED].tolist()
+        own = texts[run].split("\0")
+        found = whole_text(own[0], linked[0]) if len(own) == 1 else joined_text(own, linked)
+        if found is None:
+            texts[run], links[run] = "", 0
+            continue
+        texts[run] = found[0]
+        rows[run, CHARS : LED + 1] = found[1:]
+    rows[odd, NARROW:] = -1
+    links = np.diff(np.maximum.accumulate(links), prepend=0)  # those of what is no text are of the next
+    if len(odd) and not all(texts):
+        kept = np.array([bool(text) for text in texts])
+        texts = list(filter(None, texts))
+        rows, around, links, depths = rows[kept], around[kept], links[kept], depths[kept]
+    _, chars, link_chars, led, narrow, stops = np.ascontiguousarray(rows.T)
+    columns = texts, chars.tolist(), link_chars.tolist(), (led > 0).tolist(), links.tolist()
+    return _Texts(around, columns, (chars, link_chars, narrow, stops), int(depths.max(initial=0)))
 
 
 def _decoded(written: bytes) -> list[str]:
@@ -263,12 +288,10 @@ class _Tables:
         self.meanings = np.array([[KNOWN.numbers[name], KNOWN.numbers[b"/" + name]] for name in starts])
         count = len(KNOWN.names)
         self.is_found = np.array([number in FOUND for number in range(count)])
-        self.roles = np.array(KNOWN.roles)
-        self.closes = np.array(
-            [[old in KNOWN.closes.get(new, ()) for old in range(count)] for new in range(count)]
-        )
-        self.reach = np.array([KNOWN.reach.get(number, PLAIN_REACH) for number in range(count)])
-        self.numbers = number_of("a"), number_of("p"), PLAIN_REACH
+        closes = [[old in KNOWN.closes.get(new, ()) for old in range(count)] for new in range(count)]
+        reach = [KNOWN.reach.get(number, PLAIN_REACH) for number in range(count)]
+        self.of_tags = np.array(KNOWN.roles), np.array(closes), np.array(reach)
+        self.numbers = number_of("a"), number_of("p"), number_of("pre"), PLAIN_REACH
 
 
 @cache

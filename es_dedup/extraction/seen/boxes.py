@@ -6,10 +6,9 @@ And elements whose names deceive: a section called by its own headline, a column
 from __future__ import annotations
 
 import re
-from itertools import accumulate
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.reading.markup import NAMES
 from es_dedup.extraction.seen.hints import is_tail_heading, opens_like_furniture
 
 if TYPE_CHECKING:
@@ -34,36 +33,32 @@ _WITHIN: Final = 0.8  # of its prose stands in one part that is named after main
 
 def furniture_boxes(view: View) -> tuple[list[int], set[int]]:
     """Indices of elements, other than the page and its main part, that begin with such a heading; and which of them have comments in them."""
-    nodes = view.nodes
+    nodes, holders = view.nodes, view.holders
     found: list[int] = []
     talk: set[int] = set()
-    headings = view.headings_called(_OF_BOXES)
-    if not headings:
-        return found, talk
-    above = [-1, *accumulate(view.holders, max)]  # for each block, the last element with text above it
-    for place, node in enumerate(view.holders):
-        if node in headings and (block := view.blocks[place]).chars <= _HEADING_CHARS:
-            box = nodes[node].parent
-            if (
-                box > above[place]
-                and nodes[box].tag not in _WHOLE
-                and (opens_like_furniture(block.text) or is_tail_heading(block.text))
-            ):
-                found.append(box)
-                if _TALK.search(block.text):
-                    talk.add(box)
+    above, seen = -1, 0  # the last element with text above the heading, and how many blocks that is known of
+    for place in view.headed_by(_OF_BOXES):
+        block, box = view.blocks[place], nodes[holders[place]].parent
+        if block.chars > _HEADING_CHARS:
+            continue
+        above, seen = max(above, max(holders[seen:place], default=-1)), place
+        if (
+            box > above
+            and nodes[box].tag not in _WHOLE
+            and (opens_like_furniture(block.text) or is_tail_heading(block.text))
+        ):
+            found.append(box)
+            if _TALK.search(block.text):
+                talk.add(box)
     return found, talk
 
 
 def sections_by_headline(view: View, hints: Sequence[int]) -> list[int]:
     """Indices of elements that are furniture by a name made of the words of a heading in them: manuals and wikis make such ids."""
     nodes = view.nodes
-    headings = view.headings
     found: list[int] = []
-    for place, node in enumerate(view.holders):
-        if node not in headings:
-            continue
-        index, slug = nodes[node].parent, ""
+    for place in view.headed:
+        index, slug = nodes[view.holders[place]].parent, ""
         for _ in range(_SECTION_LEVELS):
             if index < 0:
                 break
@@ -74,8 +69,8 @@ def sections_by_headline(view: View, hints: Sequence[int]) -> list[int]:
             index = nodes[index].parent
     if not found:
         return []
-    looks = {look for hint, look in zip(hints, view.document.look_of, strict=True) if hint < 0}
-    return found if any(len(_SIGNS.findall(view.document.looks[look][NAMES])) > 1 for look in looks) else []
+    looks = {look for hint, look in zip(hints, view.document.elements.look_of, strict=True) if hint < 0}
+    return found if any(len(_SIGNS.findall(view.by_look.names[look])) > 1 for look in looks) else []
 
 
 def _has_slug(names: str, slug: str) -> bool:
@@ -87,19 +82,25 @@ def _slug(word: str) -> str:
     return _SIGNS.sub("-", word.lower()).strip("-")
 
 
-def wraps_main(view: View, index: int, hints: Sequence[int]) -> bool:
+def wraps_main(view: View, index: int, mains: Sequence[int], furniture: Sequence[int]) -> bool:
     """True when nearly all prose of an element stands in one part that is named after main text.
 
     What is furniture by its own name inside does not count: a column may be named after the one beside it.
+
+    Args:
+        view: of the page.
+        index: of the element.
+        mains: indices of all elements that are named after main text, ascending.
+        furniture: the same of those that are named after furniture.
     """
     mass, ends = view.mass, view.ends
-    inner = range(index + 1, ends[index])
-    main = max((node for node in inner if hints[node] == 1), key=mass.__getitem__, default=-1)
+    inner = mains[bisect_right(mains, index) : bisect_left(mains, ends[index])]
+    main = max(inner, key=mass.__getitem__, default=-1)
     if main < 0:
         return False
     beside, end = 0.0, index
-    for node in inner:
-        if node >= end and hints[node] < 0 and not (node <= main < ends[node] or main < node < ends[main]):
+    for node in furniture[bisect_right(furniture, index) : bisect_left(furniture, ends[index])]:
+        if node >= end and not (node <= main < ends[node] or main < node < ends[main]):
             beside += mass[node]
             end = ends[node]
     return mass[main] >= _WITHIN * (mass[index] - beside)

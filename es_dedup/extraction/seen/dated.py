@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.seen.view import LINKED
+from es_dedup.extraction.seen.lengths import LINKED
 
 if TYPE_CHECKING:
     from es_dedup.extraction.seen.view import View

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.extraction.reading.measures import STOPS
 from es_dedup.extraction.seen.dated import DATE
-from es_dedup.extraction.seen.view import STOPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

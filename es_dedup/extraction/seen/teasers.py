@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.seen.view import PARTS
+from es_dedup.extraction.seen.kinds import PARTS
 
 if TYPE_CHECKING:
     from es_dedup.extraction.seen.view import View
@@ -25,17 +25,18 @@ _LEFT: Final = 100.0  # units of prose that must stand outside all items: else t
 
 def teasers(view: View) -> list[int]:
     """Places of the blocks inside such items; empty where little else is on the page."""
-    headlines, first = _headlines(view)
-    if sum(headlines) < _FEW:
+    headlines = _headlines(view)
+    if len(headlines) < _FEW:
         return []
     parents, mass = view.parents, view.mass
+    counts = [0] * len(parents)
+    for place in headlines:
+        counts[view.holders[place]] += 1
     for index in range(len(parents) - 1, 0, -1):
-        if count := headlines[index]:
-            headlines[parents[index]] += count
-            if (place := first[index]) < first[parents[index]]:
-                first[parents[index]] = place
+        if count := counts[index]:
+            counts[parents[index]] += count
     titled: dict[int, list[int]] = {}
-    for index, count in enumerate(headlines):
+    for index, count in enumerate(counts):
         if count and 0 < mass[index] <= _MOST_UNITS and _may_be_teaser(view, index):
             titled.setdefault(view.kind.of_node(index), []).append(index)
     titled = {kind: items for kind, items in titled.items() if len(items) >= _FEW}
@@ -46,7 +47,27 @@ def teasers(view: View) -> list[int]:
         for index, kind in enumerate(view.kind.of_nodes)
         if kind in titled and mass[index] > 0 and _may_be_teaser(view, index)
     )
-    prose = _first_prose(view)
+    titled = {kind: items for kind, items in titled.items() if _are_most(items, members[kind])}
+    return _of_items(view, titled, members, headlines) if titled else []
+
+
+def _are_most(items: list[int], members: int) -> bool:
+    return len(items) >= max(_ITEMS, _SHARE * members) or _FEW <= len(items) == members
+
+
+def _of_items(
+    view: View, titled: dict[int, list[int]], members: Counter[int], headlines: list[int]
+) -> list[int]:
+    """Places of the blocks inside the items whose headline stands above their prose."""
+    first = _first_of(view, headlines)
+    prose = _first_of(
+        view,
+        [
+            place
+            for place, (block, units) in enumerate(zip(view.blocks, view.prose, strict=True))
+            if units > 0 and not block.led and block.node >= 0
+        ],
+    )
     inside: set[int] = set()
     for kind, found in titled.items():
         items = [index for index in found if first[index] < prose[index]]
@@ -83,28 +104,24 @@ def _few(view: View, items: list[int], members: int) -> bool:
     )
 
 
-def _headlines(view: View) -> tuple[list[int], list[int]]:
-    """For each element: how many lines directly in it are, or begin with, a link of the length of a headline; place of the first."""
-    counts, first = [0] * len(view.nodes), [len(view.blocks)] * len(view.nodes)
-    for place, (block, units) in enumerate(zip(view.blocks, view.units, strict=True)):
-        if (
-            block.link_chars
-            and units >= _HEADLINE_UNITS
-            and (node := block.node) >= 0
-            and (block.led or view.linked(place))
-            and units * block.link_chars / block.chars >= _HEADLINE_UNITS
-        ):
-            counts[node] += 1
-            first[node] = min(first[node], place)
-    return counts, first
+def _headlines(view: View) -> list[int]:
+    """Places of lines that are, or begin with, a link of the length of a headline."""
+    return [
+        place
+        for place, (block, units) in enumerate(zip(view.blocks, view.units, strict=True))
+        if block.link_chars
+        and units >= _HEADLINE_UNITS
+        and block.node >= 0
+        and (block.led or view.linked(place))
+        and units * block.link_chars / block.chars >= _HEADLINE_UNITS
+    ]
 
 
-def _first_prose(view: View) -> list[int]:
-    """For each element: place of the first prose in it that begins with no link."""
+def _first_of(view: View, places: list[int]) -> list[int]:
+    """For each element: the first of some places in it; the number of blocks where there is none."""
     first = [len(view.blocks)] * len(view.nodes)
-    for place, (block, prose) in enumerate(zip(view.blocks, view.prose, strict=True)):
-        if prose > 0 and not block.led and block.node >= 0 and place < first[block.node]:
-            first[block.node] = place
+    for place in reversed(places):
+        first[view.holders[place]] = place
     parents = view.parents
     for index in range(len(parents) - 1, 0, -1):
         if (place := first[index]) < first[parents[index]]:

@@ -5,11 +5,15 @@ Lengths are in units: ideographs, or three Latin letters. All lists go by the pl
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_left
 from collections import Counter
+from functools import cache
+from itertools import accumulate, compress
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.reading.markup import HIDDEN, ROLE, TAG
+from es_dedup.extraction.reading.document import read_shallow
+from es_dedup.extraction.reading.guard import Deadline
+from es_dedup.extraction.reading.measures import STOPS
 from es_dedup.extraction.seen.boxes import (
     ANY_HEADING,
     WRAPPED,
@@ -25,24 +29,15 @@ from es_dedup.extraction.seen.hints import (
     is_furniture,
     named_hint,
 )
-from es_dedup.extraction.seen.kinds import Kinds
+from es_dedup.extraction.seen.kinds import PARTS, Kinds
+from es_dedup.extraction.seen.lengths import LINKED, MANY_UNITS, lengths
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from es_dedup.extraction.reading.document import Block, Document
+    from es_dedup.extraction.reading.document import Document
     from es_dedup.extraction.seen.records import Records
 
-LINKED: Final = 0.5
-"""Share of link text from which a block is no prose."""
-
-STOPS: Final = re.compile(r"[，。！？；、：,.!?;:](?:(?=\s|$|[^\x00-\x7f])|(?<=[。！？，；]))")
-_STOP_CHARS: Final = "，。！？；、：,.!?;:"
-_LONG_CHARS: Final = 1_000
-_LATIN_SHARE: Final = 3.0  # Latin letters that say as much as one ideograph
-_FEW_UNITS: Final = 12  # with one stop
-_MANY_UNITS: Final = 50  # prose without any stop
-_TOO_MANY_UNITS: Final = 400  # without any stop: words for search engines, data, code
 _FORGIVEN_SHARE: Final = (
     0.7  # of the page's prose; a container that holds it is no furniture, whatever its name
 )
@@ -58,11 +53,6 @@ _LINES: Final = 4  # lines of one element, or paragraphs of one kind, that make 
 _SENTENCES: Final = 0.6  # of the items of a list
 _LINE_UNITS: Final = 6.0
 _LINE_WEIGHT: Final = 0.4
-PARTS: Final = frozenset(
-    "p li ul ol dl dt dd pre blockquote h1 h2 h3 h4 h5 h6 figure figcaption center".split()
-)
-"""Elements that are parts of a text, never the text as a whole."""
-
 _HIDDEN_ROLES: Final = frozenset(
     "navigation complementary contentinfo search dialog alertdialog banner".split()
 )
@@ -79,31 +69,27 @@ class View:
     def __init__(self, document: Document, *, talk: bool = False) -> None:
         self.document = document
         self.nodes, self.blocks = document.nodes, document.blocks
-        self.parents = [node.parent for node in self.nodes]
-        self.holders = [block.node for block in self.blocks]
+        self.by_look = document.elements.by_look
+        self.parents = document.elements.parents
+        self.holders = document.elements.holders
         """For each block, index of the element around it; -1 for none."""
-        self.units = [
-            block.chars / _LATIN_SHARE if block.text.isascii() else _wide_units(block)
-            for block in self.blocks
-        ]
-        self.kind = Kinds(self.parents, document.look_of, document.looks)
-        self.kinds = self.kind.of_blocks(self.holders)
-        self.prose = [
-            -(4.0 + 0.3 * units)
-            if block.link_chars > LINKED * block.chars
-            else _prose(block, units, block.link_chars / block.chars)
-            for block, units in zip(self.blocks, self.units, strict=True)
-        ]
+        self.units, self.prose = lengths(document)
+        self.kind = Kinds(document)
+        self.kinds = self.kind.of_blocks
         self._lines()
         counts = Counter([block.text for block in self.blocks if block.chars <= _REPEATED_CHARS])
         self.repeated = {text for text, count in counts.items() if count >= _REPEATED}
         self.headings = self._headings()
         """Names of all headings and legends, by the index of the element."""
-        self.ends = self._ends()
-        self._outer = self._outer_elements()
-        self.arounds = list(map(self._outer.__getitem__, self.holders))
+        self.headed = [place for place, node in enumerate(self.holders) if node in self.headings]
+        """Places of the blocks right in them."""
+        self.captions = self.called("figcaption")
+        """Indices of the captions of figures."""
+        self.ends = document.elements.ends
+        self.arounds = list(map(self.kind.outer.__getitem__, self.holders))
         """``around`` of each block."""
         self._furniture: dict[int, bool] = {}
+        self._reached: list[int] | None = None
         self.stamps: list[int] | None = None  # these are found when they are asked for
         self.dated: set[int] | None = None
         self.talking: list[bool] | None = None
@@ -124,9 +110,9 @@ class View:
             document = self.document
             by_look = [
                 named_hint(tag, names, talk) if names else TAG_HINTS.get(tag, 0)
-                for tag, _, names, _, _, _ in document.looks
+                for tag, names in zip(self.by_look.tags, self.by_look.names, strict=True)
             ]
-            named = list(map(by_look.__getitem__, document.look_of))
+            named = list(map(by_look.__getitem__, document.elements.look_of))
             other = self._judged.get(not talk)
             if other is None or other[0] != named or self._talk_boxes:
                 hints = self._hints(named.copy(), talk=talk)
@@ -144,26 +130,29 @@ class View:
 
     def _hints(self, hints: list[int], *, talk: bool) -> list[int]:
         """For each element: names, role, state and what stands in it speak for or against it."""
-        nodes, looks = self.nodes, self.document.looks
+        nodes = self.nodes
         for index in sections_by_headline(self, hints):
             hints[index] = 0
-        if any(look[HIDDEN] or look[ROLE] for look in looks):
-            for index, node in enumerate(nodes):
-                if (node.role and node.role in _HIDDEN_ROLES) or (
-                    node.hidden and not (node.parent >= 0 and nodes[node.parent].hidden)
-                ):
+        if any(self.by_look.hidden) or any(self.by_look.roles):
+            roles, hidden = map(_HIDDEN_ROLES.__contains__, self.by_look.roles), self.by_look.hidden
+            says = [role or hides for role, hides in zip(roles, hidden, strict=True)]
+            look_of = self.document.elements.look_of
+            for index in compress(range(len(look_of)), map(says.__getitem__, look_of)):
+                node = nodes[index]
+                if node.role in _HIDDEN_ROLES or not (node.parent >= 0 and nodes[node.parent].hidden):
                     hints[index] = -1
-        if any(look[TAG] == "figcaption" for look in looks):
-            for index in self._captions():
-                hints[index] = -1
+        for index in self._short_captions():
+            hints[index] = -1
         for index in self._boxes:
             if not (talk and index in self._talk_boxes):
                 hints[index] = BOX_HINT if hints[index] < 0 else -1
         return hints
 
-    def _captions(self) -> list[int]:
+    def _short_captions(self) -> list[int]:
         """Captions of figures; one with several paragraphs of prose is a text."""
-        captions = {node.index: 0 for node in self.nodes if node.tag == "figcaption"}
+        if not self.captions:
+            return []
+        captions = dict.fromkeys(sorted(self.captions), 0)
         for block, prose in zip(self.blocks, self.prose, strict=True):
             if prose > 0 and block.node >= 0:
                 inside = block.node if block.node in captions else self.parents[block.node]
@@ -199,8 +188,13 @@ class View:
 
     def inside(self, node: int) -> list[int]:
         """Places of the blocks in a subtree."""
-        end = self.ends[node]
-        return [place for place, holder in enumerate(self.holders) if node <= holder < end]
+        holders, end = self.holders, self.ends[node]
+        if self._reached is None:
+            self._reached = list(accumulate(holders, max))  # elements are numbered as they are reached
+        first, last = bisect_left(self._reached, node), bisect_left(self._reached, end)
+        while last > first and holders[last - 1] < node:  # behind it, in what is around it
+            last -= 1
+        return list(range(first, last))
 
     def around(self, place: int) -> int:
         """The element that holds a block's text as a whole: around its paragraph, or its own where ``<br>`` breaks lines.
@@ -211,28 +205,24 @@ class View:
 
     def holder(self, index: int) -> int:
         """The element itself, or the first around it that is no part of a text; -1 for none."""
-        return self._outer[index]
+        return self.kind.outer[index]
 
-    def _outer_elements(self) -> list[int]:
-        """For each element ``holder`` of it; the last stands for no element."""
-        is_part = [look[TAG] in PARTS for look in self.document.looks]
-        outer: list[int] = []
-        for index, (look, parent) in enumerate(zip(self.document.look_of, self.parents, strict=True)):
-            if not is_part[look]:
-                outer.append(index)
-            else:
-                outer.append(outer[parent] if parent >= 0 else -1)
-        outer.append(-1)
-        return outer
+    def headed_by(self, tags: Collection[str]) -> list[int]:
+        """Places of the blocks right in headings with one of these names."""
+        return [place for place in self.headed if self.headings[self.holders[place]] in tags]
 
-    def headings_called(self, tags: Collection[str]) -> set[int]:
-        """Indices of the headings with one of these names."""
-        return {index for index, tag in self.headings.items() if tag in tags}
+    def called(self, tag: str) -> set[int]:
+        """Indices of the elements with a name."""
+        if tag not in self.by_look.tags:
+            return set()
+        looks = {look for look, other in enumerate(self.by_look.tags) if other == tag}
+        return {index for index, look in enumerate(self.document.elements.look_of) if look in looks}
 
     def _headings(self) -> dict[int, str]:
-        looks = enumerate(self.document.looks)
-        tags = {number: look[TAG] for number, look in looks if look[TAG] in ANY_HEADING}
-        return {index: tags[look] for index, look in enumerate(self.document.look_of) if look in tags}
+        tags, look_of = self.by_look.tags, self.document.elements.look_of
+        is_heading = list(map(ANY_HEADING.__contains__, tags))
+        found = compress(range(len(look_of)), map(is_heading.__getitem__, look_of))
+        return {index: tags[look_of[index]] for index in found}
 
     def _lines(self) -> None:
         """Verse, lists of dates, texts without punctuation: many unlinked lines of one kind count a little."""
@@ -244,7 +234,7 @@ class View:
             if len(places) < _LINES or not self._are_lines(places):
                 continue
             for place in places:
-                self.prose[place] = _LINE_WEIGHT * min(self.units[place], _MANY_UNITS)
+                self.prose[place] = _LINE_WEIGHT * min(self.units[place], MANY_UNITS)
 
     def _are_lines(self, places: list[int]) -> bool:
         first = self.blocks[places[0]].node
@@ -259,16 +249,6 @@ class View:
         """Most lines have a stop: items of a list in a text, not of a menu that a script opens."""
         stopped = sum(1 for place in places if STOPS.search(self.blocks[place].text))
         return stopped >= _SENTENCES * len(places)
-
-    def _ends(self) -> list[int]:
-        """One past the last node of each node's subtree."""
-        parents = self.parents
-        ends = list(range(1, len(parents) + 1))
-        for index in range(len(parents) - 1, 0, -1):
-            parent = parents[index]
-            if parent >= 0 and ends[parent] < ends[index]:
-                ends[parent] = ends[index]
-        return ends
 
     def _mass(self) -> tuple[list[float], float]:
         """Prose in each element, and in the whole page."""
@@ -290,7 +270,9 @@ class View:
             self._forgive_texts(hints)
         negative = [False] * len(hints)
         looks = _MOST_WRAPPERS
-        for index in [index for index, hint in enumerate(hints) if hint < 0]:
+        furniture = [index for index, hint in enumerate(hints) if hint < 0]
+        mains: list[int] | None = None
+        for index in furniture:
             forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
             if negative[index] or (
                 hints[index] != BOX_HINT
@@ -300,7 +282,9 @@ class View:
                 continue
             if looks and self.mass[index] >= WRAPPED * self.total and self._is_named(index):
                 looks -= 1
-                if wraps_main(self, index, hints):
+                if mains is None:
+                    mains = [main for main, hint in enumerate(hints) if hint == 1]
+                if wraps_main(self, index, mains, furniture):
                     continue
             end = self.ends[index]
             negative[index:end] = [True] * (end - index)
@@ -329,34 +313,9 @@ class View:
                 hints[index] = 0
 
 
-def _prose(block: Block, units: float, linked: float) -> float:
-    """Length of what reads like prose in an unlinked block; negative for what reads like furniture.
-
-    Args:
-        block: at most half of it stands in links.
-        units: its length.
-        linked: share of link text.
-    """
-    if units >= _FEW_UNITS:
-        stops = 2 * _has_stop(block.text)  # one is enough
-    elif block.text.replace(" ", "").isalnum():
-        stops = 0
-    else:
-        stops = len(STOPS.findall(block.text))
-    if stops > 1 or _MANY_UNITS <= units <= _TOO_MANY_UNITS:
-        return units * (1 - 1.5 * linked) if stops or units < _TOO_MANY_UNITS else -0.3 * units
-    return -(2.0 + 4.0 * linked) if units < _TOO_MANY_UNITS else -0.3 * units
-
-
-def _has_stop(text: str) -> bool:
-    """One is looked for in very long texts only where one of its characters stands."""
-    if len(text) > _LONG_CHARS and not any(map(text.__contains__, _STOP_CHARS)):
-        return False
-    return STOPS.search(text) is not None
-
-
-def _wide_units(block: Block) -> float:
-    """Length in ideographs of a text that is not ASCII: three Latin letters count as one."""
-    text, chars = block.text, block.chars
-    narrow = len(text.encode("ascii", "ignore")) - (len(text) - chars)  # without spaces
-    return chars - narrow + narrow / _LATIN_SHARE
+@cache
+def load_kernels() -> None:
+    """Bring the kernels of this room into the process, see ``spans.load_kernels``."""
+    document = read_shallow(b"<p>x", Deadline(1), 9)
+    if document is not None:
+        View(document)

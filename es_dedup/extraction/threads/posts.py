@@ -7,7 +7,6 @@ from bisect import bisect_left
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.reading.markup import TAG
 from es_dedup.extraction.seen.dated import DATE_CHARS, dates, has_date, short_stamps
 
 if TYPE_CHECKING:
@@ -104,8 +103,7 @@ def _around_dates(view: View, dated: list[int]) -> set[int]:
 
 def _forms(view: View) -> list[int]:
     """Indices of all forms."""
-    forms = {number for number, look in enumerate(view.document.looks) if look[TAG] == "form"}
-    return [index for index, look in enumerate(view.document.look_of) if look in forms] if forms else []
+    return sorted(view.called("form"))
 
 
 def _may_hold_posts(view: View, index: int) -> bool:

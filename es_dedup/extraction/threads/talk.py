@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.metadata.addresses import site_of
-from es_dedup.extraction.reading.markup import NAMES
 from es_dedup.extraction.seen.dated import LARGEST, MIN_POSTS, OF_ALL, dates, has_dated_posts
 from es_dedup.extraction.seen.hints import is_talk
 from es_dedup.extraction.seen.records import are_said, records
@@ -223,9 +222,9 @@ def talk_nodes(view: View) -> list[bool]:
     """For each element: its names, or those of an element around it, say that people reply here."""
     if view.talking is None:
         talk = view.talking = [False] * len(view.nodes)
-        document = view.document
-        looks = {number for number, look in enumerate(document.looks) if is_talk(look[NAMES])}
-        for index in [index for index, look in enumerate(document.look_of) if look in looks]:
+        looks = {look for look, names in enumerate(view.by_look.names) if is_talk(names)}
+        look_of = view.document.elements.look_of
+        for index in [index for index, look in enumerate(look_of) if look in looks]:
             if not talk[index]:
                 talk[index : view.ends[index]] = [True] * (view.ends[index] - index)
     return view.talking

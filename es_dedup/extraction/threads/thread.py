@@ -6,12 +6,11 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.reading.markup import TAG
 from es_dedup.extraction.seen.choice import Choice
 from es_dedup.extraction.seen.dated import DATE, dates, short_stamps
 from es_dedup.extraction.seen.hints import HEADINGS
+from es_dedup.extraction.seen.lengths import LINKED
 from es_dedup.extraction.seen.records import labels, records
-from es_dedup.extraction.seen.view import LINKED
 from es_dedup.extraction.threads.asides import of_messages, without_asides, without_teasers
 from es_dedup.extraction.threads.posts import forgive_posts, short_kinds
 from es_dedup.extraction.threads.subject import asked_above, begin_of, subject_of
@@ -156,15 +155,14 @@ def _said_in(view: View, apart: set[int]) -> tuple[list[float], list[float]]:
 
     What software wrote, and dates, stand apart: they are longer than posts of a word. Of preformatted text messages count, no programs.
     """
-    parents, document = view.parents, view.document
-    is_pre = [look[TAG] == "pre" for look in document.looks]
+    parents, preformatted = view.parents, view.called("pre")
     direct, whole = [0.0] * len(parents), [0.0] * len(parents)
     columns = zip(view.blocks, view.units, view.prose, view.holders, view.arounds, strict=True)
     for place, (block, units, prose, index, holder) in enumerate(columns):
         if (
             holder >= 0
             and block.link_chars <= LINKED * block.chars
-            and (prose > 0 or not is_pre[document.look_of[index]])
+            and (prose > 0 or index not in preformatted)
             and place not in apart
         ):
             direct[holder] += units
@@ -177,7 +175,7 @@ def _said_in(view: View, apart: set[int]) -> tuple[list[float], list[float]]:
 
 def _weights(view: View) -> list[float]:
     """What each block says for the element that holds all posts, or against it."""
-    heads, negative, boxed = view.headings_called(("h1",)), view.negative, view.boxed
+    heads, negative, boxed = view.called("h1"), view.negative, view.boxed
     weights: list[float] = []
     for place, (block, node, prose) in enumerate(zip(view.blocks, view.holders, view.prose, strict=True)):
         if node in heads:
@@ -311,19 +309,14 @@ def _is_body(view: View, places: list[int]) -> bool:
 
 def _said(view: View, bodies: list[bool], labelled: set[str], fine: set[int]) -> list[int]:
     """Places in bodies that are no labels, dates and furniture."""
-    stamps, document = set(short_stamps(view)), view.document
-    is_pre = [look[TAG] == "pre" for look in document.looks]
+    stamps, preformatted = set(short_stamps(view)), view.called("pre")
     said: list[int] = []
     for place, (block, node, kind) in enumerate(zip(view.blocks, view.holders, view.kinds, strict=True)):
         if not bodies[node] or block.text in labelled:
             continue
         if view.negative[node] and not view.is_quoted(place):
             continue
-        if (
-            place in stamps
-            and not is_pre[document.look_of[node]]
-            and not _SAID.search(DATE.sub("", block.text))
-        ):
+        if place in stamps and node not in preformatted and not _SAID.search(DATE.sub("", block.text)):
             continue
         if kind in fine or not view.is_furniture(place):
             said.append(place)

@@ -15,6 +15,12 @@ _SPACE, _TAB, _RETURN = ord(" "), ord("\t"), ord("\r")
 
 
 @kernel
+def byte_at(data: NDArray[np.uint8], place: int) -> int:
+    """A byte as a signed number: with an unsigned one numba turns whole numbers to fractions."""
+    return np.int64(data[place])  # type: ignore[return-value]
+
+
+@kernel
 def is_space(byte: int) -> bool:
     """White space of ASCII: what ``bytes.isspace`` takes for it."""
     return byte == _SPACE or _TAB <= byte <= _RETURN

@@ -1,27 +1,36 @@
-"""Kernel of ``blocks.read_blocks``: the texts of runs, ready where they are plain."""
+"""Kernel of ``blocks.read_blocks``: the texts of runs, ready where they hold nothing odd."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from es_dedup.compiled import kernel
+from es_dedup.extraction.reading.compiled.bytewise import byte_at
+from es_dedup.extraction.reading.compiled.decoding import (
+    ENDS,
+    IDEOGRAPH,
+    LINE,
+    ODD,
+    STOPS,
+    WHITE,
+    character_at,
+    encoded,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-PLAIN, WIDE, ODD = range(3)
-"""Kinds of runs: ready; one part, not in ASCII; several parts not in ASCII, or with references to characters, or with control characters."""
+    from es_dedup.extraction.reading.compiled.decoding import Tables
 
-_WHITE, _CONTROL, _HIGH, _REFERENCE = 1, 2, 4, 8
-_KINDS: Final = np.zeros(256, dtype=np.uint8)
-_KINDS[list(range(32))] = _CONTROL
-_KINDS[127] = _CONTROL
-_KINDS[list(b" \t\n\r\x0b\x0c")] = _WHITE
-_KINDS[128:] = _HIGH
-_KINDS[ord("&")] = _REFERENCE
-_SPACE = ord(" ")
+KIND, CHARS, LINK_CHARS, LED, NARROW, STOP_COUNT = range(6)
+"""Columns of what is found; ``KIND`` is 0 for what is ready, else ``ODD``."""
+
+_MAX_SPACE = 200  # see ``markup.is_wide_space``
+_ASCII = 0x80
+_TWO, _THREE, _FOUR, _TOP, _REST = 0xC2, 0xE0, 0xF0, 0xC0, 0x3F  # see ``decoding``
+_SPACE, _AND = ord(" "), ord("&")
 
 
 @kernel
@@ -33,8 +42,82 @@ def _copied(data: NDArray[np.uint8], start: int, end: int, written: NDArray[np.u
 
 
 @kernel
+def _folded(
+    data: NDArray[np.uint8],
+    parts: NDArray[np.int64],
+    tables: Tables,
+    written: NDArray[np.uint8],
+    length: int,
+    row: NDArray[np.int64],
+) -> int:
+    """Write the text of one run with its white space folded; how many bytes are written then, -1 where something is odd."""
+    classes, names, values = tables
+    chars = wide = linked = stops = 0
+    waiting = before = 0  # classes of the white space since the last character, and of that
+    for part in range(len(parts)):
+        own = chars
+        at, end = parts[part, 0], parts[part, 1]
+        while at < end:
+            start, code = at, byte_at(data, at)
+            at += 1
+            if code < _ASCII and code != _AND:
+                is_ = byte_at(classes, code)
+                if not (is_ | before | waiting) and chars:  # a letter behind a letter
+                    written[length] = code
+                    length += 1
+                    chars += 1
+                    continue
+            elif (
+                (_TWO <= code < _THREE or _THREE < code < _FOUR)
+                and at + (code > _THREE) < end
+                and data[at] & _TOP == data[at + (code > _THREE)] & _TOP == _ASCII
+            ):  # two bytes, or three; a call takes six times as long
+                low, is_three = byte_at(data, at) & _REST, code > _THREE
+                code, at = (code & 0x0F if is_three else code & 0x1F) << 6 | low, at + 1
+                if is_three:
+                    code, at = code << 6 | (byte_at(data, at) & _REST), at + 1
+                is_ = byte_at(classes, code)
+            else:
+                code, at = character_at(data, start, end, names, values)
+                is_ = byte_at(classes, code) if code >= 0 else ODD
+            if is_ & ODD:
+                return -1
+            if is_ & WHITE:
+                waiting |= is_
+                continue
+            if before & STOPS:
+                stops += before & ENDS == 0 and (waiting > 0 or code >= _ASCII)
+            if waiting and chars and not (waiting & LINE and before & is_ & IDEOGRAPH):
+                written[length] = _SPACE
+                length += 1
+            waiting, before = 0, is_
+            if data[start] == _AND:
+                length = encoded(code, written, length)
+            else:
+                for place in range(start, at):
+                    written[length + place - start] = data[place]
+                length += at - start
+            chars += 1
+            wide += code >= _ASCII
+            stops += is_ & ENDS > 0
+        if chars and not own:
+            row[LED] = parts[part, 2]
+        if parts[part, 2]:
+            linked += chars - own
+        if not chars and parts[part, 1] - parts[part, 0] > _MAX_SPACE:
+            return -1
+    if before & STOPS and not before & ENDS:
+        stops += 1
+    row[CHARS], row[LINK_CHARS], row[NARROW], row[STOP_COUNT] = chars, linked, chars - wide, stops
+    return length if chars else -1
+
+
+@kernel
 def texts_of(
-    data: NDArray[np.uint8], parts: NDArray[np.int64], runs: NDArray[np.int64]
+    data: NDArray[np.uint8],
+    parts: NDArray[np.int64],
+    runs: NDArray[np.int64],
+    tables: Tables,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Texts of all runs.
 
@@ -42,53 +125,32 @@ def texts_of(
         data: markup.
         parts: begin and end of each part, and whether it is linked; shape (parts, 3).
         runs: see ``runs_of``.
+        tables: see ``decoding.tables``.
 
     Returns:
-        The texts, two null bytes behind each; white space of plain ones is folded, between parts of odd ones stands one null byte. Kind of each
-        run, and of plain ones length and length of link text without white space; shape (runs, 3).
+        The texts, two null bytes behind each; those that are ready have their white space folded and their references to characters resolved, between
+        parts of odd ones stands one null byte. Kind of each run, and of those that are ready length, length of link text, whether it begins with a link,
+        how many characters are ASCII, all without white space, and how many stops there are (see ``measures.STOPS``); shape (runs, 6).
     """
     count = len(runs) - 1
     size = 2 * count
     for part in range(len(parts)):
         size += parts[part, 1] - parts[part, 0] + 1
     written = np.empty(size, dtype=np.uint8)
-    found = np.zeros((count, 3), dtype=np.int64)
+    found = np.zeros((count, 6), dtype=np.int64)
     length = 0
     for run in range(count):
         first, last = runs[run, 0], runs[run + 1, 0]
-        kinds = 0
-        for part in range(first, last):
-            for at in range(parts[part, 0], parts[part, 1]):
-                kinds |= _KINDS[data[at]]
-        if kinds & (_REFERENCE | _CONTROL) or (kinds & _HIGH and last - first > 1):
-            found[run, 0] = ODD
+        behind = _folded(data, parts[first:last], tables, written, length, found[run])
+        if behind < 0:
+            found[run, KIND] = ODD
             for part in range(first, last):
                 if part > first:
                     written[length] = 0
                     length += 1
                 length = _copied(data, parts[part, 0], parts[part, 1], written, length)
-        elif kinds & _HIGH:
-            found[run, 0] = WIDE
-            length = _copied(data, parts[first, 0], parts[first, 1], written, length)
         else:
-            chars = linked = 0
-            waiting = False
-            for part in range(first, last):
-                before = chars
-                for at in range(parts[part, 0], parts[part, 1]):
-                    if _KINDS[data[at]] & _WHITE:
-                        waiting = chars > 0
-                        continue
-                    if waiting:
-                        written[length] = _SPACE
-                        length += 1
-                        waiting = False
-                    written[length] = data[at]
-                    length += 1
-                    chars += 1
-                if parts[part, 2]:
-                    linked += chars - before
-            found[run, 1], found[run, 2] = chars, linked
+            length = behind
         written[length] = written[length + 1] = 0
         length += 2
     return written[:length], found

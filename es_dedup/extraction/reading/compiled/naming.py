@@ -108,16 +108,16 @@ def elements_of(
     Args:
         data: markup.
         spans: of each tag, see ``tag_spans``.
-        elements: places of tags and the element around each; shape (2, elements).
+        elements: places of tags and the element around each; shape (elements, 2).
         around: some elements, in page order.
 
     Returns:
-        Of each of ``around`` its row. Rows of the one around it and of its look; shape (rows, 2). Of each look the place and number of a tag, begin
+        Of each of ``around`` its row. Rows of the one around it, its look, and the row behind the last inside; shape (rows, 3). Of each look the place and number of a tag, begin
         and end of its attributes, of its class and of its id, and whether that is all they say; shape (looks, 9).
     """
-    most = elements.shape[1]
+    most = len(elements)
     known = np.full(most, -1, dtype=np.int64)
-    rows = np.empty((most, 2), dtype=np.int64)
+    rows = np.empty((most, 3), dtype=np.int64)
     looks = np.empty((most, 9), dtype=np.int64)
     holders = np.empty(len(around), dtype=np.int64)
     chain = np.empty(most, dtype=np.int64)
@@ -132,11 +132,11 @@ def elements_of(
         while element >= 0 and known[element] < 0:
             chain[length] = element
             length += 1
-            element = elements[1, element]
+            element = elements[element, 1]
         while length:
             length -= 1
             element = chain[length]
-            place, parent = elements[0, element], elements[1, element]
+            place, parent = elements[element, 0], elements[element, 1]
             number, start, end = spans[place, 4], spans[place, 2], spans[place, 3]
             slot = (hashed(data, start, end, 0) + number) & (size - 1)
             found = -1
@@ -158,7 +158,12 @@ def elements_of(
                 look[8] = _read_names(data, start, end, look[4:8])
                 look_count += 1
             rows[count, 0], rows[count, 1] = known[parent] if parent >= 0 else -1, found
+            rows[count, 2] = count + 1
             known[element] = count
             count += 1
         holders[at] = known[around[at]] if around[at] >= 0 else -1
+    for row in range(count - 1, 0, -1):
+        around_it = rows[row, 0]
+        if around_it >= 0:
+            rows[around_it, 2] = max(rows[around_it, 2], rows[row, 2])
     return holders, rows[:count], looks[:look_count]

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
-from es_dedup.extraction.reading.compiled.bytewise import is_space
+from es_dedup.extraction.reading.compiled.bytewise import byte_at, is_space
+from es_dedup.extraction.reading.compiled.decoding import ODD, WHITE, character_at
 from es_dedup.extraction.reading.markup import BLOCK, BREAK, LEFT_OUT, LINK, NOTED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from es_dedup.extraction.reading.compiled.decoding import Tables
+
 _SLASH, _EQUALS, _DOUBLE, _SINGLE = ord("/"), ord("="), ord('"'), ord("'")
+_AND, _SHARP, _UPPER_N, _LINE_END = ord("&"), ord("#"), ord("N"), ord("\n")
 _CHUNK = 4_096
 
 
@@ -79,13 +83,89 @@ def _begins(data: NDArray[np.uint8], first: int, last: int) -> bool:
 
 
 @kernel
+def _is_odd(data: NDArray[np.uint8], first: int, last: int, tables: Tables) -> bool:
+    """A preformatted text may end a line by a reference, or begin one with white space that is none in ASCII: ``walk`` reads those."""
+    classes, names, values = tables
+    begins = True
+    for place in range(first, last):
+        byte = byte_at(data, place)
+        if byte == _LINE_END:
+            begins = True
+        elif byte == _AND or (begins and not is_space(byte)):
+            code, _ = character_at(data, place, last, names, values)
+            if begins and (code < 0 or classes[code] & (WHITE | ODD)):
+                return True
+            begins = False
+            if byte == _AND and place + 1 < last:
+                behind = data[place + 1]
+                if (behind == _SHARP and code < 0) or behind == _UPPER_N:
+                    return True
+    return False
+
+
+@kernel
+def _lines(data: NDArray[np.uint8], spans: NDArray[np.int64], preformatted: int) -> int:
+    """How many lines may end in preformatted texts."""
+    if not (spans[:, 4] == preformatted).any():
+        return 0
+    return int((data == _LINE_END).sum())
+
+
+@kernel
+def _line_end(data: NDArray[np.uint8], first: int, last: int) -> int:
+    """Behind the next end of a line, or the end of the text."""
+    for place in range(first, last):
+        if data[place] == _LINE_END:
+            return place + 1
+    return last
+
+
+@kernel
+def _add_text(
+    data: NDArray[np.uint8],
+    span: tuple[int, int, bool],
+    here: tuple[int, int, int, bool],
+    counts: tuple[int, int, bool],
+    parts: NDArray[np.int64],
+    runs: NDArray[np.int64],
+) -> tuple[int, int, bool]:
+    """Note a text.
+
+    Args:
+        data: markup.
+        span: begin and end of the text, and whether it is preformatted: each line is a run of its own then.
+        here: element around it, links so far, open elements, and whether the text is linked.
+        counts: of parts and of runs, and whether a run has begun that nothing has broken.
+        parts: to add to.
+        runs: to add to.
+
+    Returns:
+        The new counts.
+    """
+    (first, last, pre), (around, links, depth, linked), (part_count, run_count, within) = span, here, counts
+    while first < last:
+        end = _line_end(data, first, last) if pre else last
+        if not within and _begins(data, first, end):
+            within = True
+            runs[run_count, 0], runs[run_count, 1] = part_count, around
+            run_count += 1
+        if within:
+            parts[part_count, 0], parts[part_count, 1], parts[part_count, 2] = first, end, linked
+            part_count += 1
+            if pre and data[end - 1] == _LINE_END:
+                within = False
+                runs[run_count - 1, 2], runs[run_count - 1, 3] = links, depth
+        first = end
+    return part_count, run_count, within
+
+
+@kernel
 def runs_of(
     data: NDArray[np.uint8],
     spans: NDArray[np.int64],
-    roles: NDArray[np.int64],
-    closes: NDArray[np.bool_],
-    reach: NDArray[np.int64],
-    numbers: tuple[int, int, int],
+    known: tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]],
+    numbers: tuple[int, int, int, int],
+    tables: Tables,
     max_depth: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], bool]:
     """Texts that stand together.
@@ -93,24 +173,25 @@ def runs_of(
     Args:
         data: markup.
         spans: of each tag, see ``tag_spans``.
-        roles: by number of a known tag.
-        closes: by numbers of a start tag and of an open element, whether it closes that.
-        reach: by number of a known tag.
-        numbers: of links and paragraphs, and the reach of elements that are not known.
+        known: of each known tag, by its number, its role, whether it closes an open element, by the number of that, and its reach.
+        numbers: of links, paragraphs and preformatted elements, and the reach of elements that are not known.
+        tables: see ``decoding.tables``.
         max_depth: of elements that are open between two chunks of tags.
 
     Returns:
         Begin and end of each part, and whether it is linked, shape (parts, 3); first part, element around it, links and depth of each run,
-        with the number of parts behind the last, shape (runs + 1, 4); place and parent of each block element, shape (elements, 2); False where it is too deep.
+        with the number of parts behind the last, shape (runs + 1, 4); place and parent of each block element, shape (elements, 2);
+        False where it is too deep, or preformatted in odd ways.
     """
-    tags, (link, paragraph, plain_reach) = len(spans), numbers
-    parts = np.empty((tags, 3), dtype=np.int64)
-    runs = np.empty((tags + 1, 4), dtype=np.int64)
+    tags, (link, paragraph, preformatted, plain_reach) = len(spans), numbers
+    roles, closes, reach = known
+    lines = _lines(data, spans, preformatted)
+    parts = np.empty((tags + lines, 3), dtype=np.int64)
+    runs = np.empty((tags + lines + 1, 4), dtype=np.int64)
     elements = np.empty((tags, 2), dtype=np.int64)
     opened, blocks = np.empty(tags, dtype=np.int64), np.full(tags + 1, -1, dtype=np.int64)
-    part_count = run_count = element_count = depth = left_out = in_link = links = 0
-    level = 1  # of blocks
-    within = False
+    part_count = run_count = element_count = depth = left_out = in_link = links = pre = 0
+    level, within = 1, False  # of blocks; a run has begun, and nothing has broken it
     for place in range(tags):
         number, start, end = spans[place, 4], spans[place, 2], spans[place, 3]
         closing = _closing(number, opened, depth, closes, reach, plain_reach)
@@ -120,6 +201,7 @@ def runs_of(
         number = max(number, 0)
         for _ in range(closing):
             depth -= 1
+            pre -= opened[depth] == preformatted
             if left_out:
                 left_out *= left_out <= depth
             else:
@@ -139,6 +221,7 @@ def runs_of(
             runs[run_count - 1, 2], runs[run_count - 1, 3] = links, depth
         if role in (BLOCK, LEFT_OUT) and not _is_closed(data, start, end):
             opened[depth] = number
+            pre += number == preformatted
             depth += 1
             if breaks:
                 elements[element_count, 0], elements[element_count, 1] = place, blocks[level - 1]
@@ -149,14 +232,11 @@ def runs_of(
                 left_out = depth
         first, last = end + 1, spans[place + 1, 0] if place + 1 < tags else len(data)
         if not left_out and first < last:
-            if not within and _begins(data, first, last):
-                within = True
-                runs[run_count, 0], runs[run_count, 1] = part_count, blocks[level - 1]
-                run_count += 1
-            if within:
-                parts[part_count, 0], parts[part_count, 1] = first, last
-                parts[part_count, 2] = in_link > 0
-                part_count += 1
+            if pre and _is_odd(data, first, last, tables):
+                return parts[:0], runs[:0], elements[:0], False
+            here, counts = (blocks[level - 1], links, depth, in_link > 0), (part_count, run_count, within)
+            counts = _add_text(data, (first, last, pre > 0), here, counts, parts, runs)
+            part_count, run_count, within = counts
         if (place + 1) % _CHUNK == 0 and depth > max_depth:
             return parts[:0], runs[:0], elements[:0], False
     if within:

@@ -1,0 +1,33 @@
+"""What is known of the blocks and elements of a page as arrays, where kernels read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Arrays of numbers.
+
+    Attributes:
+        holders: of each block, the index of the element around it.
+        chars: see ``Block``.
+        link_chars: see ``Block``.
+        narrow: how many of the characters are ASCII; -1 where nobody has counted.
+        stops: how many ``measures.STOPS`` there are; -1 where nobody has counted.
+        parents: of each element, the index of the one around it, -1 for none.
+        look_of: of each element, the number of its look.
+    """
+
+    holders: NDArray[np.int64]
+    chars: NDArray[np.int64]
+    link_chars: NDArray[np.int64]
+    narrow: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    parents: NDArray[np.int64]
+    look_of: NDArray[np.int64]

@@ -1,0 +1,1 @@
+"""Kernels of this room; see ``es_dedup.compiled``."""

@@ -1,0 +1,89 @@
+"""How long each block is, and how much of it reads like prose.
+
+Lengths are in units: ideographs, or three Latin letters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.extraction.reading.measures import STOPPED, STOPS
+
+if TYPE_CHECKING:
+    from es_dedup.extraction.reading.columns import Columns
+    from es_dedup.extraction.reading.document import Block, Document
+
+LINKED: Final = 0.5
+"""Share of link text from which a block is no prose."""
+
+MANY_UNITS: Final = 50.0
+"""Prose without any stop."""
+
+LATIN_SHARE: Final = 3.0
+"""Latin letters that say as much as one ideograph."""
+
+FEW_UNITS: Final = 12.0
+"""Prose with one stop."""
+
+TOO_MANY_UNITS: Final = 400.0
+"""Without any stop: words for search engines, data, code."""
+
+_LONG_CHARS: Final = 1_000
+
+
+def lengths(document: Document) -> tuple[list[float], list[float]]:
+    """Of each block its units, and its prose: negative for what reads like furniture."""
+    if document.columns is None:
+        units = [
+            block.chars / LATIN_SHARE if block.text.isascii() else _wide_units(block)
+            for block in document.blocks
+        ]
+        return units, [
+            -(4.0 + 0.3 * size) if block.link_chars > LINKED * block.chars else _prose(block, size)
+            for block, size in zip(document.blocks, units, strict=True)
+        ]
+    return _counted(document.blocks, document.columns)
+
+
+def _counted(blocks: list[Block], columns: Columns) -> tuple[list[float], list[float]]:
+    """The same of what is counted already."""
+    from es_dedup.extraction.seen.compiled.looking import lengths_of  # noqa: PLC0415 - only where numba is installed
+
+    narrow = columns.narrow
+    units, prose = lengths_of(columns.chars, columns.link_chars, narrow, columns.stops).tolist()
+    for place in (narrow < 0).nonzero()[0].tolist():
+        block = blocks[place]
+        units[place] = block.chars / LATIN_SHARE if block.text.isascii() else _wide_units(block)
+        if block.link_chars > LINKED * block.chars:
+            prose[place] = -(4.0 + 0.3 * units[place])
+        else:
+            prose[place] = _prose(block, units[place])
+    return units, prose
+
+
+def _wide_units(block: Block) -> float:
+    """Length of a text that is not ASCII."""
+    text, chars = block.text, block.chars
+    narrow = len(text.encode("ascii", "ignore")) - (len(text) - chars)  # without spaces
+    return chars - narrow + narrow / LATIN_SHARE
+
+
+def _prose(block: Block, units: float) -> float:
+    """Prose of a block of which at most half stands in links."""
+    linked = block.link_chars / block.chars
+    if units >= FEW_UNITS:
+        stops = 2 * _has_stop(block.text)  # one is enough
+    elif block.text.replace(" ", "").isalnum():
+        stops = 0
+    else:
+        stops = len(STOPS.findall(block.text))
+    if stops > 1 or MANY_UNITS <= units <= TOO_MANY_UNITS:
+        return units * (1 - 1.5 * linked) if stops or units < TOO_MANY_UNITS else -0.3 * units
+    return -(2.0 + 4.0 * linked) if units < TOO_MANY_UNITS else -0.3 * units
+
+
+def _has_stop(text: str) -> bool:
+    """One is looked for in very long texts only where one of its characters stands."""
+    if len(text) > _LONG_CHARS and not any(map(text.__contains__, STOPPED)):
+        return False
+    return STOPS.search(text) is not None
