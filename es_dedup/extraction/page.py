@@ -174,7 +174,7 @@ class HtmlExtractor:
         choice, text = self._choose(document, url)
         if not is_worth(text, before):
             return None
-        choice.rule = f"{choice.rule}, with what is for browsers without scripts or frames"
+        choice.rule = f"{choice.rule}, with what is for browsers without scripts or frames, or for scripts"
         return source, document, choice, text
 
     def _document(self, source: Source, notes: list[str], deadline: Deadline) -> Document | None:

@@ -42,7 +42,7 @@ def ending(edges: Edges, places: list[int]) -> list[int]:
         inside.append(place)
     programs = _programs(edges, inside, around)
     inside = inside[len(programs) :]
-    return [*programs, *(_signed(edges, inside, around) or _lists(edges, inside))]
+    return [*programs, *(_signed(edges, inside, around) or _lists(edges, inside, around))]
 
 
 def _programs(edges: Edges, inside: list[int], around: int) -> list[int]:
@@ -72,7 +72,7 @@ def _signed(edges: Edges, inside: list[int], around: int) -> list[int]:
     return []
 
 
-def _lists(edges: Edges, inside: list[int]) -> list[int]:
+def _lists(edges: Edges, inside: list[int], around: int) -> list[int]:
     """Lists of three or more unlinked items right below a sub-heading, with it: what is needed, what is to be done."""
     view = edges.view
     found: list[int] = []
@@ -84,7 +84,7 @@ def _lists(edges: Edges, inside: list[int]) -> list[int]:
         items: list[int] = []
         first = -1
         for item in inside[at + 1 :]:
-            holder = _list_of(view, item)
+            holder = _list_of(view, item, around)
             first = holder if first < 0 else first
             if holder < 0 or holder != first:
                 break
@@ -101,12 +101,12 @@ def _says_something(view: View, items: list[int]) -> bool:
     return 2 * sum(bool(_NUMBER.search(text) or STOPS.search(text)) for text in texts) >= len(texts)
 
 
-def _list_of(view: View, place: int) -> int:
-    """Index of the list in which a block stands; -1 for none."""
+def _list_of(view: View, place: int, around: int) -> int:
+    """Index of the list inside an element in which a block stands; -1 for none."""
     index = view.blocks[place].node
-    while index >= 0 and view.nodes[index].tag not in _LISTS:
+    while index > around and view.nodes[index].tag not in _LISTS:
         index = view.parents[index]
-    return index
+    return index if index > around else -1
 
 
 def _tag(view: View, place: int) -> str:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 MAX_URL_CHARS: Final = 2_000
 
-_SOME_NEXT: Final = re.compile(rb"""rel\s{0,9}=\s{0,9}["']?[^"'<>]{0,80}[nN]ext""")
-_NEXT: Final = (b"next", b"Next")
+_SOME_NEXT: Final = re.compile(rb"""(?:rel|Rel|REL)\s{0,9}=\s{0,9}["']?[^"'<>]{0,80}(?:next|Next|NEXT)""")
+_NEXT: Final = (b"next", b"Next", b"NEXT")
 
 
 def site_of(url: str | None) -> str:
@@ -47,7 +47,7 @@ def next_page_of(tags: Tags, url: str | None) -> str | None:
     if not worthwhile(0) and not _SOME_NEXT.search(tags.markup):
         return None  # without kernels that is seen faster than each of the words
     for place in tags.places_with(_NEXT, len(tags)):
-        if b"rel" in tags.attributes[place] and tags.name_at(place) in ("a", "link"):
+        if _SOME_NEXT.search(tags.attributes[place]) and tags.name_at(place) in ("a", "link"):
             attributes = tags.attributes_at(place)
             if "next" in attributes.get("rel", "").lower().split():
                 return _absolute(attributes.get("href", "").strip(), url)

@@ -24,6 +24,7 @@ _FOR_OTHERS: Final = re.compile(rb"(</?)(?:noscript|noframes|frameset)(?=[\s>])"
 _FRAMED: Final = re.compile(
     rb"""<iframe[^<>]{0,2000}?srcdoc\s*=\s*(?:"([^"]*+)"|'([^']*+)')[^<>]{0,2000}>""", re.IGNORECASE
 )
+_LINES: Final = 2  # of Markdown in a field
 _FIELD: Final = re.compile(rb"<textarea[^<>]{0,2000}>((?:[^<]|<(?!/textarea))++)", re.IGNORECASE)
 _ASKS_FOR_SCRIPTS: Final = re.compile(r"java\s?script|浏览器|瀏覽器|your browser", re.IGNORECASE)
 
@@ -55,6 +56,8 @@ def _framed(match: re.Match[bytes]) -> bytes:
 
 
 def _drawn(match: re.Match[bytes]) -> bytes:
-    """A text of many lines as paragraphs."""
-    lines = [line.strip() for line in match[1].split(b"\n")]
-    return b"<div>" + b"".join(b"<p>" + line + b"</p>" for line in lines if line) + b"</div><textarea>"
+    """A text of several lines as paragraphs; letters and terms to agree with are written in one."""
+    lines = [stripped for line in match[1].split(b"\n") if (stripped := line.strip())]
+    if len(lines) < _LINES:
+        return match[0]
+    return b"<div>" + b"".join(b"<p>" + line + b"</p>" for line in lines) + b"</div><textarea>"

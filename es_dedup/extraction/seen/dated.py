@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.extraction.seen.hints import HEADING_TAGS
 from es_dedup.extraction.seen.lengths import LINKED
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ _AGO_ASIAN: Final = (
 _AGO_GERMAN: Final = r"\bvor \d{1,3} (?:Jahr|Monat|Woche|Tag|Stunde|Minute)"
 _MONTHS: Final = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _MONTH: Final = r"[a-z]{0,6}\.? (?:\d{1,2}(?:st|nd|rd|th)?,? )?(?:19|20)\d\d"
-_MONTH_DAY: Final = r"(?<![\d.-])(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?![\d-])"
+_MONTH_DAY: Final = r"(?:^|(?<=[^\x00-\x7f])\s?)(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?=$|\s?[^\x00-\x7f岁人个天年月页元分周号级]| [A-Z])"
+"""Alone, or with a number of the post before it and a place behind; ranges are counted in something."""
+
 _DAY_FIRST: Final = (
     r"\b\d{1,2}(?:(?:\. ?|[/-])\d{1,2}(?:\. ?|[/-])|\.? (?:de )?[^\W\d_]{3,10}\.? (?:de )?)(?:19|20)\d\d\b"
 )
@@ -39,7 +42,6 @@ _SOME_DAY, _SOME_CLOCK, _SOME_AGO, _SOME_AGO_ASIAN, _SOME_AGO_GERMAN, _SOME_DAY_
     re.compile, (_DAY, _CLOCK, _AGO, _AGO_ASIAN, _AGO_GERMAN, _DAY_FIRST, _MONTH_DAY)
 )
 _SOME_MONTH: Final = re.compile(rf"{_MONTHS}(?<!\w...){_MONTH}")  # what begins with letters is found faster
-_HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _WORDS: Final = re.compile(r"[^\W\d_]{2}")
 _HEADLINE_UNITS: Final = 5.0
 MIN_POSTS: Final = 3
@@ -93,7 +95,7 @@ def _is_section(view: View, place: int) -> bool:
     node = view.blocks[place].node
     return (
         node >= 0
-        and view.nodes[node].tag in _HEADINGS
+        and view.nodes[node].tag in HEADING_TAGS
         and not _WORDS.search(DATE.sub("", view.blocks[place].text))
     )
 

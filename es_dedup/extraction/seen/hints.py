@@ -39,7 +39,6 @@ _NEGATIVE: Final = tuple(
 )
 # What readers say: furniture beside an article, the main text of a thread.
 _TALK: Final = tuple("comment respond response disqus pinglun reply replies liuyan cmt cmmt cmnt".split())
-# The same, but only as a whole word of a name.
 _HIDDEN_WORDS: Final = frozenset(
     {"hidden", "hide", "d-none", "is-hidden", "visually-hidden"}
 )  # as a whole class
@@ -47,6 +46,7 @@ _SIDE_WORDS: Final = frozenset({"side", "Side"})  # as a whole class
 _SHOWN: Final = re.compile(
     r"^d-.*(?:block|flex|grid)|:(?:block|flex|grid|inline|visible)|visible"
 )  # on some screens
+# Like ``_NEGATIVE``, but only as a whole word of a name.
 _NEGATIVE_WORDS: Final = frozenset(
     "ad ads adv gg foot bottom tips hot link links rank rules meta edit sign signature tag top".split()
 )
@@ -63,7 +63,7 @@ _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _SIGNS: Final = r"^[\s【\[（(<《■▲●◆★☆※→>▼*·—-]*"
 _FURNITURE: Final = re.compile(
     _SIGNS + r"(?:"
-    r"related (?:articles?|stories|posts|topics|content|news|links|questions?|threads|discussions)|similar (?:articles?|posts|topics|questions?|threads|discussions)|"
+    r"related (?:articles?|stories|posts|topics|content|news|links)|(?:related|similar) (?:articles?|posts|topics|questions?|threads|discussions)\s*(?:[:»>(]|$)|"
     r"customers also (?:bought|viewed)|people also (?:ask|bought|viewed)|read (?:more|next|also)\b|see also|more (?:from|on|stories|news)\b|most (?:read|popular)|"
     r"recommended|advert(?:isement)?s?\b.{0,12}$|sponsored|sign up|by signing up|get (?:our|the|more)\b.{0,40}(?:newsletter|inbox)|join our|subscribe|newsletter|share (?:this|on|via)|follow (?:us|@)|copyright|©|all rights reserved|"
     r"(?:this|our) (?:site|website) uses cookies|we use cookies|comments?\s*(?:\(\d+\))?$|leave a (?:comment|reply)|(?:photo(?:graph)?|image|picture|illustration|graphic)s?(?: (?:by|credit|caption|source|courtesy|via)\b|\s?[:/])|credits?\s?:|screenshot (?:by|via|from)\b|getty images|filed under|tags?\s?:|"
@@ -73,10 +73,11 @@ _FURNITURE: Final = re.compile(
     r"you are here|powered by\b|[—–-]{1,3}\s?(?:end|完)\s?[—–-]{1,3}$|"
     r"continue reading|keep reading|subscribers? only|"
     r"log ?in(?: or [a-z]+ ?(?:up|in)?)? to (?:reply|post|comment|answer|leave|view|see|participate)\b|"
-    r"sign ?(?:in|up)(?: or [a-z]+ ?(?:up|in)?)? to (?:reply|post|comment|answer|leave|view|see|participate)\b|you (?:must|need to|have to) (?:be (?:logged|signed) ?in|log ?in|sign ?in|register)\b|"
-    r"there (?:is|are) (?:currently )?\d+ (?:users?|members?|guests?) (?:browsing|viewing|reading|online)|users (?:browsing|viewing) this\b|"
-    r"th(?:is|e) (?:thread|topic|question|discussion|issue) (?:is|has been|was) (?:now )?(?:closed|locked|archived)\b|locked (?:thread|topic|question)\b|"
-    r"note: you (?:must|need to|have to) (?:be (?:logged|signed) ?in|log ?in|sign ?in|register)\b|notice\s?: the content above\b|"
+    r"sign ?(?:in|up)(?: or [a-z]+ ?(?:up|in)?)? to (?:reply|post|comment|answer|leave|view|see|participate)\b|"
+    r"(?:note: )?you (?:must|need to|have to) (?:be (?:logged|signed) ?in\b|(?:log ?in|sign ?in|register)(?: (?:before|first|in order|to (?:reply|post|comment|answer|leave|view|see|participate))\b|[.!]?$))|"
+    r"there (?:is|are) (?:currently )?\d+ (?:users?|members?|guests?) (?:(?:browsing|viewing|reading) this\b|online)|users (?:browsing|viewing) this\b|"
+    r"th(?:is|e) (?:thread|topic|question|discussion|issue) (?:is|has been|was) (?:now )?(?:closed|locked|archived)(?: (?:to|for|by|and)\b|[.!]?$)|locked (?:thread|topic|question)\b|"
+    r"(?:notice|disclaimer)\s?: (?:the|all|any) (?:content|views?|opinions?|information|text|article)s?\b|"
     r"please (?:enable|log ?in|sign)|your email|click here|terms of (?:use|service)|privacy policy)",
 )
 """Of a text in lower case: an alternative of which the first letter differs costs nothing then."""
@@ -86,10 +87,10 @@ _FURNITURE_CHINESE: Final = re.compile(
     r"(?:责任|本文|本期|值班|执行|新媒体|网络|视觉|图文|主)?(?:编辑|编审|校对|美编|责编|排版|监制|审核|初审|终审|编校|记者编辑|统筹)\s?[:：/丨|]|"
     r"(?:文章|稿件|信息|新闻|图片|本文|资料|内容)?来源\s?[:：/丨|]|(?:原)?(?:标题|题)\s?[:：]|作者\s?[:：]|发布(?:时间|日期|于)|更新时间|浏览次数|点击(?:数|量)?\s?[:：]|阅读\s?[:：(（]|"
     r"(?:免责|版权|郑重|特别|法律|重要)?(?:声明|提示|说明)\s?[:：]|免责(?:声明|条款)|版权(?:声明|所有|归)|著作权|未经(?:本网|授权|许可|书面)|凡本(?:网|站|报)|凡注明|"
-    r"相关(?:阅读|新闻|链接|推荐|文章|报道|资讯|专题|标签)|延伸阅读|推荐阅读|更多(?:精彩|新闻|内容|资讯)|热门(?:推荐|文章|新闻|评论)|[相热最类其推](?:关|门|新|似|他|荐)(?:类似|相关)?(?:问题|问答|提问|回答|帖子|贴子|主题|话题|讨论)\s*(?:[:：（(>»]|$)|大家(?:都)?在(?:看|搜|问)\s*(?:[:：]|$)|精彩推荐|猜你喜欢|上一篇|下一篇|返回(?:首页|顶部|列表)|"
+    r"相关(?:阅读|新闻|链接|推荐|文章|报道|资讯|专题|标签)|延伸阅读|推荐阅读|更多(?:精彩|新闻|内容|资讯)|热门(?:推荐|文章|新闻|评论)|(?:相关|热门|最新|类似|其他|推荐)(?:类似|相关)?(?:问题|问答|提问|回答|帖子|贴子|主题|话题|讨论)\s*(?:[:：（(>»]|$)|大家(?:都)?在(?:看|搜|问)\s*(?:[:：]|$)|精彩推荐|猜你喜欢|上一篇|下一篇|返回(?:首页|顶部|列表)|"
     r"扫(?:一扫|码|描)|长按|微信(?:扫|公众号|号\s?[:：])|关注(?:我们|微信|公众号)|分享(?:到|至|给)?|收藏|打印|字(?:号|体)\s?[:：]|点击(?:进入|下载|查看|关注|上方|下方|蓝字|标题下)|"
-    r"(?:您|你)?(?:现在|当前|所在)的?(?:所在|当前)?的?位置|个人签名|您需要登录|游客[，,]\s?(?:如果)?[您你]|[本该此](?:帖|贴|主题|话题|问题)(?:子)?(?:已经?|已被)(?:关闭|锁定|结束)|高级模式|网友评论|我要评论|发表评论|最新评论|标签\s?[:：]|关键[词字]\s?[:：]|本文(?:网址|链接|地址|转自|转载|系|仅代表)|举报(?:邮箱|电话)|(?:联系|投稿|新闻)(?:邮箱|热线|电话)|转载请|打开(?:app|微信)|下载(?:app|客户端)|"
-    r"(?:最后|最近)(?:更新|修改|编辑)(?:于|时间|日期|\s?[:：])|(?:阅读|查看|展开)(?:原文|全文|更多)|(?:登录|注册)后(?:可|才|即|查看|你可)|[您你需必请](?:需|必)?[要须请]?\s?先?\s?登[录陆](?:\s?(?:或者?|、)\s?注册)?\s?(?:后|账|帐|[,，。！])|喜欢.{0,8}(?:点个?赞|在看|转发|收藏)|欢迎(?:扫|关注|下载|订阅|投稿)|图(?:源|片|/文)?\s?[:：|丨]|(?:供图|摄影|文字|撰文)\s?[:：/|丨])",
+    r"(?:您|你)?(?:现在|当前|所在)的?(?:所在|当前)?的?位置|个人签名|您需要登录|游客[，,]\s?如果[您你]|[本该此](?:帖|贴|主题|话题|问题)(?:子)?(?:已经?|已被)(?:关闭|锁定|结束)\s*[，。！,]?(?:不|$)|高级模式|网友评论|我要评论|发表评论|最新评论|标签\s?[:：]|关键[词字]\s?[:：]|本文(?:网址|链接|地址|转自|转载|系|仅代表)|举报(?:邮箱|电话)|(?:联系|投稿|新闻)(?:邮箱|热线|电话)|转载请|打开(?:app|微信)|下载(?:app|客户端)|"
+    r"(?:最后|最近)(?:更新|修改|编辑)(?:于|时间|日期|\s?[:：])|(?:阅读|查看|展开)(?:原文|全文|更多)|(?:登录|注册)后(?:可|才|即|查看|你可)|[您你需必请](?:需|必)?[要须请]?\s?先?\s?登[录陆](?:\s?(?:或者?|、)\s?注册)?\s?(?:后|账|帐)|喜欢.{0,8}(?:点个?赞|在看|转发|收藏)|欢迎(?:扫|关注|下载|订阅|投稿)|图(?:源|片|/文)?\s?[:：|丨]|(?:供图|摄影|文字|撰文)\s?[:：/|丨])",
 )
 _CRUMBS: Final = re.compile(_SIGNS + r".{1,30}\s[»›→]\s.{1,30}\s[»›→]\s")
 _ARROWS: Final = "»›→"

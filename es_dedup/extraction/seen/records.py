@@ -53,16 +53,17 @@ def records(view: View, dated: set[int]) -> list[Records]:
         view: of the page.
         dated: places of lines that are little else than a date.
     """
-    if view.lists is not None:
-        return view.lists
+    key = frozenset(dated)
+    if key in view.lists:
+        return view.lists[key]
     groups: dict[int, list[int]] = {}
     for place in sorted(dated):
         if view.blocks[place].node >= 0:
             groups.setdefault(view.kinds[place], []).append(place)
     known: dict[int, bool] = {}
     found = [_read(view, places, known) for places in groups.values() if len(places) >= _MIN_ITEMS]
-    view.lists = sorted((one for one in found if one), key=lambda one: -sum(one.units))
-    return view.lists
+    view.lists[key] = sorted((one for one in found if one), key=lambda one: -sum(one.units))
+    return view.lists[key]
 
 
 def _read(view: View, places: list[int], known: dict[int, bool]) -> Records | None:

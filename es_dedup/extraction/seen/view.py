@@ -11,8 +11,6 @@ from functools import cache
 from itertools import accumulate, compress
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.reading.document import read_shallow
-from es_dedup.extraction.reading.guard import Deadline
 from es_dedup.extraction.reading.measures import STOPS
 from es_dedup.extraction.seen.boxes import (
     ANY_HEADING,
@@ -93,7 +91,8 @@ class View:
         self.stamps: list[int] | None = None  # these are found when they are asked for
         self.dated: set[int] | None = None
         self.talking: list[bool] | None = None
-        self.lists: list[Records] | None = None
+        self.lists: dict[frozenset[int], list[Records]] = {}
+        """Of dated items, by the places of the dates."""
         self._boxes, self._talk_boxes = furniture_boxes(self)
         self.mass, self.total = self._mass()
         self._judged: dict[bool, tuple[list[int], list[bool], list[int]]] = {}
@@ -271,32 +270,29 @@ class View:
         negative = [False] * len(hints)
         looks = _MOST_WRAPPERS
         furniture = [index for index, hint in enumerate(hints) if hint < 0]
-        mains: list[int] | None = None
+        mains = [index for index, hint in enumerate(hints) if hint == 1] if furniture else []
+        least = max(_BESIDE_UNITS, _BESIDE_SHARE * self.total)
+        beside = [main for main in mains if self.mass[main] >= least]
         for index in furniture:
             forgiven = _FORM_SHARE if self.nodes[index].tag == "form" else _FORGIVEN_SHARE
             if negative[index] or (
                 hints[index] != BOX_HINT
                 and self.mass[index] >= forgiven * self.total
-                and not self._stands_beside_main(index, hints)
+                and not self._stands_beside(index, beside)
             ):
                 continue
             if looks and self.mass[index] >= WRAPPED * self.total and self._is_named(index):
                 looks -= 1
-                if mains is None:
-                    mains = [main for main, hint in enumerate(hints) if hint == 1]
                 if wraps_main(self, index, mains, furniture):
                     continue
             end = self.ends[index]
             negative[index:end] = [True] * (end - index)
         return negative
 
-    def _stands_beside_main(self, index: int, hints: list[int]) -> bool:
-        """A part that is named after main text stands outside an element and holds a text."""
-        end, least = self.ends[index], max(_BESIDE_UNITS, _BESIDE_SHARE * self.total)
-        return any(
-            hint > 0 and self.mass[node] >= least and (node >= end or self.ends[node] <= index)
-            for node, hint in enumerate(hints)
-        )
+    def _stands_beside(self, index: int, mains: list[int]) -> bool:
+        """One of some parts stands outside an element."""
+        end = self.ends[index]
+        return any(main >= end or self.ends[main] <= index for main in mains)
 
     def _is_named(self, index: int) -> bool:
         """Nothing but its class or id says that an element is furniture."""
@@ -316,6 +312,7 @@ class View:
 @cache
 def load_kernels() -> None:
     """Bring the kernels of this room into the process, see ``spans.load_kernels``."""
-    document = read_shallow(b"<p>x", Deadline(1), 9)
-    if document is not None:
+    from es_dedup.extraction.reading.spans import read_spans  # noqa: PLC0415 - needs numba
+
+    if document := read_spans(b"<p>x", 9):
         View(document)

@@ -20,14 +20,14 @@ _NEVER: Final = re.compile(
 )
 """Names that are furniture however much stands in them."""
 
-_ANSWERS: Final = "recom"  # answers are recommended, and other pages, which have no date in each
+_RECOMMENDED: Final = "recom"  # answers are, with a date in each, and other pages, without
 
 _FORMS: Final = frozenset({"form", "fieldset"})
 _HOLD: Final = 0.5  # of the page's prose
 _DIGITS: Final = re.compile(r"\d+")
-_NUMBERED: Final = 0.8  # of the lines, or forms, of a kind
-_ALIKE: Final = 0.5  # of a line's trigrams
-_STAMP_CHARS: Final = 80
+_NUMBERED: Final = 0.8  # of the elements of a kind
+_ALIKE: Final = 0.5  # of the units of their different texts
+_STAMP_CHARS: Final = 80  # of a line with a date and a name
 _STAMPS: Final = 4  # dates of one kind
 _BESIDE: Final = 0.7  # of the dates
 _SOME_PROSE: Final = 0.5  # of the dates
@@ -82,7 +82,10 @@ def _alike(view: View, dated: list[int]) -> set[int]:
         and (
             (
                 sum(view.mass[index] for index in members) >= _HOLD * view.total
-                and (_ANSWERS not in view.nodes[members[0]].names.lower() or _are_dated(view, members, dated))
+                and (
+                    _RECOMMENDED not in view.nodes[members[0]].names.lower()
+                    or _are_dated(view, members, dated)
+                )
             )
             or (view.nodes[members[0]].tag == "form" and _are_dated(view, members, dated))
         )
@@ -110,7 +113,7 @@ def _may_hold_posts(view: View, index: int) -> bool:
     """No name of furniture, but that of an answer which is recommended; such elements stand in each other."""
     node = view.nodes[index]
     if never := _NEVER.search(node.names):
-        return never[0].lower() == _ANSWERS
+        return never[0].lower() == _RECOMMENDED
     return not (node.parent >= 0 and view.negative[node.parent])
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _URL: Final = re.compile(
     r"(?:^|[/.?&=_])(?:forums?|bbs|threads?|topic|viewtopic|viewthread|showthread|showtopic|discuss(?:ions?)?|questions?|answers?|ask|qa|"
-    r"boards?|community|tieba|status|comments|talk|club|luntan|wenda|wenwen|zhidao|guestbook|gbook|liuyan|groups|dispbbs|d|t)(?=$|[/.?&=_-])|"
-    r"/(?:issues?|q|topics|bugs?|tickets?)/\d|[?&]tid=\d|show_bug|/msg\d+\.html?$|/(?:pipermail|mailman|mailing-?lists?|archives/public)/|-(?:answers|questions|forums?|discussions?)/",
+    r"boards?|community|tieba|status|comments|talk|club|luntan|wenda|wenwen|zhidao|guestbook|gbook|liuyan|groups(?=\.|/\d|\?)|dispbbs|d|t)(?=$|[/.?&=_-])|"
+    r"/(?:issues?|q|topics|bugs?|tickets?)/(?!(?:19|20)\d\d/)\d+(?=[-/?#.]|$)|[?&]tid=\d|show_bug|/msg\d+\.html?$|/(?:pipermail|mailman|mailing-?lists?|archives/public)/|-(?:answers|questions|forums?|discussions?)/",
     re.IGNORECASE,
 )
 _HOST: Final = re.compile(r"forum|bbs|board|luntan|discuss|community|tieba|answers", re.IGNORECASE)

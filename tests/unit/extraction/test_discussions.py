@@ -192,3 +192,9 @@ def test_stamps_do_not_outweigh_posts_of_a_word() -> None:
     )
     found = lines(f"<h1>{TITLE}</h1><table>{posts}</table>", "https://bbs.valve.example/read.php?tid=71")
     assert found == [TITLE, *SHORT, ANSWERS[0], ANSWERS[2]]
+
+
+@pytest.mark.parametrize("path", ["groups/council", "topics/2021/council.html", "tickets/2021/zoo"])
+def test_addresses_with_a_year_or_a_name_are_those_of_articles(path: str) -> None:
+    body = f"<h1>{TITLE}</h1><div class=body><p>{ANSWERS[0]}</p><p>{ANSWERS[1]}</p><p>{ANSWERS[0]}!</p></div>"
+    assert read(body, f"https://valve.example/{path}").kind is PageKind.ARTICLE

@@ -161,3 +161,13 @@ def test_frames_that_never_end_cost_no_text(frame: str) -> None:
     )
     assert isinstance(found, Content), found
     assert found.text.startswith("x y, z.")
+
+
+def test_a_letter_that_a_form_proposes_is_no_text() -> None:
+    letter = (
+        "Dear madam or sir, I would like to order the timetable of the ferry for the coming winter, please."
+    )
+    html = page(
+        f"<p>Map of the harbour, with the piers of both ferries.</p><form><textarea>{letter}</textarea></form>"
+    )
+    assert letter not in extract(html).text

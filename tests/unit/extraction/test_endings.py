@@ -60,3 +60,10 @@ def test_who_signs_a_notice_and_the_day_are_kept() -> None:
 def test_a_text_on_baking_asks_for_no_consent() -> None:
     sentence = "Fill your bag with bread or freshly baked cookies before closing time, since any grocery store marks them down because they cannot be sold on the next day."
     assert text(f"<p>{sentence}</p>") == [sentence]
+
+
+def test_a_list_around_the_text_makes_no_list_of_what_stands_below_it() -> None:
+    card = "<div class=card><h3>Our shops</h3><div>Main street 4</div><div>Harbour 12</div><div>Mill lane 7</div></div>"
+    body = "".join(f"<p>{paragraph}</p>" for paragraph in PARAGRAPHS)
+    found = extract(f"<html><body><ul><li><div class=post>{body}{card}</div></ul></body></html>")
+    assert found.text.split("\n") == list(PARAGRAPHS)

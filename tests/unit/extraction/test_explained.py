@@ -134,3 +134,20 @@ def test_captions_in_the_text_are_told_from_it() -> None:
     noted = [block.text for block in content.why.blocks if block.reason == "caption of a figure in the text"]
     assert noted == ["The ferry at the pier, on Monday."]
     assert noted[0] in content.text.splitlines()
+
+
+@pytest.mark.usefixtures("both_paths")
+@pytest.mark.parametrize(
+    ("tag", "found"),
+    [
+        ("<link rel=next href=/2>", True),
+        ("<a class=more rel='nofollow next' href=/2>", True),
+        ("<a REL=NEXT href=/2>", True),
+        ("<link rel=&#110;ext href=/2>", False),
+        ("<a rel=nofollow href=/2 class=next>", False),
+        ("<div rel=next href=/2>", False),
+    ],
+)
+def test_the_next_page_is_found_however_it_is_written(tag: str, found: bool) -> None:
+    html = f"<html><head>{tag}</head><body><p>{'The ferry goes at nine, and at ten. ' * 4}</p></body></html>"
+    assert extract(html, url="https://x.example/1").next_page == ("https://x.example/2" if found else None)

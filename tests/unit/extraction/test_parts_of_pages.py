@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from es_dedup.extraction import extract
+from es_dedup.extraction.seen.hints import named_hint
 from es_dedup.model import PageKind
 
 BODY = (
@@ -247,11 +248,17 @@ def test_paragraphs_about_cookies_between_others_are_text_and_a_request_is_not()
 
 @pytest.mark.parametrize(
     "look",
-    ["marginBottom", "padding-top", "mt-4 bottom-0", "navy text-center", "md:top-4", "no-border-bottom"],
+    "marginBottom padding-top no-border-bottom bottom-0 md:top-4 text-center content-between navy".split(),
 )
 def test_words_for_looks_do_not_say_what_an_element_is(look: str) -> None:
-    kept = f"<div class={look!r}><p>{LOOKS[1]}</p></div>"
-    dropped = f"<div class='footer {look} text-center'><p>{LOOKS[3]}</p></div>"
+    assert named_hint("div", look, False) == 0
+    assert named_hint("div", f"footer {look}", False) == -1
+    assert named_hint("div", f"{look} bottom", False) == -1
+
+
+def test_a_paragraph_with_a_margin_stays_and_a_centred_footer_goes() -> None:
+    kept = f"<div class=marginBottom><p>{LOOKS[1]}</p></div>"
+    dropped = f"<div class='footer text-center'><p>{LOOKS[3]}</p></div>"
     html = f"<html><body><div class=c><p>{LOOKS[0]}</p>{kept}<p>{LOOKS[2]}</p></div>{dropped}</body></html>"
     assert extract(html).text.split("\n") == LOOKS[:3]
 
@@ -262,3 +269,21 @@ LOOKS = [
     "On clear nights, he says, it reaches as far as the old chart promised, which nobody had believed.",
     "The harbour office is open on all days but Monday, from nine to five, and answers letters within a week, as a rule.",
 ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "You must register to vote by Monday, the office said, or wait for two years, which nobody would want to do.",
+        "Similar questions were raised by the mayor, who had read the report on the train, and by two members.",
+        "The issue is closed, says the minister, who has not answered since, although the islanders ask him every week.",
+        "Related questions are asked in other towns, where ferries are older still, and the harbours deeper.",
+        "There are 3 members reading the bill before the summer, as the council's clerk explained on Tuesday.",
+        "请登录，输入姓名和密码，再选择要去的岛屿，系统会告诉您下一班船的时间，还有票价和剩下的座位。",
+        "游客，您可以在码头购票，也可以在船上购票，价格都是一样的，只是船上不收旧的纸币，请您记住。",
+        "该问题已结束讨论，市长在会上说，今年不会再买新船，旧船要用到明年春天，那时再看报告怎么写。",
+    ],
+)
+def test_sentences_that_open_like_a_notice_are_text(line: str) -> None:
+    html = f"<html><body><div class=c><p>{BODY[0]}</p><p>{BODY[1]}</p><p>{line}</p><p>{BODY[2]}</p></div></body></html>"
+    assert line in extract(html).text.split("\n")

@@ -102,3 +102,17 @@ def test_a_few_short_comments_below_long_posts_are_dropped() -> None:
 )
 def test_a_date_is_found_by_its_cues(text: str, before: str) -> None:
     assert has_date(before + text) == bool(DATE.search(before + text))
+
+
+@pytest.mark.parametrize(
+    "text", ["Ages 10-12", "pages 10-15", "10-12 people came", "Bus 04-05", "12-31-x", "06-07岁"]
+)
+def test_ranges_are_no_dates(text: str) -> None:
+    assert not has_date(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["05-11", "05-11 Leeds", "05-11 上海", "第3楼05-11上海", "5 de marzo de 2018", "17.07.2011"]
+)
+def test_a_month_with_a_day_and_days_of_any_language_are_dates(text: str) -> None:
+    assert has_date(text)
