@@ -67,11 +67,7 @@ class Between:
 
     def _is_caption(self, place: int) -> bool:
         """The caption of a figure; credits open like furniture, and who links elsewhere says nothing of the picture."""
-        nodes, index = self.nodes, self.blocks[place].node
-        while index >= 0 and nodes[index].tag != "figcaption":
-            if nodes[index].tag not in _OF_CAPTIONS:
-                return False
-            index = nodes[index].parent
+        nodes, index = self.nodes, self.view.nearest("figcaption", _OF_CAPTIONS, place)
         if index < 0 or nodes[index].hidden:
             return False
         while index >= 0 and nodes[index].tag in _FIGURES:
@@ -110,22 +106,21 @@ class Between:
 
     def _is_numbered(self, place: int, span: list[int]) -> bool:
         """An item of a numbered list beside the paragraphs, linked or not: lists of other pages are not numbered there."""
-        index = self.blocks[place].node
-        while index >= 0 and self.nodes[index].tag in PARTS:
-            if self.nodes[index].tag == "ol":
-                return not self.view.is_negative(place) and self.view.around(place) == self.view.around(
-                    span[0]
-                )
-            index = self.nodes[index].parent
-        return False
+        return (
+            self.view.nearest("ol", PARTS, place) >= 0
+            and not self.view.is_negative(place)
+            and self.view.around(place) == self.view.around(span[0])
+        )
 
     def _in_lists(self, span: list[int], fine: set[int]) -> set[int]:
         """Linked items of lists, and cells of rows, of which others are text: what leads on to other pages is linked throughout."""
         items: dict[int, list[int]] = {}
+        outer: dict[int, int] = {}
         for place in span:
-            node = self.blocks[place].node
-            while self.nodes[node].tag in _OF_CELLS and self.nodes[node].parent >= 0:
+            first = node = self.blocks[place].node
+            while node not in outer and self.nodes[node].tag in _OF_CELLS and self.nodes[node].parent >= 0:
                 node = self.nodes[node].parent
+            node = outer[first] = outer.get(node, node)
             if self.nodes[node].tag in _MEMBERS:
                 items.setdefault(node, []).append(place)
         lists: dict[int, list[int]] = {}

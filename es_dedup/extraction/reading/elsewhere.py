@@ -26,6 +26,11 @@ _FRAMED: Final = re.compile(
 )
 _LINES: Final = 2  # of Markdown in a field
 _FIELD: Final = re.compile(rb"<textarea[^<>]{0,2000}>((?:[^<]|<(?!/textarea))++)", re.IGNORECASE)
+_REFERENCE: Final = re.compile(
+    rb"&(?:lt|gt|amp|quot|apos|#0{0,9}(?:\d{1,2}|1[01]\d|12[0-7])(?!\d)|#[xX]0{0,9}[0-7]?[0-9a-fA-F](?![0-9a-fA-F]));?"
+)
+"""To ASCII characters, which are the same bytes in the page's charset: of these markup is made. All others stay references."""
+
 _ASKS_FOR_SCRIPTS: Final = re.compile(r"java\s?script|浏览器|瀏覽器|your browser", re.IGNORECASE)
 
 
@@ -52,7 +57,7 @@ def is_worth(text: str, before: str) -> bool:
 
 def _framed(match: re.Match[bytes]) -> bytes:
     inner = match[1] if match[1] is not None else match[2] or b""
-    return b"<div>" + unescape(inner.decode("latin-1")).encode("latin-1", "xmlcharrefreplace") + b"</div>"
+    return b"<div>" + _REFERENCE.sub(lambda found: unescape(found[0].decode()).encode(), inner) + b"</div>"
 
 
 def _drawn(match: re.Match[bytes]) -> bytes:

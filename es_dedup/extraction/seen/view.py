@@ -59,6 +59,7 @@ class View:
         self.arounds = list(map(self.kind.outer.__getitem__, self.holders))
         """``around`` of each block."""
         self._furniture: dict[int, bool] = {}
+        self._nearest: dict[str, list[int]] = {}
         self._reached: list[int] | None = None
         self.stamps: list[int] | None = None  # these are found when they are asked for
         self.dated: set[int] | None = None
@@ -119,12 +120,33 @@ class View:
 
     def is_quoted(self, place: int) -> bool:
         """A quotation belongs to the text around it, whatever the box between them is called."""
-        index = self.blocks[place].node
-        while index >= 0 and self.nodes[index].tag in PARTS:
-            if self.nodes[index].tag == "blockquote":
-                return not self.nodes[index].hidden
-            index = self.nodes[index].parent
-        return False
+        quotation = self.nearest("blockquote", PARTS, place)
+        return quotation >= 0 and not self.nodes[quotation].hidden
+
+    def nearest(self, tag: str, through: frozenset[str], place: int) -> int:
+        """Index of the nearest element with a name around a block; -1 where there is none, or where another than those to be gone through stands between.
+
+        Each name always with the same others.
+        """
+        found = self._nearest.get(tag)
+        if found is None:
+            found = self._nearest[tag] = self._nearest_to_all(tag, through)
+        return found[self.blocks[place].node] if found else -1
+
+    def _nearest_to_all(self, tag: str, through: frozenset[str]) -> list[int]:
+        """The same for each element, the last standing for none; empty where no element has the name."""
+        tags = self.by_look.tags
+        if tag not in tags:
+            return []
+        found: list[int] = []
+        for index, (look, parent) in enumerate(
+            zip(self.document.elements.look_of, self.parents, strict=True)
+        ):
+            if tags[look] == tag:
+                found.append(index)
+            else:
+                found.append(found[parent] if parent >= 0 and tags[look] in through else -1)
+        return [*found, -1]
 
     def inside(self, node: int) -> list[int]:
         """Places of the blocks in a subtree."""

@@ -72,12 +72,17 @@ def of_messages(view: View, posts: list[int]) -> list[int]:
     """Without items with links beside preformatted messages that hold most of what else was said: archives list others there."""
     nodes, blocks = view.nodes, view.blocks
     messages = {place for place in posts if nodes[blocks[place].node].tag == "pre"}
-    arounds = {view.around(place) for place in messages}
+    if not messages:
+        return posts
+    beside, end = [False] * len(nodes), 0
+    for around in sorted({view.around(place) for place in messages}):
+        if around >= end:  # others stand in the last
+            end = view.ends[around]
+            beside[around:end] = [True] * (end - around)
     items = {
         place
         for place in posts
-        if arounds and blocks[place].link_chars and nodes[blocks[place].node].tag == "li"
-        if any(around <= blocks[place].node < view.ends[around] for around in arounds)
+        if beside[node := blocks[place].node] and blocks[place].link_chars and nodes[node].tag == "li"
     }
     left = [place for place in posts if place not in items]
     said = sum(view.units[place] for place in messages)

@@ -171,3 +171,12 @@ def test_a_letter_that_a_form_proposes_is_no_text() -> None:
         f"<p>Map of the harbour, with the piers of both ferries.</p><form><textarea>{letter}</textarea></form>"
     )
     assert letter not in extract(html).text
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "gbk"])
+def test_references_in_a_frame_of_the_page_stay_characters_of_its_charset(charset: str) -> None:
+    inner = "&lt;p&gt;".join(f"第{n}班渡轮九点开&middot;caf&#233; 也开门，&nbsp;票价不变。" for n in range(9))
+    html = f"<meta charset={charset}><p>渡轮</p><iframe srcdoc='{inner}'></iframe>"
+    for given in (html, html.encode(charset)):
+        found = extract(given)
+        assert found.text.startswith("第0班渡轮九点开·café 也开门， 票价不变。")

@@ -84,6 +84,30 @@ def test_a_hostile_page_ends_in_time(name: str, method: str, parser: Literal["ta
     assert "root:" not in found.text
 
 
+SENTENCE = "This is a sentence, and more of it. " * 9
+GROWING: dict[str, Callable[[int], str]] = {
+    "furniture": lambda n: "<nav>x</nav><main>y</main>" * n,
+    "messages and lists": lambda n: (
+        "".join(f"<div><pre>aa bb {i}. cc, dd.</pre></div>" for i in range(n // 2))
+        + "".join(f"<li>aa bb {i}. cc, dd. <a>y</a></li>" for i in range(n // 2))
+    ),
+    "links far down": lambda n: (
+        f"<div><p>{SENTENCE}</p><div>{'<center>' * 240}{'<p><a>x</a>' * n}{'</center>' * 240}</div><p>{SENTENCE}"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_the_time_of_a_page_grows_with_its_length(name: str) -> None:
+    def seconds(count: int) -> float:
+        html = GROWING[name](count)
+        start = time.process_time()
+        extract(html, url="https://x.example/forum/thread-1")
+        return time.process_time() - start
+
+    assert min(seconds(6_000) for _ in range(2)) < 10 * max(min(seconds(1_500) for _ in range(3)), 0.01)
+
+
 @pytest.mark.parametrize("parser", ["tags", "lxml"])
 def test_entities_of_a_document_type_are_not_expanded(parser: Literal["tags", "lxml"]) -> None:
     assert len(extract(PAGES["entity bomb"](), config=ExtractionConfig(parser=parser)).text) < 100
