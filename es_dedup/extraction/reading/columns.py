@@ -15,7 +15,6 @@ class Columns:
     """Arrays of numbers.
 
     Attributes:
-        holders: of each block, the index of the element around it.
         chars: see ``Block``.
         link_chars: see ``Block``.
         narrow: how many of the characters are ASCII; -1 where nobody has counted.
@@ -24,7 +23,6 @@ class Columns:
         look_of: of each element, the number of its look.
     """
 
-    holders: NDArray[np.int64]
     chars: NDArray[np.int64]
     link_chars: NDArray[np.int64]
     narrow: NDArray[np.int64]

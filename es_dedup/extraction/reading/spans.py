@@ -119,7 +119,7 @@ class SpannedTags(Tags):
 
     def elements(
         self, opened: NDArray[np.int64], around: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Elements]:
+    ) -> tuple[NDArray[np.int64], Elements]:
         """The elements around blocks.
 
         Args:
@@ -127,8 +127,8 @@ class SpannedTags(Tags):
             around: of each block, the element around it.
 
         Returns:
-            Of each block, index of the element around it; of each element, index of the one around it, number of its look, and
-            index behind the last in it, shape (3, elements); and all of it as objects.
+            Of each element, index of the one around it, number of its look, and index behind the last in it, shape (3, elements); and all of
+            it as objects, with the index of the element around each block.
         """
         from es_dedup.extraction.reading.compiled.naming import elements_of  # noqa: PLC0415 - only where numba is installed
 
@@ -137,7 +137,7 @@ class SpannedTags(Tags):
         parents, look_of, ends = rows.tolist()
         looks = self._looks(found.tolist())
         nodes = make_nodes(parents, look_of, looks)
-        return holders, rows, Elements(nodes, parents, look_of, looks, ends, holders.tolist())
+        return rows, Elements(nodes, parents, look_of, looks, ends, holders.tolist())
 
     def _looks(self, rows: list[list[int]]) -> list[Look]:
         data, tags, roots = self._data, self._names, self._roots
@@ -204,8 +204,8 @@ def read_spans(markup: bytes, max_depth: int) -> Document | None:
     read = _texts(_decoded(texts.tobytes()), rows, parts, runs)
     if read.deepest > max_depth:
         return None
-    holders, of_nodes, elements = tags.elements(opened, read.around)
-    columns = Columns(holders, *read.counts, *of_nodes[:2])
+    of_nodes, elements = tags.elements(opened, read.around)
+    columns = Columns(*read.counts, *of_nodes[:2])
     return Document(tags, elements, make_blocks(elements, read.columns), columns)
 
 

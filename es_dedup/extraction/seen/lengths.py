@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.reading.measures import STOPPED, STOPS
+from es_dedup.extraction.reading.measures import STOPPED, STOPS, narrow_chars
 
 if TYPE_CHECKING:
     from es_dedup.extraction.reading.columns import Columns
@@ -63,9 +63,8 @@ def _counted(blocks: list[Block], columns: Columns) -> tuple[list[float], list[f
 
 def _wide_units(block: Block) -> float:
     """Length of a text that is not ASCII."""
-    text, chars = block.text, block.chars
-    narrow = len(text.encode("ascii", "ignore")) - (len(text) - chars)  # without spaces
-    return chars - narrow + narrow / LATIN_SHARE
+    narrow = narrow_chars(block.text, block.chars)
+    return block.chars - narrow + narrow / LATIN_SHARE
 
 
 def _prose(block: Block, units: float) -> float:

@@ -79,7 +79,7 @@ def check(markup: bytes, max_depth: int = 256) -> None:
     assert list(elements.holders) == list(document.elements.holders) == [one.node for one in document.blocks]
     assert list(map(values, blocks)) == list(map(values, document.blocks))
     assert list(elements.ends) == list(document.elements.ends)
-    assert [columns.holders.tolist(), columns.parents.tolist()] == [elements.holders, elements.parents]
+    assert columns.parents.tolist() == elements.parents
     assert columns.look_of.tolist() == elements.look_of
     lengths = [(block.chars, block.link_chars) for block in blocks]
     assert list(zip(columns.chars.tolist(), columns.link_chars.tolist(), strict=True)) == lengths

@@ -26,7 +26,7 @@ those stops behind which anything may stand."""
 _KNOWN = 0x20000  # code points; those behind are rare ideographs
 _MOST_NAME = 8  # letters of a reference, as many as a number of 64 bits holds
 _AND, _SHARP, _SEMICOLON = ord("&"), ord("#"), ord(";")
-_ZERO, _NINE, _LOWER_A, _LOWER_Z, _LOWER_F, _LOWER_X = (ord(char) for char in "09azfx")
+_ZERO, _NINE, _LOWER_A, _LOWER_F, _LOWER_X = (ord(char) for char in "09afx")
 _TO_LOWER = 0x20
 _LITERAL = np.array([byte in b"\t\n\x0c <&;" for byte in range(256)])  # behind an ``&`` that is one
 _SPACE, _DELETE, _FIRST_PRINTED = 0x20, 0x7F, 0xA0  # others between are read as if they were of Windows-1252

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _EQUALS, _DOUBLE, _AND = ord("="), ord('"'), ord("&")
-_LOWER_A, _LOWER_Z, _ZERO, _NINE, _LOW_LINE = ord("a"), ord("z"), ord("0"), ord("9"), ord("_")
+_LOWER_A, _LOWER_Z, _ZERO, _LOW_LINE = ord("a"), ord("z"), ord("0"), ord("_")
 _COLON, _STOP, _HYPHEN = ord(":"), ord("."), ord("-")
 _ROOTS = 2  # tags before all others; theirs may be the attributes of later ones
 _MOST_PROBES = 32  # equal attributes need not be found
