@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
-from es_dedup.extraction.reading.compiled.bytewise import is_space
+from es_dedup.extraction.reading.compiled.bytewise import ZERO, is_space
 from es_dedup.extraction.reading.compiled.cutting import hashed
 from es_dedup.extraction.reading.markup import MAX_ATTRIBUTES_BYTES
 
@@ -138,7 +138,7 @@ def elements_of(
             element = chain[length]
             place, parent = elements[element, 0], elements[element, 1]
             number, start, end = spans[place, 4], spans[place, 2], spans[place, 3]
-            slot = (hashed(data, start, end, 0) + number) & (size - 1)
+            slot = (hashed(data, start, end, ZERO) + number) & (size - 1)
             found = -1
             for _ in range(_MOST_PROBES):
                 found = slots[slot]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
-from es_dedup.extraction.reading.compiled.bytewise import byte_at, is_space
+from es_dedup.extraction.reading.compiled.bytewise import NOT, ZERO, byte_at, is_space
 from es_dedup.extraction.reading.compiled.decoding import ODD, WHITE, character_at
 from es_dedup.extraction.reading.markup import BLOCK, BREAK, LEFT_OUT, LINK, NOTED
 
@@ -190,8 +190,8 @@ def runs_of(
     runs = np.empty((tags + lines + 1, 4), dtype=np.int64)
     elements = np.empty((tags, 2), dtype=np.int64)
     opened, blocks = np.empty(tags, dtype=np.int64), np.full(tags + 1, -1, dtype=np.int64)
-    part_count = run_count = element_count = depth = left_out = in_link = links = pre = 0
-    level, within = 1, False  # of blocks; a run has begun, and nothing has broken it
+    part_count = run_count = element_count = depth = left_out = in_link = links = pre = ZERO
+    level, within = 1, NOT  # of blocks; a run has begun, and nothing has broken it
     for place in range(tags):
         number, start, end = spans[place, 4], spans[place, 2], spans[place, 3]
         closing = _closing(number, opened, depth, closes, reach, plain_reach)
