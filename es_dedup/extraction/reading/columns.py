@@ -1,4 +1,4 @@
-"""What is known of the blocks and elements of a page as arrays, where kernels read it."""
+"""What is known of the tags, blocks and elements of a page as arrays, where kernels read it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+START, NAME, NAME_END, END, NUMBER = range(5)
+"""Columns of spans, see ``compiled.cutting.tag_spans``."""
+
+FIRST, LAST, LINKED = range(3)
+"""Columns of parts, see ``compiled.walking.runs_of``; ``LAST`` is behind the last byte."""
+
+FIRST_PART, AROUND, LINKS, DEPTH = range(4)
+"""Columns of runs, see there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.extraction.reading.blocks import Elements, joined_text, make_blocks, make_nodes, whole_text
-from es_dedup.extraction.reading.columns import Columns
+from es_dedup.extraction.reading.columns import END, FIRST_PART, LINKED, NAME_END, START, Columns
 from es_dedup.extraction.reading.document import Document
 from es_dedup.extraction.reading.markup import (
     FOUND,
@@ -35,11 +35,6 @@ if TYPE_CHECKING:
 
 _ROOTS: Final = number_of("html"), number_of("body")
 _SLOTS: Final = 1_024
-START, NAME, NAME_END, END, NUMBER = range(5)
-"""Columns of spans."""
-
-LINKED: Final = 2
-"""Column of parts."""
 
 
 class _Attributes(Sequence[bytes]):
@@ -134,10 +129,10 @@ class SpannedTags(Tags):
 
         holders, rows, found = elements_of(self._bytes, self._spans, opened, around)
         rows = np.ascontiguousarray(rows.T)
-        parents, look_of, ends = rows.tolist()
+        parents, look_numbers, ends = rows.tolist()
         looks = self._looks(found.tolist())
-        nodes = make_nodes(parents, look_of, looks)
-        return rows, Elements(nodes, parents, look_of, looks, ends, holders.tolist())
+        nodes = make_nodes(parents, look_numbers, looks)
+        return rows, Elements(nodes, parents, look_numbers, looks, ends, holders.tolist())
 
     def _looks(self, rows: list[list[int]]) -> list[Look]:
         data, tags, roots = self._data, self._names, self._roots
@@ -240,7 +235,7 @@ def _texts(
     _, around, links, depths = np.ascontiguousarray(runs[:-1].T)  # kernels are made for one order in memory
     odd = np.flatnonzero(rows[:, KIND])
     for run in odd.tolist():
-        linked = parts[runs.item(run, 0) : runs.item(run + 1, 0), LINKED].tolist()
+        linked = parts[runs.item(run, FIRST_PART) : runs.item(run + 1, FIRST_PART), LINKED].tolist()
         own = texts[run].split("\0")
         found = whole_text(own[0], linked[0]) if len(own) == 1 else joined_text(own, linked)
         if found is None:

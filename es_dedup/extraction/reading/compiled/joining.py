@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
+from es_dedup.extraction.reading.columns import FIRST, FIRST_PART, LAST, LINKED
 from es_dedup.extraction.reading.compiled.bytewise import ZERO, byte_at
 from es_dedup.extraction.reading.compiled.decoding import (
     ASCII,
@@ -60,7 +61,7 @@ def _folded(
     waiting = before = 0  # classes of the white space since the last character, and of that
     for part in range(len(parts)):
         own = chars
-        at, end = parts[part, 0], parts[part, 1]
+        at, end = parts[part, FIRST], parts[part, LAST]
         while at < end:
             start, code = at, byte_at(data, at)
             at += 1
@@ -105,10 +106,10 @@ def _folded(
             wide += code >= ASCII
             stops += is_ & ENDS > 0
         if chars and not own:
-            row[LED] = parts[part, 2]
-        if parts[part, 2]:
+            row[LED] = parts[part, LINKED]
+        if parts[part, LINKED]:
             linked += chars - own
-        if not chars and parts[part, 1] - parts[part, 0] > _MAX_SPACE:
+        if not chars and parts[part, LAST] - parts[part, FIRST] > _MAX_SPACE:
             return -1
     if before & STOPS and not before & ENDS:
         stops += 1
@@ -139,12 +140,12 @@ def texts_of(
     count = len(runs) - 1
     size = 2 * count
     for part in range(len(parts)):
-        size += parts[part, 1] - parts[part, 0] + 1
+        size += parts[part, LAST] - parts[part, FIRST] + 1
     written = np.empty(size, dtype=np.uint8)
     found = np.zeros((count, 6), dtype=np.int64)
     length = ZERO
     for run in range(count):
-        first, last = runs[run, 0], runs[run + 1, 0]
+        first, last = runs[run, FIRST_PART], runs[run + 1, FIRST_PART]
         behind = _folded(data, parts[first:last], tables, written, length, found[run])
         if behind < 0:
             found[run, KIND] = ODD
@@ -152,7 +153,7 @@ def texts_of(
                 if part > first:
                     written[length] = 0
                     length += 1
-                length = _copied(data, parts[part, 0], parts[part, 1], written, length)
+                length = _copied(data, parts[part, FIRST], parts[part, LAST], written, length)
         else:
             length = behind
         written[length] = written[length + 1] = 0
