@@ -162,7 +162,7 @@ def _words(words: tuple[bytes, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int6
 
 @cache
 def load_kernels() -> None:
-    """Bring all kernels of this room into the process: a third of a second, and as many as twenty once after an installation."""
+    """Bring all kernels of this room into the process: a third of a second, and eighteen once after an installation."""
     trim_fast(b"<p>x<script>y</script>")
     read = read_spans(b"<p>x<b>y</b>&amp;", 9)
     if read:
