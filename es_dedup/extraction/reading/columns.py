@@ -1,4 +1,4 @@
-"""What is known of the blocks and elements of a page as arrays, where kernels read it."""
+"""What is known of the tags, blocks and elements of a page as arrays, where kernels read it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,21 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+START, NAME, NAME_END, END, NUMBER = range(5)
+"""Columns of spans, see ``compiled.cutting.tag_spans``."""
+
+FIRST, LAST, LINKED = range(3)
+"""Columns of parts, see ``compiled.walking.runs_of``; ``LAST`` is behind the last byte."""
+
+FIRST_PART, AROUND, LINKS, DEPTH = range(4)
+"""Columns of runs, see there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Columns:
     """Arrays of numbers.
 
     Attributes:
-        holders: of each block, the index of the element around it.
         chars: see ``Block``.
         link_chars: see ``Block``.
         narrow: how many of the characters are ASCII; -1 where nobody has counted.
@@ -24,7 +32,6 @@ class Columns:
         look_of: of each element, the number of its look.
     """
 
-    holders: NDArray[np.int64]
     chars: NDArray[np.int64]
     link_chars: NDArray[np.int64]
     narrow: NDArray[np.int64]

@@ -79,11 +79,8 @@ Opened: TypeAlias = "tuple[Sequence[int], Sequence[int]]"
 Look: TypeAlias = "tuple[str, bytes, str, str, bool, str]"
 """Of an element: name, attributes as written, class and id, role, whether it is hidden by them, and its mark."""
 
-TAG: Final = 0
-NAMES: Final = 2
-ROLE: Final = 3
 HIDDEN: Final = 4
-MARK: Final = 5
+"""Place of what a look says of that."""
 
 ROOT: Final = b"<html><body>"  # in every page; its own tags only say what these two are called
 _MAX_SPACE: Final = 200

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.extraction.reading.blocks import Elements, joined_text, make_blocks, make_nodes, whole_text
-from es_dedup.extraction.reading.columns import Columns
+from es_dedup.extraction.reading.columns import END, FIRST_PART, LINKED, NAME_END, START, Columns
 from es_dedup.extraction.reading.document import Document
 from es_dedup.extraction.reading.markup import (
     FOUND,
@@ -35,11 +35,6 @@ if TYPE_CHECKING:
 
 _ROOTS: Final = number_of("html"), number_of("body")
 _SLOTS: Final = 1_024
-START, NAME, NAME_END, END, NUMBER = range(5)
-"""Columns of spans."""
-
-LINKED: Final = 2
-"""Column of parts."""
 
 
 class _Attributes(Sequence[bytes]):
@@ -119,7 +114,7 @@ class SpannedTags(Tags):
 
     def elements(
         self, opened: NDArray[np.int64], around: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Elements]:
+    ) -> tuple[NDArray[np.int64], Elements]:
         """The elements around blocks.
 
         Args:
@@ -127,17 +122,17 @@ class SpannedTags(Tags):
             around: of each block, the element around it.
 
         Returns:
-            Of each block, index of the element around it; of each element, index of the one around it, number of its look, and
-            index behind the last in it, shape (3, elements); and all of it as objects.
+            Of each element, index of the one around it, number of its look, and index behind the last in it, shape (3, elements); and all of
+            it as objects, with the index of the element around each block.
         """
         from es_dedup.extraction.reading.compiled.naming import elements_of  # noqa: PLC0415 - only where numba is installed
 
         holders, rows, found = elements_of(self._bytes, self._spans, opened, around)
         rows = np.ascontiguousarray(rows.T)
-        parents, look_of, ends = rows.tolist()
+        parents, look_numbers, ends = rows.tolist()
         looks = self._looks(found.tolist())
-        nodes = make_nodes(parents, look_of, looks)
-        return holders, rows, Elements(nodes, parents, look_of, looks, ends, holders.tolist())
+        nodes = make_nodes(parents, look_numbers, looks)
+        return rows, Elements(nodes, parents, look_numbers, looks, ends, holders.tolist())
 
     def _looks(self, rows: list[list[int]]) -> list[Look]:
         data, tags, roots = self._data, self._names, self._roots
@@ -167,7 +162,7 @@ def _words(words: tuple[bytes, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int6
 
 @cache
 def load_kernels() -> None:
-    """Bring all kernels of this room into the process: a third of a second, and as many as twenty once after an installation."""
+    """Bring all kernels of this room into the process: a third of a second, and eighteen once after an installation."""
     trim_fast(b"<p>x<script>y</script>")
     read = read_spans(b"<p>x<b>y</b>&amp;", 9)
     if read:
@@ -204,8 +199,8 @@ def read_spans(markup: bytes, max_depth: int) -> Document | None:
     read = _texts(_decoded(texts.tobytes()), rows, parts, runs)
     if read.deepest > max_depth:
         return None
-    holders, of_nodes, elements = tags.elements(opened, read.around)
-    columns = Columns(holders, *read.counts, *of_nodes[:2])
+    of_nodes, elements = tags.elements(opened, read.around)
+    columns = Columns(*read.counts, *of_nodes[:2])
     return Document(tags, elements, make_blocks(elements, read.columns), columns)
 
 
@@ -240,7 +235,7 @@ def _texts(
     _, around, links, depths = np.ascontiguousarray(runs[:-1].T)  # kernels are made for one order in memory
     odd = np.flatnonzero(rows[:, KIND])
     for run in odd.tolist():
-        linked = parts[runs.item(run, 0) : runs.item(run + 1, 0), LINKED].tolist()
+        linked = parts[runs.item(run, FIRST_PART) : runs.item(run + 1, FIRST_PART), LINKED].tolist()
         own = texts[run].split("\0")
         found = whole_text(own[0], linked[0]) if len(own) == 1 else joined_text(own, linked)
         if found is None:

@@ -45,11 +45,7 @@ class Kinds:
         else:
             kinds, self.outer = _fast(by_look, bits, is_part, columns)
         self.of_nodes, self.of_blocks = kinds[:-1], list(map(kinds.__getitem__, elements.holders))
-        self._marks, self._look_of, self._kinds = marks, elements.look_of, kinds
-
-    def of_node(self, index: int) -> int:
-        """Number of an element's kind; -1 for none."""
-        return self._kinds[index]
+        self._marks, self._look_of = marks, elements.look_of
 
     def is_named(self, index: int) -> bool:
         """The element has a class or an id."""

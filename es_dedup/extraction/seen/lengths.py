@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.reading.measures import STOPPED, STOPS
+from es_dedup.extraction.reading.measures import STOPPED, STOPS, narrow_chars
 
 if TYPE_CHECKING:
     from es_dedup.extraction.reading.columns import Columns
@@ -28,21 +28,30 @@ FEW_UNITS: Final = 12.0
 TOO_MANY_UNITS: Final = 400.0
 """Without any stop: words for search engines, data, code."""
 
+LINKED_LEAST: Final = 4.0
+"""Units that a block takes off the text, if more than ``LINKED`` of it are links."""
+
+FURNITURE: Final = 0.3
+"""What each unit of such a block takes off besides, and each unit of a block with too many of them."""
+
+LINK_COST: Final = 1.5
+"""Share of its prose that a block loses, for each share of it that is links."""
+
+SHORT_LEAST: Final = 2.0
+"""Units that a short block without stops takes off."""
+
+SHORT_LINKED: Final = 4.0
+"""What it takes off besides, were all of it links."""
+
 _LONG_CHARS: Final = 1_000
 
 
 def lengths(document: Document) -> tuple[list[float], list[float]]:
     """Of each block its units, and its prose: negative for what reads like furniture."""
-    if document.columns is None:
-        units = [
-            block.chars / LATIN_SHARE if block.text.isascii() else _wide_units(block)
-            for block in document.blocks
-        ]
-        return units, [
-            -(4.0 + 0.3 * size) if block.link_chars > LINKED * block.chars else _prose(block, size)
-            for block, size in zip(document.blocks, units, strict=True)
-        ]
-    return _counted(document.blocks, document.columns)
+    if document.columns is not None:
+        return _counted(document.blocks, document.columns)
+    units = list(map(_units, document.blocks))
+    return units, list(map(_prose, document.blocks, units))
 
 
 def _counted(blocks: list[Block], columns: Columns) -> tuple[list[float], list[float]]:
@@ -52,24 +61,21 @@ def _counted(blocks: list[Block], columns: Columns) -> tuple[list[float], list[f
     narrow = columns.narrow
     units, prose = lengths_of(columns.chars, columns.link_chars, narrow, columns.stops).tolist()
     for place in (narrow < 0).nonzero()[0].tolist():
-        block = blocks[place]
-        units[place] = block.chars / LATIN_SHARE if block.text.isascii() else _wide_units(block)
-        if block.link_chars > LINKED * block.chars:
-            prose[place] = -(4.0 + 0.3 * units[place])
-        else:
-            prose[place] = _prose(block, units[place])
+        units[place] = _units(blocks[place])
+        prose[place] = _prose(blocks[place], units[place])
     return units, prose
 
 
-def _wide_units(block: Block) -> float:
-    """Length of a text that is not ASCII."""
-    text, chars = block.text, block.chars
-    narrow = len(text.encode("ascii", "ignore")) - (len(text) - chars)  # without spaces
-    return chars - narrow + narrow / LATIN_SHARE
+def _units(block: Block) -> float:
+    if block.text.isascii():
+        return block.chars / LATIN_SHARE
+    narrow = narrow_chars(block.text, block.chars)
+    return block.chars - narrow + narrow / LATIN_SHARE
 
 
 def _prose(block: Block, units: float) -> float:
-    """Prose of a block of which at most half stands in links."""
+    if block.link_chars > LINKED * block.chars:
+        return -(LINKED_LEAST + FURNITURE * units)
     linked = block.link_chars / block.chars
     if units >= FEW_UNITS:
         stops = 2 * _has_stop(block.text)  # one is enough
@@ -78,8 +84,8 @@ def _prose(block: Block, units: float) -> float:
     else:
         stops = len(STOPS.findall(block.text))
     if stops > 1 or MANY_UNITS <= units <= TOO_MANY_UNITS:
-        return units * (1 - 1.5 * linked) if stops or units < TOO_MANY_UNITS else -0.3 * units
-    return -(2.0 + 4.0 * linked) if units < TOO_MANY_UNITS else -0.3 * units
+        return units * (1 - LINK_COST * linked) if stops or units < TOO_MANY_UNITS else -FURNITURE * units
+    return -(SHORT_LEAST + SHORT_LINKED * linked) if units < TOO_MANY_UNITS else -FURNITURE * units
 
 
 def _has_stop(text: str) -> bool:

@@ -38,7 +38,7 @@ def teasers(view: View) -> list[int]:
     titled: dict[int, list[int]] = {}
     for index, count in enumerate(counts):
         if count and 0 < mass[index] <= _MOST_UNITS and _may_be_teaser(view, index):
-            titled.setdefault(view.kind.of_node(index), []).append(index)
+            titled.setdefault(view.kind.of_nodes[index], []).append(index)
     titled = {kind: items for kind, items in titled.items() if len(items) >= _FEW}
     if not titled:
         return []

@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import cache
 from html.entities import html5
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import example, given, settings
@@ -26,10 +26,12 @@ from es_dedup.extraction.seen.view import View
 
 pytest.importorskip("numba")
 
-from es_dedup.extraction.reading.compiled.cutting import marks_of, tag_spans
-from es_dedup.extraction.reading.compiled.joining import texts_of
+from es_dedup.extraction.reading.compiled.cutting import hashed, marks_of, tag_spans
+from es_dedup.extraction.reading.compiled.joining import _folded, texts_of
+from es_dedup.extraction.reading.compiled.marking import places_of
 from es_dedup.extraction.reading.compiled.naming import elements_of
-from es_dedup.extraction.reading.compiled.walking import runs_of
+from es_dedup.extraction.reading.compiled.trimming import _name_at, cuts_of
+from es_dedup.extraction.reading.compiled.walking import _add_text, _closing, _reached, runs_of
 from es_dedup.extraction.reading.spans import read_spans
 from es_dedup.extraction.seen.compiled.looking import kinds_of, lengths_of
 
@@ -48,6 +50,10 @@ PIECES = [
 PREFORMATTED = [
     "\n", "\n", "\r\n", "\r", "\n\n", "  x", "x", "字", "\u3000", "\u2028y", "\x85", "\x0b", "\x0c", "\x1cz", "&lt;", "&nbsp;", "&#39;", "&#10;", "&#x41;",
     "&NewLine;", "&N", "&", "&#", "<b>", "</b>", "<a>", "</a>", "<pre>", "</pre>", "<PRE class=x>", "<br>", "<li>", "<textarea>", "</textarea>", "<p>",
+]  # fmt: skip
+ORDINARY = [
+    "\n", "\n", "\n", "\r\n", "\t", "  x", "x", "字", "一行", "def f():", "a &lt; b", "x&amp;y", "“q”", "é", "<b>", "</b>", "<a href=/x>", "</a>", "<br>",
+    "</pre>", "<pre>", "<PRE class=x>", "<p>", "<li>", "</code>", "<code>",
 ]  # fmt: skip
 WRITTEN = [
     *STOPPED, " ", "\n", "\r", "\u3000", "\xa0", "\u2009", "\x0b", "x", "y", "字", "￥", "é", "\U0001f600", "\U00020000", "\u200b", "<b>", "</b>", "<a href=/>", "</a>",
@@ -79,7 +85,7 @@ def check(markup: bytes, max_depth: int = 256) -> None:
     assert list(elements.holders) == list(document.elements.holders) == [one.node for one in document.blocks]
     assert list(map(values, blocks)) == list(map(values, document.blocks))
     assert list(elements.ends) == list(document.elements.ends)
-    assert [columns.holders.tolist(), columns.parents.tolist()] == [elements.holders, elements.parents]
+    assert columns.parents.tolist() == elements.parents
     assert columns.look_of.tolist() == elements.look_of
     lengths = [(block.chars, block.link_chars) for block in blocks]
     assert list(zip(columns.chars.tolist(), columns.link_chars.tolist(), strict=True)) == lengths
@@ -124,6 +130,16 @@ def test_white_space_of_any_kind(pieces: list[str]) -> None:
 @example(["<pre>", "x", "&#10;", "y"])
 def test_preformatted_text(pieces: list[str]) -> None:
     check(("<pre>" + "".join(pieces)).encode())
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(ORDINARY), max_size=25))
+@example(["\n", "def f():", "\n", "  return 1", "\r\n", "\n", "x"])
+@example(["一行", "\n", "  字", "</pre>", "<p>", "x", "<pre>", "y"])
+def test_ordinary_preformatted_text_is_read_by_kernels(pieces: list[str]) -> None:
+    markup = ("<p>x<pre>" + "".join(pieces)).encode()
+    assert read_spans(markup, 256) is not None
+    check(markup)
 
 
 @settings(max_examples=1_500, deadline=None)
@@ -273,6 +289,12 @@ def check_view(markup: bytes) -> None:
 def test_kernels_are_compiled_for_one_form_of_arrays() -> None:
     for markup in (b"", b"x", b"<p>x<p>y", b"<pre>x\ny</pre>\xff<p>&#0;", sample(SAMPLES[0])):
         check_view(markup)
-    kernels: tuple[Any, ...] = (marks_of, tag_spans, runs_of, texts_of, elements_of, lengths_of, kinds_of)
-    for kernel in kernels:
+        check_trimmed(markup)
+        found = read_spans(markup, 256)
+        assert found is not None
+        found.tags.places_with((b"author", b"date"))
+    called = (marks_of, tag_spans, runs_of, texts_of, elements_of, lengths_of, kinds_of, places_of, cuts_of)
+    for kernel in cast("tuple[Any, ...]", called):
         assert len(kernel.signatures) == 1
+    for inner in cast("tuple[Any, ...]", (_add_text, _closing, _folded, _name_at, _reached, hashed)):
+        assert len(inner.signatures) <= 1  # none where whoever calls it was on the disk already

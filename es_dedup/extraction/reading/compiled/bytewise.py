@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from es_dedup.compiled import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+ZERO, NONE, NOT = cast("int", np.int64(0)), cast("int", np.int64(-1)), cast("bool", np.False_)
+"""What variables and arguments begin with that other kernels take: numba compiles a kernel once more for a plain ``0``, ``-1`` or ``False``."""
 
 _SPACE, _TAB, _RETURN = ord(" "), ord("\t"), ord("\r")
 

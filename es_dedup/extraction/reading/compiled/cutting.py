@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
+from es_dedup.extraction.reading.columns import END, NAME, NAME_END, NUMBER, START
 from es_dedup.extraction.reading.compiled.bytewise import flagged, is_space, whole_words
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ def tag_spans(
                 other_count += 1
             number = len(is_found) + slots[slot]
             number = ~number if is_end else number
-        spans[count, 0], spans[count, 1], spans[count, 2] = start, name, name_end
-        spans[count, 3], spans[count, 4] = end, number
+        spans[count, START], spans[count, NAME], spans[count, NAME_END] = start, name, name_end
+        spans[count, END], spans[count, NUMBER] = end, number
         count += 1
     return spans[:count], found[:found_count], others[:other_count]

@@ -23,16 +23,20 @@ WHITE, LINE, ODD, IDEOGRAPH, STOPS, ENDS = (1 << bit for bit in range(6))
 """Classes of characters: white space, ends of lines (which are white space too), what is not printed or needs a closer look, ideographs, stops, and
 those stops behind which anything may stand."""
 
+ASCII, TWO, THREE, FOUR = 0x80, 0xC2, 0xE0, 0xF0
+"""In UTF-8 the first byte behind ASCII, and the first that begins a character of two, three and four bytes."""
+
+TOP, REST = 0xC0, 0x3F
+"""Bits of the other bytes: those that say what they are, which are equal to ``ASCII``, and those that say the character."""
+
 _KNOWN = 0x20000  # code points; those behind are rare ideographs
 _MOST_NAME = 8  # letters of a reference, as many as a number of 64 bits holds
 _AND, _SHARP, _SEMICOLON = ord("&"), ord("#"), ord(";")
-_ZERO, _NINE, _LOWER_A, _LOWER_Z, _LOWER_F, _LOWER_X = (ord(char) for char in "09azfx")
+_ZERO, _NINE, _LOWER_A, _LOWER_F, _LOWER_X = (ord(char) for char in "09afx")
 _TO_LOWER = 0x20
 _LITERAL = np.array([byte in b"\t\n\x0c <&;" for byte in range(256)])  # behind an ``&`` that is one
 _SPACE, _DELETE, _FIRST_PRINTED = 0x20, 0x7F, 0xA0  # others between are read as if they were of Windows-1252
 _MOST_DIGITS = 7
-_ASCII, _TWO, _THREE, _FOUR = 0x80, 0xC2, 0xE0, 0xF0  # first bytes in UTF-8, of characters of as many
-_TOP, _REST = 0xC0, 0x3F  # bits of the others
 _TWO_BYTES, _THREE_BYTES = 0x800, 0x10000  # least code points that take more
 _SURROGATES, _BEHIND = 0xD800, 0xE000
 
@@ -120,13 +124,13 @@ def character_at(
     byte = byte_at(data, at)
     if byte == _AND:
         return _reference_at(data, at, end, names, values)
-    if byte < _ASCII:
+    if byte < ASCII:
         return byte, at + 1
-    if _TWO <= byte < _THREE:
-        more, code, least = 1, byte & 0x1F, _ASCII
-    elif _THREE <= byte < _FOUR:
+    if TWO <= byte < THREE:
+        more, code, least = 1, byte & 0x1F, ASCII
+    elif THREE <= byte < FOUR:
         more, code, least = 2, byte & 0x0F, _TWO_BYTES
-    elif byte == _FOUR:
+    elif byte == FOUR:
         more, code, least = 3, byte & 0x07, _THREE_BYTES
     else:
         return -1, at
@@ -135,9 +139,9 @@ def character_at(
         return -1, at
     for _ in range(more):
         byte = byte_at(data, at)
-        if byte & _TOP != _ASCII:
+        if byte & TOP != ASCII:
             return -1, at
-        code = code << 6 | byte & _REST
+        code = code << 6 | byte & REST
         at += 1
     is_sound = least <= code < _KNOWN and not _SURROGATES <= code < _BEHIND
     return (code, at) if is_sound else (-1, at)
@@ -146,19 +150,19 @@ def character_at(
 @kernel
 def encoded(code: int, written: NDArray[np.uint8], length: int) -> int:
     """Put a character behind the bytes that are written; how many are written then."""
-    if code < _ASCII:
+    if code < ASCII:
         written[length] = code
         return length + 1
     if code < _TWO_BYTES:
         written[length] = 0xC0 | code >> 6
     else:
         if code < _THREE_BYTES:
-            written[length] = _THREE | code >> 12
+            written[length] = THREE | code >> 12
         else:
-            written[length] = _FOUR | code >> 18
-            written[length + 1] = _ASCII | code >> 12 & _REST
+            written[length] = FOUR | code >> 18
+            written[length + 1] = ASCII | code >> 12 & REST
             length += 1
-        written[length + 1] = _ASCII | code >> 6 & _REST
+        written[length + 1] = ASCII | code >> 6 & REST
         length += 1
-    written[length + 1] = _ASCII | code & _REST
+    written[length + 1] = ASCII | code & REST
     return length + 2

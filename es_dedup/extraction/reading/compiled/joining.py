@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
-from es_dedup.extraction.reading.compiled.bytewise import byte_at
+from es_dedup.extraction.reading.columns import FIRST, FIRST_PART, LAST, LINKED
+from es_dedup.extraction.reading.compiled.bytewise import ZERO, byte_at
 from es_dedup.extraction.reading.compiled.decoding import (
+    ASCII,
     ENDS,
+    FOUR,
     IDEOGRAPH,
     LINE,
     ODD,
+    REST,
     STOPS,
+    THREE,
+    TOP,
+    TWO,
     WHITE,
     character_at,
     encoded,
@@ -28,8 +35,6 @@ KIND, CHARS, LINK_CHARS, LED, NARROW, STOP_COUNT = range(6)
 """Columns of what is found; ``KIND`` is 0 for what is ready, else ``ODD``."""
 
 _MAX_SPACE = 200  # see ``markup.is_wide_space``
-_ASCII = 0x80
-_TWO, _THREE, _FOUR, _TOP, _REST = 0xC2, 0xE0, 0xF0, 0xC0, 0x3F  # see ``decoding``
 _SPACE, _AND = ord(" "), ord("&")
 
 
@@ -56,11 +61,11 @@ def _folded(
     waiting = before = 0  # classes of the white space since the last character, and of that
     for part in range(len(parts)):
         own = chars
-        at, end = parts[part, 0], parts[part, 1]
+        at, end = parts[part, FIRST], parts[part, LAST]
         while at < end:
             start, code = at, byte_at(data, at)
             at += 1
-            if code < _ASCII and code != _AND:
+            if code < ASCII and code != _AND:
                 is_ = byte_at(classes, code)
                 if not (is_ | before | waiting) and chars:  # a letter behind a letter
                     written[length] = code
@@ -68,14 +73,14 @@ def _folded(
                     chars += 1
                     continue
             elif (
-                (_TWO <= code < _THREE or _THREE < code < _FOUR)
-                and at + (code > _THREE) < end
-                and data[at] & _TOP == data[at + (code > _THREE)] & _TOP == _ASCII
+                (TWO <= code < THREE or THREE < code < FOUR)
+                and at + (code > THREE) < end
+                and data[at] & TOP == data[at + (code > THREE)] & TOP == ASCII
             ):  # two bytes, or three; a call takes six times as long
-                low, is_three = byte_at(data, at) & _REST, code > _THREE
+                low, is_three = byte_at(data, at) & REST, code > THREE
                 code, at = (code & 0x0F if is_three else code & 0x1F) << 6 | low, at + 1
                 if is_three:
-                    code, at = code << 6 | (byte_at(data, at) & _REST), at + 1
+                    code, at = code << 6 | (byte_at(data, at) & REST), at + 1
                 is_ = byte_at(classes, code)
             else:
                 code, at = character_at(data, start, end, names, values)
@@ -86,7 +91,7 @@ def _folded(
                 waiting |= is_
                 continue
             if before & STOPS:
-                stops += before & ENDS == 0 and (waiting > 0 or code >= _ASCII)
+                stops += before & ENDS == 0 and (waiting > 0 or code >= ASCII)
             if waiting and chars and not (waiting & LINE and before & is_ & IDEOGRAPH):
                 written[length] = _SPACE
                 length += 1
@@ -98,13 +103,13 @@ def _folded(
                     written[length + place - start] = data[place]
                 length += at - start
             chars += 1
-            wide += code >= _ASCII
+            wide += code >= ASCII
             stops += is_ & ENDS > 0
         if chars and not own:
-            row[LED] = parts[part, 2]
-        if parts[part, 2]:
+            row[LED] = parts[part, LINKED]
+        if parts[part, LINKED]:
             linked += chars - own
-        if not chars and parts[part, 1] - parts[part, 0] > _MAX_SPACE:
+        if not chars and parts[part, LAST] - parts[part, FIRST] > _MAX_SPACE:
             return -1
     if before & STOPS and not before & ENDS:
         stops += 1
@@ -135,12 +140,12 @@ def texts_of(
     count = len(runs) - 1
     size = 2 * count
     for part in range(len(parts)):
-        size += parts[part, 1] - parts[part, 0] + 1
+        size += parts[part, LAST] - parts[part, FIRST] + 1
     written = np.empty(size, dtype=np.uint8)
     found = np.zeros((count, 6), dtype=np.int64)
-    length = 0
+    length = ZERO
     for run in range(count):
-        first, last = runs[run, 0], runs[run + 1, 0]
+        first, last = runs[run, FIRST_PART], runs[run + 1, FIRST_PART]
         behind = _folded(data, parts[first:last], tables, written, length, found[run])
         if behind < 0:
             found[run, KIND] = ODD
@@ -148,7 +153,7 @@ def texts_of(
                 if part > first:
                     written[length] = 0
                     length += 1
-                length = _copied(data, parts[part, 0], parts[part, 1], written, length)
+                length = _copied(data, parts[part, FIRST], parts[part, LAST], written, length)
         else:
             length = behind
         written[length] = written[length + 1] = 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
+from es_dedup.extraction.reading.columns import END, NAME_END
 from es_dedup.extraction.reading.compiled.bytewise import flagged, whole_words
 
 if TYPE_CHECKING:
@@ -67,11 +68,11 @@ def places_of(
     found = np.empty(min(len(spans), len(candidates)), dtype=np.int64)
     count, place = 0, first
     for at in candidates:
-        while place < len(spans) and spans[place, 3] <= at:
+        while place < len(spans) and spans[place, END] <= at:
             place += 1
         if place == len(spans):
             break
-        if at >= spans[place, 2] and _stands(data, at, spans[place, 3], letters, bounds):
+        if at >= spans[place, NAME_END] and _stands(data, at, spans[place, END], letters, bounds):
             found[count] = place
             count += 1
             place += 1

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
-from es_dedup.extraction.reading.compiled.bytewise import is_space
+from es_dedup.extraction.reading.columns import END, NAME_END, NUMBER
+from es_dedup.extraction.reading.compiled.bytewise import ZERO, is_space
 from es_dedup.extraction.reading.compiled.cutting import hashed
 from es_dedup.extraction.reading.markup import MAX_ATTRIBUTES_BYTES
 
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _EQUALS, _DOUBLE, _AND = ord("="), ord('"'), ord("&")
-_LOWER_A, _LOWER_Z, _ZERO, _NINE, _LOW_LINE = ord("a"), ord("z"), ord("0"), ord("9"), ord("_")
+_LOWER_A, _LOWER_Z, _ZERO, _LOW_LINE = ord("a"), ord("z"), ord("0"), ord("_")
 _COLON, _STOP, _HYPHEN = ord(":"), ord("."), ord("-")
+_PLACE, _NUMBER, _FROM, _TO, _NAMES, _IS_PLAIN = 0, 1, 2, 3, 4, 8  # columns of looks; names take four
 _ROOTS = 2  # tags before all others; theirs may be the attributes of later ones
 _MOST_PROBES = 32  # equal attributes need not be found
 _CLASS = np.frombuffer(b"class", dtype=np.uint8)
@@ -137,14 +139,14 @@ def elements_of(
             length -= 1
             element = chain[length]
             place, parent = elements[element, 0], elements[element, 1]
-            number, start, end = spans[place, 4], spans[place, 2], spans[place, 3]
-            slot = (hashed(data, start, end, 0) + number) & (size - 1)
+            number, start, end = spans[place, NUMBER], spans[place, NAME_END], spans[place, END]
+            slot = (hashed(data, start, end, ZERO) + number) & (size - 1)
             found = -1
             for _ in range(_MOST_PROBES):
                 found = slots[slot]
                 if found < 0 or (
-                    looks[found, 1] == number
-                    and _are_equal(data, start, end, looks[found, 2], looks[found, 3])
+                    looks[found, _NUMBER] == number
+                    and _are_equal(data, start, end, looks[found, _FROM], looks[found, _TO])
                 ):
                     break
                 found = -1
@@ -154,8 +156,8 @@ def elements_of(
                 if slots[slot] < 0 and place >= _ROOTS:
                     slots[slot] = look_count
                 look = looks[look_count]
-                look[0], look[1], look[2], look[3] = place, number, start, end
-                look[8] = _read_names(data, start, end, look[4:8])
+                look[_PLACE], look[_NUMBER], look[_FROM], look[_TO] = place, number, start, end
+                look[_IS_PLAIN] = _read_names(data, start, end, look[_NAMES:_IS_PLAIN])
                 look_count += 1
             rows[count, 0], rows[count, 1] = known[parent] if parent >= 0 else -1, found
             rows[count, 2] = count + 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
-from es_dedup.extraction.reading.compiled.bytewise import flagged, is_space, whole_words
+from es_dedup.extraction.reading.compiled.bytewise import NONE, flagged, is_space, whole_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -128,7 +128,7 @@ def cuts_of(data: NDArray[np.uint8]) -> NDArray[np.int64]:
                 continue
             position = start + 2
         else:
-            name = _name_at(data, start + 1, -1)
+            name = _name_at(data, start + 1, NONE)
             if name < 0:
                 continue
             position = start + 1 + _BOUNDS[name + 1] - _BOUNDS[name]

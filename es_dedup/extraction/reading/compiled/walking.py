@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
-from es_dedup.extraction.reading.compiled.bytewise import byte_at, is_space
+from es_dedup.extraction.reading.columns import (
+    AROUND,
+    DEPTH,
+    END,
+    FIRST,
+    FIRST_PART,
+    LAST,
+    LINKED,
+    LINKS,
+    NAME_END,
+    NUMBER,
+    START,
+)
+from es_dedup.extraction.reading.compiled.bytewise import NOT, ZERO, byte_at, is_space
 from es_dedup.extraction.reading.compiled.decoding import ODD, WHITE, character_at
 from es_dedup.extraction.reading.markup import BLOCK, BREAK, LEFT_OUT, LINK, NOTED
 
@@ -106,7 +119,7 @@ def _is_odd(data: NDArray[np.uint8], first: int, last: int, tables: Tables) -> b
 @kernel
 def _lines(data: NDArray[np.uint8], spans: NDArray[np.int64], preformatted: int) -> int:
     """How many lines may end in preformatted texts."""
-    if not (spans[:, 4] == preformatted).any():
+    if not (spans[:, NUMBER] == preformatted).any():
         return 0
     return int((data == _LINE_END).sum())
 
@@ -147,14 +160,14 @@ def _add_text(
         end = _line_end(data, first, last) if pre else last
         if not within and _begins(data, first, end):
             within = True
-            runs[run_count, 0], runs[run_count, 1] = part_count, around
+            runs[run_count, FIRST_PART], runs[run_count, AROUND] = part_count, around
             run_count += 1
         if within:
-            parts[part_count, 0], parts[part_count, 1], parts[part_count, 2] = first, end, linked
+            parts[part_count, FIRST], parts[part_count, LAST], parts[part_count, LINKED] = first, end, linked
             part_count += 1
             if pre and data[end - 1] == _LINE_END:
                 within = False
-                runs[run_count - 1, 2], runs[run_count - 1, 3] = links, depth
+                runs[run_count - 1, LINKS], runs[run_count - 1, DEPTH] = links, depth
         first = end
     return part_count, run_count, within
 
@@ -190,10 +203,10 @@ def runs_of(
     runs = np.empty((tags + lines + 1, 4), dtype=np.int64)
     elements = np.empty((tags, 2), dtype=np.int64)
     opened, blocks = np.empty(tags, dtype=np.int64), np.full(tags + 1, -1, dtype=np.int64)
-    part_count = run_count = element_count = depth = left_out = in_link = links = pre = 0
-    level, within = 1, False  # of blocks; a run has begun, and nothing has broken it
+    part_count = run_count = element_count = depth = left_out = in_link = links = pre = ZERO
+    level, within = 1, NOT  # of blocks; a run has begun, and nothing has broken it
     for place in range(tags):
-        number, start, end = spans[place, 4], spans[place, 2], spans[place, 3]
+        number, start, end = spans[place, NUMBER], spans[place, NAME_END], spans[place, END]
         closing = _closing(number, opened, depth, closes, reach, plain_reach)
         breaks = number == ~paragraph and not closing
         if number == ~link and not closing:
@@ -207,7 +220,7 @@ def runs_of(
             else:
                 if within:
                     within = False
-                    runs[run_count - 1, 2], runs[run_count - 1, 3] = links, depth
+                    runs[run_count - 1, LINKS], runs[run_count - 1, DEPTH] = links, depth
                 level -= 1
                 if in_link > depth:
                     in_link = 0
@@ -218,7 +231,7 @@ def runs_of(
         breaks = (breaks or role in (BLOCK, BREAK)) and not left_out
         if breaks and within:
             within = False
-            runs[run_count - 1, 2], runs[run_count - 1, 3] = links, depth
+            runs[run_count - 1, LINKS], runs[run_count - 1, DEPTH] = links, depth
         if role in (BLOCK, LEFT_OUT) and not _is_closed(data, start, end):
             opened[depth] = number
             pre += number == preformatted
@@ -230,7 +243,7 @@ def runs_of(
                 element_count += 1
             elif not left_out:
                 left_out = depth
-        first, last = end + 1, spans[place + 1, 0] if place + 1 < tags else len(data)
+        first, last = end + 1, spans[place + 1, START] if place + 1 < tags else len(data)
         if not left_out and first < last:
             if pre and _is_odd(data, first, last, tables):
                 return parts[:0], runs[:0], elements[:0], False
@@ -240,6 +253,6 @@ def runs_of(
         if (place + 1) % _CHUNK == 0 and depth > max_depth:
             return parts[:0], runs[:0], elements[:0], False
     if within:
-        runs[run_count - 1, 2], runs[run_count - 1, 3] = links, depth
-    runs[run_count, 0] = part_count
+        runs[run_count - 1, LINKS], runs[run_count - 1, DEPTH] = links, depth
+    runs[run_count, FIRST_PART] = part_count
     return parts[:part_count], runs[: run_count + 1], elements[:element_count], depth <= max_depth

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.compiled import kernel
-from es_dedup.extraction.seen.lengths import FEW_UNITS, LATIN_SHARE, LINKED, MANY_UNITS, TOO_MANY_UNITS
+from es_dedup.extraction.seen.lengths import (
+    FEW_UNITS,
+    FURNITURE,
+    LATIN_SHARE,
+    LINK_COST,
+    LINKED,
+    LINKED_LEAST,
+    MANY_UNITS,
+    SHORT_LEAST,
+    SHORT_LINKED,
+    TOO_MANY_UNITS,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,14 +37,16 @@ def lengths_of(
         units = (chars[block] - narrow[block]) + narrow[block] / LATIN_SHARE
         found[0, block] = units
         if link_chars[block] > LINKED * chars[block]:
-            found[1, block] = -(4.0 + 0.3 * units)
+            found[1, block] = -(LINKED_LEAST + FURNITURE * units)
             continue
         linked, stops = link_chars[block] / chars[block], stop_counts[block]
         reads = stops > 1 or (stops and units >= FEW_UNITS) or MANY_UNITS <= units <= TOO_MANY_UNITS
         if units >= TOO_MANY_UNITS and not (reads and stops):
-            found[1, block] = -0.3 * units
+            found[1, block] = -FURNITURE * units
         else:
-            found[1, block] = units * (1 - 1.5 * linked) if reads else -(2.0 + 4.0 * linked)
+            found[1, block] = (
+                units * (1 - LINK_COST * linked) if reads else -(SHORT_LEAST + SHORT_LINKED * linked)
+            )
     return found
 
 
