@@ -15,7 +15,7 @@ from es_dedup.extraction.seen.choice import Choice
 from es_dedup.extraction.seen.dated import dates
 from es_dedup.extraction.seen.hints import HEADINGS
 from es_dedup.extraction.seen.kinds import PARTS
-from es_dedup.extraction.seen.records import are_said, records
+from es_dedup.extraction.seen.records import SHORT_OWN, TALK_SHARE, are_said, records
 from es_dedup.extraction.seen.teasers import teasers
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ _LEAD: Final = 0.18  # the same before them: leads are longer than bylines
 _LEVELS_UP: Final = 6  # elements around the chosen one in which more of that kind is looked for
 _LITTLE_TEXT: Final = 100.0  # units
 _ABOVE: Final = 0.7  # of the own prose stands before what readers say
-_SHORT_OWN: Final = 300.0  # units; where readers say far more than so short a text, the page is theirs
-_TALK_SHARE: Final = 5.0  # times the text
 _TITLE_WEIGHT: Final = 60.0  # of a line that is all of words of the title
 _FAR_OUTSIDE: Final = 0.6  # of the prose, in several elements of which none holds much
 _PARAGRAPHS: Final = 3
@@ -81,7 +79,7 @@ class Article:
                 else:
                     own += prose
                     above += prose if place < found.first else 0.0
-            if own < _LITTLE_TEXT or above < _ABOVE * own or (own < _SHORT_OWN and talk > _TALK_SHARE * own):
+            if own < _LITTLE_TEXT or above < _ABOVE * own or (own < SHORT_OWN and talk > TALK_SHARE * own):
                 continue
             if talk and are_said(view, found, dated):
                 for place, inside in enumerate(found.inside):
@@ -119,7 +117,7 @@ class Article:
         if "main" not in tags and "main" not in roles:
             return
         looks = {look for look, own in enumerate(zip(tags, roles, strict=True)) if "main" in own}
-        main = [index for index, look in enumerate(self.view.document.elements.look_of) if look in looks]
+        main = self.view.with_looks(looks)
         if len(main) != 1 or self.view.mass[main[0]] < _MAIN_UNITS:
             return
         first, end = main[0], self.view.ends[main[0]]

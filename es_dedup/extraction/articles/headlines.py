@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.seen.hints import HEADINGS
+from es_dedup.extraction.seen.hints import BELOW_TITLE, HEADINGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from es_dedup.extraction.seen.view import View
 
 _ARTICLE_UNITS: Final = 40.0  # of prose before a further main heading that begins another article
-_BELOW_TITLE: Final = 0.3  # times the prose above the title
 _TITLE_CHARS: Final = 6
 _ARTICLES: Final = 2
 
@@ -42,7 +41,7 @@ class Headlines:
             return 0
         above = sum([units for units in weight[:first] if units > 0])
         behind = sum([units for units in weight[first:] if units > 0])
-        return first if behind >= max(_ARTICLE_UNITS, _BELOW_TITLE * above) else 0
+        return first if behind >= max(_ARTICLE_UNITS, BELOW_TITLE * above) else 0
 
     def above(self, places: Sequence[int]) -> int:
         """Place of the last main heading, or heading that is the page's title, above a text; -1 for none."""

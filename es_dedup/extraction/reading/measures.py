@@ -11,6 +11,9 @@ STOPPED: Final = "，。！？；、：,.!?;:"
 STOPS_ALONE: Final = "。！？，；"
 """Those of them behind which anything may stand."""
 
+ENDS: Final = (".", "!", "?", "。", "！", "？", "…")
+"""What a sentence ends with."""
+
 STOPS: Final = re.compile(rf"[{STOPPED}](?:(?=\s|$|[^\x00-\x7f])|(?<=[{STOPS_ALONE}]))")
 _IDEOGRAPH: Final = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 

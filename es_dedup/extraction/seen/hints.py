@@ -27,6 +27,8 @@ HEADING_TAGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 """Their ids are made of their words, so they say nothing."""
 
 HEADINGS: Final = frozenset({"h1", "h2", "h3"})  # those that can be a headline
+BELOW_TITLE: Final = 0.3
+"""Times the prose above the page's title that stands below it, where the text does."""
 
 # Parts of class and id names, lower case; searched as they stand.
 _NEGATIVE: Final = tuple(

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
     from es_dedup.extraction.seen.view import View
 
+SHORT_OWN: Final = 300.0
+"""Units; longer texts are articles, whatever is said about them."""
+
+TALK_SHARE: Final = 5.0
+"""Times a short text that readers say about it from which the page is theirs."""
+
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4"})
 _NAME_UNITS: Final = 12.0  # of a line that names who speaks
 _SIGNS: Final = re.compile(r"[^\W\d_]{2}|\*")

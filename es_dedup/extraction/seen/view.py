@@ -177,8 +177,11 @@ class View:
         """Indices of the elements with a name."""
         if tag not in self.by_look.tags:
             return set()
-        looks = {look for look, other in enumerate(self.by_look.tags) if other == tag}
-        return {index for index, look in enumerate(self.document.elements.look_of) if look in looks}
+        return set(self.with_looks({look for look, other in enumerate(self.by_look.tags) if other == tag}))
+
+    def with_looks(self, looks: Collection[int]) -> list[int]:
+        """Indices of the elements with one of these looks, by the numbers of the looks; ascending."""
+        return [index for index, look in enumerate(self.document.elements.look_of) if look in looks]
 
     def _headings(self) -> dict[int, str]:
         tags, look_of = self.by_look.tags, self.document.elements.look_of

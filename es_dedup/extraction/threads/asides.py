@@ -74,7 +74,7 @@ def of_messages(view: View, posts: list[int]) -> list[int]:
     messages = {place for place in posts if nodes[blocks[place].node].tag == "pre"}
     if not messages:
         return posts
-    beside, end = [False] * len(nodes), 0
+    beside, end = [False] * (len(nodes) + 1), 0  # the last stands for no element
     for around in sorted({view.around(place) for place in messages}):
         if around >= end:  # others stand in the last
             end = view.ends[around]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.extraction.reading.measures import ENDS
 from es_dedup.extraction.seen.dated import has_date
 from es_dedup.extraction.seen.hints import HEADINGS
 from es_dedup.extraction.threads.posts import held, stamped
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 _TITLE_CHARS: Final = 4
 _LONGER: Final = 1.5  # times: what is shorter may be the name of the site
 _LINKED_TITLE: Final = 0.33  # of the page's title
-_ENDS: Final = (".", "!", "?", "。", "！", "？", "…")
 
 
 def subject_of(view: View, start: int) -> int:
@@ -68,7 +68,7 @@ def asked_above(view: View, title: int, first: int, written: set[int]) -> list[i
         for place in range(title + 1, first)
         if place not in written
         and not view.linked(place)
-        and view.blocks[place].text.endswith(_ENDS)
+        and view.blocks[place].text.endswith(ENDS)
         and not (has_date(view.blocks[place].text) or view.is_negative(place) or view.is_furniture(place))
     ]
     dated = stamped(view) if candidates else []

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.seen.dated import LARGEST, MIN_POSTS, OF_ALL, dates, has_dated_posts
-from es_dedup.extraction.seen.hints import is_talk
-from es_dedup.extraction.seen.records import are_said, records
+from es_dedup.extraction.seen.hints import BELOW_TITLE, is_talk
+from es_dedup.extraction.seen.records import SHORT_OWN, TALK_SHARE, are_said, records
 from es_dedup.extraction.threads.subject import subject_of
 from es_dedup.extraction.threads.written import mail_headers
 
@@ -47,16 +47,13 @@ _CHINESE_LABELS: Final = ("帖子", "主题", "积分", "注册时间", "在线�
 _MANY_PROFILES: Final = 3
 _ENOUGH: Final = 2
 _MUCH_TALK: Final = 100.0  # units
-_TALK_SHARE: Final = 5.0  # of the article's own length
 _OWN_TEXT: Final = 100.0  # units; shorter ones are questions
-_SHORT_OWN: Final = 300.0  # units; longer texts are articles, whatever is said about them
 _HEADING_CHARS: Final = 80
 _RESPONSES: Final = re.compile(
     r"(?:\d+|one|no)? ?(?:comments?|responses?|thoughts?|kommentare?|commentaires?|comentarios?|comentários?|commenti|комментари[ийев]{1,2})"
     r"(?: ?\(?\d+\)?| (?:to|on|for) .*)?[\s»:#|↓]*$|(?:网友|全部|最新|所有)?(?:评论|評論)(?:列表)? ?[（(]?\d*(?:条|[)）])?[\s：]*$",
     re.IGNORECASE,
 )
-_BELOW_TITLE: Final = 0.3  # times the prose above the title
 _BELOW: Final = 0.5  # times what was said: notices and answer forms below it
 
 
@@ -121,9 +118,7 @@ def _below_title(view: View, dated: set[int]) -> set[int]:
             else:
                 below += prose
     return (
-        {place for place in dated if place > title}
-        if below >= max(_OWN_TEXT, _BELOW_TITLE * above)
-        else dated
+        {place for place in dated if place > title} if below >= max(_OWN_TEXT, BELOW_TITLE * above) else dated
     )
 
 
@@ -146,8 +141,8 @@ def _has_text_of_its_own(view: View) -> bool:
                 talk += prose
             else:
                 own += prose
-    much = talk / _TALK_SHARE
-    return talk > 0 and own > (min(max(_OWN_TEXT, much), _SHORT_OWN) if below else max(_SHORT_OWN, much))
+    much = talk / TALK_SHARE
+    return talk > 0 and own > (min(max(_OWN_TEXT, much), SHORT_OWN) if below else max(SHORT_OWN, much))
 
 
 def _has_dated_items(view: View, dated: set[int]) -> bool:
@@ -195,14 +190,14 @@ def is_mostly_talk(view: View, places: Sequence[int]) -> bool:
         for place in places
         if view.prose[place] > 0 and view.blocks[place].text not in title
     )
-    if own > _SHORT_OWN or declares_article(view.document):
+    if own > SHORT_OWN or declares_article(view.document):
         return False
     said, chosen, talk = talk_nodes(view), set(places), 0.0
     for place, prose in enumerate(view.prose if True in said else ()):
         node = view.blocks[place].node
         if prose > 0 and node >= 0 and said[node] and place not in chosen:
             talk += prose
-    return talk >= max(_MUCH_TALK, _TALK_SHARE * own)
+    return talk >= max(_MUCH_TALK, TALK_SHARE * own)
 
 
 def is_under_text(view: View, places: Sequence[int]) -> bool:
@@ -215,7 +210,7 @@ def is_under_text(view: View, places: Sequence[int]) -> bool:
             talk += view.units[place]
         else:
             own += view.units[place]
-    return _OWN_TEXT <= own <= _SHORT_OWN and talk >= _TALK_SHARE * own
+    return _OWN_TEXT <= own <= SHORT_OWN and talk >= TALK_SHARE * own
 
 
 def talk_nodes(view: View) -> list[bool]:
@@ -223,8 +218,7 @@ def talk_nodes(view: View) -> list[bool]:
     if view.talking is None:
         talk = view.talking = [False] * len(view.nodes)
         looks = {look for look, names in enumerate(view.by_look.names) if is_talk(names)}
-        look_of = view.document.elements.look_of
-        for index in [index for index, look in enumerate(look_of) if look in looks]:
+        for index in view.with_looks(looks):
             if not talk[index]:
                 talk[index : view.ends[index]] = [True] * (view.ends[index] - index)
     return view.talking

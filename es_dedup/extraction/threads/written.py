@@ -10,6 +10,7 @@ import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.extraction.reading.measures import ENDS
 from es_dedup.extraction.seen.dated import DATE, dates, has_date
 
 if TYPE_CHECKING:
@@ -55,7 +56,6 @@ _WITH_NUMBER: Final = re.compile(r"\0([.,][^\0]*+|[^\0\d:：]*+[\d:：][^\0]*+)"
 """Lines between null characters, which no text holds: all that may be equal but for numbers, or begin with a label."""
 
 _LINKED: Final = 0.1  # of the characters
-_ENDS: Final = (".", "!", "?", "。", "！", "？", "…")
 _DATED: Final = 0.3  # of the lines of a kind
 _STAMP_CHARS: Final = 80
 _BYLINE_CHARS: Final = 160
@@ -75,15 +75,9 @@ def written_lines(view: View, title: int, start: int) -> set[int]:
         if node < 0 or not view.negative[node]:
             kinds[kind].append(place)
             lines[block.text].append(place)
-    whole = "\0".join(
-        ("", *[text for text in lines if len(text) <= _LINE_CHARS], "")
-    )  # asked once, not line by line
-    found = {place for text in _notes(lines, whole) for place in lines[text]}
-    found.update(
-        place
-        for text in mail_headers([text for text in lines if len(text) <= _LINE_CHARS])
-        for place in lines[text]
-    )
+    short = [text for text in lines if len(text) <= _LINE_CHARS]
+    whole = "\0".join(("", *short, ""))  # asked once, not line by line
+    found = {place for text in (*_notes(short, whole), *mail_headers(short)) for place in lines[text]}
     found.update(
         members[0]
         for members in kinds.values()
@@ -110,7 +104,7 @@ def _notes(lines: Iterable[str], whole: str) -> list[str]:
     """Short lines on changes of a post, and on how many answers there are."""
     notes = _NOTE.findall(whole)
     if _MODIFIED in whole:
-        notes += [text for text in lines if len(text) <= _LINE_CHARS and _MODIFIED in text]
+        notes += [text for text in lines if _MODIFIED in text]
     return notes
 
 
@@ -122,7 +116,7 @@ def mail_headers(lines: Iterable[str]) -> list[str]:
 
 def _is_stamp(text: str) -> bool:
     """A short line with a date that does not end like a sentence: a long name beside it."""
-    return len(text) <= _STAMP_CHARS and not text.endswith(_ENDS) and has_date(text)
+    return len(text) <= _STAMP_CHARS and not text.endswith(ENDS) and has_date(text)
 
 
 def _is_byline(view: View, place: int) -> bool:
@@ -144,11 +138,10 @@ def _notices(view: View, lines: dict[str, list[int]]) -> set[int]:
 def _patterns(view: View, lines: Mapping[str, list[int]], whole: str) -> set[int]:
     """Short lines that are equal but for their numbers, or begin with one label and end alike, three times."""
     texts = _WITH_NUMBER.findall(whole)
-    texts += [text for text in lines if len(text) > _LINE_CHARS and _NUMBER.fullmatch(text)]
     patterns: dict[str | tuple[str, str], list[str]] = {}
     for text, bare in zip(texts, "".join(_DIGITS.split("\0".join(texts))).split("\0"), strict=False):
         patterns.setdefault(bare, []).append(text)
-        if len(bare) < len(text) and not text.endswith(_ENDS) and has_date(text):
+        if len(bare) < len(text) and not text.endswith(ENDS) and has_date(text):
             patterns.setdefault((text[:_BEGIN_CHARS], ""), []).append(text)
         if len(bare) >= _LABELLED_CHARS and (":" in bare or "：" in bare) and (label := _LABEL.match(bare)):
             patterns.setdefault((label[0], bare[-_END_CHARS:]), []).append(text)
@@ -167,19 +160,13 @@ def _of_pattern(
     Args:
         view: of the page.
         pattern: the lines without their digits, or label and end of them.
-        lines: with the places of each. What is quoted or longer counts where it is a number with its label.
+        lines: with the places of each. What is quoted counts where it is a number with its label.
     """
     found: dict[str, list[int]] = {}
     for text, places in lines:
         is_number = isinstance(pattern, str) and _NUMBER.fullmatch(text)
-        is_line = len(text) <= _LINE_CHARS and (
-            isinstance(pattern, tuple) or (len(pattern) < len(text) and _LETTERS.search(pattern))
-        )
-        own = [
-            place
-            for place in places
-            if (is_number if len(text) > _LINE_CHARS or _is_quoted(view, place) else is_line)
-        ]
+        is_line = isinstance(pattern, tuple) or (len(pattern) < len(text) and _LETTERS.search(pattern))
+        own = [place for place in places if (is_number if _is_quoted(view, place) else is_line)]
         if own:
             found[text] = own
     own = [place for places in found.values() for place in places]
@@ -212,7 +199,7 @@ def _panels(view: View, lines: Mapping[str, list[int]], patterns: set[int]) -> s
 
 def _are_sentences(lines: Sequence[str]) -> bool:
     """Most lines end like a sentence: people may say nearly the same."""
-    return 2 * sum(text.endswith(_ENDS) for text in lines) > len(lines)
+    return 2 * sum(text.endswith(ENDS) for text in lines) > len(lines)
 
 
 def _are_alike(view: View, members: Sequence[int]) -> bool:

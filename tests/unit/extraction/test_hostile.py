@@ -91,9 +91,6 @@ GROWING: dict[str, Callable[[int], str]] = {
         "".join(f"<div><pre>aa bb {i}. cc, dd.</pre></div>" for i in range(n // 2))
         + "".join(f"<li>aa bb {i}. cc, dd. <a>y</a></li>" for i in range(n // 2))
     ),
-    "links far down": lambda n: (
-        f"<div><p>{SENTENCE}</p><div>{'<center>' * 240}{'<p><a>x</a>' * n}{'</center>' * 240}</div><p>{SENTENCE}"
-    ),
 }
 
 
@@ -106,6 +103,17 @@ def test_the_time_of_a_page_grows_with_its_length(name: str) -> None:
         return time.process_time() - start
 
     assert min(seconds(6_000) for _ in range(2)) < 10 * max(min(seconds(1_500) for _ in range(3)), 0.01)
+
+
+def test_the_time_of_links_does_not_grow_with_their_depth() -> None:
+    def seconds(depth: int) -> float:
+        links = f"{'<center>' * depth}{'<a>x</a><br>' * 5_000}{'</center>' * depth}"
+        html = f"<div><p>{SENTENCE}</p><div>{links}</div><p>{SENTENCE}"
+        start = time.process_time()
+        extract(html)
+        return time.process_time() - start
+
+    assert min(seconds(240) for _ in range(3)) < 3 * min(seconds(2) for _ in range(3))
 
 
 @pytest.mark.parametrize("parser", ["tags", "lxml"])
