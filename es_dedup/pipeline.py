@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from es_dedup import wiring
@@ -13,12 +14,14 @@ from es_dedup.batch.rehearse import rehearse
 from es_dedup.batch.settle import (
     UNSETTLED,
     edge_neighbours,
+    judge_corpus,
     load_corpus,
     repair_around,
     settle_corpus,
     unsettled,
     write_session,
 )
+from es_dedup.clustering import cluster_all
 from es_dedup.config import Settings
 from es_dedup.decisions import stored_decision
 from es_dedup.errors import DuplicatePage, IndexLocked, NotAnIndex
@@ -26,10 +29,27 @@ from es_dedup.model import AddReport, Decision, Page, Progress, RemoveReport, Wr
 from es_dedup.stored import StoredPages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
     from es_dedup.batch.featurise import Chunk
+    from es_dedup.index.port import Assignment
+
+
+@dataclass(frozen=True, slots=True)
+class ReclusterReport:
+    """Result of reclustering, or of a dry run of it.
+
+    Attributes:
+        pages: stored pages.
+        changed: pages with another canonical document than before.
+        clusters_before, clusters: number of clusters of at least two pages, before and after.
+    """
+
+    pages: int
+    changed: int
+    clusters_before: int
+    clusters: int
 
 
 class Deduplicator(StoredPages):
@@ -39,8 +59,8 @@ class Deduplicator(StoredPages):
 
     Traps:
         - A page added under a known id replaces the stored one.
-        - Statistics of the corpus are learned anew when a fifth of it is new, and by ``sweep``; between, pages are
-          judged with what was known. After ``sweep`` the result does not depend on the order of additions.
+        - Statistics of the corpus are learned anew when a fifth of it is new, and by ``recluster``; between, pages are
+          judged with what was known. After ``recluster`` the result does not depend on the order of additions.
     """
 
     @classmethod
@@ -153,21 +173,42 @@ class Deduplicator(StoredPages):
                 repaired = repair_around(self._index, touched - known, self._lookup(), self._settings)
             return RemoveReport(removed, unknown, repaired)
 
-    def sweep(self, progress: Callable[[Progress], None] | None = None) -> None:
-        """Learn statistics and judge and cluster everything stored anew, from features."""
+    def recluster(
+        self, progress: Callable[[Progress], None] | None = None, *, dry_run: bool = False
+    ) -> ReclusterReport:
+        """Learn statistics and compare and cluster all stored pages again, from their features.
+
+        Args:
+            progress: told how far the work is.
+            dry_run: report what would change and write nothing.
+
+        Raises:
+            IndexLocked, IndexUnavailable: see ``errors``; the clusters stay as they were.
+        """
+        if dry_run:
+            corpus, before = load_corpus(self._index), self._canonical()
+            found = judge_corpus(corpus, self._settings, progress or _silent)
+            then = cluster_all(corpus.keys, found.edges, self._settings.cluster)
+            return _compared(before, then.values())
         with write_session(self._index):
+            before = self._canonical()
             self._index.set_note(UNSETTLED, "1")
-            settle_corpus(self._index, load_corpus(self._index), self._settings, progress)
+            settled = settle_corpus(self._index, load_corpus(self._index), self._settings, progress)
             self._known = None
             self._index.set_note(UNSETTLED, None)
+        return _compared(before, (settled.assigned or {}).values())
+
+    def _canonical(self) -> dict[str, str]:
+        """The canonical document of each clustered page, by page id."""
+        return {each.page_id: each.representative for group in self._index.clusters() for each in group}
 
     def _heal(self) -> None:
-        """Sweep when a writer was stopped half-way or the statistics cannot be read; not beside a writer at work."""
+        """Recluster when a writer was stopped half-way or the statistics cannot be read; not beside a writer at work."""
         if self._index.note(UNSETTLED) is None and self._readable():
             return
         with suppress(IndexLocked), self._index.writing():
             if self._index.note(UNSETTLED) is not None or not self._readable():
-                self.sweep()
+                self.recluster()
 
     def _readable(self) -> bool:
         try:
@@ -206,6 +247,17 @@ class Deduplicator(StoredPages):
                 return ingest.finish(policy, whole=whole)
             finally:
                 self._known = None
+
+
+def _compared(before: Mapping[str, str], assigned: Collection[Assignment]) -> ReclusterReport:
+    now = {each.page_id: each.representative for each in assigned}
+    changed = sum(before.get(page_id) != canonical for page_id, canonical in now.items())
+    return ReclusterReport(len(now), changed, _several(before), _several(now))
+
+
+def _several(canonical: Mapping[str, str]) -> int:
+    """Number of clusters of at least two pages."""
+    return sum(size > 1 for size in Counter(canonical.values()).values())
 
 
 def _silent(_: Progress) -> None:

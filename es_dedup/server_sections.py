@@ -52,8 +52,8 @@ class MaintenanceConfig(Section):
     recheck_seconds: float = Field(
         300.0, ge=0, description="time between looks for documents that still wait for a decision; 0: never"
     )
-    sweep_hours: float = Field(
+    recluster_hours: float = Field(
         24.0,
         ge=0,
-        description="time between the end of a sweep or backfill and the sweep that beat starts; 0: never",
+        description="hours after the last reclustering or backfill at which beat starts the next reclustering; 0: never",
     )

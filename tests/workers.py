@@ -33,7 +33,7 @@ def environment(database: int = 3, **maintenance: Any) -> dict[str, str]:
         "tend_seconds": 1,
         "step_seconds": 2,
     }
-    values |= {"broker": broker(database), "sweep_hours": 0, **maintenance}
+    values |= {"broker": broker(database), "recluster_hours": 0, **maintenance}
     named = {f"ES_DEDUP_MAINTENANCE__{name.upper()}": str(value) for name, value in values.items()}
     return {**os.environ, **named, "ES_DEDUP_INDEX__LOCK_SECONDS": "60"}
 

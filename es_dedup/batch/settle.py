@@ -103,7 +103,7 @@ def write_session(index: Index) -> Iterator[None]:
 def unsettled(index: Index) -> Iterator[None]:
     """Leave a note while stored pages and their clusters may disagree; it stays when the block is not finished.
 
-    Whoever opens the index for writing and finds it runs a sweep. Inside another such block it does nothing.
+    Whoever opens the index for writing and finds it reclusters. Inside another such block it does nothing.
     """
     if index.note(UNSETTLED) is not None:
         yield

@@ -169,7 +169,7 @@ def _attached(session: Session) -> Iterator[CheckResult]:
             yield CheckResult(
                 "documents that wait for a decision",
                 "note" if waiting else "ok",
-                f"{waiting}{'; workers look for them, or run `es-dedup sweep --inline`' if waiting else ''}",
+                f"{waiting}{'; workers look for them, or run `es-dedup recluster --inline`' if waiting else ''}",
             )
             dead = site.jobs.count_dead()
             yield CheckResult(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from es_dedup.cli.group import ExitCode
+from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
 from es_dedup.cli.sites import dispatcher_of, site_of
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from es_dedup.index.jobs import Job
     from es_dedup.maintenance.site import Site
     from es_dedup.maintenance.status import JobStatus
+    from es_dedup.pipeline import ReclusterReport
 
 Target = Annotated[
     str, typer.Argument(help="Index, alias, data stream or pattern.", metavar="INDEX", show_default=False)
@@ -28,9 +30,8 @@ Rate = Annotated[float | None, typer.Option(min=0.1, help="Most documents a seco
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (attach, detach, backfill, reindex, sweep, audit, jobs, status):
+    for command in (attach, detach, backfill, reindex, recluster, audit, jobs, status):
         app.command()(command)
-    app.command("rethreshold")(sweep)
 
 
 def attach(
@@ -145,24 +146,44 @@ def status(context: typer.Context) -> None:
     session.output.facts({"index": session.place, **facts})
 
 
-def sweep(
+def recluster(
     context: typer.Context, inline: Inline = False, dry_run: DryRun = False, force: Force = False
 ) -> None:
-    """Learn statistics anew, judge and cluster everything from stored features, and mark what has changed.
+    """Learn statistics and compare and cluster all stored pages again, with the current settings.
 
-    Heals what races have left, and applies limits of the settings that were changed (`rethreshold` is the same).
+    This applies changed presets, thresholds and canonical order. No page is read again. With attached indices it is a job that also
+    updates their documents; else it runs in this process.
     """
-    from es_dedup.maintenance.resettle import preview
-
     session = session_of(context)
-    with site_of(session) as site:
-        if dry_run or not force:
-            found = preview(site, force=force or dry_run)
-            if dry_run:
-                session.output.emit({"command": "sweep", "dry_run": True, **_plain(found)})
-                session.output.facts(_plain(found))
+    if session.remote:
+        from es_dedup.maintenance.recluster import preview
+
+        with site_of(session) as site:
+            if site.attachments:
+                if dry_run or not force:
+                    found = preview(site, force=force or dry_run)
+                if dry_run:
+                    _show_recluster(session, found, dry_run=True)
+                else:
+                    run_job(session, site, "recluster", {}, inline=inline)
                 return
-        run_job(session, site, "sweep", {}, inline=inline)
+    with (
+        session.read() if dry_run else session.write() as dedup,
+        ProgressDisplay(quiet=session.output.quiet) as progress,
+    ):
+        done = dedup.recluster(progress, dry_run=dry_run)
+    _show_recluster(session, done, dry_run=dry_run)
+
+
+def _show_recluster(session: Session, done: ReclusterReport, *, dry_run: bool) -> None:
+    session.output.emit({"command": "recluster", "dry_run": dry_run, **_plain(done)})
+    session.output.facts(
+        {
+            "pages": done.pages,
+            "clusters of at least two pages": f"{done.clusters:,} (before: {done.clusters_before:,})",
+            "pages with another canonical document": done.changed,
+        }
+    )
 
 
 def audit(

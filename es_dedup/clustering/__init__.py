@@ -1,7 +1,7 @@
 """Star clusters around representatives, without chaining.
 
 Main names: ``cluster_all`` gives the one partition of a set of pages and verified edges; ``settle`` gives the
-assignments to write after pages were added, updated or removed; ``repair`` over all pages is the sweep.
+assignments to write after pages were added, updated or removed; ``repair`` over all pages reclusters everything.
 
 Traps:
 

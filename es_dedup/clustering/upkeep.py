@@ -33,7 +33,7 @@ def settle(
 
     The result is that of a full run, as long as no touched page is in a component of more than ``limit``
     pages. In a larger one only the touched pages are placed, each at the present representative it agrees
-    with most; all clusters stay stars, but a better representative may be passed over until a sweep
+    with most; all clusters stay stars, but a better representative may be passed over until reclustering
     (``repair`` of everything).
 
     Args:

@@ -61,4 +61,4 @@ class Sidecar(Closing):
         try:
             return Statistics.from_bytes(stored) if stored else Statistics.empty()
         except ValueError as error:
-            raise NotAnIndex("the sidecar", "its statistics are damaged: run `es-dedup sweep`") from error
+            raise NotAnIndex("the sidecar", "its statistics are damaged: run `es-dedup recluster`") from error

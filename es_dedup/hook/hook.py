@@ -50,7 +50,7 @@ class DedupHook(Closing):
     written, and then calls ``written``. One object serves one thread at a time.
 
     Traps:
-        - Corpus statistics are not learned here but by ``sweep`` (maintenance, or ``Deduplicator.sweep``).
+        - Corpus statistics are not learned here but by ``recluster`` (maintenance, or ``Deduplicator.recluster``).
         - An ingest pipeline that changes the text, the ``_id`` or the index of a document runs after the hook.
     """
 

@@ -184,7 +184,7 @@ def _repair(site: Site, found: Audit, *, force: bool) -> None:
         found.repaired.update(forget(site, ids))
         site.index.delete_many(ids)
     if any(bad.get(kind) for kind in ("headless", "unclustered", "unsettled", "ghosts")):
-        site.dedup.sweep()
+        site.dedup.recluster()
         found.repaired["swept"] += 1
     for ids in _chunked([*bad.get("unknown", ()), *bad.get("undecided", ())]):
         found.repaired.update(ingest(site, ids))

@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 PLANS: Final[Mapping[str, Sequence[Stage]]] = {
     "backfill": (Features(), CatchUp(), Settle(), MarkAll(), Rest()),
     "refill": (Features(), CatchUp(), Settle()),
-    "sweep": (Waiting(), Settle(), MarkAll()),
+    "recluster": (Waiting(), Settle(), MarkAll()),
     "mark": (MarkAll(), Rest()),
 }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PLACE_VARIABLE: Final = "ES_DEDUP_DB"
 """Address of the index a worker works for; messages never hold it, nor any credentials."""
-SWEEP_LOOKS: Final = 900.0  # seconds between looks whether a sweep is due
+RECLUSTER_CHECKS: Final = 900.0  # seconds between looks whether reclustering is due
 HARD_AFTER: Final = 1.2  # of the soft limit
 VISIBLE_AFTER: Final = 2.0  # of the soft limit: later than the hard one, or a running task is delivered twice
 MAX_TASKS: Final = 500  # of one worker process, then it is replaced
@@ -76,9 +76,9 @@ def schedule(settings: Settings) -> dict[str, Any]:
             "schedule": limits.recheck_seconds,
             "options": {"expires": limits.recheck_seconds},
         }
-    if limits.sweep_hours:
-        looks = min(limits.sweep_hours * 3600, SWEEP_LOOKS)
-        found["sweep"] = {"task": "es_dedup.sweep", "schedule": looks, "options": {"expires": looks}}
+    if limits.recluster_hours:
+        looks = min(limits.recluster_hours * 3600, RECLUSTER_CHECKS)
+        found["recluster"] = {"task": "es_dedup.recluster", "schedule": looks, "options": {"expires": looks}}
     return found
 
 

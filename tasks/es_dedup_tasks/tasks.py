@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from es_dedup.errors import DedupError, UnknownJob
 from es_dedup.maintenance.deferred import ingest_or_bury
-from es_dedup.maintenance.resettle import start_sweep
+from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.waiting import undecided_ids
 from es_dedup_tasks.metrics import observe, watched
@@ -63,10 +63,10 @@ def _register_periodic(app: Celery, place: str, settings: Settings, sites: SiteO
             for page_ids in undecided_ids(sites.site):
                 send_pages(app, page_ids)
 
-    @app.task(name="es_dedup.sweep")  # type: ignore[untyped-decorator]
-    def sweep() -> None:
-        """Begin a sweep if one is due."""
-        found = start_sweep(sites.site, settings.maintenance.sweep_hours)
+    @app.task(name="es_dedup.recluster")  # type: ignore[untyped-decorator]
+    def recluster() -> None:
+        """Begin reclustering if one is due."""
+        found = start_recluster(sites.site, settings.maintenance.recluster_hours)
         if found is not None and found.parts:
             for number in range(found.parts[-1]):
                 work.apply_async((found.id, number))

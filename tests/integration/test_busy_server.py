@@ -59,7 +59,7 @@ def test_the_hook_writes_again_what_was_turned_away() -> None:
             )
         assert refused(client) > before
         assert (done, errors) == (len(given), [])
-        run(site, "sweep")  # marks of others that were turned away
+        run(site, "recluster")  # marks of others that were turned away
         all_is_well(site, client, name, given)
 
 
@@ -75,7 +75,7 @@ def test_what_stays_refused_is_told_and_leaves_nothing_behind() -> None:
             assert (done, len(told)) == (len(given) - len(errors), len(errors))
         kept = {key: source for key, source in given.items() if key not in told}
         assert kept
-        run(site, "sweep")
+        run(site, "recluster")
         all_is_well(site, client, name, kept)
 
 

@@ -85,9 +85,9 @@ def relations(client: Elasticsearch, name: str) -> set[str]:
 
 
 def swept(site: Site) -> dict[str, int]:
-    """Counts of a sweep in this process."""
+    """Counts of reclustering in this process."""
     runner = Runner(site)
-    job = runner.run(runner.start("sweep", {}).id)
+    job = runner.run(runner.start("recluster", {}).id)
     assert job.state is JobState.DONE
     return dict(job.counts)
 
@@ -110,7 +110,7 @@ def test_workers_decide_on_what_the_hook_has_indexed(
     assert audit(site).as_dict()["found"] == {}
 
 
-def test_a_sweep_finishes_what_a_flushed_redis_has_lost(
+def test_a_recluster_finishes_what_a_flushed_redis_has_lost(
     site: Site, client: Elasticsearch, name: str, empty_broker: redis.Redis
 ) -> None:
     with deferring(site) as hook:
@@ -138,7 +138,7 @@ def test_beat_sends_again_what_a_flushed_redis_has_lost(
     assert audit(site).as_dict()["found"] == {}
 
 
-def test_without_a_broker_documents_are_indexed_and_found_by_a_sweep(
+def test_without_a_broker_documents_are_indexed_and_found_by_a_recluster(
     site: Site, client: Elasticsearch, name: str
 ) -> None:
     begun = time.monotonic()

@@ -143,7 +143,7 @@ def test_page_by_page_with_changes_gives_equal_results(both: tuple[Deduplicator,
     assert both[0].update(changed) == both[1].update(changed)
     assert clusters_of(both[0]) == clusters_of(both[1])
     for dedup in both:
-        dedup.sweep()
+        dedup.recluster()
     assert clusters_of(both[0]) == clusters_of(both[1])
 
 

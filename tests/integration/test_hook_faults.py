@@ -50,7 +50,7 @@ def test_elasticsearch_restarted_during_hook_traffic() -> None:
             restart("es8")
             both_go_on(first, second)
         assert first.failures or second.failures or first.report.inconclusive or second.report.inconclusive
-        run(site, "sweep")
+        run(site, "recluster")
         all_is_well(site, client, name, given | first.expected | second.expected)
 
 
@@ -86,7 +86,7 @@ def test_one_of_three_nodes_killed_under_load() -> None:
                 finally:
                     revive("three")
                 client.cluster.health(wait_for_status="green", timeout="120s")
-                run(site, "sweep")
+                run(site, "recluster")
                 all_is_well(site, client, name, given | traffic.expected)
                 detach(site, name, force=True)
         finally:
@@ -170,7 +170,7 @@ def test_redis_stopped_restarted_and_flushed_under_deferred_traffic(tmp_path: Pa
         finally:
             worker.kill()
             dispatcher.close()
-        run(site, "sweep")
+        run(site, "recluster")
         all_is_well(site, client, name, given | traffic.expected)
 
 
@@ -191,7 +191,7 @@ def test_the_window_in_redis_stopped_restarted_and_flushed(tmp_path: Path) -> No
                 both_go_on(first, second)
         for window in windows:
             window.close()
-        run(site, "sweep")
+        run(site, "recluster")
         client.indices.refresh(index=name)
         assert audit(site).as_dict()["found"] == {}
 
@@ -218,7 +218,7 @@ def test_a_full_disk_below_the_features_then_below_the_documents() -> None:
                 until(lambda: len(traffic.failures) >= before + 2)
             before = traffic.batches
             until(lambda: traffic.batches >= before + 2)
-        run(site, "sweep")
+        run(site, "recluster")
         all_is_well(site, client, name, given | traffic.expected)
 
 
@@ -255,7 +255,7 @@ def test_a_circuit_breaker_that_trips_under_traffic() -> None:
                 client.cluster.put_settings(persistent={"network.breaker.inflight_requests.limit": None})
             before = traffic.batches
             until(lambda: traffic.batches >= before + 3)
-        run(site, "sweep")
+        run(site, "recluster")
         all_is_well(site, client, name, given | traffic.expected)
 
 
@@ -304,7 +304,7 @@ def test_clocks_that_are_minutes_apart(tmp_path: Path) -> None:
         finally:
             for worker in workers:
                 worker.kill()
-        run(site, "sweep")
+        run(site, "recluster")
         all_is_well(site, client, name, given | traffic.expected)
 
 

@@ -12,8 +12,8 @@ from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.detach import detach
+from es_dedup.maintenance.recluster import preview
 from es_dedup.maintenance.reindex import reindex, roll_back
-from es_dedup.maintenance.resettle import preview
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.site import open_site
 from es_dedup.maintenance.status import job_status
@@ -47,8 +47,8 @@ def test_a_backfill_marks_every_document_as_the_embedded_index_would() -> None:
         assert len(expected) > 100
 
 
-def test_a_sweep_sees_what_another_process_has_stored_a_moment_ago() -> None:
-    """Searches see a write only after a while, and a page that the sweep does not see would be left without a cluster."""
+def test_a_recluster_sees_what_another_process_has_stored_a_moment_ago() -> None:
+    """Searches see a write only after a while, and a page that reclustering does not see would be left without a cluster."""
     late = settings().model_validate({**settings().model_dump(), "elastic": {"refresh": "30m"}})
     given = documents(made_up=30)
     with host_index({}) as (client, name), attached(name, late) as site:
@@ -57,7 +57,7 @@ def test_a_sweep_sees_what_another_process_has_stored_a_moment_ago() -> None:
             dedup_bulk(client, actions, hook=hook)
         preview(site)
         runner = Runner(site)
-        assert runner.run(runner.start("sweep", {}).id).state is JobState.DONE
+        assert runner.run(runner.start("recluster", {}).id).state is JobState.DONE
         assert site.index.count() == len(given)
         assert audit(site).as_dict()["found"] == {}
         assert marked(client, name) == len(given)

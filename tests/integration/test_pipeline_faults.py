@@ -134,7 +134,7 @@ class TestKill:
         with Deduplicator.open(path, settings=ALONE) as dedup:
             whole = partition(dedup)
             assert {name for group in whole for name in group} >= set(acknowledged)
-            dedup.sweep()
+            dedup.recluster()
             assert partition(dedup) == whole
 
 

@@ -83,12 +83,12 @@ class TestVeryMany:
     def test_one_page(self) -> None:
         with Deduplicator.open(":memory:", settings=ALONE) as dedup:
             assert dedup.scan([story(1)]).outcomes == {"unique": 1}
-            dedup.sweep()
+            dedup.recluster()
             assert partition(dedup) == {frozenset(["story-1"])}
 
     def test_an_empty_index_answers(self) -> None:
         with Deduplicator.open(":memory:", settings=ALONE) as dedup:
-            dedup.sweep()
+            dedup.recluster()
             assert (list(dedup.clusters()), dedup.stats()["pages"]) == ([], 0)
             assert dedup.check(story(1)).outcome == "unique"
             assert dedup.search("任何").total_groups == 0
@@ -130,7 +130,7 @@ class TestProcesses:
         hasty = Settings(index=IndexConfig(lock_seconds=0.2), workers=1)
         with Deduplicator.open(path, settings=hasty) as second:
             second_id = story(300)
-            for call in (lambda: second.add(second_id), second.sweep, lambda: second.remove("w-1")):
+            for call in (lambda: second.add(second_id), second.recluster, lambda: second.remove("w-1")):
                 with pytest.raises(IndexLocked, match="another process"):
                     call()
             assert second.check(story(1, "x")).duplicate_of == "w-1"

@@ -32,7 +32,7 @@ def dedup() -> Iterator[Deduplicator]:
 
 def swept(dedup: Deduplicator) -> set[frozenset[str]]:
     """Clusters after everything was judged anew; ids are left aside."""
-    dedup.sweep()
+    dedup.recluster()
     return partition(dedup)
 
 
@@ -208,7 +208,7 @@ class TestOrder:
 
     @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(order=st.permutations(range(len(small_pages()))))
-    def test_one_by_one_and_a_sweep_equal_a_scan(
+    def test_one_by_one_and_a_recluster_equal_a_scan(
         self, scanned: tuple[set[frozenset[str]], list[tuple[str, str, str, float]]], order: list[int]
     ) -> None:
         with Deduplicator.open(":memory:", settings=ALONE) as opened:
@@ -218,7 +218,7 @@ class TestOrder:
 
     @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(order=st.permutations(range(len(small_pages()))), cuts=st.lists(st.integers(0, 40), max_size=4))
-    def test_several_calls_and_a_sweep_equal_a_scan(
+    def test_several_calls_and_a_recluster_equal_a_scan(
         self,
         scanned: tuple[set[frozenset[str]], list[tuple[str, str, str, float]]],
         order: list[int],

@@ -40,7 +40,7 @@ def test_what_is_written_during_a_reindex_is_lost_neither_by_it_nor_by_its_roll_
         assert any("settings" in reason for reason in first.report.inconclusive.values())
         expected = {**given, "unaware": given["made-00000"], **first.expected}
         with open_site(place, NEW) as site:
-            run(site, "sweep")
+            run(site, "recluster")
             all_is_well(site, client, name, expected)
             assert verify(site)[3] > 100  # features of the new settings only
         second = Traffic(place, NEW, seed=8)
@@ -50,6 +50,6 @@ def test_what_is_written_during_a_reindex_is_lost_neither_by_it_nor_by_its_roll_
             after = second.batches
             until(lambda: second.batches >= after + 2)
         with open_site(place, OLD) as site:
-            run(site, "sweep")
+            run(site, "recluster")
             all_is_well(site, client, name, expected | second.expected)
             assert verify(site)[3] > 100

@@ -64,7 +64,7 @@ def test_hook_maintenance_and_search(place: str, settings: Settings, client: Ela
     with open_site(place, settings) as site:
         assert attach(site, HOST, FIELDS).indices == (HOST,)
         run(site, "backfill")
-        run(site, "sweep")
+        run(site, "recluster")
         assert audit(site, repair=True).clean
     assert clusters(client, HOST) == STORIES
     answer = DedupSearch(client, HOST).search({"query": {"match_all": {}}}, mode="collapse")

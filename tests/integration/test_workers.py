@@ -16,7 +16,7 @@ from es_dedup_tasks.dispatch import CeleryDispatcher
 from es_dedup.config import load_settings
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.resettle import start_sweep
+from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
 from scripts.serversupport.running import free_ports
 from tests.hosts import attached, canonical_counts, documents, host_index, marked
@@ -83,8 +83,8 @@ def test_workers_do_a_backfill(tmp_path: Path) -> None:
         assert f'"marked": {len(given)}' in command(site, "status")
 
 
-def test_a_sweep_comes_by_itself_when_it_is_due(tmp_path: Path) -> None:
-    """When the last one ended is read from Elasticsearch, so that a worker restarted each hour sweeps each day."""
+def test_a_recluster_comes_by_itself_when_it_is_due(tmp_path: Path) -> None:
+    """When the last one ended is read from Elasticsearch, so that a worker restarted each hour reclusters each day."""
     given = documents(made_up=30)
     hours = 8 / 3600
     with (
@@ -92,12 +92,12 @@ def test_a_sweep_comes_by_itself_when_it_is_due(tmp_path: Path) -> None:
         attached(name) as site,
         (tmp_path / "log").open("wb") as log,
     ):
-        with worker(site.place, log, "--beat", sweep_hours=hours, recheck_seconds=0):
+        with worker(site.place, log, "--beat", recluster_hours=hours, recheck_seconds=0):
             until(lambda: bool(site.jobs.jobs()) and site.jobs.jobs()[0].state.over)
         (first,) = site.jobs.jobs()
-        assert (first.what, first.state) == ("sweep", JobState.DONE)
-        assert start_sweep(site, hours=1) is None
-        with worker(site.place, log, "--beat", sweep_hours=hours, recheck_seconds=0):
+        assert (first.what, first.state) == ("recluster", JobState.DONE)
+        assert start_recluster(site, hours=1) is None
+        with worker(site.place, log, "--beat", recluster_hours=hours, recheck_seconds=0):
             until(lambda: len(site.jobs.jobs()) == 2)
         second = site.jobs.jobs()[0]
         assert second.created >= first.changed + 8_000

@@ -67,7 +67,7 @@ def test_any_history_of_changes_gives_the_full_run_on_what_is_left(seed: int) ->
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_beyond_the_bound_clusters_stay_stars_and_a_sweep_heals_them(seed: int) -> None:
+def test_beyond_the_bound_clusters_stay_stars_and_a_recluster_heals_them(seed: int) -> None:
     print("seed", seed)
     draw = random.Random(2000 + seed)
     store = Store(CONFIGS[seed % 3], limit=draw.randrange(1, 8))

@@ -39,11 +39,11 @@ def test_batches_shrink_to_one_page_before_one_is_given_up(batch: int, most: int
 
 def test_the_guard_lets_small_changes_pass_and_refuses_large_ones_unless_forced() -> None:
     settings = Settings.model_validate({"maintenance": {"max_change_share": 0.3}})
-    guard("sweep", 100, 100, settings, force=False)
-    guard("sweep", 300, 1000, settings, force=False)
-    guard("sweep", 1000, 1000, settings, force=True)
+    guard("recluster", 100, 100, settings, force=False)
+    guard("recluster", 300, 1000, settings, force=False)
+    guard("recluster", 1000, 1000, settings, force=True)
     with pytest.raises(MassChange, match="301"):
-        guard("sweep", 301, 1000, settings, force=False)
+        guard("recluster", 301, 1000, settings, force=False)
 
 
 def test_marks_say_who_stands_for_a_cluster_and_what_contains_a_page() -> None:

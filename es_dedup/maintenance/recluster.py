@@ -1,0 +1,50 @@
+"""Reclustering as a job: all clusters are made again from stored features, without any text."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from es_dedup.maintenance.backfill import Settle
+from es_dedup.maintenance.guard import guard
+from es_dedup.maintenance.plans import PLANS
+from es_dedup.maintenance.runner import Runner
+
+if TYPE_CHECKING:
+    from es_dedup.index.jobs import Job
+    from es_dedup.maintenance.site import Site
+    from es_dedup.pipeline import ReclusterReport
+
+
+def preview(site: Site, *, force: bool = False) -> ReclusterReport:
+    """What reclustering with the current settings would change; nothing is written.
+
+    Raises:
+        MassChange: more pages would change than the guard allows, and it is not forced.
+    """
+    report = site.dedup.recluster(dry_run=True)
+    guard("recluster", report.changed, report.pages, site.settings, force=force)
+    return report
+
+
+def start_recluster(site: Site, hours: float = 0.0) -> Job | None:
+    """Begin reclustering as a job, if one is due.
+
+    Args:
+        site: with its attachments.
+        hours: since the end of the last job that was to cluster everything, whoever started it and however it ended.
+
+    Returns:
+        The job; None when none is due, nothing is attached, or another job is under way.
+    """
+    if not site.attachments:
+        return None
+    jobs = site.jobs.jobs()
+    earliest = time.time() * 1000 - hours * 3_600_000
+    if any(not job.state.over or (_settles(job) and job.changed > earliest) for job in jobs):
+        return None
+    return Runner(site).start("recluster", {})
+
+
+def _settles(job: Job) -> bool:
+    return any(isinstance(stage, Settle) for stage in PLANS[job.what])
