@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.batch.settle import UNSETTLED
-from es_dedup.maintenance.backfill import GROUP_PAGES, together
+from es_dedup.maintenance.backfill import GROUP_PAGES, outdated, together
 from es_dedup.maintenance.guard import guard
 from es_dedup.maintenance.ingest import ingest
 from es_dedup.maintenance.marking import forget
@@ -17,7 +17,7 @@ from es_dedup.marks import marks_of, marks_of_groups
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from es_dedup.index.host import Mark
+    from es_dedup.index.host import HostFields, Mark
     from es_dedup.index.port import Assignment
     from es_dedup.maintenance.site import Site
 
@@ -25,6 +25,7 @@ KINDS: Final[Mapping[str, str]] = {
     "orphans": "stored pages whose document has gone",
     "overwritten": "documents whose object dedup is not what the index says",
     "unknown": "documents that are not in the index",
+    "outdated": "documents that were changed since their features were made",
     "undecided": "documents that wait for a decision",
     "unclustered": "stored pages without a cluster",
     "ghosts": "clustered pages that are not stored",
@@ -81,14 +82,14 @@ class Audit:
 
 
 def audit(site: Site, *, repair: bool = False, force: bool = False) -> Audit:
-    """Look at every document, page and cluster.
+    """Look at every document, page and cluster; features of each document are made again and compared with those stored.
 
     Documents that others write at the same time may be named; a second audit does not name them.
 
     Args:
         site: with its attachments.
-        repair: put right what is found: pages without document are taken out, overwritten objects written again, unknown
-            documents decided on, broken clusters made anew from features.
+        repair: put right what is found: pages without document are taken out, overwritten objects written again, unknown and
+            outdated documents decided on, broken clusters made anew from features.
         force: also when very many documents would be changed.
 
     Raises:
@@ -105,8 +106,8 @@ def audit(site: Site, *, repair: bool = False, force: bool = False) -> Audit:
     for groups in together(site.index.clusters(), GROUP_PAGES):
         _look_at_clusters(site, groups, found)
     _look_at_records(site, found)
-    for index in site.indices():
-        _look_at_documents(site, index, dead, found)
+    for index, fields in site.indices().items():
+        _look_at_documents(site, index, fields, dead, found)
     if repair and not found.clean:
         _repair(site, found, force=force)
     return found
@@ -151,11 +152,11 @@ def _look_at_records(site: Site, found: Audit) -> None:
         found.pages += len(ids)
 
 
-def _look_at_documents(site: Site, index: str, dead: set[str], found: Audit) -> None:
+def _look_at_documents(site: Site, index: str, fields: HostFields, dead: set[str], found: Audit) -> None:
     if not site.host.prepared(index):
         found.add("unprepared", [index])
     for shard in site.host.shards(index):
-        for documents in site.host.scan(shard, (), batch=BATCH):
+        for documents in site.host.scan(shard, fields.names, batch=site.settings.maintenance.batch):
             ids = [document.key.page_id for document in documents]
             assigned = site.index.assignments(ids)
             found.documents += len(ids)
@@ -164,6 +165,7 @@ def _look_at_documents(site: Site, index: str, dead: set[str], found: Audit) -> 
                 (each.key.page_id for each in documents if each.waits and each.key.page_id not in dead),
             )
             found.add("unknown", (name for name in ids if name not in assigned and name not in dead))
+            found.add("outdated", (name for name in outdated(site, fields, documents) if name not in dead))
             found.add(
                 "overwritten",
                 (
@@ -186,7 +188,7 @@ def _repair(site: Site, found: Audit, *, force: bool) -> None:
     if any(bad.get(kind) for kind in ("headless", "unclustered", "unsettled", "ghosts")):
         site.dedup.recluster()
         found.repaired["swept"] += 1
-    for ids in _chunked([*bad.get("unknown", ()), *bad.get("undecided", ())]):
+    for ids in _chunked(name for kind in ("unknown", "undecided", "outdated") for name in bad.get(kind, ())):
         found.repaired.update(ingest(site, ids))
     wrong = [] if found.repaired["swept"] else bad.get("overwritten", ())
     for ids in _chunked(wrong):

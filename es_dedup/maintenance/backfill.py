@@ -23,6 +23,7 @@ from es_dedup.maintenance.stage import Share, Step, batch_of, hopeless
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from es_dedup.batch.featurise import Chunk
     from es_dedup.index.host import HostDocument
     from es_dedup.index.jobs import Job, Part
     from es_dedup.index.port import Assignment
@@ -148,11 +149,7 @@ def store_features(site: Site, fields: HostFields, documents: Sequence[HostDocum
     Returns:
         Counts: ``stored``, ``unchanged``, ``dead`` (cannot be a page), and ``skipped`` (of the stored, without features).
     """
-    impossible = {each.key.page_id: each.key.problem for each in documents if each.key.problem}
-    pages = [
-        fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible
-    ]
-    chunk = make_chunk(pages, site.settings, site.extractor, None)
+    chunk, impossible = _features_of(site, fields, documents)
     failed = {**impossible, **chunk.failed}
     stored = site.index.get_many(chunk.records.ids)
     chunk, unchanged = changed(chunk, stored)
@@ -166,6 +163,24 @@ def store_features(site: Site, fields: HostFields, documents: Sequence[HostDocum
     counts = Counter(stored=len(chunk.records.ids), unchanged=unchanged, dead=len(failed))
     counts["skipped"] = sum(map(bool, chunk.records.skipped))
     return counts
+
+
+def outdated(site: Site, fields: HostFields, documents: Sequence[HostDocument]) -> list[str]:
+    """Page ids of documents whose features are stored and are not those of what they hold now."""
+    chunk, _ = _features_of(site, fields, documents)
+    stored = site.index.get_many(chunk.records.ids)
+    return [name for name in changed(chunk, stored)[0].records.ids if name in stored]
+
+
+def _features_of(
+    site: Site, fields: HostFields, documents: Sequence[HostDocument]
+) -> tuple[Chunk, dict[str, str]]:
+    """Features of documents, and the reasons of those that cannot be pages."""
+    impossible = {each.key.page_id: each.key.problem for each in documents if each.key.problem}
+    pages = [
+        fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible
+    ]
+    return make_chunk(pages, site.settings, site.extractor, None), impossible
 
 
 def _ranges(shard: Shard, fields: HostFields, documents: int) -> Iterator[Share]:

@@ -110,6 +110,20 @@ def test_an_audit_finds_and_repairs_what_others_have_spoilt() -> None:
         assert set(canonical_counts(client, name).values()) == {1}
 
 
+def test_an_audit_decides_again_on_documents_whose_text_another_writer_has_changed() -> None:
+    """Writing the old mark again would keep a document in a cluster that its text has left."""
+    given = documents(made_up=30)
+    with host_index(given) as (client, name), attached(name) as site:
+        filled(site)
+        put(client, name, {"made-00002": given["made-00003"]})  # replaced: our object is wiped
+        client.update(index=name, id="made-00005", doc=given["made-00000"])  # changed: our object stays
+        changed = {f"{name}/made-00002", f"{name}/made-00005"}
+        assert set(audit(site, repair=True).found["outdated"]) == changed
+        assert audit(site).as_dict()["found"] == {}
+        assert site.dedup.cluster(f"{name}/made-00002").id == site.dedup.cluster(f"{name}/made-00003").id
+        assert site.dedup.cluster(f"{name}/made-00005").id == site.dedup.cluster(f"{name}/made-00000").id
+
+
 def test_a_job_is_paused_resumed_and_cancelled() -> None:
     given = documents(made_up=60)
     with host_index(given) as (_, name), attached(name, settings(batch=8, step_seconds=0.01)) as site:
