@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.output import readable
 from es_dedup.cli.session import Session, session_of
+from es_dedup.cli.sites import site_of
+
+if TYPE_CHECKING:
+    from es_dedup.model import RemoveReport
 
 config_app = typer.Typer(help="Settings.", no_args_is_help=True)
 
@@ -37,8 +41,7 @@ def remove(
         removed, unknown, repaired = _would_remove(session, ids)
     else:
         session.read().close()
-        with session.write() as dedup:
-            done = dedup.remove(ids)
+        done = _removed(session, ids)
         removed, unknown, repaired = done.removed, list(done.unknown), done.repaired_clusters
     output = session.output
     output.emit({"removed": removed, "unknown": unknown, "repaired_clusters": repaired, "dry_run": dry_run})
@@ -116,6 +119,20 @@ def _stored_fingerprint(session: Session) -> str | None:
     except IndexError_ as error:
         return f"unreadable: {error}"
     return str(found) if found is not None else None
+
+
+def _removed(session: Session, ids: list[str]) -> RemoveReport:
+    """Remove pages; where user indices are attached, their documents are updated, too."""
+    if session.remote:
+        from es_dedup.maintenance.marking import remove_pages
+
+        with site_of(session) as site:
+            if site.attachments:
+                report, _ = remove_pages(site, ids)
+                site.host.mark(dict.fromkeys(name for name in ids if name not in report.unknown))
+                return report
+    with session.write() as dedup:
+        return dedup.remove(ids)
 
 
 def _would_remove(session: Session, ids: list[str]) -> tuple[int, list[str], int]:

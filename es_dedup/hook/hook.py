@@ -262,7 +262,7 @@ class DedupHook(Closing):
             try:
                 self._repair(batch, set(failed), report)
             except (SettingsMismatch, SchemaMismatch) as error:
-                self._put_off(batch.written(failed), str(error), report)
+                self._put_off(batch, failed, str(error), report)
                 report.not_repaired.update(dict.fromkeys(batch.to_read(failed), str(error)))
             except IndexError_ as error:
                 report.not_repaired.update(dict.fromkeys(batch.others, str(error)))
@@ -392,11 +392,16 @@ class DedupHook(Closing):
                 self._reconcile([each.page_id for each in items], HookReport())
                 raise DuplicatePage(item.page_id, decision.duplicate_of)
 
-    def _put_off(self, page_ids: Iterable[str], reason: str, report: HookReport) -> None:
-        """Documents that were decided on with settings that are no longer in force wait for another decision."""
-        marks = {name: _waiting(name, INCONCLUSIVE) for name in page_ids}
-        report.inconclusive.update(dict.fromkeys(marks, reason))
-        self._mark(marks, report, own=True)
+    def _put_off(self, batch: Batch, failed: Collection[str], reason: str, report: HookReport) -> None:
+        """Let documents wait for a decision with the settings now in force.
+
+        These are the written and the updated documents, and the other members of the clusters of updated and deleted ones.
+        """
+        written, others = batch.written(failed), set(batch.to_read(failed))
+        report.inconclusive.update(dict.fromkeys(written, reason))
+        clusters = {each.cluster_id for each in self._index.assignments(others).values()}
+        others |= {each.page_id for group in self._index.members(clusters).values() for each in group}
+        self._mark({name: _waiting(name, INCONCLUSIVE) for name in written | others}, report, own=True)
 
     def _reconcile(self, page_ids: Sequence[str], report: HookReport, *, again: bool = False) -> None:
         """Make the store say of documents what is in them now, and mark them."""

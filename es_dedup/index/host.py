@@ -261,7 +261,7 @@ class Host(Protocol):
         """Take back what ``install`` did; names of the templates that were changed or removed."""
 
     def shards(self, index: str) -> list[Shard]:
-        """The shards of a concrete index, after a refresh."""
+        """The shards of a concrete index, after a refresh; none when the index was deleted."""
 
     def read(self, page_ids: Iterable[str], fields: Sequence[str]) -> dict[str, HostDocument]:
         """Documents as they are now, by page id; those that are not there are absent."""
@@ -269,7 +269,7 @@ class Host(Protocol):
     def scan(
         self, shard: Shard, fields: Sequence[str], *, above: int = -1, to: int | None = None, batch: int = 500
     ) -> Iterator[list[HostDocument]]:
-        """Documents of a shard by sequence number ascending.
+        """Documents of a shard by sequence number ascending; none when the index was deleted.
 
         A sequence number survives restarts of the server, so that a scan goes on where another stopped. A document
         that is written meanwhile gets a higher one, and is met there.

@@ -11,8 +11,8 @@ from es_dedup.batch.settle import UNSETTLED
 from es_dedup.maintenance.backfill import GROUP_PAGES, outdated, together
 from es_dedup.maintenance.guard import guard
 from es_dedup.maintenance.ingest import ingest
-from es_dedup.maintenance.marking import forget
-from es_dedup.marks import marks_of, marks_of_groups
+from es_dedup.maintenance.marking import forget, mark_pages
+from es_dedup.marks import marks_of_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -190,13 +190,11 @@ def _repair(site: Site, found: Audit, *, force: bool) -> None:
         found.repaired["swept"] += 1
     for ids in _chunked(name for kind in ("unknown", "undecided", "outdated") for name in bad.get(kind, ())):
         found.repaired.update(ingest(site, ids))
-    wrong = [] if found.repaired["swept"] else bad.get("overwritten", ())
-    for ids in _chunked(wrong):
-        found.repaired.update(marked=site.host.mark(marks_of(site.index, ids)).changed)
+    for ids in _chunked(() if found.repaired["swept"] else bad.get("overwritten", ())):
+        found.repaired.update(mark_pages(site, ids))
     if found.repaired["swept"]:
         for groups in together(site.index.clusters(), GROUP_PAGES):
-            edges = site.index.edges_of(each.page_id for group in groups for each in group)
-            found.repaired.update(marked=site.host.mark(marks_of_groups(groups, edges)).changed)
+            found.repaired.update(mark_pages(site, [each.page_id for group in groups for each in group]))
 
 
 def _chunked(ids: Iterable[str]) -> Iterator[list[str]]:

@@ -1,8 +1,8 @@
 """Everything that is in the host indices into the index: features first, then clusters, then marks.
 
 Stages: ``features`` (by shard and range of sequence numbers, in parallel), ``catch-up`` (what was written meanwhile),
-``settle`` (statistics, pairs, clusters, from features), ``mark`` (the object ``dedup`` of each document), ``rest`` (documents that
-are not marked yet, one by one).
+``settle`` (statistics, pairs, clusters, from features), ``mark`` (the ``dedup`` field of each document), ``rest`` (documents that
+are not marked yet, one by one), ``orphans`` (pages whose document was deleted meanwhile).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from es_dedup.batch.settle import UNSETTLED, write_session
 from es_dedup.index.host import HostFields, Shard
 from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.letters import bury, bury_failed
-from es_dedup.maintenance.marking import mark_groups
+from es_dedup.maintenance.marking import forget_gone, mark_pages
 from es_dedup.maintenance.stage import Share, Step, batch_of, hopeless
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ class MarkAll:
     def work(self, site: Site, job: Job, part: Part) -> Iterator[Step]:
         """One step per some hundred pages; the checkpoint is a cluster id."""
         for groups in together(site.index.clusters(after=part.checkpoint), GROUP_PAGES):
-            pages = sum(map(len, groups))
-            yield Step(groups[-1][0].cluster_id, pages, mark_groups(site, groups))
+            pages = [each.page_id for group in groups for each in group]
+            yield Step(groups[-1][0].cluster_id, len(pages), mark_pages(site, pages))
 
 
 class Rest:
@@ -141,6 +141,23 @@ class Rest:
                 bury(site, [documents[0].key.page_id], self.name, part.attempts - 1, part.error)
                 documents = []
             yield Step(None, len(documents), ingest_documents(site, fields, documents))
+
+
+class Orphans:
+    """Stored pages whose document was deleted meanwhile, also after its cluster was marked: their clusters are repaired."""
+
+    name = "orphans"
+
+    def plan(self, site: Site, job: Job) -> Sequence[Share]:
+        """One part, in order of page ids."""
+        return [Share({}, site.index.count())]
+
+    def work(self, site: Site, job: Job, part: Part) -> Iterator[Step]:
+        """One step per some hundred pages; the checkpoint is a page id."""
+        for records in site.index.scan(after=part.checkpoint, batch=GROUP_PAGES):
+            ids = [record.page_id for record in records]
+            there = site.host.read(ids, ())
+            yield Step(ids[-1], len(ids), forget_gone(site, [name for name in ids if name not in there]))
 
 
 def store_features(site: Site, fields: HostFields, documents: Sequence[HostDocument]) -> Mapping[str, int]:

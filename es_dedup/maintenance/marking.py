@@ -3,37 +3,52 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.settle import write_session
 from es_dedup.maintenance.letters import bury_failed
-from es_dedup.marks import marks_of, marks_of_groups
+from es_dedup.marks import marks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from es_dedup.index.host import Mark, MarkReport
-    from es_dedup.index.port import Assignment
     from es_dedup.maintenance.site import Site
+    from es_dedup.model import RemoveReport
 
-
-def mark_groups(site: Site, groups: Sequence[Sequence[Assignment]]) -> Mapping[str, int]:
-    """Mark all pages of whole clusters; pages whose document has gone are removed from the index.
-
-    Returns:
-        Counts: ``marked``, ``unmarked`` (already right), ``gone``, ``refused``.
-    """
-    edges = site.index.edges_of(each.page_id for group in groups for each in group)
-    return _write(site, marks_of_groups(groups, edges))
+TRIES: Final = 5  # of marking clusters that others go on changing
 
 
 def mark_pages(site: Site, page_ids: Iterable[str]) -> Mapping[str, int]:
-    """The same for the clusters that some pages are in."""
-    return _write(site, marks_of(site.index, page_ids))
+    """Write the ``dedup`` field of all pages of the clusters that some pages are in.
+
+    Others may change these clusters at the same time. The clusters are read again after the write, and the marks that are no
+    longer right are written again. Pages whose document has gone are removed from the index.
+
+    Returns:
+        Counts: ``marked``, ``right`` (nothing to change), ``gone``, ``refused``.
+    """
+    wanted = list(page_ids)
+    counts: Counter[str] = Counter()
+    written: dict[str, Mark] = {}
+    for _ in range(TRIES):
+        with site.index.writing():
+            site.index.refresh_clusters()
+            marks = marks_of(site.index, wanted)
+        changed = {name: mark for name, mark in marks.items() if written.get(name) != mark}
+        if not changed:
+            break
+        counts.update(_write(site, changed))
+        written |= changed
+        if site.index.undisturbed():
+            break
+    return counts
 
 
 def forget_gone(site: Site, page_ids: Sequence[str]) -> Mapping[str, int]:
     """``forget`` for pages whose documents were not there a moment ago, without those that are there again."""
+    if not page_ids:
+        return {}
     with write_session(site.index):
         there = site.host.read(page_ids, ())
         gone = [name for name in page_ids if name not in there]
@@ -41,16 +56,26 @@ def forget_gone(site: Site, page_ids: Sequence[str]) -> Mapping[str, int]:
 
 
 def forget(site: Site, page_ids: Sequence[str]) -> Mapping[str, int]:
-    """Take pages out of the index whose documents have gone, and mark anew who was in a cluster with them."""
+    """Remove pages whose documents have gone; counts as ``mark_pages``."""
+    return remove_pages(site, page_ids)[1]
+
+
+def remove_pages(site: Site, page_ids: Sequence[str]) -> tuple[RemoveReport, Mapping[str, int]]:
+    """Remove pages from the index, repair their clusters, and write the result into the documents of the other members.
+
+    Where a document of a removed page is still there, its ``dedup`` field stays as it is; see ``Host.mark``.
+
+    Returns:
+        What was removed, and counts as ``mark_pages``.
+    """
     clusters = {each.cluster_id for each in site.index.assignments(page_ids).values()}
-    beside = {each.page_id for group in site.index.members(clusters).values() for each in group}
-    inside = {edge.left for edge in site.index.edges_of(page_ids)} | {
-        edge.right for edge in site.index.edges_of(page_ids)
-    }
-    removed = site.dedup.remove(page_ids).removed
-    counts = Counter(mark_pages(site, (beside | inside) - set(page_ids)))
-    counts["gone"] += removed
-    return counts
+    others = {each.page_id for group in site.index.members(clusters).values() for each in group}
+    for edge in site.index.edges_of(page_ids):
+        others |= {edge.left, edge.right}
+    report = site.dedup.remove(page_ids)
+    counts = Counter(mark_pages(site, others - set(page_ids)))
+    counts["gone"] += report.removed
+    return report, counts
 
 
 def _write(site: Site, marks: Mapping[str, Mark]) -> Mapping[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.maintenance.backfill import CatchUp, Features, MarkAll, Rest, Settle
+from es_dedup.maintenance.backfill import CatchUp, Features, MarkAll, Orphans, Rest, Settle
 from es_dedup.maintenance.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from es_dedup.maintenance.stage import Stage
 
 PLANS: Final[Mapping[str, Sequence[Stage]]] = {
-    "backfill": (Features(), CatchUp(), Settle(), MarkAll(), Rest()),
+    "backfill": (Features(), CatchUp(), Settle(), MarkAll(), Rest(), Orphans()),
     "refill": (Features(), CatchUp(), Settle()),
-    "recluster": (Waiting(), Settle(), MarkAll()),
-    "mark": (MarkAll(), Rest()),
+    "recluster": (Waiting(), Settle(), MarkAll(), Orphans()),
+    "mark": (MarkAll(), Rest(), Orphans()),
 }

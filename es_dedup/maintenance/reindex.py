@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 import secrets
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -22,13 +23,13 @@ from es_dedup.maintenance.attachment import load_attachments, save_attachments
 from es_dedup.maintenance.following import follow, note_positions
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.site import open_site
+from es_dedup.maintenance.waiting import DEAD_READ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from es_dedup.config import Settings
     from es_dedup.index.host import HostDocument
-    from es_dedup.index.port import Index
     from es_dedup.maintenance.site import Site
 
 NOTE: Final = "reindex"
@@ -73,7 +74,12 @@ class Reindexed:
 def reindex(place: str, settings: Settings, *, tell: Callable[[str], None] = lambda _: None) -> Reindexed:
     """Make a new generation with the settings in force, verify it, put it in use, and mark what has changed.
 
-    When it was interrupted, the same call goes on. Workers of the generation's own address (``tell`` names it) help.
+    When it was interrupted, the same call goes on. Workers of the generation's own address help.
+
+    Args:
+        place: address of the index.
+        settings: for the new generation.
+        tell: called with the address of the new generation, then with the name of each stage after its first batch.
 
     Raises:
         NotVerified: counts or samples do not agree.
@@ -88,17 +94,20 @@ def reindex(place: str, settings: Settings, *, tell: Callable[[str], None] = lam
         with open_site(address, settings) as new:
             save_attachments(new.index, attachments)
             note_positions(new)
-            _run(new, "refill")
-            _without_lost(new)
+            _run(new, "refill", tell)
+            tell("taking in later writes")
+            _remove_orphans(new)
             for _ in range(ROUNDS):
                 if follow(new) <= FEW:
                     break
+            tell("switching")
             with old.writing():  # no decision falls between the last following and the swap
                 documents, pages, dead, sampled = _verified(new)
+                _keep_dead(new, place)
                 wiring.swap_generation(place, generation, settings)
     with open_site(place, settings) as site:
         follow(site)  # decided on with the old settings, written after the swap
-        counts = _run(site, "mark")
+        counts = _run(site, "mark", tell)
         follow(site)
     return Reindexed(generation, documents, pages, dead, sampled, counts.get("marked", 0))
 
@@ -114,7 +123,7 @@ def abandon(place: str, settings: Settings) -> bool:
         return True
 
 
-def roll_back(place: str, settings: Settings) -> int:
+def roll_back(place: str, settings: Settings, *, tell: Callable[[str], None] = lambda _: None) -> int:
     """Put the previous generation in use again, with the settings it was filled with in force; bring it up to date.
 
     Returns:
@@ -130,7 +139,7 @@ def roll_back(place: str, settings: Settings) -> int:
         wiring.swap_generation(place, generation, settings)
     with open_site(place, settings) as site:
         site.index.set_note(NOTE, None)
-        return _run(site, "backfill").get("marked", 0)
+        return _run(site, "backfill", tell).get("marked", 0)
 
 
 def verify(site: Site) -> tuple[int, int, int, int]:
@@ -184,9 +193,16 @@ def _changed(site: Site, page_id: str, read: Sequence[HostDocument]) -> bool:
     return now is None or any(each.key.page_id == page_id and each.seq_no != now.seq_no for each in read)
 
 
-def _run(site: Site, what: str) -> dict[str, int]:
-    """A job from begin to end in this process; one that was interrupted goes on."""
-    runner = Runner(site)
+def _run(site: Site, what: str, tell: Callable[[str], None]) -> dict[str, int]:
+    """Run a job to its end in this process and return its counts; one that was interrupted goes on."""
+    told: set[str] = set()
+
+    def observe(stage: str, _counts: object, _seconds: float) -> None:
+        if stage not in told:
+            told.add(stage)
+            tell(f"stage {stage}")
+
+    runner = Runner(site, observe)
     under_way = [each for each in site.jobs.jobs(unfinished=True) if each.what == what]
     job = under_way[0] if under_way else runner.start(what, {"target": None})
     if job.state is JobState.PAUSED:
@@ -194,10 +210,16 @@ def _run(site: Site, what: str) -> dict[str, int]:
     return dict(runner.run(job.id).counts)
 
 
-def _without_lost(site: Site) -> None:
-    """Take out pages whose document was deleted while the generation was filled."""
-    index: Index = site.index
-    for records in index.scan(batch=500):
+def _keep_dead(new: Site, place: str) -> None:
+    """Copy the dead letters of a generation to the index that it is going to replace: its own are removed by the swap."""
+    with closing(wiring.open_jobs(place, new.settings)) as jobs:
+        jobs.bury(new.jobs.dead(limit=DEAD_READ))
+
+
+def _remove_orphans(site: Site) -> None:
+    """Remove pages whose document was deleted while the generation was filled, and repair their clusters."""
+    for records in site.index.scan(batch=500):
         names = [record.page_id for record in records]
-        found = site.host.read(names, ())
-        index.delete_many([name for name in names if name not in found])
+        there = site.host.read(names, ())
+        if gone := [name for name in names if name not in there]:
+            site.dedup.remove(gone)

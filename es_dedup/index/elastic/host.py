@@ -17,7 +17,7 @@ from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, is_engine_error, 
 from es_dedup.index.host import DEDUP, DocumentKey, HostDocument, MarkReport, ServerFacts, Shard, document_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from elasticsearch import Elasticsearch
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 BY_SEQUENCE: Final = ({"_seq_no": {"order": "asc", "unmapped_type": "long"}},)
 CLUSTER_ID: Final = f"{DEDUP}.cluster_id"
 WAITING: Final = {"term": {f"{DEDUP}.waiting": True}}
+NO_HITS: Final[Mapping[str, Any]] = {"hits": {"total": {"value": 0}, "hits": []}}
 INDICES_AT_A_TIME: Final = 50  # of one mapping request: their names stand in its address
 RETRIES: Final = 5  # of one partial update that meets another writer
 _OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
@@ -53,18 +54,15 @@ class ElasticHost:
 
     def indices(self, target: str) -> list[str]:
         """See ``Host.indices``."""
-
-        def ask(client: Elasticsearch) -> list[str]:
-            try:
-                return list(
-                    client.indices.get_settings(index=target, name="index.uuid", expand_wildcards="open")
-                )
-            except Exception as error:
-                if is_engine_error(error) and status_of(error) == NOT_FOUND:
-                    return []
-                raise
-
-        return sorted(name for name in self._server.call(ask) if not _OURS.search(name))
+        found = self._server.call(
+            partial(
+                _or_none,
+                lambda client: client.indices.get_settings(
+                    index=target, name="index.uuid", expand_wildcards="open"
+                ),
+            )
+        )
+        return sorted(name for name in found or () if not _OURS.search(name))
 
     def prepare(self, indices: Iterable[str]) -> None:
         """See ``Host.prepare``."""
@@ -111,8 +109,13 @@ class ElasticHost:
         """See ``Host.shards``."""
         self.refresh(index)
         settings = self._server.call(
-            lambda client: client.indices.get_settings(index=index, name="index.number_of_shards")
+            partial(
+                _or_none,
+                lambda client: client.indices.get_settings(index=index, name="index.number_of_shards"),
+            )
         )
+        if settings is None:
+            return []
         ((_, found),) = settings.items()
         count = int(found["settings"]["index"]["number_of_shards"])
         return [self._shard(index, number) for number in range(count)]
@@ -257,19 +260,32 @@ class ElasticHost:
 
     def _search(self, index: str, shard: int, body: Mapping[str, Any]) -> Mapping[str, Any]:
         options = {"track_total_hits": False, **body}
-        answer: Mapping[str, Any] = self._server.call(
-            lambda client: (
-                client.search(
+        answer: Mapping[str, Any] | None = self._server.call(
+            partial(
+                _or_none,
+                lambda client: client.search(
                     index=index,
                     preference=f"_shards:{shard}",
                     allow_partial_search_results=False,
                     **options,
-                ).body
+                ),
             )
         )
+        if answer is None:
+            return NO_HITS
         if problem := partial_answer(answer):
             raise IndexUnavailable(self._server.name, problem)
         return answer
+
+
+def _or_none(ask: Callable[[Elasticsearch], Any], client: Elasticsearch) -> Any:
+    """The answer to a request about an index, None when the index was deleted."""
+    try:
+        return ask(client)
+    except Exception as error:
+        if is_engine_error(error) and status_of(error) == NOT_FOUND:
+            return None
+        raise
 
 
 def _put_mapping(indices: Sequence[str], properties: Mapping[str, Any], client: Elasticsearch) -> None:
