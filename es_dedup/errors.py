@@ -161,6 +161,22 @@ class IndexRefused(IndexError_):
         )
 
 
+class SourceIncomplete(IndexError_):
+    """Marking documents of an index would delete data, as its ``_source`` does not hold whole documents."""
+
+    def __init__(self, index: str, problem: str) -> None:
+        super().__init__(index, problem)
+        self.index, self.problem = index, problem
+
+    def __str__(self) -> str:
+        return (
+            f"documents of {self.index} cannot be marked: its _source is not the whole document ({self.problem}), and an "
+            f"update of a document would delete for good what _source leaves out; no document was changed: index the "
+            f"pages from their origin into an index that stores the whole _source, and attach that one; an index that is "
+            f"attached already is let go by `es-dedup detach --keep-marks`"
+        )
+
+
 class SearchRefused(IndexError_):
     """A search that cannot be done as it was asked for."""
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup import wiring
 from es_dedup.closing import Closing
 from es_dedup.config import Settings
-from es_dedup.errors import DuplicatePage, IndexError_, SchemaMismatch, SettingsMismatch
+from es_dedup.errors import DuplicatePage, IndexError_, SchemaMismatch, SettingsMismatch, SourceIncomplete
 from es_dedup.hook.documents import INCONCLUSIVE, PENDING, UNCHECKED, WRITES, Batch, item_of
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.settling import Settling
-from es_dedup.index.host import Mark
+from es_dedup.index.host import Mark, document_key
 from es_dedup.model import Decision, Outcome, WritePolicy
 
 if TYPE_CHECKING:
@@ -217,6 +217,7 @@ class DedupHook(Closing):
         Raises:
             DuplicatePage: policy ``fail``, and a document is a duplicate; nothing of the batch is kept.
             ValueError: another policy than ``mark`` while decisions are left to a dispatcher.
+            SourceIncomplete: a document of the batch, or one in a cluster with it, cannot be marked without losing data.
         """
         if self.dispatcher is not None and policy is not WritePolicy.MARK:
             raise ValueError(f"policy {policy} needs a decision before the write: use mark, or no dispatcher")
@@ -232,6 +233,7 @@ class DedupHook(Closing):
                 self._decide(batch, policy, report, ahead or self.look(items, features))
             except IndexError_ as error:
                 self._unsure(whole, str(error), report)
+        self._check(batch, report)
         return batch
 
     def finish(
@@ -357,11 +359,24 @@ class DedupHook(Closing):
             if given not in self._targets:
                 try:
                     self._targets[given] = self._host.write_index(given)
+                except SourceIncomplete:
+                    raise
                 except IndexError_:
                     continue  # the write that follows tells more
             target = self._targets[given]
             if target != item.key.index:
                 item.key = replace(item.key, index=target)
+
+    def _check(self, batch: Batch, report: HookReport) -> None:
+        """Refuse a batch before it is written when it, or what it asks to be marked elsewhere, cannot be marked."""
+        places = {item.key.index for item in batch} | {document_key(name).index for name in batch.others}
+        try:
+            self._host.check(places)
+        except SourceIncomplete:
+            self.take_back(batch.items, report)
+            raise
+        except IndexError_:
+            return  # no answer: marking asks again, and changes nothing without one
 
     def _say(self, item: Item, settled: Settlement, report: HookReport) -> None:
         name = item.page_id

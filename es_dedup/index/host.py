@@ -243,10 +243,20 @@ class Host(Protocol):
 
         Raises:
             IndexRefused: a field ``dedup`` of another kind is there, or the role does not allow it.
+            SourceIncomplete: see ``check``; no mapping was changed.
         """
 
     def prepared(self, index: str) -> bool:
         """Whether a concrete index has the mapping of ``dedup``."""
+
+    def check(self, indices: Iterable[str]) -> None:
+        """Refuse concrete indices whose documents cannot be marked without losing data; indices that do not exist pass.
+
+        Every method that writes to documents checks their indices first.
+
+        Raises:
+            SourceIncomplete: ``_source`` of an index does not hold whole documents.
+        """
 
     def install(self, target: str, *, dry_run: bool = False) -> str:
         """Let indices to come have the mapping of ``dedup``; says in plain words what was done, or would be."""
@@ -288,7 +298,11 @@ class Host(Protocol):
         """Documents of a concrete index without ``dedup.cluster_id``, and those that wait for a decision."""
 
     def mark(self, marks: Mapping[str, Mark | None]) -> MarkReport:
-        """Write marks by page id; None takes the object away. Repeating it is safe."""
+        """Write marks by page id; None takes the object away. Repeating it is safe.
+
+        Raises:
+            SourceIncomplete: see ``check``; no document was changed.
+        """
 
     def count(self, target: str, query: Mapping[str, Any] | None = None) -> int:
         """Number of documents of a target, or of those that a query finds; 0 when there is no such index."""

@@ -38,12 +38,14 @@ def attach(site: Site, target: str, fields: HostFields, *, dry_run: bool = False
     Raises:
         ConfigError: there is no such index, and the target is no pattern.
         IndexRefused: a field ``dedup`` of another kind is there, or the role does not allow it.
+        SourceIncomplete: the ``_source`` of an index does not hold whole documents.
     """
     indices = site.host.indices(target)
     if not indices and "*" not in target:
         raise ConfigError(
             (f"there is no open index {target}: make it first, or name a pattern with *",), "attach"
         )
+    site.host.check(indices)
     documents = sum(shard.documents for index in indices for shard in site.host.shards(index))
     template = site.host.install(target, dry_run=dry_run)
     if not dry_run:

@@ -94,6 +94,7 @@ def audit(site: Site, *, repair: bool = False, force: bool = False) -> Audit:
 
     Raises:
         MassChange: the repair would change too many documents; nothing was changed.
+        SourceIncomplete: documents cannot be changed without losing data; nothing was changed.
     """
     found = Audit()
     site.index.refresh()
@@ -179,6 +180,7 @@ def _look_at_documents(site: Site, index: str, fields: HostFields, dead: set[str
 def _repair(site: Site, found: Audit, *, force: bool) -> None:
     bad = found.found
     changes = sum(len(set(names)) for names in bad.values())
+    site.host.check(site.indices())
     guard("audit --repair", changes, max(found.documents, found.pages), site.settings, force=force)
     if bad.get("unprepared"):
         site.host.prepare(bad["unprepared"])

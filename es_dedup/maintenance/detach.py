@@ -43,6 +43,7 @@ def detach(
 
     Raises:
         NotAttached: there is no such attachment.
+        SourceIncomplete: documents would lose data, and their marks are not kept.
         MassChange: too many documents would be changed; nothing was.
     """
     indices = site.indices(target)
@@ -53,6 +54,8 @@ def detach(
     marked = 0 if keep_marks else len(pages)
     templates = site.host.uninstall(dry_run=True) if not others else []
     if not dry_run:
+        if not keep_marks:
+            site.host.check(going)
         guard("detach", marked, site.index.count(), site.settings, force=force)
         for start in range(0, len(pages), BATCH):
             some = pages[start : start + BATCH]

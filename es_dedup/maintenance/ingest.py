@@ -49,6 +49,7 @@ def ingest_documents(site: Site, fields: HostFields, documents: Sequence[HostDoc
     """Decide on documents at hand, and mark them and who is in a cluster with them."""
     if not documents:
         return {}
+    site.host.check(each.key.index for each in documents)
     impossible = {each.key.page_id: each.key.problem for each in documents if each.key.problem}
     pages = [
         fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from es_dedup.config import Settings
     from es_dedup.index.host import HostDocument
+    from es_dedup.maintenance.attachment import Attachment
     from es_dedup.maintenance.site import Site
 
 NOTE: Final = "reindex"
@@ -87,6 +88,7 @@ def reindex(place: str, settings: Settings, *, tell: Callable[[str], None] = lam
     """
     with wiring.open_stored(place, settings) as old:
         attachments = load_attachments(old)
+        _check_sources(place, settings, attachments)
         ending = old.note(NOTE) or f".g{secrets.token_hex(3)}"
         old.set_note(NOTE, ending)
         address, generation = wiring.beside(place, ending)
@@ -136,10 +138,17 @@ def roll_back(place: str, settings: Settings, *, tell: Callable[[str], None] = l
     address, generation = wiring.beside(place, PREVIOUS)
     wiring.open_index(address, settings, read_only=True).close()
     with wiring.open_stored(place, settings) as present, present.writing():
+        _check_sources(place, settings, load_attachments(present))
         wiring.swap_generation(place, generation, settings)
     with open_site(place, settings) as site:
         site.index.set_note(NOTE, None)
         return _run(site, "backfill", tell).get("marked", 0)
+
+
+def _check_sources(place: str, settings: Settings, attachments: Sequence[Attachment]) -> None:
+    """Raise ``SourceIncomplete`` where documents cannot be marked without losing data, before a generation is changed."""
+    with closing(wiring.open_host(place, settings)) as host:
+        host.check(name for each in attachments for name in host.indices(each.target))
 
 
 def verify(site: Site) -> tuple[int, int, int, int]:

@@ -161,6 +161,15 @@ class TestMarking:
         assert list(report.failed) == [f"{name}-2/x"]
         assert report.failed[f"{name}-2/x"].startswith("mapping: ")
 
+    def test_a_mark_for_an_index_that_was_deleted_does_not_create_it(
+        self, client: Elasticsearch, name: str, host: ElasticHost
+    ) -> None:
+        fill(client, name, 1)
+        marks = dict.fromkeys((f"{name}-2/x", f"{name}/p0"), self.MARK)
+        report = host.mark(marks)
+        assert (report.changed, report.gone) == (1, (f"{name}-2/x",))
+        assert not client.indices.exists(index=f"{name}-2")
+
     def test_unknown_pages_and_indices_are_not_read(
         self, client: Elasticsearch, name: str, host: ElasticHost
     ) -> None:

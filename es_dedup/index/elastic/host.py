@@ -7,9 +7,10 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import IndexUnavailable
+from es_dedup.errors import IndexUnavailable, SourceIncomplete
 from es_dedup.index.elastic import targets, templates
-from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write, write_all
+from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
+from es_dedup.index.elastic.facts import read_facts
 from es_dedup.index.elastic.mappings import HOST, KINDS, load_mapping
 from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked
 from es_dedup.index.elastic.reading import partial as partial_answer
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
 
-    from es_dedup.index.elastic.bulk import Result
+    from es_dedup.index.elastic.facts import IndexFacts
     from es_dedup.index.elastic.options import Options
     from es_dedup.index.elastic.server import Server
     from es_dedup.index.host import Mark
@@ -67,21 +68,29 @@ class ElasticHost:
     def prepare(self, indices: Iterable[str]) -> None:
         """See ``Host.prepare``."""
         properties = host_properties()
-        for some in chunked(indices, INDICES_AT_A_TIME):
+        names = list(indices)
+        facts = self._checked(names)
+        wanted = [name for name in names if name not in facts or not _prepared(facts[name])]
+        for some in chunked(wanted, INDICES_AT_A_TIME):
             ask = partial(_put_mapping, some, properties)
             self._server.call(ask, writing=True)
 
     def prepared(self, index: str) -> bool:
         """See ``Host.prepared``."""
-        found = self._server.call(
-            lambda client: client.indices.get_field_mapping(index=index, fields=f"{DEDUP}.*")
-        )
-        there: Mapping[str, Any] = next(iter(found.values()))["mappings"] if found else {}
-        wanted = host_properties()[DEDUP]["properties"]
-        return all(
-            there.get(f"{DEDUP}.{name}", {}).get("mapping", {}).get(name, {}).get("type") == kind["type"]
-            for name, kind in wanted.items()
-        )
+        facts = read_facts(self._server, [index]).get(index)
+        return facts is not None and _prepared(facts)
+
+    def check(self, indices: Iterable[str]) -> None:
+        """See ``Host.check``."""
+        self._checked(indices)
+
+    def _checked(self, indices: Iterable[str]) -> dict[str, IndexFacts]:
+        """Facts of the indices that exist; asked for anew each time, as an index may be created again under its name."""
+        found = read_facts(self._server, dict.fromkeys(indices))
+        for name, facts in found.items():
+            if facts.source_problem:
+                raise SourceIncomplete(name, facts.source_problem)
+        return found
 
     def install(self, target: str, *, dry_run: bool = False) -> str:
         """See ``Host.install``."""
@@ -207,8 +216,12 @@ class ElasticHost:
 
     def mark(self, marks: Mapping[str, Mark | None]) -> MarkReport:
         """See ``Host.mark``."""
-        results = self._write(_write(document_key(page_id), mark) for page_id, mark in marks.items())
-        return report_of(dict(zip(marks, results, strict=True)))
+        keys = {page_id: document_key(page_id) for page_id in marks}
+        there = self._checked(key.index for key in keys.values())
+        results = dict.fromkeys(marks, Result(NOT_FOUND, "there is no such index"))
+        wanted = [page_id for page_id, key in keys.items() if key.index in there]  # others would be created
+        done = self._write(_write(keys[page_id], marks[page_id]) for page_id in wanted)
+        return report_of(results | dict(zip(wanted, done, strict=True)))
 
     def refresh(self, target: str) -> None:
         """See ``Host.refresh``."""
@@ -216,7 +229,9 @@ class ElasticHost:
 
     def write_index(self, target: str) -> str:
         """See ``Host.write_index``."""
-        return targets.write_index(self._server, target, host_properties())
+        index = targets.write_index(self._server, target, host_properties())
+        self.prepare([index])
+        return index
 
     def delete(self, page_ids: Iterable[str]) -> None:
         """See ``Host.delete``."""
@@ -236,6 +251,7 @@ class ElasticHost:
     def decided(self, documents: Iterable[HostDocument], fields: Sequence[str]) -> int:
         """See ``Host.decided``."""
         waiting = {each.key.page_id: each.source for each in documents if each.waits}
+        self.check(document_key(page_id).index for page_id in waiting)
         done = 0
         for _ in range(RETRIES):
             now = self.read(waiting, fields) if waiting else {}
@@ -300,6 +316,11 @@ def host_properties() -> dict[str, Any]:
     """The mapping of ``dedup``, as ``put_mapping`` takes it; ``_meta`` of a host index stays its owner's."""
     properties: dict[str, Any] = load_mapping(HOST)["template"]["mappings"]["properties"]
     return properties
+
+
+def _prepared(facts: IndexFacts) -> bool:
+    wanted = host_properties()[DEDUP]["properties"]
+    return all(facts.types.get(name) == field["type"] for name, field in wanted.items())
 
 
 def report_of(results: Mapping[str, Result]) -> MarkReport:

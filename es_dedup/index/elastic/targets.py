@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def write_index(server: Server, target: str, properties: Mapping[str, Any]) -> str:
-    """The concrete index that documents written to ``target`` go to, with ``properties`` in its mapping.
+    """The concrete index that documents written to ``target`` go to.
 
     Args:
         server: where it is.
-        target: index, alias or data stream; an index that is not there is made, as a write would make it.
-        properties: put on the mapping; nothing changes where they are there.
+        target: index, alias or data stream; an index that does not exist is created, as a write would create it.
+        properties: in the mapping of an index that is created here.
 
     Raises:
-        IndexRefused: the mapping holds something else under the same names, or the role does not allow it.
+        IndexRefused: the role does not allow it.
     """
     found = _behind(server, target)
     if not found:
@@ -31,11 +31,7 @@ def write_index(server: Server, target: str, properties: Mapping[str, Any]) -> s
         found = _behind(server, target)
     if not found:
         return target  # the server makes it, by a template of a data stream
-    chosen = next((name for name, writes in found.items() if writes), max(found))
-    server.call(
-        lambda client: client.indices.put_mapping(index=chosen, properties=dict(properties)), writing=True
-    )
-    return chosen
+    return next((name for name, writes in found.items() if writes), max(found))
 
 
 def _behind(server: Server, target: str) -> dict[str, bool]:
