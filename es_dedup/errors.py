@@ -241,6 +241,21 @@ class MassChange(DedupError):
         )
 
 
+class PreflightFailed(DedupError):
+    """Sampled documents of a target do not hold what its fields name."""
+
+    def __init__(self, target: str, problems: tuple[str, ...]) -> None:
+        super().__init__(target, problems)
+        self.target, self.problems = target, problems
+
+    def __str__(self) -> str:
+        lines = "\n".join(f"  - {problem}" for problem in self.problems)
+        return (
+            f"{self.target}: {len(self.problems)} problem(s), nothing was done:\n{lines}\n"
+            f"Check the names of the index and of its fields, or use --force when it is meant so"
+        )
+
+
 class UnknownJob(DedupError):
     """No job of that id."""
 

@@ -24,6 +24,12 @@ Target = Annotated[
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen and write nothing.")]
 Force = Annotated[bool, typer.Option("--force", help="Also when very many documents would be changed.")]
+Unchecked = Annotated[
+    bool,
+    typer.Option(
+        "--force", help="Also when sampled documents do not have the fields, or no index matches yet."
+    ),
+]
 Inline = Annotated[bool, typer.Option("--inline", help="Work in this process, without Redis and workers.")]
 Rate = Annotated[float | None, typer.Option(min=0.1, help="Most documents a second of each worker.")]
 
@@ -44,6 +50,7 @@ def attach(
     published_field: Annotated[str, typer.Option(help="Field with the time of publication.")] = "",
     site_field: Annotated[str, typer.Option(help="Field with the site; else it is taken from the URL.")] = "",
     dry_run: DryRun = False,
+    force: Unchecked = False,
 ) -> None:
     """Look after a host index: put the mapping of `dedup` on it and on indices to come, and note how pages are read.
 
@@ -55,7 +62,7 @@ def attach(
     session = session_of(context)
     fields = HostFields(content_field, html, title_field, url_field, published_field, site_field)
     with site_of(session) as site:
-        done = attach_(site, target, fields, dry_run=dry_run)
+        done = attach_(site, target, fields, dry_run=dry_run, force=force)
     session.output.emit({"command": "attach", "dry_run": dry_run, **_plain(done)})
     session.output.facts(
         {
@@ -65,6 +72,8 @@ def attach(
             "indices to come": done.template,
         }
     )
+    for warning in done.warnings:
+        session.output.warn(warning)
 
 
 def detach(
@@ -92,6 +101,7 @@ def backfill(
     inline: Inline = False,
     rate: Rate = None,
     dry_run: DryRun = False,
+    force: Unchecked = False,
 ) -> None:
     """Bring all documents of attached indices into the index, cluster them and mark them.
 
@@ -107,7 +117,7 @@ def backfill(
             session.output.emit({"command": "backfill", "dry_run": True, "documents": shards})
             session.output.facts({"would be read": sum(shards.values()), **shards})
             return
-        options = {"target": target, **({"rate": rate} if rate else {})}
+        options = {"target": target, "force": force, **({"rate": rate} if rate else {})}
         run_job(session, site, "backfill", options, inline=inline)
 
 

@@ -88,7 +88,7 @@ class HostFields:
             text=None if self.html else content,
             url=text_of(source, self.url) or None,
             title=text_of(source, self.title) or None,
-            published=_moment(_value(source, self.published)),
+            published=_moment(value_of(source, self.published)),
             site=text_of(source, self.site) or None,
         )
 
@@ -99,14 +99,14 @@ class HostFields:
 
 def text_of(source: Mapping[str, Any], name: str) -> str:
     """A field as text: several values are joined by newlines, a missing one is empty."""
-    value = _value(source, name)
+    value = value_of(source, name)
     if isinstance(value, list):
         return "\n".join(str(part) for part in value if part is not None)
     return "" if value is None else str(value)
 
 
-def _value(source: Mapping[str, Any], name: str) -> Any:
-    """The value at a dotted name, whether the document writes it nested or with the dots in the key."""
+def value_of(source: Mapping[str, Any], name: str) -> Any:
+    """The value of a field by its dotted name, None where there is none, whether the document writes it nested or with the dots in the key."""
     if not name:
         return None
     if name in source:
@@ -115,7 +115,7 @@ def _value(source: Mapping[str, Any], name: str) -> Any:
     while dot:
         inner = source.get(head)
         if isinstance(inner, dict):
-            return _value(inner, rest)
+            return value_of(inner, rest)
         more, dot, rest = rest.partition(".")
         head = f"{head}.{more}"
     return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from es_dedup.errors import ConfigError
 from es_dedup.maintenance.attachment import Attachment, save_attachments
+from es_dedup.maintenance.preflight import check_fields
 
 if TYPE_CHECKING:
     from es_dedup.index.host import HostFields
@@ -22,22 +23,34 @@ class Attached:
         indices: concrete indices that have the mapping now.
         documents: in them.
         template: what was done for indices to come, in plain words.
+        warnings: what a sample of the documents says against the fields.
     """
 
     target: str
     indices: tuple[str, ...]
     documents: int
     template: str
+    warnings: tuple[str, ...] = ()
 
 
-def attach(site: Site, target: str, fields: HostFields, *, dry_run: bool = False) -> Attached:
+def attach(
+    site: Site, target: str, fields: HostFields, *, dry_run: bool = False, force: bool = False
+) -> Attached:
     """Look after an index, an alias, a data stream or a pattern; to do it again changes how pages are read.
 
     Nothing of the documents is changed; ``backfill`` does that.
 
+    Args:
+        site: its index records the attachment.
+        target: an index, an alias, a data stream or a pattern.
+        fields: which fields of its documents hold a page.
+        dry_run: change nothing.
+        force: also when sampled documents do not have these fields, or no index matches the pattern yet.
+
     Raises:
         ConfigError: there is no such index, and the target is no pattern.
         IndexRefused: a field ``dedup`` of another kind is there, or the role does not allow it.
+        PreflightFailed: sampled documents do not have the fields, and ``force`` is not set.
         SourceIncomplete: the ``_source`` of an index does not hold whole documents.
     """
     indices = site.host.indices(target)
@@ -46,10 +59,11 @@ def attach(site: Site, target: str, fields: HostFields, *, dry_run: bool = False
             (f"there is no open index {target}: make it first, or name a pattern with *",), "attach"
         )
     site.host.check(indices)
+    warnings = check_fields(site, target, fields, force=force)
     documents = sum(shard.documents for index in indices for shard in site.host.shards(index))
     template = site.host.install(target, dry_run=dry_run)
     if not dry_run:
         site.host.prepare(indices)
         others = [each for each in site.attachments if each.target != target]
         save_attachments(site.index, [*others, Attachment(target, fields)])
-    return Attached(target, tuple(indices), documents, template)
+    return Attached(target, tuple(indices), documents, template, warnings)

@@ -18,6 +18,7 @@ from es_dedup.index.host import HostFields, Shard
 from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.letters import bury, bury_failed
 from es_dedup.maintenance.marking import forget_gone, mark_pages
+from es_dedup.maintenance.preflight import check_fields
 from es_dedup.maintenance.stage import Share, Step, batch_of, hopeless
 
 if TYPE_CHECKING:
@@ -40,8 +41,12 @@ class Features:
     def plan(self, site: Site, job: Job) -> Sequence[Share]:
         """One part per ``part_documents`` documents of a shard, cut by sequence numbers."""
         shares: list[Share] = []
-        for index, fields in site.indices(job.options.get("target")).items():
-            site.host.prepare([index])
+        found = site.indices(job.options.get("target"))
+        site.host.prepare(found)
+        if job.what == "backfill":
+            for index, fields in found.items():
+                check_fields(site, index, fields, force=bool(job.options.get("force")))
+        for index, fields in found.items():
             for shard in site.host.shards(index):
                 shares += _ranges(shard, fields, site.settings.maintenance.part_documents)
         return shares

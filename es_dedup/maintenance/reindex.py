@@ -213,7 +213,7 @@ def _run(site: Site, what: str, tell: Callable[[str], None]) -> dict[str, int]:
 
     runner = Runner(site, observe)
     under_way = [each for each in site.jobs.jobs(unfinished=True) if each.what == what]
-    job = under_way[0] if under_way else runner.start(what, {"target": None})
+    job = under_way[0] if under_way else runner.start(what, {"target": None, "force": True})
     if job.state is JobState.PAUSED:
         runner.set_state(job.id, JobState.RUNNING)
     return dict(runner.run(job.id).counts)

@@ -98,7 +98,7 @@ def test_attach_backfill_and_hook_leave_the_index_as_it_is(
     assert not site.attachments
     assert not site.host.installed()
     client.indices.delete(index=index)
-    attach(site, f"{name}-*", FIELDS)
+    attach(site, f"{name}-*", FIELDS, force=True)
     make(client, index, FILTERED, 300)  # it appears after its pattern was attached
     with pytest.raises(SourceIncomplete):
         run(site, "backfill")
@@ -121,7 +121,7 @@ async def write_async(place: str, actions: list[dict[str, Any]]) -> None:
 @pytest.fixture
 def replaced(client: Elasticsearch, name: str, site: Site) -> str:
     """An index that was attached and filled, and was then created again under its name, with a filtered ``_source``."""
-    attach(site, f"{name}-*", FIELDS)
+    attach(site, f"{name}-*", FIELDS, force=True)
     client.indices.create(index=f"{name}-1", mappings={"properties": PROPERTIES})
     with DedupHook.open(site.place, FIELDS) as hook:
         dedup_bulk(client, actions(f"{name}-1", 12), hook=hook)
@@ -149,7 +149,7 @@ def replayed(site: Site) -> None:
 
 WRITERS: dict[str, Callable[[Site], Any]] = {
     "backfill": lambda site: run(site, "backfill"),
-    "sweep": lambda site: run(site, "sweep"),
+    "recluster": lambda site: run(site, "recluster"),
     "repair": lambda site: audit(site, repair=True, force=True),
     "ingest": lambda site: ingest(site, [f"{index}/0" for index in site.indices()]),
     "detach": lambda site: detach(site, site.attachments[0].target, force=True),

@@ -1,0 +1,113 @@
+"""Fields that documents do not have: said by a sample before anything is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from es_dedup.cli.main import app
+from es_dedup.errors import ConfigError, PreflightFailed
+from es_dedup.index.host import HostFields
+from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.preflight import judge
+from es_dedup.maintenance.site import open_site
+from tests.hosts import host_index, marked, put, settings
+from tests.servers import url_of
+from tests.texts import article
+from tests.traffic import run
+
+BODY = HostFields("body")
+TEXT = [{"body": f"Some text of page {at}.", "title": "T", "url": "u"} for at in range(20)]
+
+
+def some(count: int) -> dict[str, dict[str, Any]]:
+    return {
+        f"p{at}": {"body": article(at), "title": "A page", "url": f"http://a/{at}"} for at in range(count)
+    }
+
+
+def test_attach_and_backfill_refuse_fields_that_documents_do_not_have() -> None:
+    with host_index(some(300)) as (client, name):
+        client.indices.put_alias(index=name, name=f"{name}-alias")
+        client.indices.create(index=f"{name}-empty")
+        client.indices.create(index=f"{name}-closed")
+        client.indices.close(index=f"{name}-closed")
+        with open_site(f"{url_of('es8')}/{name}", settings()) as site:
+            for target, share in ((name, 200), (f"{name}-alias", 200), (f"{name}*", 100)):
+                with pytest.raises(PreflightFailed, match=f"0 of {share} sampled documents of .* 'nofield'"):
+                    attach(site, target, HostFields("nofield"))
+                assert attach(site, target, BODY, dry_run=True).documents == 300
+            with pytest.raises(PreflightFailed, match="no index matches nosuch-"):
+                attach(site, "nosuch-*", BODY)
+            with pytest.raises(ConfigError, match="no open index"):
+                attach(site, f"{name}-closed", BODY)
+            assert not site.attachments
+            assert "no documents" in attach(site, f"{name}-empty", BODY).warnings[0]
+            attach(site, f"{name}-later*", BODY, force=True)
+            put(client, f"{name}-later", {"x": {"text": "its field has another name"}})
+            with pytest.raises(PreflightFailed, match=f"0 of 1 sampled documents of {name}-later "):
+                run(site, "backfill")
+            assert not site.jobs.jobs()
+            assert marked(client, f"{name}-later") == 0
+            client.indices.delete(index=f"{name}-later")
+            run(site, "backfill")
+
+
+def test_the_commands_say_it_and_can_be_forced() -> None:
+    with host_index(some(3)) as (_, name):
+        start = ["--db", f"{url_of('es8')}/{name}"]
+        arguments = [*start, "attach", name, "--content-field", "nofield"]
+        refused = CliRunner().invoke(app, arguments)
+        assert refused.exit_code == 1
+        assert "0 of 3 sampled documents" in refused.stderr
+        assert "--force" in refused.stderr
+        forced = CliRunner().invoke(app, [*arguments, "--force"])
+        assert forced.exit_code == 0
+        assert "0 of 3 sampled documents" in forced.stderr
+        assert CliRunner().invoke(app, [*start, "backfill", "--inline"]).exit_code == 1
+        attached = CliRunner().invoke(app, [*start, "attach", name, "--content-field", "body", "--html"])
+        assert attached.exit_code == 0
+        assert "declared as HTML" in attached.stderr
+
+
+@pytest.mark.parametrize(
+    ("fields", "sources", "problem"),
+    [
+        (HostFields("none"), TEXT, "0 of 20 sampled documents of i have the content field 'none'"),
+        (BODY, [{"body": ""}, {"body": None}, {"body": []}], "0 of 3"),
+        (BODY, [{"body": {"de": "Text"}}, *TEXT], "object, a number or a boolean in 1 of 21"),
+        (BODY, [{"body": 17}], "a number"),
+        (BODY, [{"body": [{"p": "Text"}]}], "object"),
+    ],
+)
+def test_problems(fields: HostFields, sources: list[dict[str, Any]], problem: str) -> None:
+    found = judge("i", fields, sources)
+    assert len(found.problems) == 1
+    assert problem in found.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "sources", "warning"),
+    [
+        (HostFields("body", title="no"), TEXT, "0 of 20 sampled documents of i have the title field 'no'"),
+        (HostFields("body", url="no"), TEXT, "the url field 'no'"),
+        (HostFields("body", published="no"), TEXT, "the published field 'no'"),
+        (HostFields("body", site="no.name"), TEXT, "the site field 'no.name'"),
+        (BODY, [{**TEXT[0], "title": {"de": "T"}}], "the title field 'title' is an object"),
+        (HostFields("body", html=True), TEXT, "declared as HTML, and 0 of 20"),
+        (BODY, [{**TEXT[0], "body": "<p>Text</p>"}] * 3, "not declared as HTML, and 3 of 3"),
+        (BODY, [*TEXT[:3], *[{"title": "T", "url": "u"}] * 7], "only 3 of 10"),
+        (BODY, [], "i has no documents"),
+    ],
+)
+def test_warnings(fields: HostFields, sources: list[dict[str, Any]], warning: str) -> None:
+    found = judge("i", fields, sources)
+    assert not found.problems
+    assert len(found.warnings) == 1
+    assert warning in found.warnings[0]
+
+
+def test_fields_that_documents_have() -> None:
+    assert judge("i", BODY, TEXT) == judge("i", HostFields("body", html=True), [{**TEXT[0], "body": "<p>T"}])
