@@ -26,7 +26,7 @@ ON_ES9 := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_ES9_URL exec "$$@"' run
 NOT_TWICE := -k 'not es9'
 BENCH ?= features w1 candidates judge
 
-.PHONY: help demo test test-traffic test-all test-client9 servers lint format types imports bench clean
+.PHONY: help demo test test-traffic test-all test-client9 servers lint format types imports bench fuzz clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -61,6 +61,9 @@ test-client9: $(DEV)  ## hook, collapse and maintenance with client 9.x on Elast
 
 servers: $(DEV)  ## start Elasticsearch and Redis and leave them running; scripts/servers down stops them
 	$(SERVERS) up elastic redis
+
+fuzz: $(DEV)  ## a million generated and damaged inputs, about an hour; FUZZ_ARGS='--target read-csv --seed 1 --count 1000'
+	$(BIN)/python -m tests.fuzz $(FUZZ_ARGS)
 
 lint: $(DEV)  ## ruff: rules and format
 	$(BIN)/ruff check .

@@ -95,6 +95,20 @@ class NotAnIndex(IndexError_):
         return f"{self.index} is not a readable es-dedup index ({self.problem}): name another file, or restore a copy"
 
 
+class DamagedData(IndexError_, ValueError):
+    """Stored bytes that cannot be read: features, a text, terms or statistics."""
+
+    def __init__(self, what: str, problem: str) -> None:
+        super().__init__(what, problem)
+        self.what, self.problem = what, problem
+
+    def __str__(self) -> str:
+        return (
+            f"stored {self.what} are damaged ({self.problem}): restore a copy of the index, or make it anew "
+            f"(scan the pages again; with attached indices, `es-dedup reindex`)"
+        )
+
+
 class IndexLocked(IndexError_):
     """Another process is writing to the same index."""
 

@@ -158,7 +158,8 @@ class StoredPages(Closing):
         assigned = self._index.assignments([page_id]).get(page_id)
         if assigned is None:
             return Cluster(page_id, page_id)
-        return self._shown(list(self._index.members([assigned.cluster_id]).values()))[0]
+        shown = self._shown(list(self._index.members([assigned.cluster_id]).values()))
+        return shown[0] if shown else Cluster(page_id, page_id)  # else another process has just dissolved it
 
     def clusters(self, *, min_size: int = 1) -> Iterator[Cluster]:
         """All clusters of at least ``min_size`` pages, by id, each member with the evidence against the representative."""

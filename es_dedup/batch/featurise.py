@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.compiled import warm_up
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
+from es_dedup.errors import DamagedData
 from es_dedup.extraction import create_extractor
 from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata.addresses import site_of
@@ -203,8 +204,15 @@ def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:
 
 
 def day_of(published: str) -> int:
-    """Day number of an ISO 8601 time, 0 when there is none."""
-    return date.fromisoformat(published[:10]).toordinal() if published else 0
+    """Day number of an ISO 8601 time, 0 when there is none.
+
+    Raises:
+        DamagedData: other text.
+    """
+    try:
+        return date.fromisoformat(published[:10]).toordinal() if published else 0
+    except (ValueError, TypeError) as error:
+        raise DamagedData("times of publication", str(error)) from error
 
 
 def _moment(value: str | datetime | None) -> datetime | None:

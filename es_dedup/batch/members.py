@@ -27,7 +27,7 @@ def clusters_with_evidence(
     """Clusters of assignments, in their order, with containment pointers.
 
     Args:
-        groups: all assignments of each cluster.
+        groups: all assignments of each cluster; one whose pages are all in later ones is left out.
         index: holds the pages and edges.
         lookup: loads pages, and has the statistics they are compared with.
         settings: detectors.
@@ -40,7 +40,8 @@ def clusters_with_evidence(
         cluster.id: cluster
         for cluster in build_clusters({**index.assignments(others), **assigned}.values(), edges)
     }
-    found = [built[group[0].cluster_id] for group in groups]
+    # A page that another process moves from one of these clusters to another is read in both, and shown in the later one.
+    found = [built[group[0].cluster_id] for group in groups if group[0].cluster_id in built]
     return [
         replace(cluster, members=tuple(shown.get(member.page_id, member) for member in cluster.members))
         for cluster in found

@@ -24,6 +24,7 @@ from es_dedup.detectors.others import (
     unpack_others,
 )
 from es_dedup.detectors.simhash import Simhash
+from es_dedup.errors import DamagedData
 from es_dedup.text.hashing import hash64, tagged_terms
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.ragged import concatenate, offsets_of, owners_of, take
@@ -156,8 +157,15 @@ def unpack(payloads: Sequence[bytes]) -> FeatureTable:
     """A table of the rows that ``pack`` made.
 
     Raises:
-        ValueError: bytes of another version, or damaged.
+        DamagedData: bytes of another version, or damaged.
     """
+    try:
+        return _unpacked(payloads)
+    except (ValueError, TypeError, LookupError, struct.error) as error:
+        raise DamagedData("features", str(error)) from error
+
+
+def _unpacked(payloads: Sequence[bytes]) -> FeatureTable:
     others = NO_OTHERS
     if payloads and payloads[0][:1] == bytes([WITH_OTHERS]):
         found = [_of_others(payload) for payload in payloads]
@@ -191,10 +199,12 @@ def _of_others(payload: bytes) -> tuple[dict[str, bytes | None], bytes]:
 
 
 def _head(payload: bytes) -> tuple[int, int, int, int, bool, int]:
-    if len(payload) < _HEAD.size or payload[0] != PAYLOAD_VERSION:
-        found = payload[0] if payload else "none"
-        message = f"features of version {found}, this release reads version {PAYLOAD_VERSION}"
-        raise ValueError(message)
+    if payload[:1] != bytes([PAYLOAD_VERSION]):
+        raise ValueError(
+            f"version {payload[0] if payload else 'none'}, this release reads version {PAYLOAD_VERSION}"
+        )
+    if len(payload) < _HEAD.size:
+        raise ValueError(f"{len(payload)} bytes, at least {_HEAD.size} are needed")
     version, size, length, digest, words, value = _HEAD.unpack_from(payload)
     return version, size, length, digest, words, value
 

@@ -13,6 +13,7 @@ from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.coverage import Coverage
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.detectors.simhash import Simhash
+from es_dedup.errors import DamagedData
 from es_dedup.model import Content, Skipped
 
 if TYPE_CHECKING:
@@ -115,9 +116,9 @@ def stored_by_others(
     for name, detector in other_detectors(settings).items():
         terms: list[int] = []
         rows: list[int] = []
-        for row, packed in enumerate(others.columns[name]):
+        for row, packed in enumerate(_column(others, name)):
             if packed is not None:
-                some = detector.terms(detector.unpack(packed))
+                some = detector.terms(_unpacked(detector, packed))
                 terms += some
                 rows += [row] * len(some)
         yield np.array(terms, dtype=np.uint64), np.array(rows, dtype=np.int64)
@@ -129,8 +130,8 @@ def asked_by_others(others: Others, row: int, settings: Settings) -> list[TermGr
     if not others.columns:
         return groups
     for name, detector in other_detectors(settings).items():
-        packed = others.columns[name][row]
-        probe = None if packed is None else detector.probe(detector.unpack(packed))
+        packed = _column(others, name)[row]
+        probe = None if packed is None else detector.probe(_unpacked(detector, packed))
         groups += probe.groups if probe is not None else ()
     return groups
 
@@ -147,7 +148,20 @@ def verdicts_of_other(
         for row, column, known in zip(pair, columns, unpacked, strict=True):
             if row not in known:
                 packed = column[row] if column else None
-                known[row] = None if packed is None else detector.unpack(packed)
+                known[row] = None if packed is None else _unpacked(detector, packed)
             sides.append(known[row])
         ours, theirs = sides
         yield None if ours is None or theirs is None else detector.verify(ours, theirs)
+
+
+def _column(others: Others, name: str) -> tuple[bytes | None, ...]:
+    if name not in others.columns:
+        raise DamagedData("features", f"those of method {name} are missing")
+    return others.columns[name]
+
+
+def _unpacked(detector: Detector[Any], packed: bytes) -> Any:
+    try:
+        return detector.unpack(packed)
+    except ValueError as error:
+        raise DamagedData("features", f"of method {detector.name}: {error}") from error

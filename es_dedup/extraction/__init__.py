@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_dedup.extraction.metadata.addresses import site_of
+from es_dedup.extraction.metadata.addresses import site_of, storable
 from es_dedup.extraction.page import HtmlExtractor, MainText
 from es_dedup.extraction.port import Extractor
 from es_dedup.extraction.reading.document import Document
@@ -65,7 +65,7 @@ def extract(
     """
     found = create_extractor(config).extract(html, url=url, http_charset=http_charset, explain=explain)
     if isinstance(found, Skipped):
-        detail = f" ({found.detail})" if found.detail else ""
+        url, detail = storable(url), f" ({found.detail})" if found.detail else ""
         return Content(
             "", url=url, site=site_of(url), notes=(f"skipped: {found.reason}{detail}",), kind=PageKind.EMPTY
         )

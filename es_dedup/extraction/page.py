@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from es_dedup.compiled import worthwhile
 from es_dedup.extraction.language import language_of
+from es_dedup.extraction.metadata.addresses import storable
 from es_dedup.extraction.metadata.metadata import read_metadata
 from es_dedup.extraction.reading.document import build, build_shallow, clean, read_shallow
 from es_dedup.extraction.reading.elsewhere import is_worth, opened_up
@@ -91,6 +92,7 @@ class HtmlExtractor:
             load_kernels()  # before the page's time begins
             load_kernels_of_views()
         deadline = Deadline(self._config.max_seconds)
+        url = storable(url)
         notes: list[str] = []
         limit = self._config.max_bytes
         if len(html) > limit:

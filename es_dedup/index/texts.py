@@ -7,6 +7,8 @@ from typing import Final
 
 import zstandard
 
+from es_dedup.errors import DamagedData
+
 _LEVEL: Final = 3  # on news texts of 500 characters a third of deflate's time for 6 % more bytes
 _MOST_TEXT_BYTES: Final = 1 << 30  # of one text when it is unpacked: a damaged size must not fill the memory
 _UTF8, _UTF8_PACKED, _GB18030, _GB18030_PACKED = range(4)
@@ -40,20 +42,19 @@ def decompress_text(stored: bytes) -> str:
     """The text of which ``compress_text`` made ``stored``.
 
     Raises:
-        ValueError: the bytes are no stored text.
+        DamagedData: the bytes are no stored text.
     """
     if not stored:
         return ""
     form, body = stored[0], stored[1:]
     if form >= len(_CODECS):
-        message = f"unknown text form {form}"
-        raise ValueError(message)
-    if form in (_UTF8_PACKED, _GB18030_PACKED):
-        try:
+        raise DamagedData("texts", f"unknown form {form}")
+    try:
+        if form in (_UTF8_PACKED, _GB18030_PACKED):
             body = zstandard.ZstdDecompressor().decompress(body, max_output_size=_MOST_TEXT_BYTES)
-        except zstandard.ZstdError as error:
-            raise ValueError(str(error)) from error
-    return body.decode(_CODECS[form])
+        return body.decode(_CODECS[form])
+    except (zstandard.ZstdError, UnicodeDecodeError) as error:
+        raise DamagedData("texts", str(error)) from error
 
 
 _local = threading.local()

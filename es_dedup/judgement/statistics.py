@@ -18,6 +18,7 @@ import numpy as np
 from es_dedup.compiled import worthwhile
 from es_dedup.detectors.ccdet import learn_noise
 from es_dedup.detectors.coverage_pairs import Weights
+from es_dedup.errors import DamagedData
 from es_dedup.text.ragged import Buckets, find, owners_of
 
 if TYPE_CHECKING:
@@ -108,16 +109,38 @@ class Statistics:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Statistics:
-        """The inverse of ``to_bytes``; raises ``ValueError`` on other bytes."""
+        """The inverse of ``to_bytes``.
+
+        Raises:
+            DamagedData: other bytes, or columns that kernels could not be trusted with.
+        """
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
                 values: dict[str, Any] = {field.name: arrays[field.name] for field in fields(cls)}
             found = cls(**{**values, "pages": int(values["pages"])})
         except Exception as error:  # a damaged archive raises whatever its parts raise
-            raise ValueError("not a statistics snapshot of this version") from error
-        if len(found.grams) != len(found.gram_weights) or len(found.clauses) != len(found.clause_weights):
-            raise ValueError("not a sound statistics snapshot: its columns differ in length")
+            raise DamagedData("statistics", "not a snapshot of this version") from error
+        if not found._sound:
+            raise DamagedData("statistics", "not a sound snapshot: its columns do not fit")
         return found
+
+    @property
+    def _sound(self) -> bool:
+        plain = Statistics.empty()
+        columns = [field.name for field in fields(self) if field.name != "pages"]
+        typed = all(
+            (column := getattr(self, name)).ndim == 1 and column.dtype == getattr(plain, name).dtype
+            for name in columns
+        )
+        return (
+            typed
+            and self.pages >= 0
+            and all(bool((known[1:] > known[:-1]).all()) for known in (self.grams, self.clauses, self.noise))
+            and all(
+                len(known) == len(weights) and bool(((weights >= 0) & (weights <= 1)).all())
+                for known, weights in ((self.grams, self.gram_weights), (self.clauses, self.clause_weights))
+            )
+        )
 
 
 class CarryingPages(NamedTuple):

@@ -190,7 +190,7 @@ def _nothing_to_read(record: Mapping[str, Any], text_field: str | None, html_fie
 
 
 def _listed(fields: Iterable[str]) -> str:
-    names = [str(name)[:40] for name in fields]
+    names = [clean_text(str(name)[:40]) for name in fields]
     return ", ".join(names[:_LISTED]) + (" …" if len(names) > _LISTED else "") if names else "no fields"
 
 

@@ -27,7 +27,7 @@ def read_csv(path: Path, options: ReadOptions) -> Items:
     The delimiter is a tab for ``.tsv``, else whichever of comma, semicolon, tab and bar the header holds most of.
     A row with another number of values than the header, or with bytes that are no text, is a failure.
     """
-    source = str(path)
+    source, line = str(path), 1
     csv.field_size_limit(options.max_record_bytes)
     encoding = (
         "utf-8-sig" if options.encoding.lower().replace("_", "-") in ("utf-8", "utf8") else options.encoding
@@ -42,13 +42,20 @@ def read_csv(path: Path, options: ReadOptions) -> Items:
                     source, 1, f"the header is longer than {options.max_record_bytes:,} characters"
                 )
                 return
+            if _undecoded(header_line):
+                yield InputFailure(source, 1, _wrong_encoding(options))
+                return
             delimiter = "\t" if suffix_of(path) == ".tsv" else _delimiter(header_line)
             header = next(csv.reader([header_line], delimiter=delimiter), [])
             if not any(header):
                 yield InputFailure(source, 1, "no header line with field names")
                 return
             lines = _Lines(text, options.max_record_bytes)
-            yield from _rows(csv.reader(lines, delimiter=delimiter), header, source, options)
+            for item in _rows(csv.reader(lines, delimiter=delimiter), header, source, options):
+                line = item.line or line
+                yield item
+    except UnicodeError:  # UTF-16 and UTF-32 cannot go on behind a damaged place
+        yield InputFailure(source, line, f"{_wrong_encoding(options)}; the rest of the file was left out")
     except READ_ERRORS as error:
         yield InputFailure(source, None, plain_problem(error))
 
@@ -69,9 +76,12 @@ def read_parquet(path: Path, options: ReadOptions) -> Items:
         with pq.ParquetFile(path, buffer_size=2**20, pre_buffer=False) as file:
             columns = _needed(file.schema_arrow.names, options.fields)
             for batch in file.iter_batches(PARQUET_BATCH_ROWS, columns=columns):
-                for record in batch.to_pylist():
+                for record in _records(batch):
                     row += 1
-                    yield page_from_record(record, source, row, options.fields)
+                    if isinstance(record, str):
+                        yield InputFailure(source, row, record)
+                    else:
+                        yield page_from_record(record, source, row, options.fields)
     except (OSError, pa.ArrowException) as error:
         problem = (
             plain_problem(error)
@@ -79,6 +89,26 @@ def read_parquet(path: Path, options: ReadOptions) -> Items:
             else str(error).splitlines()[0]
         )
         yield InputFailure(source, row + 1 if row else None, f"not readable as Parquet: {problem}")
+
+
+def _records(batch: Any) -> Iterator[dict[str, Any] | str]:
+    """Rows of a batch; in place of one with a value that Python cannot hold, what is wrong with it."""
+    import pyarrow as pa
+
+    for place, field in enumerate(batch.schema):
+        if pa.types.is_timestamp(field.type) and field.type.unit == "ns":  # datetime has microseconds
+            times = batch.column(place).cast(pa.timestamp("us", field.type.tz), safe=False)
+            batch = batch.set_column(place, field.name, times)
+    try:
+        yield from batch.to_pylist()
+    except (ValueError, OverflowError):
+        for place in range(len(batch)):
+            try:
+                (record,) = batch.slice(place, 1).to_pylist()
+            except (ValueError, OverflowError) as error:
+                yield f"a value cannot be read: {error}"
+            else:
+                yield record
 
 
 class _Lines:
@@ -117,10 +147,18 @@ def _rows(rows: Any, header: list[str], source: str, options: ReadOptions) -> It
             yield InputFailure(
                 source, number, f"{len(row)} values, but the header names {len(header)} fields"
             )
-        elif any("\udc80" <= char <= "\udcff" for value in row for char in value):
-            yield InputFailure(source, number, f"not {options.encoding} text; name another with --encoding")
+        elif any(map(_undecoded, row)):
+            yield InputFailure(source, number, _wrong_encoding(options))
         elif row:
             yield page_from_record(dict(zip(header, row, strict=True)), source, number, options.fields)
+
+
+def _undecoded(text: str) -> bool:
+    return any("\udc80" <= char <= "\udcff" for char in text)
+
+
+def _wrong_encoding(options: ReadOptions) -> str:
+    return f"not {options.encoding} text; name another with --encoding"
 
 
 def _numbered(rows: Any) -> Iterator[tuple[int, list[str] | str]]:

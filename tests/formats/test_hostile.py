@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -75,3 +77,52 @@ def test_any_json(records: list[object]) -> None:
     assert [item for item in one if isinstance(item, Page)] == [
         item for item in other if isinstance(item, Page)
     ]
+
+
+@pytest.mark.parametrize(
+    "data", [b"id,text\n1,abc\n", "id,text\n1,中文\n".encode("utf-16")[:-1], b"\xff\xfe\x00\xd8\n\0"]
+)
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_a_table_that_is_not_in_the_named_wide_encoding_is_a_failure(
+    tmp_path: Path, data: bytes, suffix: str
+) -> None:
+    path = tmp_path / f"a.{suffix}"
+    path.write_bytes(data)
+    *_, last = read_pages([path], ReadOptions(encoding="utf-16"))
+    assert isinstance(last, InputFailure)
+    assert "not utf-16 text" in last.problem
+
+
+def test_failures_can_be_printed_whatever_the_names_of_the_fields(tmp_path: Path) -> None:
+    for name, data in (
+        ("a.csv", b"\xa6a,b\n1,2\n"),
+        ("a.jsonl", b'{"\\ud800": 1}\n'),
+        ("a.json", b'[{"id": 1, "\\udfff": 2}]'),
+    ):
+        (tmp_path / name).write_bytes(data)
+        (failure,) = read_pages([tmp_path / name])
+        assert isinstance(failure, InputFailure)
+        str(failure).encode()
+
+
+def test_values_that_python_cannot_hold_cost_only_their_row_of_a_parquet_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    text = pa.array([b"one", b"\x81", b"three", b"four"]).cast(pa.binary()).view(pa.string())
+    times = pa.array([1_700_000_000, 1_700_000_000, 10**15, 1_700_000_000], pa.timestamp("s"))
+    pq.write_table(pa.table({"id": ["1", "2", "3", "4"], "text": text, "time": times}), path)
+    first, second, third, fourth = read_pages([path])
+    assert isinstance(first, Page)
+    assert isinstance(second, InputFailure)
+    assert (second.line, "cannot be read" in second.problem) == (2, True)
+    assert isinstance(third, InputFailure)
+    assert third.line == 3
+    assert isinstance(fourth, Page)
+
+
+def test_times_in_nanoseconds_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    times = pa.array([1_700_000_000_123_456_789], pa.timestamp("ns", "UTC"))
+    pq.write_table(pa.table({"id": ["1"], "text": ["x"], "time": times}), path)
+    (page,) = read_pages([path])
+    assert isinstance(page, Page)
+    assert str(page.published).startswith("2023-11-14 22:13:20.123456")

@@ -15,10 +15,13 @@ from typing import IO, TYPE_CHECKING
 import pytest
 
 from es_dedup.errors import (
+    IndexError_,
     IndexLocked,
     IndexUnavailable,
 )
 from es_dedup.index.embedded import EmbeddedIndex
+from es_dedup.model import Page
+from es_dedup.pipeline import Deduplicator
 from es_dedup.testing.builders import probe, random_records, record
 
 if TYPE_CHECKING:
@@ -32,6 +35,8 @@ PAGES_PER_BATCH = 40
 WRITER = f"""
 import sys
 from es_dedup.index.embedded import EmbeddedIndex
+from es_dedup.model import Page
+from es_dedup.pipeline import Deduplicator
 from es_dedup.testing.builders import record
 path, name, batches, hold = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "hold"
 with EmbeddedIndex(path, fingerprint="f", lock_seconds=60) as index:
@@ -237,3 +242,32 @@ def limit_pages(index: EmbeddedIndex, more: int) -> None:
     with index._connection.reading() as connection:
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages + more}")
+
+
+@pytest.mark.parametrize(
+    ("damage", "step"),
+    [
+        ("UPDATE features SET payload = x'01'", lambda index: index.explain("a", "b")),
+        ("UPDATE features SET payload = 5", lambda index: list(index.clusters())),
+        ("UPDATE features SET terms = x'0102'", lambda index: index.record("a")),
+        ("UPDATE texts SET body = x'01ff'", lambda index: index.text("a")),
+        ("UPDATE texts SET body = 7", lambda index: index.text("a")),
+        ("UPDATE assignments SET relation = 'duplic?te'", lambda index: list(index.clusters())),
+        ("UPDATE pages SET published = 'soon'", lambda index: index.explain("a", "b")),
+        ("UPDATE pages SET url = CAST(x'e4b8' AS TEXT)", lambda index: index.record("a")),
+        ("INSERT OR REPLACE INTO statistics VALUES (1, 7.5)", lambda index: index.stats()),
+    ],
+)
+def test_a_damaged_value_is_an_error_of_ours(
+    tmp_path: Path, damage: str, step: Callable[[Deduplicator], object]
+) -> None:
+    path = tmp_path / "pages.db"
+    text = "泵站的水位在夜间上升，值班员按照规程打开了第三道闸门，并通知了下游的村庄。"
+    with Deduplicator.open(path) as index:
+        index.add_many([Page("a", text=text), Page("b", text=text + "没有人受伤。")])
+    with sqlite3.connect(path) as connection:
+        connection.execute(damage)
+    connection.close()
+    with Deduplicator.open(path, read_only=True) as index, pytest.raises(IndexError_) as caught:
+        step(index)
+    assert "damaged" in str(caught.value)

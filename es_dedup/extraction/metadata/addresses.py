@@ -20,6 +20,11 @@ _SOME_NEXT_CAPITALS: Final = re.compile(rb"REL" + _REST)
 _NEXT: Final = (b"next", b"Next", b"NEXT")
 
 
+def storable(url: str | None) -> str | None:
+    """A caller's address with a question mark in the place of each half of a surrogate pair."""
+    return url and url.encode("utf-8", "replace").decode()
+
+
 def site_of(url: str | None) -> str:
     """Host of a URL in lower case without ``www.`` and port; empty when there is none."""
     try:

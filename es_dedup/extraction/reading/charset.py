@@ -48,7 +48,7 @@ _MULTI_BYTE: Final = frozenset(
     "utf-8 gb18030 big5hkscs cp950 euc_tw cp932 shift_jisx0213 euc_jp euc_jisx0213 euc_jis_2004 cp949 johab".split()
 )
 _UNUSABLE: Final = frozenset(
-    {"utf-7", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"}
+    {"utf_7", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"}
 )
 _COMMON: Final = "的一是不了在人有我他中大上个来到时和地为子说生国年着就那会要出也得里后自以家可下过天去能对小多然于心学么之都好看起发当没成只如事把还用第样道想作种开這們個來時為說國會過對學後發沒還樣開種經點將與"
 _PUNCTUATION: Final = "，。、；：？！“”《》（）"
@@ -92,7 +92,7 @@ def normal_name(label: str | None) -> str | None:
         info = codecs.lookup(label.strip().strip("\"'"))
     except (LookupError, ValueError):
         return None
-    if info.name in _UNUSABLE or not getattr(info, "_is_text_encoding", True):
+    if info.name.replace("-", "_") in _UNUSABLE or not getattr(info, "_is_text_encoding", True):
         return None
     if not _reads_markup(info.name):
         return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.errors import DamagedData
 from es_dedup.index.checks import encodable
 
 if TYPE_CHECKING:
@@ -32,8 +33,15 @@ def tokens_of(terms: NDArray[np.uint64]) -> list[str]:
 
 
 def terms_of(tokens: str) -> tuple[int, ...]:
-    """The terms of which ``tokens_of`` made the tokens that are joined here."""
-    packed = np.frombuffer(base64.b64decode(tokens), dtype=np.uint8).reshape(-1, 6)
+    """The terms of which ``tokens_of`` made the tokens that are joined here.
+
+    Raises:
+        DamagedData: other text.
+    """
+    try:
+        packed = np.frombuffer(base64.b64decode(tokens, validate=True), dtype=np.uint8).reshape(-1, 6)
+    except ValueError as error:
+        raise DamagedData("terms", str(error)) from error
     wide = np.zeros((len(packed), 8), dtype=np.uint8)
     wide[:, 2:] = packed
     return tuple(wide.reshape(-1).view(">u8").tolist())
@@ -45,8 +53,15 @@ def hash_token(value: int) -> str:
 
 
 def hash_of(token: str) -> int:
-    """The hash of which ``hash_token`` made ``token``."""
-    return int.from_bytes(base64.urlsafe_b64decode(token + "="), "big")
+    """The hash of which ``hash_token`` made ``token``.
+
+    Raises:
+        DamagedData: other text.
+    """
+    try:
+        return int.from_bytes(base64.b64decode(token + "=", altchars=b"-_", validate=True), "big")
+    except ValueError as error:
+        raise DamagedData("content hashes", str(error)) from error
 
 
 def key_of(page_id: str) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.errors import DamagedData
 from es_dedup.text.hashing import TERM_BITS
 
 if TYPE_CHECKING:
@@ -22,7 +23,13 @@ def pack_terms(terms: NDArray[np.uint64]) -> bytes:
 
 
 def unpack_terms(stored: bytes) -> NDArray[np.uint64]:
-    """The terms of which ``pack_terms`` made ``stored``."""
+    """The terms of which ``pack_terms`` made ``stored``.
+
+    Raises:
+        DamagedData: no whole number of terms.
+    """
+    if len(stored) % TERM_BYTES:
+        raise DamagedData("terms", f"{len(stored)} bytes, {TERM_BYTES} a term")
     wide = np.zeros((len(stored) // TERM_BYTES, 8), dtype=np.uint8)
     wide[:, :TERM_BYTES] = np.frombuffer(stored, dtype=np.uint8).reshape(-1, TERM_BYTES)
     return wide.reshape(-1).view("<u8").astype(np.uint64, copy=False)

@@ -192,6 +192,8 @@ class Connection:
             if "closed" not in str(error):
                 raise
             raise IndexUnavailable(self.name, "it was closed before this call") from error
+        except (TypeError, ValueError, OverflowError) as error:  # values that no write of ours has stored
+            raise NotAnIndex(self.name, f"a stored value is damaged: {error}") from error
         except sqlite3.Error as error:
             code = (
                 getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF

@@ -31,7 +31,7 @@ def rows_by_id(
     left = iter(page_ids)
     while some := list(islice(left, IDS_PER_QUERY)):
         known = [page_id for page_id in some if encodable(page_id)]
-        yield from connection.execute(f"{select} ({', '.join('?' * len(known))})", known)
+        yield from connection.execute(f"{select} ({', '.join('?' * len(known))})", known).fetchall()
 
 
 def rows_by_number(

@@ -16,6 +16,7 @@ from es_dedup.detectors import coverage_codec, features
 from es_dedup.detectors.ccdet import without_white_space
 from es_dedup.detectors.coverage_features import CoverageTable
 from es_dedup.detectors.features import FeatureTable, content_hashes, featurise, stored_terms
+from es_dedup.errors import DamagedData
 from es_dedup.text.normalise import normalise_many
 from tests.coverage_tables import rows_lists, table_of
 from tests.texts import SENTENCES, article, page_texts
@@ -147,3 +148,10 @@ def test_content_hashes_ignore_white_space_alone() -> None:
         == 4
     )
     assert table_of_pages([("", ""), ("。", "")]).hashes.tolist() == [0, 0]
+
+
+def test_damaged_features_are_an_error_of_ours() -> None:
+    payload = features.pack(table_of_pages([("泵站", "")]))[0]
+    for stored in ([payload[:3]], [payload, bytes([features.WITH_OTHERS]) + b"\1\0\0\0\5"], [7]):
+        with pytest.raises(DamagedData, match="stored features are damaged"):
+            features.unpack(stored)  # type: ignore[arg-type]  # a damaged cell of a table may hold a number

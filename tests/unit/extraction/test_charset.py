@@ -121,7 +121,20 @@ def test_a_declaration_far_down_the_page_is_not_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "label", ["", None, "no-such-charset", "utf-7", "base64", "idna", "\x00", "ü", "x" * 500]
+    "label",
+    [
+        "",
+        None,
+        "no-such-charset",
+        "utf-7",
+        "base64",
+        "idna",
+        "unicode_escape",
+        "raw_unicode_escape",
+        "\x00",
+        "ü",
+        "x" * 500,
+    ],
 )
 def test_unusable_labels_are_no_charset(label: str | None) -> None:
     assert normal_name(label) is None

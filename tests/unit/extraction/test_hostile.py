@@ -150,3 +150,10 @@ def test_a_hundred_megabytes_are_cut_in_bounded_memory() -> None:
     assert int(size) > 80_000_000
     assert int(kilobytes) < 700_000
     assert note.startswith("longer than 10000000 bytes")
+
+
+def test_an_address_with_half_a_surrogate_pair_gives_content_that_can_be_stored() -> None:
+    for page in ("<p>text</p>", ""):
+        for url in ("http://a.example/\ud800", "http://\ud800.example/"):
+            found = extract(page, url=url)
+            assert f"{found.url}{found.site}".encode()

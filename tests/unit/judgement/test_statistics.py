@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import random
 from dataclasses import fields, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from es_dedup.errors import DamagedData
 from es_dedup.judgement.statistics import LEAST_WEIGHT, MIN_CARRIERS, Statistics, learn
 from es_dedup.text.hashing import hash64
 from tests.texts import article
@@ -169,3 +170,27 @@ class TestSample:
     def test_articles_of_two_languages_share_nothing(self) -> None:
         pages = [Small((article(seed, language=language),)) for seed in range(5) for language in ("zh", "en")]
         assert len(learned(pages).clauses) == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"grams": np.array([3, 1], dtype=np.uint32)},
+        {"grams": np.array([1.0, 3.0])},
+        {"grams": np.array([[1, 3]], dtype=np.uint32), "gram_weights": np.array([[1, 1]], dtype=np.float32)},
+        {"gram_weights": np.array([1, np.nan], dtype=np.float32)},
+        {"gram_weights": np.array([1, 7], dtype=np.float32)},
+        {"noise": np.array([b"x"])},
+        {"pages": -1},
+    ],
+)
+def test_columns_that_kernels_could_not_be_trusted_with_are_refused(change: dict[str, Any]) -> None:
+    sound = replace(
+        Statistics.empty(),
+        grams=np.array([1, 3], dtype=np.uint32),
+        gram_weights=np.array([1, 0.5], dtype=np.float32),
+        pages=2,
+    )
+    assert Statistics.from_bytes(sound.to_bytes()).pages == 2
+    with pytest.raises(DamagedData):
+        Statistics.from_bytes(replace(sound, **change).to_bytes())

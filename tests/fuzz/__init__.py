@@ -1,0 +1,1 @@
+"""Fuzzing: generated and damaged input for every reader, parser and stored format; ``make fuzz`` runs the whole budget."""

@@ -1,0 +1,33 @@
+"""What is damaged: pages of the samples and of the golden tests, and those of labelled sets where there are any."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+MOST_BYTES: Final = 200_000
+MOST_FILES: Final = 400
+
+
+@cache
+def pages() -> tuple[bytes, ...]:
+    """Bytes of HTML pages, in a fixed order."""
+    folders = [ROOT / "samples" / "pages", ROOT / "samples" / "shells", ROOT / "tests" / "golden" / "pages"]
+    if labelled := os.environ.get("ES_DEDUP_DATA"):
+        folders.append(Path(labelled))
+    found: list[bytes] = []
+    for folder in folders:
+        files = sorted(path for path in folder.rglob("*.htm*") if path.stat().st_size <= MOST_BYTES)
+        found += [path.read_bytes() for path in files[:: max(1, len(files) // MOST_FILES)]]
+    return tuple(found)
+
+
+@cache
+def texts() -> tuple[str, ...]:
+    """Running texts in Chinese and English."""
+    files = sorted((ROOT / "samples" / "sources").rglob("*.md"))
+    whole = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    return tuple(part for part in whole.split("\n\n") if len(part) > 40)

@@ -1,0 +1,140 @@
+"""Targets: reading of charsets and extraction, by the numpy code, by kernels, and with both parsers."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from es_dedup import compiled
+from es_dedup.config import ExtractionConfig
+from es_dedup.extraction import create_extractor
+from es_dedup.extraction.reading.charset import decode
+from es_dedup.model import Content, Skipped
+from tests.fuzz.corpus import pages
+from tests.fuzz.harness import Target
+from tests.fuzz.mutate import TOKENS, damaged, window
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterator
+
+    from es_dedup.extraction import HtmlExtractor
+
+MOST_BYTES: Final = 9_000
+"""Of most pages, so that a second has room for hundreds."""
+REASONS: Final = frozenset({"binary", "empty", "timeout"})
+CHARSETS: Final = (
+    "utf-8",
+    "gb18030",
+    "big5",
+    "utf-16",
+    "utf-32",
+    "iso2022_jp",
+    "hz",
+    "cp1252",
+    "euc_jp",
+    "euc_kr",
+    "koi8-r",
+)
+CLAIMS: Final = (
+    None, None, "", "gbk", "utf-8", "big5", "utf-16", "iso-8859-1", "iso-2022-jp", "hz", "utf-7", "\ud800", "x-none", "cp037", "idna",
+    "punycode", "base64", "unicode_escape", "undefined", "\0", "a" * 300, "text/html; charset=", "utf_8_sig", "mbcs",
+)  # fmt: skip
+URLS: Final = (
+    None,
+    "http://example.cn/x/",
+    "",
+    "http://[",
+    "//",
+    "javascript:1",
+    "http://\ud800/",
+    "http://a/?p=2",
+    "x" * 3000,
+    "http://a:b/",
+)
+LIMITS: Final = ExtractionConfig(max_depth=32)
+TAGS: Final = create_extractor(LIMITS)
+TOPIC: Final = create_extractor(LIMITS.model_copy(update={"extractor": "topic"}))
+LXML: Final = create_extractor(LIMITS.model_copy(update={"parser": "lxml"}))
+
+
+class Given(NamedTuple):
+    """A page, and what is said of it."""
+
+    html: bytes | str
+    charset: str | None
+    url: str | None
+
+
+def given(rng: random.Random) -> Given:
+    """A damaged page in any charset, with any claims; now and then as text."""
+    whole = rng.choice(pages())
+    data = whole if rng.random() < 0.05 else window(rng, whole, rng.choice((300, 2_000, MOST_BYTES)))
+    if rng.random() < 0.3:
+        data = data.decode("utf-8", "ignore").encode(rng.choice(CHARSETS), "ignore")
+    if rng.random() < 0.05:
+        data = b"".join(rng.choice(TOKENS) for _ in range(rng.randrange(60)))
+    data = damaged(rng, data, pages() if rng.random() < 0.1 else (), most=rng.choice((3, 30)))
+    html: bytes | str = data if rng.random() < 0.9 else data.decode("utf-8", "surrogateescape")
+    return Given(html, rng.choice(CLAIMS), rng.choice(URLS))
+
+
+def extracted(extractor: HtmlExtractor, page: Given, *, explain: bool = False) -> Content | Skipped:
+    """What an extractor says, checked."""
+    found = extractor.extract(page.html, url=page.url, http_charset=page.charset, explain=explain)
+    if isinstance(found, Skipped):
+        assert found.reason in REASONS
+        return found
+    assert found.text.strip()
+    for text in (found.text, found.title, found.url or "", found.site, found.author, found.next_page or ""):
+        text.encode()  # no lone surrogates
+        assert "\0" not in text
+    return found
+
+
+@contextmanager
+def kernels(*, on: bool) -> Iterator[None]:
+    """Run by kernels, or by the numpy code."""
+    before, compiled._State.chosen = compiled._State.chosen, on
+    try:
+        yield
+    finally:
+        compiled._State.chosen = before
+
+
+def by(extractor: HtmlExtractor, page: Given) -> None:
+    """Extract by the numpy code."""
+    with kernels(on=False):
+        extracted(extractor, page, explain=len(page.html) % 4 == 0)
+
+
+def by_kernels(page: Given) -> None:
+    """Extract by kernels."""
+    with kernels(on=True):
+        extracted(TAGS, page)
+
+
+def by_both(page: Given) -> None:
+    """Kernels and the numpy code give the same."""
+    found = []
+    for on in (False, True):
+        with kernels(on=on):
+            found.append(extracted(TAGS, page))
+    assert found[0] == found[1], "kernels and numpy code differ"
+
+
+def decoded(page: Given) -> None:
+    """Only the charset."""
+    if isinstance(page.html, bytes):
+        decode(page.html, page.charset).text.encode("utf-8", "surrogatepass")
+
+
+TARGETS: Final = (
+    Target("charset", given, decoded, 100_000),
+    Target("extract", given, partial(by, TAGS), 60_000),
+    Target("extract-kernels", given, by_kernels, 60_000),
+    Target("extract-both", given, by_both, 20_000),
+    Target("extract-topic", given, partial(by, TOPIC), 10_000),
+    Target("extract-lxml", given, partial(by, LXML), 20_000),
+)

@@ -1,0 +1,16 @@
+"""All targets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tests.fuzz import target_formats, target_pages, target_readers
+
+if TYPE_CHECKING:
+    from tests.fuzz.harness import Target
+
+TARGETS: Final[tuple[Target, ...]] = (
+    *target_pages.TARGETS,
+    *target_readers.TARGETS,
+    *target_formats.TARGETS,
+)
