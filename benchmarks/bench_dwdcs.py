@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from harness import Row, expect, parser_of, report
 from methods import MILLISECONDS, add_options, batches, best_ms, reference, spread_out, texts_of
 
-from es_dedup.detectors import dwdcs_paths
+from es_dedup import compiled
 from es_dedup.detectors.dwdcs import Dwdcs
 from es_dedup.detectors.dwdcs_network import KeyConcepts
 from es_dedup.sections import DwdcsConfig
@@ -18,7 +19,7 @@ from es_dedup.text import synonyms
 from es_dedup.text.words import content_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from es_dedup.text.words import WordBatch
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     config = DwdcsConfig(min_occurrences=given.min_occurrences, synonyms=given.synonyms)
     rows = [_row(given.data, name, config, given) for name in given.sets]
-    notes = {"numba": "installed" if dwdcs_paths._compiled() else "not installed", "synonyms": given.synonyms}  # noqa: SLF001
+    notes = {"numba": "installed" if find_spec("numba") else "not installed", "synonyms": given.synonyms}
     report("DWDCS: key concepts after segmentation, one core", rows, given.json, notes)
     return 0
 
@@ -54,8 +55,8 @@ def _row(folder: Path | None, name: str, config: DwdcsConfig, given: Any) -> Row
         "segmentation ms/page": best_ms(content_words, normalised, len(texts), given.rounds),
     }
     answers = {}
-    for label, kernel in _kernels().items():
-        with patch.object(dwdcs_paths, "_compiled", lambda kernel=kernel: kernel):
+    for label in ("numpy", *(["numba"] if find_spec("numba") else [])):
+        with patch.object(compiled._State, "chosen", label == "numba"):  # noqa: SLF001
             answers[label] = features()
             row[f"{label} ms/page"] = best_ms(method.of_words, segmented, len(texts), given.rounds)
     expect(all(answer == answers["numpy"] for answer in answers.values()), "the kernels differ")
@@ -65,12 +66,6 @@ def _row(folder: Path | None, name: str, config: DwdcsConfig, given: Any) -> Row
     row["bytes/page"] = sum(len(method.pack(one)) for one in kept) // max(len(kept), 1)
     row["skipped"] = len(texts) - len(kept)
     return row
-
-
-def _kernels() -> dict[str, Callable[..., Any] | None]:
-    """The kernels at hand: arrays, and machine code where numba is installed."""
-    compiled = dwdcs_paths._compiled()  # noqa: SLF001
-    return {"numpy": None} | ({"numba": compiled} if compiled else {})
 
 
 def _reference_ms(

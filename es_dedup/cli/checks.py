@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -77,6 +78,22 @@ def _packages() -> Iterator[CheckResult]:
         there = _importable(module)
         found = _version(module) if there else f"not installed; pip install 'es-dedup[{extra}]' brings it"
         yield CheckResult(f"optional package {module}", "ok" if there else "note", found)
+    yield _kernels()
+
+
+def _kernels() -> CheckResult:
+    if find_spec("numba") is None:
+        return CheckResult(
+            "compiled kernels", "note", "none; pip install 'es-dedup[fast]' brings what compiles them"
+        )
+    from es_dedup.compiled import is_compiled
+
+    there = is_compiled()
+    return CheckResult(
+        "compiled kernels",
+        "ok" if there else "note",
+        "there" if there else "not compiled; run `es-dedup compile`",
+    )
 
 
 def _sqlite() -> Iterator[CheckResult]:

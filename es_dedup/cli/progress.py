@@ -22,6 +22,7 @@ _WORDS: Final = {
     "verify": "comparing pairs",
     "cluster": "clustering",
     "write": "writing",
+    "compile": "compiling kernels",
     "report": "writing the report",
 }
 

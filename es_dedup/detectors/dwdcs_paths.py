@@ -8,15 +8,15 @@ all distances, so results are whole numbers and exact.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.compiled import worthwhile
 from es_dedup.text.ragged import gather, offsets_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -105,10 +105,13 @@ def removal_sums(
         Over ordered pairs; a pair that is no longer connected counts the diameter of the whole graph plus 1.
         Shape (removed,).
     """
-    compiled = _compiled()
     sums = np.zeros(len(removed), dtype=np.int64)
-    if compiled is not None:
-        compiled(graphs.offsets, graphs.starts, graphs.neighbours, removed, removed_offsets, sums)
+    if worthwhile(len(graphs.neighbours) * len(removed)):
+        from es_dedup.detectors.compiled import networks  # noqa: PLC0415 - see es_dedup.compiled
+
+        networks.removal_sums(
+            graphs.offsets, graphs.starts, graphs.neighbours, removed, removed_offsets, sums
+        )
         return sums
     for block in _blocks(graphs, np.diff(removed_offsets)):
         _search(graphs, block, removed, removed_offsets, sums)
@@ -222,13 +225,3 @@ def _pairs(reach: NDArray[np.uint64], row: NDArray[np.int64], first: NDArray[np.
         bits += counts[:, :, word]
     pairs: NDArray[np.int64] = np.add.reduceat(bits[row], first, axis=0)
     return pairs
-
-
-@cache
-def _compiled() -> Callable[..., Any] | None:
-    """The search as machine code where numba is installed; None elsewhere."""
-    try:
-        from es_dedup.detectors.compiled.networks import removal_sums as compiled  # noqa: PLC0415 - an extra
-    except ImportError:
-        return None
-    return compiled

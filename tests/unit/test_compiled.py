@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pytest
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("numba")
 
+ROOT: Final = Path(__file__).parents[2]
 ALPHABET = "泵站检修完成八月十五日电讯年两台〇，。！？；…、\n\t 　aB1.5:3-é“Ω𫢸😀\x00\u200b臺瞭解ﬁ①"
 TEXT = st.text(st.sampled_from(ALPHABET), max_size=120)
 SETTINGS = Settings()
@@ -30,9 +36,9 @@ SETTINGS = Settings()
 
 @pytest.fixture(autouse=True)
 def _restored() -> Iterator[None]:
-    before = _State.chosen, _State.handled
+    before = _State.chosen, _State.handled, _State.next_look
     yield
-    _State.chosen, _State.handled = before
+    _State.chosen, _State.handled, _State.next_look = before
 
 
 def by_both(work: Callable[[], Any]) -> tuple[Any, Any]:
@@ -104,37 +110,142 @@ def test_weights_are_the_same(size: int) -> None:
     assert_same(*by_both(lambda: statistics.clause_weights_of(values)))
 
 
-def test_kernels_are_loaded_when_enough_was_handled(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder for compiled kernels, and a process that has handled nothing."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv(compiled.SWITCH, raising=False)
-    _State.chosen, _State.handled = None, 0
+    compiled.cache_folder.cache_clear()
+    _State.chosen, _State.handled, _State.next_look = None, 0, compiled.WORTH_LOADING
+    yield tmp_path / "es-dedup"
+    compiled.cache_folder.cache_clear()
+
+
+def test_kernels_are_loaded_when_enough_was_handled(folder: Path) -> None:
+    assert compiled.cache_folder() == folder
+    compiled.mark_compiled()
     assert not compiled.worthwhile(compiled.WORTH_LOADING - 1)
     assert compiled.worthwhile(1)
     assert compiled.worthwhile(0)
 
 
+def test_kernels_that_are_not_compiled_are_left_until_they_are(folder: Path) -> None:
+    assert not compiled.worthwhile(10 * compiled.WORTH_LOADING)
+    assert not compiled.warm_up()
+    compiled.mark_compiled()
+    assert not compiled.worthwhile(1)
+    assert compiled.worthwhile(compiled.WORTH_LOADING)
+
+
 @pytest.mark.parametrize(("word", "expected"), [("off", False), ("on", True)])
-def test_the_environment_decides(monkeypatch: pytest.MonkeyPatch, word: str, *, expected: bool) -> None:
+def test_the_environment_decides(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, word: str, *, expected: bool
+) -> None:
     monkeypatch.setenv(compiled.SWITCH, word)
-    _State.chosen, _State.handled = None, 0
+    compiled.mark_compiled()
     assert compiled.worthwhile(compiled.WORTH_LOADING if word == "off" else 1) is expected
 
 
-def test_without_numba_the_numpy_code_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(compiled.SWITCH, raising=False)
+def test_without_numba_the_numpy_code_does_the_work(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    _State.chosen = None
     assert compiled.warm_up() is False
     assert compiled.worthwhile(compiled.WORTH_LOADING) is False
 
 
 def test_a_machine_without_room_for_compiled_code_is_told_so(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refuse(_: object) -> None:
-        raise RuntimeError("cannot cache function: no locator available")
-
-    monkeypatch.delenv(compiled.SWITCH, raising=False)
-    monkeypatch.setattr(compiled, "kernel", refuse)
-    _State.chosen = None
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
     assert compiled.warm_up() is False
-    assert "no locator available" in caplog.text
+    assert "set NUMBA_CACHE_DIR" in caplog.text
+
+
+def run_in(folder: Path, code: str, *prefix: str, **environment: str) -> str:
+    """Output of a Python process whose compiled kernels are kept in ``folder``; ``prefix`` is a program that runs it."""
+    given = os.environ | {"NUMBA_CACHE_DIR": str(folder), **environment}
+    done = subprocess.run(
+        [*prefix, sys.executable, "-c", code],
+        env=given,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_kernel_is_compiled_again_when_an_imported_constant_or_kernel_changes(tmp_path: Path) -> None:
+    (tmp_path / "outer.py").write_text(
+        "from es_dedup.compiled import kernel\nfrom inner import inner\n@kernel\ndef outer(x):\n    return inner(x)\n"
+    )
+    (tmp_path / "inner.py").write_text(
+        "from es_dedup.compiled import kernel\nfrom limits import ADDED\n@kernel\ndef inner(x):\n    return x + ADDED\n"
+    )
+    code = "from outer import outer; print(outer(1), len(outer.stats.cache_misses))"
+    answers = []
+    for added in (10, 10, 20):
+        (tmp_path / "limits.py").write_text(f"ADDED = {added}\n")
+        answers.append(run_in(tmp_path, code, PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1"))
+    assert answers == ["11 1\n", "11 0\n", "21 1\n"]
+
+
+@pytest.fixture(scope="module")
+def kernels_of_this_machine() -> Path:
+    """The folder with all kernels, compiled here if need be."""
+    folder = compiled.cache_folder()
+    assert folder is not None
+    subprocess.run(
+        [sys.executable, "-m", "es_dedup.cli", "-q", "compile"], check=True, stdout=subprocess.DEVNULL
+    )
+    assert compiled.is_compiled()
+    return folder
+
+
+def test_work_after_compile_compiles_nothing(kernels_of_this_machine: Path) -> None:
+    code = (
+        "from es_dedup import Deduplicator; from tests.samples import pages; from es_dedup.kernel_cache import kernels\n"
+        "with Deduplicator.open(':memory:') as dedup:\n"
+        "    dedup.scan(pages()); dedup.check(pages()[0])\n"
+        "print(len(kernels) > 50, [each for each in kernels if each.stats.cache_misses])"
+    )
+    found = run_in(kernels_of_this_machine.parent, code, **{compiled.SWITCH: "on", "PYTHONPATH": str(ROOT)})
+    assert found == "True []\n"
+
+
+def test_long_work_has_kernels_compiled_beside_it(kernels_of_this_machine: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "es-dedup"
+    shutil.copytree(kernels_of_this_machine, kept)  # so that compiling them takes no time
+    for marker in kept.glob("all-*"):
+        marker.unlink()
+    code = (
+        "import time; from es_dedup import compiled\n"
+        "assert not compiled.worthwhile(compiled.WORTH_COMPILING - 1)\n"
+        "assert compiled._State.compiler is None\n"
+        "assert not compiled.worthwhile(compiled.WORTH_LOADING)\n"
+        "while not compiled.worthwhile(compiled.WORTH_LOADING): time.sleep(0.1)\n"
+        "print('by kernels')"
+    )
+    assert run_in(tmp_path, code, **{compiled.SWITCH: ""}) == "by kernels\n"
+
+
+def test_kernels_are_used_from_a_folder_that_cannot_be_written_to(
+    kernels_of_this_machine: Path, tmp_path: Path
+) -> None:
+    """As in the image: compiled by root, used by nobody."""
+    kept = tmp_path / "es-dedup"
+    shutil.copytree(kernels_of_this_machine, kept)
+    for path in (*kept.rglob("*"), kept):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    code = (
+        "import os\n"
+        "from es_dedup import Deduplicator, Page, compiled; from es_dedup.kernel_cache import kernels\n"
+        "assert not os.access(compiled.cache_folder(), os.W_OK)\n"
+        "with Deduplicator.open(':memory:') as dedup:\n"
+        "    dedup.scan([Page(id='a', text='The ferry runs again, the council said. ' * 12000)])\n"
+        "print(compiled._State.chosen, len(kernels) > 9, [each for each in kernels if each.stats.cache_misses])"
+    )
+    # root may write everywhere, but not without its capabilities
+    without = () if os.geteuid() else ("setpriv", "--bounding-set", "-all", "--inh-caps", "-all")
+    assert run_in(tmp_path, code, *without, **{compiled.SWITCH: ""}) == "True True []\n"

@@ -434,7 +434,7 @@ def test_every_command_and_option_has_help_and_is_documented(name: str, command:
     section = page.split(f"## {name}\n")[1].split("\n## ")[0]
     shared = page.split("## Input options\n")[1].split("\n## ")[0]
     for parameter in command.params:
-        if parameter.name == "help":
+        if parameter.name == "help" or getattr(parameter, "hidden", False):
             continue
         assert parameter.help, f"{name}: {parameter.name} has no help"
         for option in parameter.opts if parameter.param_type_name == "option" else ():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from es_dedup.detectors import dwdcs_paths
+from es_dedup import compiled
 from es_dedup.detectors.dwdcs import Dwdcs, Dwswn, cosine, spread
 from es_dedup.detectors.dwdcs_network import KeyConcepts, Merger, concepts_of, key_concepts, network
 from es_dedup.detectors.dwdcs_paths import Graphs, largest_components, removal_sums
@@ -23,9 +23,6 @@ from es_dedup.text.words import WordBatch, content_words
 from tests.reference import dwdcs as slow
 from tests.samples import truths
 from tests.texts import page_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SEED: Final = 20261121
 CONFIG: Final = DwdcsConfig()
@@ -45,11 +42,8 @@ SYNONYMS: Final = of_groups(
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both kernels of the path lengths; the compiled one where numba is installed."""
     if request.param == "compiled":
-        compiled = pytest.importorskip("es_dedup.detectors.compiled.networks", exc_type=ImportError)
-        chosen: Callable[..., Any] | None = compiled.removal_sums
-    else:
-        chosen = None
-    monkeypatch.setattr(dwdcs_paths, "_compiled", lambda: chosen)
+        pytest.importorskip("numba")
+    monkeypatch.setattr(compiled._State, "chosen", request.param == "compiled")
     return str(request.param)
 
 

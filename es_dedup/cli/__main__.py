@@ -1,0 +1,7 @@
+"""``python -m es_dedup.cli``: the same as ``es-dedup``."""
+
+from __future__ import annotations
+
+from es_dedup.cli.main import run
+
+run()

@@ -1,0 +1,384 @@
+#!/usr/bin/env python3
+"""Install each extra in a fresh environment, as the documents say, and use it for what it is there for.
+
+    scripts/servers run es8 redis -- .venv/bin/python scripts/extras.py [EXTRAS …]
+
+Without names: the core, every extra, and the lines of README.md and the Dockerfile. Needs Elasticsearch and Redis at
+ES_DEDUP_ES_URL and ES_DEDUP_REDIS_URL.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+PAGES: Final = ROOT / "samples" / "pages" / "zhportal"
+CORE: Final = "core"
+IMAGE: Final = "Dockerfile"
+JOB_SECONDS: Final = 60.0
+COMMAND_SECONDS: Final = 300.0
+CORE_CHECK: Final = """
+import importlib, importlib.util, pkgutil, sys
+import es_dedup
+
+extra = [name for name in ("pyarrow", "fastwarc", "elasticsearch", "celery", "numba", "pytest", "tests") if importlib.util.find_spec(name)]
+assert not extra, f"the core installs {extra}"
+names = [m.name for m in pkgutil.walk_packages(es_dedup.__path__, "es_dedup.")]
+of_extras = ("es_dedup.testing.", "es_dedup.kernel_cache", "es_dedup.cli.__main__")
+names = [name for name in names if not name.startswith(of_extras) and ".compiled." not in name]
+for name in names:
+    importlib.import_module(name)
+assert (importlib.resources.files("es_dedup") / "py.typed").is_file(), "py.typed is missing"
+assert importlib.util.find_spec("es_dedup_tasks") is not None, "the wheel holds no Celery tasks"
+from es_dedup.index.elastic.mappings import KINDS, folder, load_mapping
+assert str(folder()).startswith(next(iter(es_dedup.__path__))), "the mappings are not in the wheel"
+assert all(load_mapping(kind)["mappings"]["dynamic"] == "strict" for kind in KINDS)
+print(f"imported {len(names)} modules and {len(KINDS)} mappings from the wheel")
+"""
+
+
+class Failed(Exception):
+    """A command did not do what it is for; the message has its output."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment with some extras, and a folder of its own with a few sample pages in ``pages``.
+
+    Attributes:
+        folder: where commands run; the environment is in ``venv``.
+        variables: added to the environment of commands.
+    """
+
+    folder: Path
+    variables: dict[str, str]
+
+    def run(self, *words: str | Path, code: int = 0) -> str:
+        """Standard output of a program of the environment that must end with ``code``."""
+        program = self.folder / "venv" / "bin" / str(words[0])
+        return output_of(program, *words[1:], code=code, cwd=self.folder, env=os.environ | self.variables)
+
+    def rows(self, *words: str | Path) -> list[Any]:
+        """What ``es-dedup --json`` says, parsed."""
+        return [json.loads(line) for line in self.run("es-dedup", "--json", "--quiet", *words).splitlines()]
+
+    def expect(self, truth: object, what: str) -> None:
+        """Fail unless something holds."""
+        if not truth:
+            raise Failed(f"expected {what}")
+
+
+def output_of(*words: str | Path, code: int = 0, **options: Any) -> str:
+    """Standard output of a program that must end with ``code``; options are those of ``subprocess.run``."""
+    done = subprocess.run(
+        words,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_SECONDS,
+        check=False,
+        **options,
+    )
+    if done.returncode != code:
+        said = done.stdout[-2000:] + done.stderr[-4000:]
+        raise Failed(f"{shlex.join(map(str, words))} ended with {done.returncode}\n{said}")
+    return done.stdout
+
+
+def use_core(at: Environment) -> None:
+    """A scan into a file, and its clusters."""
+    (at.folder / "check.py").write_text(CORE_CHECK)
+    at.run("python", "check.py")
+    at.expect(at.rows("scan", "pages")[0]["stored"], "stored pages")
+    at.expect(at.rows("clusters"), "clusters")
+
+
+def use_parquet(at: Environment) -> None:
+    """An export that is read again."""
+    at.run("es-dedup", "scan", "pages")
+    at.run("es-dedup", "export", "--what", "keep", "--output", "keep.parquet")
+    at.expect(
+        at.run("python", "-c", "import pyarrow.parquet as p; print(p.read_table('keep.parquet').num_rows)"),
+        "rows",
+    )
+    code = "import pyarrow as a, pyarrow.parquet as p; p.write_table(a.table({'id': ['x'], 'text': ['A ferry runs again.']}), 'in.parquet')"
+    at.run("python", "-c", code)
+    at.expect(
+        at.rows("--db", "read.db", "scan", "in.parquet")[0]["stored"] == 1, "one page of the Parquet file"
+    )
+
+
+def use_warc(at: Environment) -> None:
+    """A scan of an archive."""
+    body = next(at.folder.glob("pages/*.html")).read_bytes()
+    http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + body
+    head = (
+        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: https://www.example.org/a\r\n"
+        "WARC-Date: 2026-01-01T00:00:00Z\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000001>\r\n"
+        f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(http)}\r\n\r\n"
+    )
+    (at.folder / "one.warc.gz").write_bytes(gzip.compress(head.encode() + http + b"\r\n\r\n"))
+    at.expect(at.rows("scan", "one.warc.gz")[0]["stored"] == 1, "one page of the archive")
+
+
+def use_fast(at: Environment) -> None:
+    """Kernels compiled ahead, and pages read by them."""
+    at.run("es-dedup", "compile")
+    code = (
+        "from pathlib import Path; from es_dedup import Deduplicator, Page; from es_dedup.kernel_cache import kernels\n"
+        "with Deduplicator.open(':memory:') as dedup:\n"
+        "    dedup.scan([Page(id=p.name, html=p.read_bytes()) for p in Path('pages').iterdir()])\n"
+        "print(sum(bool(k.signatures) for k in kernels), sum(bool(k.stats.cache_misses) for k in kernels))"
+    )
+    used, compiled = (
+        Environment(at.folder, {**at.variables, "ES_DEDUP_COMPILED": "on"}).run("python", "-c", code).split()
+    )
+    at.expect(
+        int(used) > 0 and int(compiled) == 0, f"used kernels and none compiled, not {used} and {compiled}"
+    )
+
+
+def use_compare(at: Environment) -> None:
+    """The extractors of other packages."""
+    for name in ("trafilatura", "resiliparse"):
+        (at.folder / "es-dedup.toml").write_text(f'[extraction]\nextractor = "{name}"\n')
+        at.expect(at.rows("--db", f"{name}.db", "scan", "pages")[0]["stored"], f"pages by {name}")
+
+
+def use_testing(at: Environment) -> None:
+    """A contract suite over the embedded index."""
+    (at.folder / "test_index.py").write_text(
+        "import pytest\nfrom es_dedup.index.embedded import EmbeddedIndex\n"
+        "from es_dedup.testing.index_contract import FeatureIndexContract\n"
+        "class TestEmbedded(FeatureIndexContract):\n    @pytest.fixture\n    def index(self, tmp_path):\n"
+        "        with EmbeddedIndex(tmp_path / 'pages.db', fingerprint='0' * 16) as index:\n            yield index\n"
+    )
+    at.run("pytest", "-q", "-p", "no:cacheprovider", "test_index.py")
+
+
+def use_elastic(at: Environment) -> None:
+    """A scan into an index on Elasticsearch, and its clusters."""
+    place = f"{server()}/{token()}"
+    try:
+        at.expect(at.rows("--db", place, "scan", "pages")[0]["stored"], "stored pages")
+        at.expect(at.rows("--db", place, "clusters"), "clusters")
+    finally:
+        remove(place)
+
+
+def use_celery(at: Environment) -> None:
+    """A backfill by a worker, after the doctor found no fault."""
+    name = token()
+    place = f"{server()}/{name}"
+    quick = {
+        "ES_DEDUP_MAINTENANCE__BROKER": os.environ["ES_DEDUP_REDIS_URL"],
+        "ES_DEDUP_MAINTENANCE__TEND_SECONDS": "1",
+    }
+    there = Environment(at.folder, {**at.variables, **quick, "ES_DEDUP_DB": place})
+    try:
+        for path in at.folder.glob("pages/*.html"):
+            document = {
+                "html": path.read_text("utf-8", "replace"),
+                "url": f"https://www.example.org/{path.name}",
+            }
+            asked(f"{place}/_doc/{path.stem}", "PUT", document)
+        asked(f"{place}/_refresh", "POST")
+        there.run("es-dedup", "--db", place, "attach", name, "--content-field", "html", "--html")
+        (job,) = there.rows("--db", place, "backfill")
+        with worker(there, place):
+            end = time.monotonic() + JOB_SECONDS
+            while (state := there.rows("--db", place, "jobs", job["id"])[0]["state"]) != "done":
+                at.expect(time.monotonic() < end and state == "running", f"a job that ends, not {state}")
+                time.sleep(0.5)
+            there.run("es-dedup", "--db", place, "doctor")
+        there.run("es-dedup", "--db", place, "audit")
+        there.run("es-dedup", "--db", place, "detach", name, "--force")
+    finally:
+        remove(place)
+
+
+USES: Final[dict[str, Callable[[Environment], None]]] = {
+    "fast": use_fast,
+    "celery": use_celery,
+    "elastic": use_elastic,
+    "parquet": use_parquet,
+    "warc": use_warc,
+    "compare": use_compare,
+    "testing": use_testing,
+}
+"""What shows that an extra works; those that take longest come first."""
+
+
+def server() -> str:
+    """Address of Elasticsearch."""
+    return os.environ["ES_DEDUP_ES_URL"].rstrip("/")
+
+
+def token() -> str:
+    """A name that nothing else has."""
+    return f"extras-{token_hex(4)}"
+
+
+def asked(url: str, method: str, body: Any = None) -> Any:
+    """Elasticsearch's answer to a request."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)  # noqa: S310 - ours
+    with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+        return json.loads(answer.read() or b"{}")
+
+
+def remove(place: str) -> None:
+    """Remove an index, and those of es-dedup that are named after it."""
+    host, _, name = place.rpartition("/")
+    for found in asked(f"{host}/{name}*/_settings?expand_wildcards=all", "GET"):
+        asked(f"{host}/{found}", "DELETE")
+
+
+@contextmanager
+def worker(at: Environment, place: str) -> Iterator[None]:
+    """A worker that also sends the periodic tasks, while the block runs."""
+    program = at.folder / "venv" / "bin" / "es-dedup"
+    with (at.folder / "worker.log").open("wb") as log:
+        started = subprocess.Popen(
+            [program, "--db", place, "worker", "--beat"],
+            cwd=at.folder,
+            env=os.environ | at.variables,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+        try:
+            yield
+            at.expect(started.poll() is None, "a worker that lives")
+        except Failed as failed:
+            raise Failed(f"{failed}\n{(at.folder / 'worker.log').read_text()[-4000:]}") from failed
+        finally:
+            started.terminate()
+            started.wait(30)
+
+
+def install(extras: str, wheel: Path, folder: Path) -> Environment:
+    """A fresh environment with the core, with some extras (``a,b``), or with what the Dockerfile installs."""
+    (folder / "pages").mkdir(parents=True)
+    for page in sorted(PAGES.glob("*.html"))[:30]:
+        shutil.copy(page, folder / "pages")
+    at = Environment(folder, {"NUMBA_CACHE_DIR": str(folder.parent / "kernels")})  # compiled once for all
+    if extras == IMAGE:
+        output_of("bash", ROOT / ".ci" / "make-venv", folder / "venv")
+        build_image(at)
+        return at
+    output_of(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
+    pip = (sys.executable, "-m", "pip", "--python", folder / "venv" / "bin" / "python")
+    what = str(wheel) if extras == CORE else f"{wheel}[{extras}]"
+    output_of(*pip, "install", "--no-compile", "--quiet", "--constraint", ROOT / "constraints.txt", what)
+    output_of(*pip, "check")
+    return at
+
+
+def build_image(at: Environment) -> None:
+    """Do what the Dockerfile does, in the environment: copy, install, compile."""
+    build = at.folder / "build"
+    lines = (ROOT / IMAGE).read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        instruction, _, rest = line.partition(" ")
+        if instruction == "COPY":
+            *sources, target = rest.split()
+            for source in sources:
+                place = build / (target if target != "./" else source)
+                copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
+                place.parent.mkdir(parents=True, exist_ok=True)
+                copy(ROOT / source, place)
+        elif instruction == "RUN":
+            script = rest.replace("/build", "$BUILD").replace("/var/cache/es-dedup", "$NUMBA_CACHE_DIR")
+            script = script.replace("--no-cache-dir ", "")  # people's downloads are kept
+            there = Environment(at.folder, {**at.variables, "BUILD": str(build)})
+            there.run("python", "-c", SHELL, script, build if build.is_dir() else at.folder)
+
+
+SHELL: Final = """
+import os, subprocess, sys
+environment = os.environ | {"PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]}
+sys.exit(subprocess.run(["bash", "-euc", sys.argv[1]], cwd=sys.argv[2], env=environment).returncode)
+"""
+
+
+def documented() -> list[str]:
+    """The sets of extras in the lines that people copy, without those that are tried anyway."""
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *ROOT.glob("docs/**/*.md"))]
+    found = [names for text in texts for names in re.findall(r"pip install .*?\[([\w,]+)\]", text)]
+    sets = {frozenset(names.split(",")) for names in found}
+    return sorted(",".join(sorted(names)) for names in sets - {frozenset(image_extras())} if len(names) > 1)
+
+
+def tried(extras: str, wheel: Path, folder: Path) -> float:
+    """Seconds that it took to install some extras and to use each of them."""
+    started = time.monotonic()
+    at = install(extras, wheel, folder)
+    names = image_extras() if extras == IMAGE else extras.split(",")
+    for name in names:
+        (use_core if name == CORE else USES[name])(at)
+    seconds = time.monotonic() - started
+    print(f"{extras}: installed and used in {seconds:.0f} s", flush=True)
+    return seconds
+
+
+def image_extras() -> list[str]:
+    """The extras that the Dockerfile installs."""
+    (names,) = re.findall(r"'\.\[([\w,]+)\]'", (ROOT / IMAGE).read_text(encoding="utf-8"))
+    return str(names).split(",")
+
+
+def built(folder: Path) -> Path:
+    """The wheel of this checkout."""
+    output_of(sys.executable, "-m", "build", "--wheel", "--outdir", folder / "dist", ROOT)
+    return next((folder / "dist").glob("*.whl"))
+
+
+def main() -> int:
+    """Install and use what is asked for; 1 when something fails."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("extras", nargs="*", help=f"{CORE}, {IMAGE}, or names of extras with commas")
+    asked_for = parser.parse_args().extras or [IMAGE, *USES, CORE, *documented()]
+    failed = False
+    with (
+        tempfile.TemporaryDirectory(prefix="es-dedup-extras-") as place,
+        ThreadPoolExecutor(os.cpu_count()) as pool,
+    ):
+        wheel = built(Path(place))
+        futures = {
+            extras: pool.submit(tried, extras, wheel, Path(place) / f"{number}")
+            for number, extras in enumerate(asked_for)
+        }
+        for extras, future in futures.items():
+            try:
+                future.result()
+            except (Failed, subprocess.SubprocessError, OSError) as error:
+                print(f"FAILED {extras}: {error}", file=sys.stderr)
+                failed = True
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
