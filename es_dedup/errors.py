@@ -145,6 +145,13 @@ class IndexInterrupted(IndexUnavailable):
         return f"{self.index}: {self.problem}; a part of this call may be kept: repeat it, that changes nothing twice"
 
 
+class ServerUnreachable(IndexUnavailable):
+    """Nobody listens at the server's address; nothing was sent."""
+
+    def __str__(self) -> str:
+        return f"cannot connect to {self.index} ({self.problem}): start the server, or name another address with --db"
+
+
 class IndexReadOnly(IndexError_):
     """The server has blocked writes to the index, most often because its disk is nearly full."""
 

@@ -16,9 +16,11 @@ from es_dedup.index.elastic import (
     Options,
     Schema,
     Server,
+    contact,
     generations,
     is_address,
     parse_address,
+    server,
 )
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.texts import compress_text
@@ -127,6 +129,21 @@ def open_jobs(path: str | Path, settings: Settings, *, read_only: bool = False) 
     return ElasticJobs(
         server, address.name, Schema(server, address.name, "", options), options, read_only=read_only
     )
+
+
+def reach(path: str | Path, seconds: float) -> None:
+    """Make sure that somebody listens at the address of an index; see ``index.elastic.contact.reach``."""
+    contact.reach(parse_address(str(path)), seconds)
+
+
+def watch_answers(watcher: Callable[[str, int], None]) -> Callable[[], None]:
+    """Have a function told of each answer of Elasticsearch in this process; what is returned ends that.
+
+    Args:
+        watcher: see ``index.elastic.server.watchers``.
+    """
+    server.watchers.append(watcher)
+    return lambda: server.watchers.remove(watcher)
 
 
 def is_remote(path: str | Path) -> bool:

@@ -154,10 +154,10 @@ def _attached(session: Session) -> Iterator[CheckResult]:
     """The server, the attached indices and the queues, where the index is on a server."""
     if not session.remote:
         return
-    from es_dedup.maintenance.site import open_site
+    from es_dedup.cli.sites import site_of
 
     try:
-        with open_site(session.db, session.settings, read_only=True) as site:
+        with site_of(session, read_only=True) as site:
             found = site.host.server()
             yield CheckResult("Elasticsearch", "ok", found.version)
             late = abs(found.clock_seconds)

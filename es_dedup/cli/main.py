@@ -84,7 +84,9 @@ def options(
     ] = False,
 ) -> None:
     """Finds near-duplicate web pages, with evidence."""
-    context.obj = Session(db=db, config=config, output=Output(as_json=as_json, quiet=quiet))
+    session = Session(db=db, config=config, output=Output(as_json=as_json, quiet=quiet))
+    context.obj = session
+    context.call_on_close(session.close)
 
 
 def _open_closed_streams() -> None:

@@ -135,6 +135,7 @@ def reindex(
     from es_dedup.maintenance import reindex as room
 
     session = session_of(context)
+    session.reach()
     if abandon:
         facts: dict[str, Any] = {"abandoned": room.abandon(session.db, session.settings)}
     elif roll_back:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.errors import NotAnIndex
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from es_dedup.cli.output import Output
     from es_dedup.config import Settings
     from es_dedup.pipeline import Deduplicator
@@ -33,6 +35,7 @@ class Session:
     output: Output
     writing: bool = False
     _settings: Settings | None = field(default=None, repr=False)
+    _closing: list[Callable[[], None]] = field(default_factory=list, repr=False)
 
     @property
     def settings(self) -> Settings:
@@ -66,6 +69,26 @@ class Session:
 
         return shown(self.db)
 
+    def reach(self) -> None:
+        """Connect to the server, and from then on note when it does not answer; nothing for an index in a file.
+
+        Raises:
+            ServerUnreachable: nobody listens there. Without this the client would try again for a while.
+        """
+        if not self.remote or self._closing:
+            return
+        from es_dedup import wiring
+        from es_dedup.cli.waiting import CONNECT_SECONDS, AnswerWatch
+
+        wiring.reach(self.db, CONNECT_SECONDS)
+        watch = AnswerWatch(self.place, self.output.note)
+        self._closing += [watch.close, wiring.watch_answers(watch)]
+
+    def close(self) -> None:
+        """End what ``reach`` has begun."""
+        while self._closing:
+            self._closing.pop()()
+
     def read(self) -> Deduplicator:
         """The index, opened for reading.
 
@@ -97,6 +120,7 @@ class Session:
     def _open(self, **options: Any) -> Deduplicator:
         from es_dedup.pipeline import Deduplicator
 
+        self.reach()
         return Deduplicator.open(self.db, settings=self.settings, **options)
 
 

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from es_dedup.cli.session import Session
 
 
-def site_of(session: Session) -> Any:
-    """The index of ``--db`` with its host indices, as a context."""
+def site_of(session: Session, *, read_only: bool = False) -> Any:
+    """The index of ``--db`` with its host indices, as a context; see ``open_site`` and ``Session.reach``."""
     from es_dedup.maintenance.site import open_site
 
-    return open_site(session.db, session.settings)
+    session.reach()
+    return open_site(session.db, session.settings, read_only=read_only)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from tempfile import mkdtemp
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 from es_dedup.cli.session import session_of
 from es_dedup.cli.sites import dispatch_of, dispatcher_of, site_of
+from es_dedup.errors import NotAnIndex
 
 dead_app = typer.Typer(help="Pages that could not be worked on.", no_args_is_help=True)
 Ids = Annotated[
@@ -49,6 +51,8 @@ def worker(
         raise typer.BadParameter(f"unknown queue {unknown[0]}", param_hint="--queues")
     from es_dedup_tasks.worker import worker_command
 
+    with suppress(NotAnIndex), site_of(session, read_only=True):
+        pass  # a worker that the server refuses would only say so task by task; the index may be made later
     environment = {**os.environ, "ES_DEDUP_DB": session.db}
     if session.config is not None:
         environment["ES_DEDUP_CONFIG"] = str(session.config)
