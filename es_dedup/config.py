@@ -54,21 +54,10 @@ PREFIX: Final = "ES_DEDUP_"
 OTHER_VARIABLES: Final = frozenset(
     f"ES_DEDUP_{name}"
     for name in (
-        *(
-            "CONFIG",
-            "DB",
-            "NAME",
-            "COMPILED",
-            "METRICS_PORT",
-            "DATA",
-            "DATA_SECONDS",
-            "FUZZ",
-            "FUZZ_SEED",
-            "MAVEN",
-        ),
+        *("CONFIG", "DB", "METRICS_PORT", "DATA", "DATA_SECONDS", "FUZZ", "FUZZ_SEED", "MAVEN"),
         *("SERVERS", "SERVERS_USER", "SERVERS_HEAP", "ES_URL", "ES9_URL", "REDIS_URL"),
         *("SECURED_URL", "SECURED_USER", "SECURED_PASSWORD", "SECURED_CA"),
-        *("THREE_URL", "THREE_URLS", "NARROW_URL"),
+        *("THREE_URL", "THREE_URLS", "NARROW_URL", "FULL_URL", "NAME", "COMPILED"),
     )
 )
 """Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load, the others

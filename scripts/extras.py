@@ -90,7 +90,7 @@ class Environment:
 
 def output_of(*words: str | Path, code: int = 0, **options: Any) -> str:
     """Standard output of a program that must end with ``code``; options are those of ``subprocess.run``."""
-    done = subprocess.run(
+    done: subprocess.CompletedProcess[str] = subprocess.run(
         words,
         stdin=subprocess.DEVNULL,
         capture_output=True,

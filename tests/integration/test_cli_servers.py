@@ -21,8 +21,11 @@ from tests.hosts import attached, documents, host_index, settings
 from tests.servers import url_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
+
+    Fault = Callable[..., AbstractContextManager[int]]
 
 REQUEST_SECONDS: Final = 0.5
 MOST_SECONDS: Final = 15.0
@@ -139,7 +142,7 @@ def refusal(status: int, kind: str) -> bytes:
     return f'{{"error":{{"type":"{kind}","reason":"not allowed"}},"status":{status}}}'.encode()
 
 
-ELASTICSEARCH: Final = {
+ELASTICSEARCH: Final[dict[str, tuple[Fault, dict[str, Any], str]]] = {
     "missing": (closed, {}, "refused"),
     "silent": (silent, {}, "answer"),
     "wrong-password": (
@@ -154,7 +157,7 @@ ELASTICSEARCH: Final = {
     ),
     "another-product": (answering, {"product": False}, "Elasticsearch"),
 }
-REDIS: Final = {
+REDIS: Final[dict[str, tuple[Fault, dict[str, Any], str]]] = {
     "missing": (closed, {}, "refused"),
     "silent": (silent, {}, "answer"),
     "wrong-password": (

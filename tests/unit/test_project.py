@@ -14,6 +14,7 @@ from typing import Any, Final
 import pytest
 
 import es_dedup
+from es_dedup.config import OTHER_VARIABLES, PREFIX, Settings
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PACKAGE: Final = sorted((ROOT / "es_dedup").rglob("*.py"))
@@ -209,6 +210,21 @@ def third_party_imports(path: Path) -> set[str]:
                 names.add(module)
     roots = {name.partition(".")[0] for name in names}
     return {normal(root) for root in roots - sys.stdlib_module_names - {"es_dedup", "es_dedup_tasks"}}
+
+
+def test_every_variable_that_the_project_names_is_known_to_the_settings() -> None:
+    """Another one with our prefix is refused as a misspelt setting, by every command."""
+    texts = [path for path in tracked_files() if path.suffix in TEXTS and "tests/unit" not in name_of(path)]
+    named_ones = {
+        variable
+        for path in texts
+        for variable in re.findall(
+            r"\bES_DEDUP_[A-Z0-9]+(?:_[A-Z0-9]+)*\b", path.read_text("utf-8", "replace")
+        )
+    }
+    assert {"ES_DEDUP_COMPILED", "ES_DEDUP_DATA"} <= named_ones
+    known = OTHER_VARIABLES | {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
+    assert not {variable for variable in named_ones if "__" not in variable} - known
 
 
 def normal(name: str) -> str:
