@@ -277,6 +277,20 @@ class PreflightFailed(DedupError):
         )
 
 
+class QueueUnavailable(DedupError):
+    """Redis, the message queue, did not answer; Elasticsearch still holds what was to be sent."""
+
+    retryable = True
+
+    def __init__(self, queue: str, problem: str, advice: str = "") -> None:
+        super().__init__(queue, problem, advice)
+        self.queue, self.problem, self.advice = queue, problem, advice
+
+    def __str__(self) -> str:
+        advice = self.advice or "start Redis or set maintenance.broker, or use --inline, which needs no Redis"
+        return f"{self.queue}: Redis does not answer ({self.problem}): {advice}"
+
+
 class UnknownJob(DedupError):
     """No job of that id."""
 

@@ -245,6 +245,8 @@ def jobs(
         raise typer.BadParameter("name one JOB and one of --pause, --resume and --cancel")
     with site_of(session) as site:
         if job is not None and chosen:
+            if chosen[0] is JobState.RUNNING and not inline:
+                _check_queue(session)
             found = Runner(site).set_state(job, chosen[0])
             if chosen[0] is JobState.RUNNING:
                 _dispatch(session, site, found, inline=inline)
@@ -253,24 +255,43 @@ def jobs(
 
 
 def run_job(session: Session, site: Site, what: str, options: Mapping[str, Any], *, inline: bool) -> None:
-    """Begin a job, and work on it here or have workers do so."""
+    """Begin a job, and work on it here or have workers do so; without a queue for the workers no job is begun."""
     from es_dedup.maintenance.runner import Runner
     from es_dedup.maintenance.status import job_status
 
+    if not inline:
+        _check_queue(session)
     job = Runner(site).start(what, options)
-    session.output.note(f"job {job.id}; `es-dedup --db {session.place} jobs {job.id}` shows how far it is")
+    note = f"job {job.id}; `es-dedup --db {session.place} jobs {job.id}` shows how far it is"
+    if inline:
+        session.output.note(note)
     job = _dispatch(session, site, job, inline=inline)
+    if not inline:
+        session.output.note(note)
     show_jobs(session, [job_status(site, job)])
 
 
+def _check_queue(session: Session) -> None:
+    with dispatcher_of(session) as dispatcher:
+        dispatcher.check()
+
+
 def _dispatch(session: Session, site: Site, job: Job, *, inline: bool) -> Job:
+    """Work on a job here, or send its parts to workers; a job whose parts cannot be sent is paused."""
+    from es_dedup.errors import QueueUnavailable
+    from es_dedup.index.jobs import JobState
     from es_dedup.maintenance.runner import Runner
 
     runner = Runner(site)
     if inline:
         return runner.run(job.id)
     with dispatcher_of(session) as dispatcher:
-        dispatcher.work(job.id, runner.waiting(job.id))
+        try:
+            dispatcher.work(job.id, runner.waiting(job.id))
+        except QueueUnavailable as error:
+            runner.set_state(job.id, JobState.PAUSED, f"Redis does not answer ({error.problem})")
+            advice = f"job {job.id} is paused; start Redis, then `es-dedup jobs {job.id} --resume`"
+            raise QueueUnavailable(error.queue, error.problem, advice) from error
     return job
 
 

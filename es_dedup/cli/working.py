@@ -85,7 +85,10 @@ def dead_replay(
     ids: Ids = None,
     inline: Annotated[bool, typer.Option("--inline", help="Work in this process.")] = False,
 ) -> None:
-    """Try pages of the dead list again."""
+    """Try pages of the dead list again.
+
+    A page leaves the list after it was processed, or after Redis has taken its message; without Redis the list stays as it is.
+    """
     from es_dedup.maintenance.replay import replay
 
     session = session_of(context)
@@ -103,9 +106,10 @@ def dead_replay(
 @dead_app.command("drop")
 def dead_drop(context: typer.Context, ids: Ids = None) -> None:
     """Forget pages of the dead list; they stay unmarked until they are changed or backfilled."""
+    from es_dedup.maintenance.replay import dead_letters
+
     session = session_of(context)
     with site_of(session) as site:
-        names = ids or [letter.page_id for letter in site.jobs.dead(limit=1_000_000)]
-        dropped = site.jobs.revive(names)
+        dropped = site.jobs.drop_dead(dead_letters(site, ids))
     session.output.emit({"command": "dead drop", "dropped": dropped})
     session.output.facts({"dropped": dropped})

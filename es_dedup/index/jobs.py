@@ -190,8 +190,8 @@ class JobStore(Protocol):
     def count_dead(self) -> int:
         """Number of dead letters."""
 
-    def revive(self, page_ids: Iterable[str]) -> int:
-        """Remove dead letters; how many there were."""
+    def drop_dead(self, letters: Iterable[DeadLetter]) -> int:
+        """Remove dead letters that nobody has replaced since they were read; return how many were removed."""
 
     def close(self) -> None:
         """Let go of the storage; may be called twice."""

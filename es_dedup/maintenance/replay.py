@@ -2,38 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from es_dedup.errors import DedupError
 from es_dedup.maintenance.ingest import ingest
 from es_dedup.maintenance.letters import bury
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from es_dedup.index.jobs import DeadLetter
     from es_dedup.maintenance.site import Site
+
+SENT_AT_A_TIME: Final = 100
 
 
 def replay(
     site: Site, page_ids: Sequence[str] | None = None, send: Callable[[Sequence[str]], None] | None = None
 ) -> int:
-    """Try pages of the dead list again, here or by ``send``; they leave the list first and return when they fail again.
+    """Try pages of the dead list again, here or by ``send``.
+
+    A dead letter is removed after its page was processed, or after the queue has taken its message. A page that fails again stays on
+    the list with the new error.
 
     Args:
         site: with its attachments.
         page_ids: None: all.
-        send: has them worked on elsewhere; None: here, one by one.
+        send: puts page ids into a queue and raises when the queue has not taken them; None: process them here, one by one.
 
     Returns:
-        How many were on the list.
+        How many pages of the list were tried or sent.
+
+    Raises:
+        DedupError: a server does not answer; the letters that are left stay on the list.
     """
-    names = list(page_ids or (letter.page_id for letter in site.jobs.dead(limit=1_000_000)))
-    found = site.jobs.revive(names)
-    if send is not None:
-        send(names)
-        return found
-    for name in names:
-        try:
-            ingest(site, [name])
-        except Exception as error:  # noqa: BLE001 - one bad page must not keep the others
-            bury(site, [name], "replay", 1, f"{type(error).__name__}: {error}"[:200])
-    return found
+    letters = dead_letters(site, page_ids)
+    if send is None:
+        for letter in letters:
+            _process(site, letter)
+        return len(letters)
+    for start in range(0, len(letters), SENT_AT_A_TIME):
+        some = letters[start : start + SENT_AT_A_TIME]
+        send([letter.page_id for letter in some])
+        site.jobs.drop_dead(some)
+    return len(letters)
+
+
+def dead_letters(site: Site, page_ids: Sequence[str] | None = None) -> list[DeadLetter]:
+    """The whole dead list, or the letters of some pages."""
+    letters = site.jobs.dead(limit=1_000_000)
+    return [letter for letter in letters if not page_ids or letter.page_id in page_ids]
+
+
+def _process(site: Site, letter: DeadLetter) -> None:
+    try:
+        ingest(site, [letter.page_id])
+    except Exception as error:
+        if isinstance(error, DedupError) and error.retryable:
+            raise
+        bury(site, [letter.page_id], "replay", letter.attempts + 1, f"{type(error).__name__}: {error}"[:200])
+    else:
+        site.jobs.drop_dead([letter])

@@ -108,7 +108,7 @@ class Waiting:
         for server, ask in (("redis", self._depths), ("elasticsearch", self._letters)):
             try:
                 family = ask()
-            except (DedupError, OSError, self._queues.errors):
+            except (DedupError, OSError):
                 up.add_metric([server], 0)
             else:
                 up.add_metric([server], 1)

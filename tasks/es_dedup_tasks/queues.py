@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit, urlunsplit
 
 from kombu.exceptions import OperationalError
 from redis import RedisError
 
+from es_dedup.errors import QueueUnavailable
 from es_dedup.index.elastic import parse_address
 
 if TYPE_CHECKING:
@@ -25,21 +27,28 @@ def queue_of(place: str, kind: str) -> str:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """One class for all ways in which Redis fails."""
+def translated(app: Celery) -> Iterator[None]:
+    """One of our errors for all ways in which Redis fails."""
     try:
         yield
-    except RedisError as error:
-        raise OperationalError(str(error)) from error
+    except (RedisError, OperationalError, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise QueueUnavailable(shown(app.conf.broker_url), reason.rstrip(".")) from error
+
+
+def shown(broker: str) -> str:
+    """The address of a broker without user and password."""
+    parts = urlsplit(broker)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
 
 
 def depths(app: Celery, place: str) -> dict[str, int]:
     """Messages that wait, by kind of queue; those that workers hold are under ``unacked``.
 
     Raises:
-        OperationalError: Redis does not answer.
+        QueueUnavailable: Redis does not answer.
     """
-    with app.connection_for_read() as connection, translated():
+    with translated(app), app.connection_for_read() as connection:
         connection.ensure_connection(max_retries=1)
         redis: Any = connection.default_channel.client
         found = {kind: int(redis.llen(queue_of(place, kind))) for kind in KINDS}
@@ -50,7 +59,8 @@ def send_pages(app: Celery, page_ids: Sequence[str]) -> None:
     """Have documents decided on; one message per hundred.
 
     Raises:
-        OperationalError: Redis does not answer; some may have been sent.
+        QueueUnavailable: Redis does not answer; some may have been sent.
     """
-    for start in range(0, len(page_ids), IDS_AT_A_TIME):
-        app.send_task("es_dedup.ingest", (list(page_ids[start : start + IDS_AT_A_TIME]),))
+    with translated(app):
+        for start in range(0, len(page_ids), IDS_AT_A_TIME):
+            app.send_task("es_dedup.ingest", (list(page_ids[start : start + IDS_AT_A_TIME]),))

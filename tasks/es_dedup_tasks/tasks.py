@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from es_dedup.errors import DedupError, UnknownJob
+from celery.exceptions import Reject
+
+from es_dedup.errors import DedupError, QueueUnavailable, UnknownJob
 from es_dedup.maintenance.deferred import ingest_or_bury
 from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
@@ -33,16 +35,18 @@ def register(app: Celery, place: str, settings: Settings) -> None:
     def work(task: Any, job: str, number: int) -> None:
         """Work on a part of a job for a while, then send what comes next."""
         for following in _tried(task, lambda: Runner(sites.site, observe).work(job, number)) or ():
-            task.apply_async((job, following))
+            task.apply_async((job, following))  # what is not sent is sent by ``tend``
 
     @app.task(name="es_dedup.ingest", bind=True)  # type: ignore[untyped-decorator]
     def ingest(task: Any, page_ids: Sequence[str]) -> None:
         """Decide on some documents of the host as they are now."""
         name = task.request.id  # stays when it is delivered or retried again
-        for following in (
-            _tried(task, lambda: ingest_or_bury(sites.site, name, list(page_ids), observe)) or ()
-        ):
-            send_pages(app, following)
+        halves = _tried(task, lambda: ingest_or_bury(sites.site, name, list(page_ids), observe))
+        try:
+            for half in halves or ():
+                send_pages(app, half)
+        except QueueUnavailable as error:
+            raise Reject(error, requeue=True) from error
 
     _register_periodic(app, place, settings, sites, work)
 
@@ -83,4 +87,7 @@ def _tried(task: Any, call: Callable[[], Result]) -> Result | None:
         if not error.retryable:
             raise
         pause = min(LONGEST_PAUSE, 2.0**task.request.retries)
-        raise task.retry(exc=error, countdown=pause, max_retries=None) from error
+        try:
+            raise task.retry(exc=error, countdown=pause, max_retries=None) from error
+        except Reject as unsent:  # Celery drops the message when it cannot send the next one
+            raise Reject(unsent.reason, requeue=True) from error

@@ -151,10 +151,15 @@ class ElasticJobs:
         body = {"query": _DEAD, "size": 0, "track_total_hits": True}
         return int(whole(self._server, self._index, body)["hits"]["total"]["value"])
 
-    def revive(self, page_ids: Iterable[str]) -> int:
-        """See ``JobStore.revive``."""
-        deletes = [Write("delete", self._index, _dead_key(page_id)) for page_id in page_ids]
-        results = self._write(deletes)
+    def drop_dead(self, letters: Iterable[DeadLetter]) -> int:
+        """See ``JobStore.drop_dead``."""
+        wanted = {_dead_key(letter.page_id): letter for letter in letters}
+        deletes = [
+            Write("delete", self._index, found["_id"], condition=_version(found))
+            for found in documents(self._server, self._index, wanted)
+            if DeadLetter(**found["_source"]["body"]) == wanted[found["_id"]]
+        ]
+        results = [result for result in self._write(deletes) if result.status != CONFLICT]
         self._must(results)
         return sum(result.status != NOT_FOUND for result in results)
 

@@ -1,0 +1,166 @@
+"""Commands that need Redis, while it is down, stalls, or takes no more messages."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+import redis
+from es_dedup_tasks.app import make_app
+
+from es_dedup.config import load_settings
+from es_dedup.index.jobs import DeadLetter, JobState
+from es_dedup.maintenance.replay import replay
+from es_dedup.maintenance.runner import Runner
+from scripts.serversupport.running import free_ports
+from tests.hosts import attached, documents, host_index, ids_of
+from tests.proxy import Proxy
+from tests.workers import broker, environment, until, worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from es_dedup.maintenance.site import Site
+
+DATABASE = 5
+CLOSED = f"redis://127.0.0.1:{free_ports(19908, 1, (0,))}/0"
+FEW = {key: each for key, each in documents(made_up=30).items() if key.startswith("made-")}
+
+
+def command(site: Site, url: str, *words: str) -> subprocess.CompletedProcess[str]:
+    program = str(Path(sys.executable).with_name("es-dedup"))
+    return subprocess.run(
+        [program, "--db", site.place, "--json", *words],
+        env=environment(broker=url),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def refused(site: Site, url: str, *words: str) -> str:
+    """The one line that a command says on standard error when it fails."""
+    done = command(site, url, *words)
+    assert done.returncode == 1, done
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: redis://127.0.0.1:")
+    assert "Redis does not answer" in line
+    return line
+
+
+@contextmanager
+def site_with(given: dict[str, dict[str, object]]) -> Iterator[tuple[Site, str]]:
+    with host_index(given) as (_, name), attached(name) as site:
+        yield site, name
+
+
+def letters(name: str) -> list[DeadLetter]:
+    return [DeadLetter(page, "ingest", "it failed", 3, 1) for page in ids_of(FEW, name)]
+
+
+def test_a_dead_letter_outlives_a_replay_without_redis() -> None:
+    with site_with(FEW) as (site, name):
+        site.jobs.bury(letters(name))
+        before = site.jobs.dead()
+        assert "--inline" in refused(site, CLOSED, "dead", "replay")
+        refused(site, CLOSED, "dead", "replay", before[0].page_id)
+        assert site.jobs.dead() == before
+        done = command(site, CLOSED, "dead", "replay", "--inline")
+        assert json.loads(done.stdout) == {"command": "dead replay", "replayed": len(FEW), "dead": 0}
+        assert site.index.count() == len(FEW)
+
+
+def test_a_replay_that_is_cut_off_removes_the_letters_that_were_sent_and_keeps_the_others() -> None:
+    with site_with({}) as (site, name):
+        many = [DeadLetter(f"{name}/{number:03}", "ingest", "it failed", 3, 1) for number in range(250)]
+        site.jobs.bury(many)
+        sent: list[str] = []
+
+        def send(page_ids: Sequence[str]) -> None:
+            if sent:
+                raise ConnectionError
+            sent.extend(page_ids)
+
+        with pytest.raises(ConnectionError):
+            replay(site, send=send)
+        assert {letter.page_id for letter in site.jobs.dead()} == {each.page_id for each in many} - set(sent)
+        assert len(sent) == 100
+
+
+def test_a_letter_that_a_worker_has_written_again_stays() -> None:
+    """A worker may fail with a page before the sender has removed the old letter."""
+    with site_with({}) as (site, name):
+        old = DeadLetter(f"{name}/a", "ingest", "it failed", 3, 1)
+        new = DeadLetter(f"{name}/a", "ingest", "it failed again", 3, 2)
+        site.jobs.bury([old])
+        assert replay(site, send=lambda _: site.jobs.bury([new])) == 1
+        assert site.jobs.dead() == [new]
+
+
+def test_without_redis_no_job_is_begun_or_resumed() -> None:
+    with site_with(FEW) as (site, name):
+        refused(site, CLOSED, "backfill")
+        refused(site, CLOSED, "recluster")
+        assert site.jobs.jobs() == []
+        job = Runner(site).start("backfill", {"target": name})
+        Runner(site).set_state(job.id, JobState.PAUSED)
+        refused(site, CLOSED, "jobs", job.id, "--resume")
+        assert [each.state for each in site.jobs.jobs()] == [JobState.PAUSED]
+        done = command(site, CLOSED, "jobs", job.id, "--resume", "--inline")
+        assert done.returncode == 0, done
+        assert [each.state for each in site.jobs.jobs()] == [JobState.DONE]
+
+
+@contextmanager
+def mute_user(name: str) -> Iterator[str]:
+    """Address of the broker for a user who may read and return messages and send none."""
+    with redis.Redis.from_url(broker(DATABASE)) as client:
+        rights = {"commands": ["+@all", "-lpush"], "keys": ["*"], "channels": ["*"]}
+        client.acl_setuser(name, enabled=True, passwords=["+secret"], **rights)
+        try:
+            yield broker(DATABASE).replace("://", f"://{name}:secret@")
+        finally:
+            client.acl_deluser(name)
+            client.flushdb()
+
+
+def test_a_job_whose_parts_cannot_be_sent_is_paused() -> None:
+    with site_with(FEW) as (site, name), mute_user(name) as url:
+        line = refused(site, url, "backfill")
+        assert "secret" not in line
+        (job,) = site.jobs.jobs()
+        assert job.state is JobState.PAUSED
+        assert f"jobs {job.id} --resume" in line
+
+
+@pytest.mark.slow
+def test_a_message_whose_halves_cannot_be_sent_goes_back_into_its_queue(tmp_path: Path) -> None:
+    with site_with(FEW) as (site, name), mute_user(name) as url, (tmp_path / "log").open("wb") as log:
+        for _ in range(site.settings.maintenance.max_attempts):
+            site.jobs.attempt(name)  # the next attempt sends two halves instead
+        app = make_app(site.place, load_settings(environ=environment(broker=broker(DATABASE))))
+        app.send_task("es_dedup.ingest", (ids_of(FEW, name),), task_id=name)
+        with worker(site.place, log, broker=url, task_seconds=10) as mute:
+            mute.process.wait(60)  # it may not put the message back, either: Celery ends
+        with worker(site.place, log, broker=broker(DATABASE), task_seconds=10):
+            until(lambda: site.index.count() == len(FEW), 90)
+
+
+def test_a_silent_redis_is_given_up_after_some_seconds() -> None:
+    server = urlsplit(broker(DATABASE))
+    with site_with(FEW) as (site, name), Proxy(str(server.hostname), int(server.port or 0)) as proxy:
+        proxy.stalled = True
+        site.jobs.bury(letters(name))
+        started = time.monotonic()
+        refused(site, proxy.url.replace("http://", "redis://") + f"/{DATABASE}", "dead", "replay")
+        assert time.monotonic() - started < 40
+        assert site.jobs.count_dead() == len(FEW)
