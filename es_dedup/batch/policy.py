@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from es_dedup.batch.settle import edge_neighbours, page_keys, repair_around
-from es_dedup.clustering import canonical_order, same_neighbours
+from es_dedup.batch.settle import edge_neighbours, repair_around
 from es_dedup.decisions import stored_decision
+from es_dedup.index.port import Assignment
 from es_dedup.model import Outcome, Relation, WritePolicy
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.settle import Settled
     from es_dedup.config import Settings
-    from es_dedup.index.port import Assignment, Index
+    from es_dedup.index.port import Index
     from es_dedup.judgement.lookup import Lookup
     from es_dedup.model import Decision, Edge
 
@@ -53,6 +53,33 @@ class Stored:
             for name, own in beside.items()
             if name in assigned
         }
+
+    def without(
+        self,
+        left_out: Mapping[str, Collection[str]],
+        edges: Iterable[Edge],
+        assigned: Mapping[str, Assignment],
+    ) -> Decisions:
+        """What is said of all the pages when some of them are left out, each because of others that stay."""
+        named = edges_beside(edges, self.new)
+        found = {}
+        for name, beside in named.items():
+            because = left_out.get(name, ())
+            absent = left_out.keys() - {name, *because}
+            own = [edge for edge in beside if not {edge.left, edge.right} & absent]
+            same = [
+                (edge.score, other)
+                for edge in own
+                if edge.relation.same
+                for other in (edge.right if edge.left == name else edge.left,)
+                if other in because
+            ]
+            best = max(same)[1] if same else None
+            cluster = assigned[best].cluster_id if best and best in assigned else best or name
+            alone = Assignment(name, cluster, name, Relation.EXACT, 1.0)
+            cut = name in self.inconclusive
+            found[name] = stored_decision(name, alone, own, earlier=best, inconclusive=cut)
+        return found
 
     def _best_earlier(self, page_id: str, edges: Iterable[Edge]) -> str | None:
         """Of the pages that were stored before this call the one a page matches best."""
@@ -108,11 +135,14 @@ def apply_policy(
     names = {name for edge in edges for name in (edge.left, edge.right) if name in stored.new}
     names.update(stored.inconclusive)
     said = not_unique(stored.decisions(names, edges, settled.assigned or index.assignments(names)))
-    drop: set[str] = set()
+    gone: dict[str, set[str]] = {}
     if policy is WritePolicy.SKIP:
-        drop = left_out(said, edges, index, settings)
+        gone = left_out(stored.new, edges)
     elif policy is WritePolicy.OVERWRITE:
-        drop = same_neighbours(edges, set(stored.new)) - set(stored.new)
+        for name, others in taken_over(stored.new, edges).items():
+            for other in others:
+                gone.setdefault(other, set()).add(name)
+    drop = set(gone)
     if not drop:
         return said, {}
     touched = edge_neighbours(index, drop)
@@ -122,29 +152,44 @@ def apply_policy(
     again = stored.decisions(said.keys() - drop, kept, index.assignments(said))
     if policy is WritePolicy.OVERWRITE:
         again.update((name, _instead(again[name], said[name], drop)) for name in list(again))
-    return not_unique(again), {name: said[name] for name in said if name in drop}
+    because = stored.without(gone, edges, settled.assigned or index.assignments(names))
+    return not_unique(again), {name: because[name] for name in stored.new if name in drop}
 
 
-def left_out(
-    said: Mapping[str, Decision], edges: Iterable[Edge], index: Index, settings: Settings
-) -> set[str]:
-    """New pages that ``skip`` does not keep, each because of a page that stays.
+def left_out(new: Iterable[str], edges: Iterable[Edge]) -> dict[str, set[str]]:
+    """New pages that ``skip`` does not keep, each with the pages because of which: stored ones, and kept ones before it.
 
-    Pages that are contained in others come last, the longest first, so that what contains them is decided before;
-    the others come in canonical order.
+    Args:
+        new: in the order in which they came; a page of the same call that comes later counts for nothing.
+        edges: all that touch them.
     """
-    order = canonical_order(page_keys(index, said).values(), settings.cluster)
-    order.sort(key=lambda key: key.length if said[key.page_id].contained_in else 0, reverse=True)
-    order.sort(key=lambda key: bool(said[key.page_id].contained_in))
-    beside = edges_beside(edges, said.keys())
-    unsure = set(said)  # not decided on, or left out
-    left_out: set[str] = set()
-    for key in order:
-        if any(_covers(edge, key.page_id) - {key.page_id} - unsure for edge in beside[key.page_id]):
-            left_out.add(key.page_id)
+    order = list(new)
+    beside = edges_beside(edges, set(order))
+    absent = set(order)  # not come yet, or left out
+    found: dict[str, set[str]] = {}
+    for name in order:
+        covers = {other for edge in beside[name] for other in _covers(edge, name)} - absent - {name}
+        if covers:
+            found[name] = covers
         else:
-            unsure.discard(key.page_id)
-    return left_out
+            absent.discard(name)
+    return found
+
+
+def taken_over(new: Iterable[str], edges: Iterable[Edge]) -> dict[str, set[str]]:
+    """New pages that duplicate others which are stored or came before them, each with these.
+
+    Args:
+        new: in the order in which they came.
+        edges: all that touch them.
+    """
+    place = {name: at for at, name in enumerate(new)}
+    found: dict[str, set[str]] = {}
+    for edge in edges:
+        for name, other in ((edge.left, edge.right), (edge.right, edge.left)):
+            if edge.relation.same and place.get(other, -1) < place.get(name, -1):
+                found.setdefault(name, set()).add(other)
+    return found
 
 
 def _covers(edge: Edge, page_id: str) -> set[str]:

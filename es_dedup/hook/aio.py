@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import AsyncIterable
 from typing import TYPE_CHECKING, Any
 
+from es_dedup.errors import DuplicatePage
+from es_dedup.hook.bulk import until
 from es_dedup.hook.run import Run, Tally
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping
+    from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 
     from elasticsearch import AsyncElasticsearch
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     Action = bytes | str | Mapping[str, Any]
     Actions = Iterable[Action] | AsyncIterable[Action]
+    Result = tuple[bool, dict[str, Any]]
 
 
 async def async_dedup_streaming_bulk(
@@ -38,20 +41,17 @@ async def async_dedup_streaming_bulk(
     Arguments, results and errors are those of ``dedup_streaming_bulk``. The hook has a connection of its own and works
     in a thread, so that the event loop is never blocked.
     """
-    from elasticsearch.helpers import expand_action  # noqa: PLC0415 - of an extra
-
-    run = Run(hook, policy, report, chunk_size, options, expand_action)
+    run = Run(hook, policy, report, chunk_size, options, client)
     async for items in _batches(actions, run):
-        waiting = [items]
-        while waiting:
-            for result in await _write(client, run, waiting.pop(), waiting):
-                yield result
+        async for result in _written(client, run, items):
+            yield result
 
 
 async def async_dedup_bulk(
     client: AsyncElasticsearch,
     actions: Actions,
     stats_only: bool = False,  # noqa: FBT001, FBT002 - the helper's own signature
+    ignore_status: int | Collection[int] = (),
     *,
     hook: DedupHook,
     policy: WritePolicy | str = "mark",
@@ -60,7 +60,7 @@ async def async_dedup_bulk(
 ) -> BulkResult:
     """``dedup_bulk`` for an asynchronous client; arguments, result and errors are the same."""
     tally = Tally(report, stats_only=stats_only)
-    options["yield_ok"] = True
+    options |= {"yield_ok": True, "ignore_status": ignore_status}
     stream = async_dedup_streaming_bulk(
         client, actions, hook=hook, policy=policy, report=tally.report, **options
     )
@@ -69,23 +69,39 @@ async def async_dedup_bulk(
     return tally.result
 
 
-async def _write(
-    client: AsyncElasticsearch, run: Run, items: list[Item], waiting: list[list[Item]]
-) -> list[tuple[bool, dict[str, Any]]]:
+async def _written(client: AsyncElasticsearch, run: Run, items: list[Item]) -> AsyncIterator[Result]:
+    """Write a batch, and what it left out because of documents that then failed."""
+    for part, features in await asyncio.to_thread(run.parts, items):
+        waiting, made = part, features
+        while waiting:
+            try:
+                batch = await asyncio.to_thread(run.prepare, waiting, made)
+            except DuplicatePage as duplicate:
+                if before := until(waiting, duplicate):
+                    async for result in _written(client, run, before):
+                        yield result
+                raise
+            results: list[Result] = []
+            try:
+                await _send(client, run, run.actions(batch), results)
+                await _send(client, run, run.withdrawals(batch, results), results)
+            except BaseException:  # a cancelled task too
+                await asyncio.shield(asyncio.to_thread(run.lost, batch, results))
+                raise
+            again = await asyncio.to_thread(run.finish, batch, results)
+            for result in run.results(batch, results, again):
+                yield result
+            waiting, made = again, None
+    run.raise_errors(items)
+
+
+async def _send(client: AsyncElasticsearch, run: Run, actions: list[Any], results: list[Result]) -> None:
+    """Write by the client's helper; results before an error are kept."""
     from elasticsearch.helpers import async_streaming_bulk  # noqa: PLC0415 - of an extra
 
-    batch = await asyncio.to_thread(run.prepare, items)
-    results: list[tuple[bool, dict[str, Any]]] = []
-    try:
-        async for result in async_streaming_bulk(client, run.actions(batch), **run.helper_options):
+    if actions:
+        async for result in async_streaming_bulk(client, actions, **run.helper_options):
             results.append(result)  # noqa: PERF401 - those before an error are needed
-    except BaseException:  # a cancelled task too
-        await asyncio.shield(asyncio.to_thread(run.lost, batch, results))
-        raise
-    again = await asyncio.to_thread(run.finish, batch, results)
-    if again:
-        waiting.append(again)
-    return run.results(batch, results, again)
 
 
 async def _batches(actions: Actions, run: Run) -> AsyncIterator[list[Item]]:
@@ -97,7 +113,9 @@ async def _batches(actions: Actions, run: Run) -> AsyncIterator[list[Item]]:
 
 
 async def _each(actions: Actions, seconds: float | None) -> AsyncIterator[Any]:
-    """Actions as they come, and a mark after each time of ``seconds`` in which none came."""
+    """Actions as they come, and ``BULK_FLUSH`` after each time of ``seconds`` in which none came."""
+    from elasticsearch.helpers import BULK_FLUSH  # noqa: PLC0415 - of an extra
+
     if not isinstance(actions, AsyncIterable):
         for action in actions:
             yield action
@@ -111,7 +129,7 @@ async def _each(actions: Actions, seconds: float | None) -> AsyncIterator[Any]:
         coming = asyncio.ensure_future(anext(source))
         try:
             while not (await asyncio.wait({coming}, timeout=seconds))[0]:
-                yield None
+                yield BULK_FLUSH
         except BaseException:
             coming.cancel()
             raise

@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.errors import DuplicatePage
 from es_dedup.hook.run import Run, Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from elasticsearch import Elasticsearch
 
@@ -60,17 +61,15 @@ def dedup_streaming_bulk(
             repeated ``max_retries`` times also where the helper would raise at once.
         ValueError: an action names no index, or its body is no object.
     """
-    from elasticsearch.helpers import expand_action  # noqa: PLC0415 - of an extra
-
-    run = Run(hook, policy, report, chunk_size, options, expand_action)
-    for items in batches(actions, run):
-        yield from _written(client, run, items)
+    run = Run(hook, policy, report, chunk_size, options, client)
+    yield from _one_by_one(client, run, actions)
 
 
 def dedup_bulk(
     client: Elasticsearch,
     actions: Iterable[Action],
     stats_only: bool = False,  # noqa: FBT001, FBT002 - the helper's own signature
+    ignore_status: int | Collection[int] = (),
     *,
     hook: DedupHook,
     policy: WritePolicy | str = "mark",
@@ -79,20 +78,23 @@ def dedup_bulk(
 ) -> BulkResult:
     """``elasticsearch.helpers.bulk`` whose documents are decided on before they are written.
 
-    Arguments and errors as ``dedup_streaming_bulk``. While a batch is written by a thread, the next one is read and looked at; it is
-    decided on only after that.
+    Arguments and errors as ``dedup_streaming_bulk``. With policy ``mark`` a thread writes a batch while the next one is
+    read and compared; it is decided on only after that.
 
     Returns:
         ``(successes, errors)`` as the helper, with the attribute ``report``.
     """
-    from elasticsearch.helpers import expand_action  # noqa: PLC0415 - of an extra
-
     tally = Tally(report, stats_only=stats_only)
-    options["yield_ok"] = True
-    run = Run(hook, policy, tally.report, options.pop("chunk_size", CHUNK_SIZE), options, expand_action)
-    for ok, item in _overlapping(client, run, actions):
+    options |= {"yield_ok": True, "ignore_status": ignore_status}
+    run = Run(hook, policy, tally.report, options.pop("chunk_size", CHUNK_SIZE), options, client)
+    for ok, item in (_overlapping if run.overlaps else _one_by_one)(client, run, actions):
         tally.add(item, ok=ok)
     return tally.result
+
+
+def _one_by_one(client: Elasticsearch, run: Run, actions: Iterable[Action]) -> Iterator[Result]:
+    for items in batches(actions, run):
+        yield from _written(client, run, items)
 
 
 def _overlapping(client: Elasticsearch, run: Run, actions: Iterable[Action]) -> Iterator[Result]:
@@ -101,7 +103,7 @@ def _overlapping(client: Elasticsearch, run: Run, actions: Iterable[Action]) -> 
     items, ahead = next(coming, None), None
     with ThreadPoolExecutor(1, thread_name_prefix="es-dedup-hook") as pool:
         while items is not None:
-            batch = run.prepare(items, ahead)
+            batch = run.prepare(items, ahead=ahead)
             writing = pool.submit(lambda *given: list(_written(client, run, *given)), items, batch)
             following, ahead, problem = None, None, None
             try:
@@ -130,11 +132,13 @@ def batches(actions: Iterable[Action], run: Run) -> Iterator[list[Item]]:
 
 
 def timed(actions: Iterable[Any], seconds: float) -> Iterator[Any]:
-    """Actions as they come, read in a thread, and a mark after each time of ``seconds`` in which none came.
+    """Actions as they come, read in a thread, and ``BULK_FLUSH`` after each time of ``seconds`` in which none came.
 
     Raises:
         Exception: the input's own error, after what came before it.
     """
+    from elasticsearch.helpers import BULK_FLUSH  # noqa: PLC0415 - of an extra
+
     waiting: queue.Queue[tuple[str, Any]] = queue.Queue(AHEAD)
     stop = threading.Event()
 
@@ -155,7 +159,7 @@ def timed(actions: Iterable[Any], seconds: float) -> Iterator[Any]:
             try:
                 kind, value = waiting.get(timeout=seconds)
             except queue.Empty:
-                yield None
+                yield BULK_FLUSH
                 continue
             if kind == "end":
                 return
@@ -172,18 +176,36 @@ def _written(
     client: Elasticsearch, run: Run, items: list[Item], batch: Batch | None = None
 ) -> Iterator[Result]:
     """Write a batch, and what it left out because of documents that then failed."""
+    for part, made in [(items, None)] if batch else run.parts(items):
+        waiting, features = part, made
+        while waiting:
+            try:
+                batch = batch or run.prepare(waiting, features)
+            except DuplicatePage as duplicate:
+                before = until(waiting, duplicate)
+                yield from _written(client, run, before) if before else ()
+                raise
+            results: list[Result] = []
+            try:
+                _send(client, run, run.actions(batch), results)
+                _send(client, run, run.withdrawals(batch, results), results)
+            except Exception:
+                run.lost(batch, results)
+                raise
+            again = run.finish(batch, results)
+            yield from run.results(batch, results, again)
+            waiting, batch, features = again, None, None
+    run.raise_errors(items)
+
+
+def _send(client: Elasticsearch, run: Run, actions: list[Any], results: list[Result]) -> None:
+    """Write by the client's helper; results before an error are kept."""
     from elasticsearch.helpers import streaming_bulk  # noqa: PLC0415 - of an extra
 
-    waiting = [items]
-    while waiting:
-        batch = batch or run.prepare(waiting.pop())
-        results: list[Result] = []
-        try:
-            for result in streaming_bulk(client, run.actions(batch), **run.helper_options):
-                results.append(result)  # noqa: PERF402 - those before an error are needed
-        except Exception:
-            run.lost(batch, results)
-            raise
-        again = run.finish(batch, results)
-        yield from run.results(batch, results, again)
-        waiting, batch = [again] if again else [], None
+    for result in streaming_bulk(client, actions, **run.helper_options) if actions else ():
+        results.append(result)  # noqa: PERF402 - those before an error are needed
+
+
+def until(items: list[Item], duplicate: DuplicatePage) -> list[Item]:
+    """The documents before the one that policy ``fail`` refuses."""
+    return items[: next(at for at, item in enumerate(items) if item.page_id == duplicate.page_id)]

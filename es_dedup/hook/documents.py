@@ -1,32 +1,43 @@
-"""Bulk actions as the hook sees them: which document each is about, and what it says of it."""
+"""Bulk actions as the hook reads them: the document that each is about, and what is written for it."""
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 import uuid
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.hook.settling import Settlement
-from es_dedup.index.host import DEDUP, DocumentKey
+from es_dedup.index.checks import encodable
+from es_dedup.index.host import DEDUP, DocumentKey, Mark
+from es_dedup.model import Decision, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from es_dedup.index.host import Mark
-    from es_dedup.model import Decision
+    from es_dedup.hook.report import HookReport
 
 WRITES: Final = ("index", "create")
 """Operations that bring a whole document."""
+CHANGES: Final = ("update", "delete")
+"""Operations after which the document is read again."""
 INCONCLUSIVE: Final = "inconclusive"
 """``dedup.relation`` of a document that is to be decided on again."""
 UNCHECKED: Final = "unchecked"
 """``dedup.relation`` of a document that cannot be a page."""
 PENDING: Final = "pending"
 """``dedup.relation`` of a document that a later task decides on."""
+OF_DELETE: Final = ("_index", "_id", "routing", "version", "version_type", "if_seq_no", "if_primary_term")
+"""Parameters of an action that its delete takes over."""
+
+_NO_NAME: Final = re.compile(r"[*?,<>|\"\\/ ]|^[-+_]")
 
 Head = dict[str, Any]
+if TYPE_CHECKING:
+    Dumps = Callable[[Any], bytes | str]
 
 
 @dataclass(slots=True)
@@ -35,23 +46,35 @@ class Item:
 
     Attributes:
         operation: ``index``, ``create``, ``update`` or ``delete``.
-        head: what the action says beside its body (``_index``, ``_id``, ``routing`` …).
-        body: the document, or what ``update`` takes; None for ``delete``.
-        key: the document's place; its index is a concrete one as far as that is known before the write.
-        decision: what is said of the page; None for updates and deletes until they are done.
-        mark: what is written into the document.
+        head: parameters of the action (``_index``, ``_id``, ``routing`` …).
+        body: as the caller gave it: the document, or what ``update`` takes; None for ``delete``.
+        key: where the document is; its index is a concrete one as far as that is known before the write.
         target: the index or alias that the action names.
+        source: the fields of a whole document.
+        problem: why the hook does not decide on the document; it is then sent as it was given. Empty: it decides.
+        size: bytes of the action in a request.
+        ends_chunk: the last action of a chunk of the client's helper, which raises the errors of a chunk together.
+        decision: None for updates and deletes until they are done.
+        mark: the ``dedup`` field of the document.
         kept: the document is to be written.
+        because: the pages because of which it is not.
+        withdrawn: an older version is stored, and deleted because the document is not written.
     """
 
     operation: str
     head: Head
-    body: dict[str, Any] | None
+    body: Any
     key: DocumentKey
     target: str
+    source: dict[str, Any] = field(default_factory=dict)
+    problem: str = ""
+    size: int = 0
+    ends_chunk: bool = False
     decision: Decision | None = None
     mark: Mark | None = None
     kept: bool = True
+    because: Collection[str] = ()
+    withdrawn: bool = False
 
     @property
     def page_id(self) -> str:
@@ -59,35 +82,44 @@ class Item:
         return self.key.page_id
 
     @property
+    def whole(self) -> bool:
+        """Whether it brings a whole document that the hook decides on."""
+        return self.operation in WRITES and not self.problem
+
+    @property
     def sure(self) -> bool:
         """Whether the mark rests on a decision."""
         return self.mark is None or self.mark.relation not in (INCONCLUSIVE, PENDING, UNCHECKED)
 
     def rests_on(self, page_ids: Collection[str]) -> bool:
-        """Whether the document was left out because of one of these pages."""
-        if self.kept or self.decision is None:
-            return False
-        others = {*self.decision.contained_in, self.decision.duplicate_of}
-        return bool(others.intersection(page_ids))
+        """Whether the document is left out, and because of these pages only."""
+        return not self.kept and bool(self.because) and set(self.because) <= set(page_ids)
 
     @property
     def document(self) -> dict[str, Any]:
-        """The document with its object ``dedup``."""
-        body = dict(self.body or {})
-        if self.mark is not None:
-            body[DEDUP] = {name: value for name, value in self.mark.as_dict().items() if value is not None}
-        return body
+        """The document with its ``dedup`` field."""
+        if self.mark is None:
+            return dict(self.source)
+        return self.source | {DEDUP: _fields_of(self.mark)}
 
     @property
-    def action(self) -> tuple[Head, dict[str, Any] | None]:
-        """Header and body as ``expand_action_callback`` returns them."""
-        body = self.document if self.operation in WRITES else self.body
-        return {self.operation: self.head}, body
+    def action(self) -> tuple[Head, Any]:
+        """Header and body as ``expand_action_callback`` returns them; JSON stays the JSON that it was."""
+        if not self.whole or self.mark is None:
+            return {self.operation: self.head}, self.body
+        if isinstance(self.body, bytes | str) and DEDUP not in self.source:
+            return {self.operation: self.head}, _appended(self.body, {DEDUP: _fields_of(self.mark)})
+        return {self.operation: self.head}, self.document
+
+    @property
+    def withdrawal(self) -> tuple[Head, None]:
+        """The delete of the stored version, under the conditions of the action."""
+        return {"delete": {name: self.head[name] for name in OF_DELETE if name in self.head}}, None
 
 
 @dataclass(slots=True)
 class Batch:
-    """Documents with distinct ``_id``, and what was said of them.
+    """Documents with distinct ``_id``, and what was decided on them.
 
     Attributes:
         items: in the order of the call.
@@ -113,48 +145,153 @@ class Batch:
     def written(self, failed: Collection[str]) -> set[str]:
         """Pages whose whole document was written with its mark."""
         return {
-            item.page_id
-            for item in self.items
-            if item.operation in WRITES and item.kept and item.page_id not in failed
+            item.page_id for item in self.items if item.whole and item.kept and item.page_id not in failed
         }
 
     def to_read(self, failed: Collection[str]) -> list[str]:
         """Pages of which only the host index can say what they are now."""
         done = self.written(failed)
-        return [item.page_id for item in self.items if item.page_id not in done]
+        return [item.page_id for item in self.items if not item.problem and item.page_id not in done]
 
 
 def item_of(
-    action: Mapping[str, Any], body: bytes | str | Mapping[str, Any] | None, defaults: Mapping[str, Any]
+    action: Mapping[str, Any], body: Any, defaults: Mapping[str, Any], dumps: Dumps | None = None
 ) -> Item:
-    """An expanded action as an item; a document without ``_id`` is given one.
+    """An expanded action as an item; a whole document without ``_id`` is given one.
 
     Args:
-        action: one operation with its header.
+        action: one operation with its parameters.
         body: its document, as a mapping or as JSON.
         defaults: ``index`` and ``routing`` of the whole call.
+        dumps: how the client writes JSON; None: as a client does by default.
 
     Raises:
-        ValueError: no index is named, or the body is no JSON object.
+        SerializationError: what ``dumps`` raises for a value that JSON cannot hold.
     """
+    write = dumps or _default_dumps()
+    size = sum(len(_bytes(write(part))) + 1 for part in (action, body) if part is not None)
     ((operation, given),) = action.items()
     head = dict(given)
-    source: Any = json.loads(body) if isinstance(body, bytes | str) else body
-    if source is not None:
-        if not hasattr(source, "items"):
-            raise ValueError(f"the body of an action must be an object, not {type(source).__name__}")
-        source = dict(source)
-    index = head.get("_index") or defaults.get("index")
-    if not index:
-        raise ValueError("an action must name its index, by _index or for all by index=…")
-    if not head.get("_id"):
-        if operation not in WRITES:
-            raise ValueError(f"{operation} needs an _id")
-        head["_id"] = fresh_id()
-    routing = head.get("routing", head.get("_routing")) or defaults.get("routing") or ""
-    return Item(operation, head, source, DocumentKey(str(index), str(head["_id"]), str(routing)), str(index))
+    name = _simple(head.get("_id"), write)
+    if name is None and operation in WRITES:
+        name = head["_id"] = fresh_id()
+    index = _simple(head.get("_index"), write) or str(defaults.get("index") or "")
+    routing = _simple(head.get("routing", head.get("_routing")), write) or str(defaults.get("routing") or "")
+    source = _object(body) if operation in WRITES else {}
+    item = Item(
+        operation, head, body, DocumentKey(index, name or "", routing), index, source or {}, size=size
+    )
+    item.problem = _problem(item, source)
+    return item
+
+
+def in_parts(items: Iterable[Item], stored: Collection[str], changed: Collection[str]) -> list[list[Item]]:
+    """Parts of a batch that are written one after the other, so that the size of batches makes no difference to a policy.
+
+    Documents of a part are compared with each other as they will be. So a stored document that the batch changes begins
+    a part, for those before it meet its older version; and what is read again after the write ends one.
+
+    Args:
+        items: the batch, in order.
+        stored: page ids with features.
+        changed: of these, those that the batch brings with other features.
+    """
+    parts: list[list[Item]] = [[]]
+    ended = False
+    for item in items:
+        if parts[-1] and item.whole and (ended or item.page_id in changed):
+            parts.append([])
+            ended = False
+        parts[-1].append(item)
+        ended |= not item.whole or (item.operation == "create" and item.page_id in stored)
+    return parts
+
+
+def waiting_mark(page_id: str, relation: str) -> Mark:
+    """The mark of a document before it is decided on: a cluster of its own."""
+    return Mark(page_id, canonical=True, relation=relation, waiting=relation != UNCHECKED)
+
+
+def undecided(items: Iterable[Item], reason: str, report: HookReport) -> None:
+    """Let documents be written without a decision, and wait for one."""
+    for item in items:
+        item.mark = waiting_mark(item.page_id, INCONCLUSIVE)
+        item.decision = Decision(item.page_id, Outcome.INCONCLUSIVE, item.page_id, notes=(reason,))
+        report.count(item.decision)
+        report.inconclusive[item.page_id] = reason
+
+
+def marks_with_doubts(settled: Settlement, report: HookReport, *, last: bool) -> dict[str, Mark]:
+    """Marks of a settlement, undecided pages marked so; at the ``last`` look cut lists are all there is."""
+    marks = dict(settled.marks)
+    for name, decision in settled.decisions.items():
+        if decision.outcome is not Outcome.INCONCLUSIVE:
+            continue
+        if last and name not in settled.unanswered:
+            report.decided_on_part += 1
+            continue
+        marks[name] = waiting_mark(name, INCONCLUSIVE)
+        report.inconclusive[name] = "; ".join(decision.notes)
+    return marks
 
 
 def fresh_id() -> str:
     """An ``_id`` for a document that has none: 22 characters, unique."""
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+
+
+def _problem(item: Item, source: Mapping[str, Any] | None) -> str:
+    """Why the hook cannot decide on a document; what is wrong with the action itself, the server says."""
+    if item.operation not in (*WRITES, *CHANGES):
+        return f"{item.operation} is no operation"
+    if not item.key.index or not item.key.id:
+        return "the action names no index" if not item.key.index else "the action has an empty _id"
+    if _NO_NAME.search(item.key.index) and not item.key.index.startswith("<"):  # date math is resolved
+        return f"{item.key.index} is no name of an index"
+    if any(isinstance(item.head.get(name), list | dict) for name in ("_id", "_index", "routing", "_routing")):
+        return "_index, _id or routing is no simple value"
+    if not encodable(item.page_id):
+        return "its place holds half a surrogate pair"
+    return item.key.problem or ("its body is no JSON object" if source is None else "")
+
+
+def _object(body: Any) -> dict[str, Any] | None:
+    """The document that a body holds; None when it is no object, or no line of JSON."""
+    if isinstance(body, bytes | str):
+        try:
+            text = _bytes(body).decode()
+            body = None if "\n" in text.strip() else json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+    return dict(body) if isinstance(body, dict) else None
+
+
+def _simple(value: Any, dumps: Dumps) -> str | None:
+    """A value of an action's parameter as the server reads it; None for null."""
+    if value is None or isinstance(value, str):
+        return value
+    text = _bytes(dumps(value)).decode()
+    said = json.loads(text) if text.startswith('"') else text
+    return None if said == "null" and text == "null" else str(said)
+
+
+def _appended(body: bytes | str, more: Mapping[str, Any]) -> bytes:
+    """A JSON object with further members, the others untouched: numbers keep their digits."""
+    head = _bytes(body).strip()[:-1].rstrip()
+    tail = json.dumps(more, ensure_ascii=False).encode()[1:]
+    return head + (b"" if head == b"{" else b", ") + tail
+
+
+def _bytes(text: bytes | str) -> bytes:
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+
+
+def _fields_of(mark: Mark) -> dict[str, Any]:
+    return {name: value for name, value in mark.as_dict().items() if value is not None}
+
+
+@cache
+def _default_dumps() -> Dumps:
+    from elasticsearch.serializer import JsonSerializer  # noqa: PLC0415 - of an extra
+
+    return JsonSerializer().dumps

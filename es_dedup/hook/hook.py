@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,35 +12,26 @@ from es_dedup import wiring
 from es_dedup.closing import Closing
 from es_dedup.config import Settings
 from es_dedup.errors import DuplicatePage, IndexError_, SchemaMismatch, SettingsMismatch, SourceIncomplete
-from es_dedup.hook.documents import INCONCLUSIVE, PENDING, UNCHECKED, WRITES, Batch, item_of
+from es_dedup.hook import documents
+from es_dedup.hook.documents import INCONCLUSIVE, PENDING, UNCHECKED, Batch, item_of, waiting_mark
 from es_dedup.hook.report import HookReport
-from es_dedup.hook.settling import Settling
-from es_dedup.index.host import Mark, document_key
-from es_dedup.model import Decision, Outcome, WritePolicy
+from es_dedup.hook.settling import Ahead, Settling
+from es_dedup.index.host import document_key
+from es_dedup.model import Outcome, WritePolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.hook.dispatch import Dispatcher
     from es_dedup.hook.documents import Item
-    from es_dedup.hook.settling import Seen, Settlement
+    from es_dedup.hook.settling import Settlement
     from es_dedup.hook.window import Window
     from es_dedup.index.claims import Claims
-    from es_dedup.index.host import Host, HostFields
+    from es_dedup.index.host import DocumentKey, Host, HostFields, Mark
     from es_dedup.index.port import Index
 
 DECIDED_AT_A_TIME: Final = 100
-RECHECKED_AT_A_TIME: Final = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Ahead:
-    """What ``DedupHook.look`` has found, or why it has not; and the seconds it took."""
-
-    seen: Seen | None = None
-    problem: IndexError_ | None = None
-    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 class DedupHook(Closing):
@@ -69,6 +60,7 @@ class DedupHook(Closing):
         self._index, self._host, self._fields, self._claims = index, host, fields, claims
         self._settling = Settling(index, settings or Settings(), window, claims)
         self._targets: dict[str, str] = {}
+        self._changed: set[str] = set()  # indices in which documents of others were changed by a batch
         self.dispatcher = dispatcher
 
     @classmethod
@@ -144,18 +136,26 @@ class DedupHook(Closing):
             head = {name: document[name] for name in ("_index", "_id", "routing") if name in document}
             body = document.get("_source", {k: v for k, v in document.items() if k not in head})
             items.append(item_of({"index": head}, body, {"index": index}))
-        if len({item.head["_id"] for item in items}) < len(items):
+        if not all(item.key.index for item in items):
+            raise ValueError("a document must name its index, by _index or for all by index=…")
+        if len({item.key.id for item in items}) < len(items):
             raise ValueError("two documents of one call have one _id: pass them in two calls")
         return self.prepare(items, WritePolicy(policy), HookReport() if report is None else report)
 
     def written(self, batch: Batch, failed: Collection[str] = (), report: HookReport | None = None) -> None:
         """Say that documents were written: others in their clusters are marked, those that failed are taken back.
 
+        With policy ``skip`` this deletes the older versions of documents that are not ``kept``.
+
         Args:
             batch: what ``process`` returned.
             failed: page ids of those that could not be written.
             report: counts are added to it.
         """
+        old = [item.page_id for item in batch if item.withdrawn and not item.rests_on(failed)]
+        self._host.delete(old)
+        if report is not None:
+            report.removed += old
         self.finish(batch, failed, report)
 
     # What the bulk helpers are made of
@@ -163,10 +163,26 @@ class DedupHook(Closing):
     def featurise(self, items: Sequence[Item]) -> Chunk:
         """Features of documents, computed ahead of ``prepare`` or in another process; only the index behind an alias is asked for."""
         self._resolve(items)
-        whole = [item for item in items if item.operation in WRITES]
-        return self._settling.featurise([self._fields.page(item.page_id, item.body or {}) for item in whole])
+        return self._settling.featurise(
+            [self._fields.page(item.page_id, item.source) for item in items if item.whole]
+        )
 
-    def look(self, items: Sequence[Item], features: Chunk | None = None) -> Ahead:
+    def parts(self, items: list[Item], policy: WritePolicy) -> list[tuple[list[Item], Chunk | None]]:
+        """A batch in parts to write one after the other, each with its features where these were computed; see ``in_parts``."""
+        whole = [item for item in items if item.whole]
+        if policy is WritePolicy.MARK or self.dispatcher is not None or len(items) == 1 or not whole:
+            return [(items, None)]
+        features = self.featurise(whole)
+        try:
+            stored, changed = self._settling.known(features)
+        except IndexError_:
+            return [(items, None)]  # the decision that follows tells more
+        return [
+            (part, self._settling.some(features, {item.page_id for item in part}))
+            for part in documents.in_parts(items, stored, changed)
+        ]
+
+    def look(self, items: Sequence[Item], features: Chunk | None = None, *, creates: bool = True) -> Ahead:
         """Find what is related to documents, ahead of ``prepare``; another thread may do so while the batch before is written.
 
         Their features are stored. Who does not go on to ``prepare`` calls ``take_back``.
@@ -174,11 +190,12 @@ class DedupHook(Closing):
         Args:
             items: with distinct ``_id``, none of them in a batch that is not finished.
             features: what ``featurise`` made of the same documents; None: they are made now.
+            creates: an index that is not there is made by the write.
         """
-        whole = [item for item in items if item.operation in WRITES]
+        whole = [item for item in items if item.whole]
         if self.dispatcher is not None or not whole:
             return Ahead()
-        self._resolve(items)
+        self._resolve(items, creates=creates)
         started = time.perf_counter()
         features = features or self.featurise(whole)
         made = time.perf_counter()
@@ -190,7 +207,7 @@ class DedupHook(Closing):
 
     def take_back(self, items: Sequence[Item], report: HookReport) -> None:
         """Make the store say of documents what the host index does: they were looked at and are not written."""
-        names = [item.page_id for item in items]
+        names = [item.page_id for item in items if not item.problem]
         try:
             self._reconcile(names, HookReport())
         except IndexError_ as error:
@@ -204,6 +221,7 @@ class DedupHook(Closing):
         *,
         features: Chunk | None = None,
         ahead: Ahead | None = None,
+        creates: bool = True,
     ) -> Batch:
         """Decide on documents with distinct ``_id``; does not raise when the store does not answer.
 
@@ -213,31 +231,38 @@ class DedupHook(Closing):
             report: counts are added to it.
             features: what ``featurise`` made of the same documents; None: they are made now.
             ahead: what ``look`` gave for the same documents; None: they are looked at now.
+            creates: an index that is not there is made by the write.
 
         Raises:
-            DuplicatePage: policy ``fail``, and a document is a duplicate; nothing of the batch is kept.
+            DuplicatePage: policy ``fail``, and a document is a duplicate; names the first one. Nothing of the batch is kept.
             ValueError: another policy than ``mark`` while decisions are left to a dispatcher.
             SourceIncomplete: a document of the batch, or one in a cluster with it, cannot be marked without losing data.
         """
         if self.dispatcher is not None and policy is not WritePolicy.MARK:
             raise ValueError(f"policy {policy} needs a decision before the write: use mark, or no dispatcher")
-        self._resolve(items)
+        self._resolve(items, creates=creates)
         batch = Batch(list(items))
-        whole = [item for item in items if item.operation in WRITES]
+        whole = [item for item in items if item.whole]
         report.pages += len(items)
+        report.failed.update({item.page_id: item.problem for item in items if item.problem})
         if self.dispatcher is not None:
             for item in whole:
-                item.mark = _waiting(item.page_id, PENDING)
+                item.mark = waiting_mark(item.page_id, PENDING)
         elif whole:
             try:
-                self._decide(batch, policy, report, ahead or self.look(items, features))
+                self._decide(batch, policy, report, ahead or self.look(items, features, creates=creates))
             except IndexError_ as error:
-                self._unsure(whole, str(error), report)
+                documents.undecided(whole, str(error), report)
         self._check(batch, report)
         return batch
 
     def finish(
-        self, batch: Batch, failed: Collection[str] = (), report: HookReport | None = None
+        self,
+        batch: Batch,
+        failed: Collection[str] = (),
+        report: HookReport | None = None,
+        *,
+        refresh: bool = False,
     ) -> list[Item]:
         """After a batch was written: mark others, take back what was not written, follow updates and deletes.
 
@@ -245,6 +270,7 @@ class DedupHook(Closing):
             batch: what ``prepare`` gave.
             failed: page ids of documents that could not be written.
             report: counts are added to it.
+            refresh: make the changes of other documents visible to searches.
 
         Returns:
             Documents that were left out because of one that then failed: send them again.
@@ -252,7 +278,8 @@ class DedupHook(Closing):
         report = HookReport() if report is None else report
         report.written += sum(item.kept and item.page_id not in failed for item in batch.items)
         if self.dispatcher is not None:
-            self._hand_over([item.page_id for item in batch.items if item.page_id not in failed], report)
+            names = [item.page_id for item in batch if not item.problem and item.page_id not in failed]
+            self._hand_over(names, report)
             return []
         again = [item for item in batch.items if item.rests_on(failed)]
         report.left_out.update(
@@ -260,7 +287,7 @@ class DedupHook(Closing):
             for item in batch.items
             if item.decision and not item.kept and item not in again
         )
-        with _timed(report, "repair"):
+        with report.timed("repair"):
             try:
                 self._repair(batch, set(failed), report)
             except (SettingsMismatch, SchemaMismatch) as error:
@@ -270,7 +297,11 @@ class DedupHook(Closing):
                 report.not_repaired.update(dict.fromkeys(batch.others, str(error)))
                 report.not_repaired.update(dict.fromkeys(batch.to_read(failed), str(error)))
         for item in again:
-            item.kept, item.mark, item.decision = True, None, None
+            item.kept, item.mark, item.decision, item.because, item.withdrawn = True, None, None, (), False
+        if refresh and self._changed:
+            with suppress(IndexError_):
+                self._host.refresh(",".join(sorted(self._changed)))
+        self._changed.clear()
         return again
 
     def decide(self, page_ids: Iterable[str], *, report: HookReport | None = None) -> HookReport:
@@ -297,16 +328,16 @@ class DedupHook(Closing):
             IndexError_: the store or the host index did not answer; to repeat the call is safe.
         """
         report = HookReport() if report is None else report
-        for documents in self._host.waiting(target, self._fields.names):
-            names = [each.key.page_id for each in documents]
+        for some in self._host.waiting(target, self._fields.names):
+            names = [each.key.page_id for each in some]
             report.pages += len(names)
             self._reconcile(names, report, again=True)
         return report
 
-    def moved(self, item: Item, index: str, report: HookReport) -> None:
-        """A document went to another index than was thought (its write alias was moved): settle it there."""
+    def moved(self, item: Item, place: DocumentKey, report: HookReport) -> None:
+        """Decide on a document where it is: its write alias was moved, or a pipeline changed its index or ``_id``."""
         self._targets.pop(item.target, None)
-        before, item.key = item.page_id, replace(item.key, index=index)
+        before, item.key = item.page_id, place
         try:
             self._reconcile([before, item.page_id], report)
         except IndexError_ as error:
@@ -315,14 +346,14 @@ class DedupHook(Closing):
     # Inner workings
 
     def _decide(self, batch: Batch, policy: WritePolicy, report: HookReport, ahead: Ahead) -> None:
-        whole = [item for item in batch.items if item.operation in WRITES]
+        whole = [item for item in batch.items if item.whole]
         for stage, seconds in ahead.seconds.items():
             report.seconds[stage] += seconds
         if ahead.problem is not None:
             raise ahead.problem
         if ahead.seen is None:
             return
-        with _timed(report, "settle"):
+        with report.timed("settle"):
             batch.settled = self._settling.conclude(ahead.seen, policy)
         report.pairs_compared += batch.settled.pairs
         report.truncated += batch.settled.truncated
@@ -330,6 +361,9 @@ class DedupHook(Closing):
             self._refuse(whole, batch.settled)
         for item in whole:
             self._say(item, batch.settled, report)
+        old = {item.page_id: item for item in whole if not item.kept and item.operation == "index"}
+        for name in self._host.read(old, ()) if old else ():
+            old[name].withdrawn = True
 
     def _hand_over(self, page_ids: list[str], report: HookReport) -> None:
         if self.dispatcher is None or not page_ids:
@@ -352,11 +386,16 @@ class DedupHook(Closing):
         self._mark({name: mark for name, mark in marks.items() if name not in own | set(read)}, report)
         self._overwrite(batch.settled, own, report)
 
-    def _resolve(self, items: Iterable[Item]) -> None:
-        """Name the concrete index of each document."""
+    def _resolve(self, items: Iterable[Item], *, creates: bool = True) -> None:
+        """Name the concrete index of each document; one that is not there is made when the write would make it."""
         for item in items:
             given = item.target
+            if item.problem:
+                continue
             if given not in self._targets:
+                made = creates and item.operation != "delete" and not item.head.get("require_alias")
+                if not made and not self._host.indices(given):
+                    continue
                 try:
                     self._targets[given] = self._host.write_index(given)
                 except SourceIncomplete:
@@ -369,7 +408,9 @@ class DedupHook(Closing):
 
     def _check(self, batch: Batch, report: HookReport) -> None:
         """Refuse a batch before it is written when it, or what it asks to be marked elsewhere, cannot be marked."""
-        places = {item.key.index for item in batch} | {document_key(name).index for name in batch.others}
+        places = {item.key.index for item in batch if not item.problem} | {
+            document_key(name).index for name in batch.others
+        }
         try:
             self._host.check(places)
         except SourceIncomplete:
@@ -382,30 +423,23 @@ class DedupHook(Closing):
         name = item.page_id
         if name in settled.failed:
             report.failed[name] = settled.failed[name]
-            item.mark = _waiting(name, UNCHECKED)
+            item.mark = waiting_mark(name, UNCHECKED)
             return
         decision = settled.decisions[name]
         item.decision = decision
-        item.kept = name not in settled.left_out
+        item.because = settled.left_out.get(name, ())
+        item.kept = not item.because
         item.mark = settled.marks.get(name)
         report.count(decision)
         if decision.outcome is Outcome.INCONCLUSIVE:
             report.inconclusive[name] = "; ".join(decision.notes)
-            item.mark = _waiting(name, INCONCLUSIVE)
-
-    def _unsure(self, items: Iterable[Item], reason: str, report: HookReport) -> None:
-        for item in items:
-            item.mark = _waiting(item.page_id, INCONCLUSIVE)
-            item.decision = Decision(item.page_id, Outcome.INCONCLUSIVE, item.page_id, notes=(reason,))
-            report.count(item.decision)
-            report.inconclusive[item.page_id] = reason
+            item.mark = waiting_mark(name, INCONCLUSIVE)
 
     def _refuse(self, items: Sequence[Item], settled: Settlement) -> None:
         for item in items:
-            decision = settled.decisions.get(item.page_id)
-            if decision is not None and decision.duplicate_of:
+            if others := settled.replaces.get(item.page_id):
                 self._reconcile([each.page_id for each in items], HookReport())
-                raise DuplicatePage(item.page_id, decision.duplicate_of)
+                raise DuplicatePage(item.page_id, min(others))
 
     def _put_off(self, batch: Batch, failed: Collection[str], reason: str, report: HookReport) -> None:
         """Let documents wait for a decision with the settings now in force.
@@ -416,7 +450,7 @@ class DedupHook(Closing):
         report.inconclusive.update(dict.fromkeys(written, reason))
         clusters = {each.cluster_id for each in self._index.assignments(others).values()}
         others |= {each.page_id for group in self._index.members(clusters).values() for each in group}
-        self._mark({name: _waiting(name, INCONCLUSIVE) for name in written | others}, report, own=True)
+        self._mark({name: waiting_mark(name, INCONCLUSIVE) for name in written | others}, report, own=True)
 
     def _reconcile(self, page_ids: Sequence[str], report: HookReport, *, again: bool = False) -> None:
         """Make the store say of documents what is in them now, and mark them."""
@@ -433,57 +467,29 @@ class DedupHook(Closing):
             for decision in settled.decisions.values():
                 report.count(decision)
             report.failed.update(settled.failed)
-            marks = self._with_doubts(settled, report, last=again)
+            marks = documents.marks_with_doubts(settled, report, last=again)
             self._mark(marks, report)
-            undecided = {name for name, mark in marks.items() if mark.waiting}
-            self._host.decided(
-                (each for name, each in found.items() if name not in undecided), self._fields.names
-            )
+            done = (each for name, each in found.items() if name not in marks or not marks[name].waiting)
+            self._host.decided(done, self._fields.names)
             if self._settling.moved(settled.session):
                 self._mark(self._settling.marks(marks), report)
-
-    def _with_doubts(self, settled: Settlement, report: HookReport, *, last: bool) -> dict[str, Mark]:
-        """Marks of a settlement, undecided pages marked so; at the ``last`` look cut lists are all there is."""
-        marks = dict(settled.marks)
-        for name, decision in settled.decisions.items():
-            if decision.outcome is not Outcome.INCONCLUSIVE:
-                continue
-            if last and name not in settled.unanswered:
-                report.decided_on_part += 1
-                continue
-            marks[name] = _waiting(name, INCONCLUSIVE)
-            report.inconclusive[name] = "; ".join(decision.notes)
-        return marks
 
     def _mark(self, marks: Mapping[str, Mark], report: HookReport, *, own: bool = False) -> None:
         if not marks:
             return
         done = self._host.mark(marks)
+        if done.changed:
+            self._changed |= {document_key(name).index for name in marks}
         if not own:
             report.repaired += done.changed
         report.not_repaired.update(done.failed)
 
     def _overwrite(self, settled: Settlement, own: Collection[str], report: HookReport) -> None:
         """Remove what written documents take the place of."""
-        old = {other for name, others in settled.replaces.items() if name in own for other in others} - set(
-            own
-        )
+        old = {other for name, others in settled.replaces.items() if name in own for other in others}
         if old:
             self._host.delete(old)
+            self._changed |= {document_key(name).index for name in old}
             report.removed += sorted(old)
             _, marks = self._settling.remove(old)
             self._mark(marks, report)
-
-
-def _waiting(page_id: str, relation: str) -> Mark:
-    """What a document says of itself before it is decided on: it stands alone."""
-    return Mark(page_id, canonical=True, relation=relation, waiting=relation != UNCHECKED)
-
-
-@contextmanager
-def _timed(report: HookReport, stage: str) -> Iterator[None]:
-    started = time.perf_counter()
-    try:
-        yield
-    finally:
-        report.seconds[stage] += time.perf_counter() - started

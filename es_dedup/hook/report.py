@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter, defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from es_dedup.model import Decision
 
 MOST_DECISIONS: Final = 10_000
@@ -20,12 +24,14 @@ class HookReport:
         pages: documents that were looked at.
         written: documents that the server took, updates included.
         left_out: page ids that the policy did not write, with their decisions.
-        removed: page ids whose documents policy ``overwrite`` removed.
+        removed: page ids whose documents were removed: those that policy ``overwrite`` replaced, and older versions of
+            documents that policy ``skip`` left out.
         outcomes: outcome to number of documents.
         decisions: by page id, of the documents that are not unique, with their evidence; the first 10,000.
         inconclusive: page ids that were written and are to be decided on again, with the reason.
         decided_on_part: pages whose candidates were cut again in a re-check, decided on those that were seen.
-        failed: page id to reason, of pages that cannot be processed; their documents are written.
+        failed: page id to reason, of pages that cannot be processed; their documents are written as
+            ``elasticsearch.helpers.bulk`` writes them.
         pairs_compared: pairs of pages.
         truncated: pages whose list of candidates was cut.
         repaired: other documents whose ``dedup`` was written anew.
@@ -53,6 +59,15 @@ class HookReport:
         self.outcomes[str(decision.outcome)] += 1
         if decision.outcome != "unique" and len(self.decisions) < MOST_DECISIONS:
             self.decisions[decision.page_id] = decision
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Count the seconds of a block."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[stage] += time.perf_counter() - started
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from es_dedup.errors import IndexError_
-from es_dedup.hook.documents import WRITES, Batch, item_of
+from es_dedup.hook.documents import item_of
 from es_dedup.hook.report import HookReport
 from es_dedup.model import WritePolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from es_dedup.hook.documents import Item
-    from es_dedup.hook.hook import Ahead, DedupHook
+    from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-    Action = bytes | str | Mapping[str, Any]
+    from es_dedup.batch.featurise import Chunk as Features
+    from es_dedup.hook.documents import Batch, Item
+    from es_dedup.hook.hook import DedupHook
+    from es_dedup.hook.settling import Ahead
+
+    Action = Any  # bytes, str, a mapping, or the helper's mark BULK_FLUSH
     Result = tuple[bool, dict[str, Any]]
 
 MAX_CHUNK_BYTES: Final = 100 * 1024 * 1024
+NOT_FOUND: Final = 404
 
 
 class BulkResult(tuple[int, Any]):  # noqa: SLOT001 - a tuple with an attribute beside it
@@ -66,9 +72,9 @@ class Run:
         hook: decides.
         policy: for ``index`` and ``create``.
         report: counts are added to it.
-        chunk_size: documents of a batch, at least 1.
+        chunk_size: documents of a chunk; 0: any number, as for the client's helper.
         options: of the client's helper, as the caller gave them.
-        expand: the helper's ``expand_action``.
+        client: its serializer tells the size of an action; None: the default serializer.
     """
 
     def __init__(
@@ -78,23 +84,32 @@ class Run:
         report: HookReport | None,
         chunk_size: int,
         options: Mapping[str, Any],
-        expand: Callable[[Any], tuple[Any, Any]],
+        client: Elasticsearch | AsyncElasticsearch | None = None,
     ) -> None:
+        from elasticsearch.helpers import BULK_FLUSH, expand_action  # noqa: PLC0415 - of an extra
+
         self._hook, self._policy = hook, WritePolicy(policy)
         self.report = HookReport() if report is None else report
-        self._chunk_size = max(1, chunk_size)
+        self._chunk_size = chunk_size
         self._rest = dict(options)
-        self._expand = self._rest.pop("expand_action_callback", None) or expand
+        self._expand = self._rest.pop("expand_action_callback", None) or expand_action
+        self._flush = BULK_FLUSH
+        self._dumps = (
+            client.transport.serializers.get_serializer("application/json").dumps if client else None
+        )
         self.flush_after: float | None = self._rest.pop("flush_after_seconds", None)
-        self._bytes = int(self._rest.get("max_chunk_bytes", MAX_CHUNK_BYTES))
+        self._max_bytes = int(self._rest.get("max_chunk_bytes", MAX_CHUNK_BYTES))
         self._raise_on_error = bool(self._rest.pop("raise_on_error", True))
         self._raise_on_exception = bool(self._rest.pop("raise_on_exception", True))
         self.yield_ok = bool(self._rest.pop("yield_ok", True))
         ignored = self._rest.pop("ignore_status", ())
         self._ignored: Collection[int] = (ignored,) if isinstance(ignored, int) else ignored
+        self._creates = not self._rest.get("require_alias")
+        self._refreshes = self._rest.get("refresh") not in (None, False, "false")
         self._items: list[Item] = []
         self._ids: set[str] = set()
-        self._size = 0
+        self._count = self._size = 0  # of the chunk that the client's helper would make
+        self._errors: list[dict[str, Any]] = []
 
     @property
     def helper_options(self) -> dict[str, Any]:
@@ -110,45 +125,67 @@ class Run:
     # Batches
 
     def add(self, action: Action) -> list[Items]:
-        """Take one action; gives the batches that are full with it."""
-        if isinstance(action, (bytes, str)) or hasattr(action, "items"):
-            head, body = self._expand(action)
-            item = item_of(head, body, self._rest)
-        else:
-            return self.flush()  # the helper's mark BULK_FLUSH
-        size = _size(item)
+        """Take one action; gives the batches that are full with it.
+
+        Chunks are those of the client's helper. One in which an ``_id`` comes more than once is several batches.
+        """
+        if action is self._flush:
+            return self.flush()
+        head, body = self._expand(action)
+        item = item_of(head, body, self._rest, self._dumps)
         full = []
-        if item.head["_id"] in self._ids or (self._items and self._size + size > self._bytes):
+        if self._count and self._size + item.size > self._max_bytes:
             full += self.flush()
+        elif item.key.id in self._ids:
+            full.append(self._cut())
         self._items.append(item)
-        self._ids.add(item.head["_id"])
-        self._size += size
-        if len(self._items) >= self._chunk_size:
+        self._ids.add(item.key.id)
+        self._count += 1
+        self._size += item.size
+        if self._count == self._chunk_size:
             full += self.flush()
         return full
 
     def flush(self) -> list[Items]:
-        """What waits, as a batch."""
-        items, self._items, self._ids, self._size = self._items, [], set(), 0
-        return [items] if items else []
+        """What waits, as the last batch of a chunk."""
+        self._count = self._size = 0
+        if not self._items:
+            return []
+        self._items[-1].ends_chunk = True
+        return [self._cut()]
+
+    def _cut(self) -> Items:
+        items, self._items, self._ids = self._items, [], set()
+        return items
 
     # One batch
 
-    def prepare(self, items: Items, ahead: Ahead | None = None) -> Batch:
+    @property
+    def overlaps(self) -> bool:
+        """Whether a batch may be looked at while another is written; a policy has to see what was written."""
+        return self._policy is WritePolicy.MARK
+
+    def parts(self, items: Items) -> list[tuple[Items, Features | None]]:
+        """See ``DedupHook.parts``."""
+        return self._hook.parts(items, self._policy)
+
+    def prepare(self, items: Items, features: Features | None = None, ahead: Ahead | None = None) -> Batch:
         """Decide on a batch.
 
         Raises:
             DuplicatePage: see ``DedupHook.prepare``.
         """
-        return self._hook.prepare(items, self._policy, self.report, ahead=ahead)
+        return self._hook.prepare(
+            items, self._policy, self.report, features=features, ahead=ahead, creates=self._creates
+        )
 
     def look(self, items: Items) -> Ahead:
         """See ``DedupHook.look``."""
-        return self._hook.look(items)
+        return self._hook.look(items, creates=self._creates)
 
     def independent(self, items: Items, before: Items) -> bool:
         """Whether a batch can be looked at while the one before is written: that one only brings other, whole documents."""
-        plain = self._policy is WritePolicy.MARK and all(item.operation in WRITES for item in before)
+        plain = all(item.whole for item in before)
         return plain and not {item.page_id for item in items} & {item.page_id for item in before}
 
     def take_back(self, items: Items) -> None:
@@ -160,65 +197,91 @@ class Run:
         """What is written, in order."""
         return [item.action for item in batch if item.kept]
 
+    @staticmethod
+    def withdrawals(batch: Batch, results: Iterable[Result]) -> list[Any]:
+        """Deletes of older versions of documents that are left out, once what they are left out for is written."""
+        failed = [item.page_id for item, ok, _ in matched(batch, results) if not ok]
+        return [item.withdrawal for item in batch if item.withdrawn and not item.rests_on(failed)]
+
     def finish(self, batch: Batch, results: Iterable[Result]) -> Items:
         """Repair after the write; gives documents that are to be sent again."""
-        place = {item.head["_id"]: item for item in batch}
         failed = []
-        for ok, result in results:
-            ((_, said),) = result.items()
-            item = place[str(said["_id"])]
-            if not ok:
+        for item, ok, said in matched(batch, results):
+            if item.problem:
+                continue
+            if item.withdrawn:
+                if ok:
+                    self.report.removed.append(item.page_id)
+                continue
+            place = replace(item.key, index=said.get("_index", ""), id=str(said.get("_id")))
+            if not ok or (said.get("result") == "noop" and item.whole):  # a pipeline drops documents
                 failed.append(item.page_id)
-            elif said.get("_index", item.key.index) != item.key.index:
-                self._hook.moved(item, said["_index"], self.report)
-        return self._hook.finish(batch, failed, self.report)
+            elif place != item.key:
+                self._hook.moved(item, place, self.report)
+        return self._hook.finish(batch, failed, self.report, refresh=self._refreshes)
 
     def lost(self, batch: Batch, results: Iterable[Result]) -> None:
         """After a write of which the outcome is unknown: ask the host index what was written, if it answers."""
-        known = {said["_id"] for ok, result in results for said in result.values() if ok}
-        unknown = [item.page_id for item in batch if item.head["_id"] not in known]
+        known = {item.page_id for item, ok, _ in matched(batch, results) if ok}
+        unknown = [item.page_id for item in batch if item.page_id not in known]
         with suppress(IndexError_):
-            self._hook.finish(batch, unknown, self.report)
+            self._hook.finish(batch, unknown, self.report, refresh=self._refreshes)
 
-    def results(self, batch: Batch, results: Iterable[Result], again: Items) -> list[Result]:
-        """What the caller is given of a batch, with decisions.
+    def results(self, batch: Batch, results: Iterable[Result], again: Items) -> Iterator[Result]:
+        """What the caller is given of a batch, with decisions; errors wait for the end of the chunk.
 
         Raises:
-            BulkIndexError: the caller wants it raised when a document failed.
-            ApiError: the same for a request.
+            ApiError: a request failed, and the caller wants it raised.
         """
-        place = {item.head["_id"]: item for item in batch}
-        sent_again = {item.head["_id"] for item in again}
-        given: list[Result] = []
-        errors: list[dict[str, Any]] = []
-        for ok, result in results:
-            ((operation, said),) = result.items()
-            item = place[str(said["_id"])]
+        for item, ok, said in matched(batch, results):
+            if item.withdrawn and (ok or said.get("status") == NOT_FOUND):
+                continue
             if item.decision is not None:
                 said["dedup"] = item.decision.as_dict()
+            if "data" in said:
+                said["data"] = item.body
             if not ok and said.get("status") not in self._ignored:
                 if self._raise_on_exception and isinstance(said.get("exception"), Exception):
                     raise said["exception"]
                 if self._raise_on_error:
                     if item.body is not None:
                         said["data"] = item.body
-                    errors.append({operation: said})
-            given.append((ok, result))
-        given += [
-            (True, _left_out(item)) for item in batch if not item.kept and item.head["_id"] not in sent_again
-        ]
-        if errors:
-            _raise(errors)
-        return given if self.yield_ok else [each for each in given if not each[0]]
+                    self._errors.append({item.operation: said})
+            if (ok and self.yield_ok) or (not ok and not self._errors):
+                yield ok, {item.operation: said}
+        if self.yield_ok:
+            failed = {item.page_id for item, ok, _ in matched(batch, results) if not ok}
+            waiting = {item.page_id for item in again} | failed
+            yield from (
+                (True, _left_out(item)) for item in batch if not item.kept and item.page_id not in waiting
+            )
+
+    def raise_errors(self, items: Items) -> None:
+        """Raise what failed in a chunk, when the batch is its last one.
+
+        Raises:
+            BulkIndexError: the caller wants it raised when a document failed.
+        """
+        if not self._errors or not items[-1].ends_chunk:
+            return
+        from elasticsearch.helpers import BulkIndexError  # noqa: PLC0415 - of an extra
+
+        errors, self._errors = self._errors, []
+        raise BulkIndexError(f"{len(errors)} document(s) failed to index.", errors)
 
 
 Items = list["Item"]
 
 
-def _raise(errors: list[dict[str, Any]]) -> None:
-    from elasticsearch.helpers import BulkIndexError  # noqa: PLC0415 - of an extra
-
-    raise BulkIndexError(f"{len(errors)} document(s) failed to index.", errors)
+def matched(batch: Batch, results: Iterable[Result]) -> list[tuple[Item, bool, dict[str, Any]]]:
+    """Each result with its item: by ``_id``, and what a pipeline has renamed in the order of the actions."""
+    places = {item.key.id: item for item in batch}
+    found: list[tuple[Item | None, bool, dict[str, Any]]] = []
+    for ok, result in results:
+        ((_, said),) = result.items()
+        found.append((places.pop(str(said.get("_id", "")), None), ok, said))
+    others = (item for item in places.values() if item.kept or item.withdrawn)
+    return [(item or next(others), ok, said) for item, ok, said in found]
 
 
 def _left_out(item: Item) -> dict[str, Any]:
@@ -230,9 +293,3 @@ def _left_out(item: Item) -> dict[str, Any]:
 
 def _as_it_is(action: Any) -> Any:
     return action
-
-
-def _size(item: Item) -> int:
-    """About how many bytes a document has."""
-    body = item.body or {}
-    return 100 + sum(2 * len(value) for value in body.values() if isinstance(value, str))

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.batch.featurise import day_of, make_chunk, name_of
+from es_dedup.batch.featurise import day_of, make_chunk
 from es_dedup.batch.ingest import changed, joined, keys_of
-from es_dedup.batch.policy import Stored, left_out
+from es_dedup.batch.policy import Stored, left_out, taken_over
 from es_dedup.batch.settle import STATISTICS, repair_around
 from es_dedup.clustering import same_neighbours
 from es_dedup.decisions import stored_decision
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.config import Settings
+    from es_dedup.errors import IndexError_
     from es_dedup.hook.window import Window
     from es_dedup.index.claims import Claims
     from es_dedup.index.columns import RecordBatch
@@ -57,8 +58,9 @@ class Settlement:
     Attributes:
         decisions: of every page of the batch that was settled, by page id.
         marks: of the batch's pages and of all others in the clusters they touch.
-        left_out: pages that the policy does not keep.
-        replaces: page id to the stored pages that it duplicates, for policy ``overwrite``.
+        left_out: pages that policy ``skip`` does not keep, each with the pages because of which.
+        replaces: page id to the pages that it duplicates, stored or before it in the batch; for policies ``overwrite``
+            and ``fail``.
         failed: page id to reason, for pages that cannot be processed.
         unanswered: pages of which a part of the store did not answer; of other inconclusive ones candidates were cut.
         session: see ``Settling.moved``.
@@ -67,7 +69,7 @@ class Settlement:
 
     decisions: Mapping[str, Decision] = field(default_factory=dict)
     marks: Mapping[str, Mark] = field(default_factory=dict)
-    left_out: Collection[str] = ()
+    left_out: Mapping[str, Collection[str]] = field(default_factory=dict)
     replaces: Mapping[str, Collection[str]] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     unanswered: Collection[str] = ()
@@ -86,6 +88,7 @@ class Seen:
         stored, assigned: what was known of the pages before.
         failed: page id to reason, for pages that cannot be processed.
         same: pages that are settled and as they were.
+        order: all pages of the batch that are stored now, in order.
         held: how many sessions we had held.
     """
 
@@ -95,7 +98,17 @@ class Seen:
     assigned: Mapping[str, Assignment]
     failed: Mapping[str, str]
     same: Sequence[str]
+    order: Sequence[str]
     held: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What ``DedupHook.look`` has found, or why it has not; and the seconds it took."""
+
+    seen: Seen | None = None
+    problem: IndexError_ | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 class Settling:
@@ -120,11 +133,27 @@ class Settling:
             if len(pages) == 1:
                 empty = make_chunk([], self._settings, self._extractor, None)
                 reason = f"it cannot be processed: {type(error).__name__}: {error}"
-                return replace(empty, failed={name_of(pages[0]): reason}, read=1)
+                return replace(empty, failed={pages[0].id: reason}, read=1)
         half = len(pages) // 2
         parts = [self.featurise(pages[:half]), self.featurise(pages[half:])]
         failed = {name: why for part in parts for name, why in part.failed.items()}
         return replace(joined(parts), failed=failed)
+
+    def known(self, chunk: Chunk) -> tuple[Collection[str], Collection[str]]:
+        """Pages of a batch that are stored, and of these those that are stored with other features.
+
+        Raises:
+            IndexError_: the store failed.
+        """
+        stored = self._index.get_many(chunk.records.ids)
+        return stored.keys(), stored.keys() & changed(chunk, stored)[0].records.ids
+
+    @staticmethod
+    def some(chunk: Chunk, page_ids: Collection[str]) -> Chunk:
+        """Of a batch the features of some pages."""
+        rows = [row for row, name in enumerate(chunk.records.ids) if name in page_ids]
+        failed = {name: reason for name, reason in chunk.failed.items() if name in page_ids}
+        return replace(_take(chunk, rows), failed=failed)
 
     def settle(
         self, chunk: Chunk, policy: WritePolicy = WritePolicy.MARK, *, again: bool = False
@@ -148,7 +177,7 @@ class Settling:
         """
         index, ids, held = self._index, list(chunk.records.ids), self._held
         if not ids:
-            return Seen(chunk, None, {}, {}, chunk.failed, (), held)
+            return Seen(chunk, None, {}, {}, chunk.failed, (), (), held)
         stored, assigned, notes = index.known(ids, [STATISTICS])
         todo = _take(chunk, _to_do(chunk, stored, {} if again else assigned))
         failed = dict(chunk.failed)
@@ -159,7 +188,8 @@ class Settling:
         same = [name for name in ids if name not in failed and name not in set(todo.records.ids)]
         lookup = self.lookup(notes[STATISTICS])
         looked = self._look(todo, lookup)
-        return Seen(todo, (looked, lookup), stored, assigned, failed, same, held)
+        order = [name for name in ids if name not in failed]
+        return Seen(todo, (looked, lookup), stored, assigned, failed, same, order, held)
 
     def _put(self, todo: Chunk) -> Mapping[str, str]:
         """Store features; those that could not be stored, with reasons."""
@@ -183,12 +213,7 @@ class Settling:
                 near.learn({}, {}, (name for name in todo.records.ids if name not in seen.assigned))
             with index.together():
                 settled = self._settle(
-                    _without(todo, other),
-                    list(seen.same),
-                    seen.stored,
-                    (looked, other),
-                    (near, lookup),
-                    policy,
+                    replace(seen, todo=_without(todo, other)), (looked, other), (near, lookup), policy
                 )
         return replace(settled, failed=seen.failed)
 
@@ -209,13 +234,12 @@ class Settling:
 
     def _settle(
         self,
-        todo: Chunk,
-        same: list[str],
-        stored: Mapping[str, FeatureRecord],
+        seen: Seen,
         found: tuple[Looked, Collection[str]],
         around: tuple[Near, Lookup],
         policy: WritePolicy,
     ) -> Settlement:
+        todo, same, stored = seen.todo, seen.same, seen.stored
         new = list(todo.records.ids)
         (looked, other), (near, lookup) = found, around
         index = near.as_index()
@@ -227,7 +251,11 @@ class Settling:
         edges = [edge for edge in _distinct(looked.edges()) if not {edge.left, edge.right} & set(other)]
         alone = self._place(todo.records, touched, edges, near, lookup) if new else []
         cut = {looked.asked.ids[row] for row in looked.inconclusive}
-        decisions = _decisions(index, Stored(new, replaced, cut), edges, same)
+        stored_now = Stored(new, replaced, cut)
+        of_same = index.edges_of(same) if same else []
+        decisions = _decisions(index, stored_now, edges, (same, of_same))
+        gone = left_out(new, edges) if policy is WritePolicy.SKIP else {}
+        decisions.update(stored_now.without(gone, edges, index.assignments(new)) if gone else {})
         _add_evidence(decisions, looked)
         for name in set(looked.asked.ids).intersection(other):
             decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
@@ -240,8 +268,8 @@ class Settling:
         return Settlement(
             decisions=decisions,
             marks=marks,
-            left_out=self._left_out(policy, decisions, edges),
-            replaces=_replaced(policy, edges, new),
+            left_out=gone,
+            replaces=_replaced(policy, seen, edges, of_same),
             unanswered=[
                 *(looked.asked.ids[row] for row in looked.unanswered),
                 *other,
@@ -357,14 +385,6 @@ class Settling:
             repair_around(index, linked, lookup, self._settings)
         return alone
 
-    def _left_out(
-        self, policy: WritePolicy, decisions: Mapping[str, Decision], edges: Sequence[Edge]
-    ) -> Collection[str]:
-        if policy is not WritePolicy.SKIP:
-            return ()
-        said = {name: each for name, each in decisions.items() if each.duplicate_of or each.contained_in}
-        return left_out(said, edges, self._index, self._settings) if said else ()
-
 
 def keys_only(records: RecordBatch) -> dict[str, FeatureRecord]:
     """Records by page id with what the canonical order looks at, and nothing else."""
@@ -384,18 +404,17 @@ def keys_only(records: RecordBatch) -> dict[str, FeatureRecord]:
 
 
 def _decisions(
-    index: Index, stored: Stored, edges: Sequence[Edge], same: Sequence[str]
+    index: Index, stored: Stored, edges: Sequence[Edge], unchanged: tuple[Sequence[str], Sequence[Edge]]
 ) -> dict[str, Decision]:
+    same, old = unchanged
     assigned = index.assignments([*stored.new, *same])
     decisions = stored.decisions(stored.new, edges, assigned)
-    if same:
-        old = index.edges_of(same)
-        for name in same:
-            if name not in assigned:  # taken out between the first look and the session
-                decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
-                continue
-            own = [edge for edge in old if name in (edge.left, edge.right)]
-            decisions[name] = stored_decision(name, assigned[name], own)
+    for name in same:
+        if name not in assigned:  # taken out between the first look and the session
+            decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
+            continue
+        own = [edge for edge in old if name in (edge.left, edge.right)]
+        decisions[name] = stored_decision(name, assigned[name], own)
     return decisions
 
 
@@ -454,15 +473,9 @@ def _add_evidence(decisions: dict[str, Decision], looked: Looked) -> None:
             decisions[name] = replace(decisions[name], verdicts=strongest)
 
 
-def _replaced(policy: WritePolicy, edges: Iterable[Edge], new: Sequence[str]) -> dict[str, set[str]]:
-    """For each new page the stored pages it is equal to."""
-    found: dict[str, set[str]] = {}
-    if policy is not WritePolicy.OVERWRITE:
-        return found
-    ours = set(new)
-    for edge in edges:
-        if edge.relation.same:
-            for name, other in ((edge.left, edge.right), (edge.right, edge.left)):
-                if name in ours and other not in ours:
-                    found.setdefault(name, set()).add(other)
-    return found
+def _replaced(
+    policy: WritePolicy, seen: Seen, edges: Sequence[Edge], of_same: Sequence[Edge]
+) -> Mapping[str, Collection[str]]:
+    if policy is WritePolicy.OVERWRITE:
+        return taken_over(seen.order, [*edges, *of_same])
+    return taken_over(seen.todo.records.ids, edges) if policy is WritePolicy.FAIL else {}

@@ -121,11 +121,35 @@ class TestPolicies:
         again = dedup_bulk(client, [action_of(story(0, "copy-9", day=9), name)], hook=hook, policy="skip")
         assert list(again.report.left_out) == [f"{name}/copy-9"]
 
-    def test_skip_leaves_the_old_version_where_the_new_one_is_a_copy(
+    def test_skip_deletes_the_old_version_of_what_became_a_copy(
         self, hook: DedupHook, client: Elasticsearch, name: str
     ) -> None:
         dedup_bulk(client, five(name), hook=hook, policy="skip")
-        dedup_bulk(client, [action_of(story(0, "story-2", day=7), name)], hook=hook, policy="skip")
+        recrawled = action_of(story(0, "story-2", day=7), name)
+        result = dedup_bulk(client, [recrawled], hook=hook, policy="skip")
+        assert tuple(result) == (1, [])
+        assert result.report.removed == list(result.report.left_out) == [f"{name}/story-2"]
+        assert result.report.left_out[f"{name}/story-2"].duplicate_of == f"{name}/story-0"
+        assert set(marks(client, name)) == {"story-0", "story-1"}
+        dedup_bulk(client, [action_of(story(2, "other", day=7), name)], hook=hook)
+        assert marks(client, name)["other"]["relation"] == "unique"
+
+    def test_skip_deletes_an_old_version_under_the_conditions_of_the_action(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        dedup_bulk(client, five(name), hook=hook, policy="skip")
+        stale = action_of(story(0, "story-2", day=7), name, if_seq_no=0, if_primary_term=1)
+        client.index(index=name, id="story-2", document={"text": story(2).text})
+        successes, errors = dedup_bulk(client, [stale], hook=hook, policy="skip", raise_on_error=False)
+        assert (successes, [error["index"]["status"] for error in errors]) == (0, [409])
+        assert "story-2" in marks(client, name)
+
+    def test_a_create_that_skip_leaves_out_deletes_nothing(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        dedup_bulk(client, five(name), hook=hook, policy="skip")
+        again = action_of(story(0, "story-2", day=7), name, _op_type="create")
+        assert list(dedup_bulk(client, [again], hook=hook, policy="skip").report.left_out)
         assert client.get(index=name, id="story-2")["_source"]["text"] == story(2).text
         dedup_bulk(client, [action_of(story(2, "other", day=7), name)], hook=hook)
         assert marks(client, name)["other"]["duplicate_of"] == f"{name}/story-2"
@@ -140,17 +164,18 @@ class TestPolicies:
         assert clusters(client, name) == {frozenset({"new"}), frozenset({"story-1"}), frozenset({"story-2"})}
         assert marks(client, name)["new"]["relation"] == "unique"
 
-    def test_fail_writes_nothing_of_the_batch(
+    def test_fail_writes_what_comes_before_the_duplicate(
         self, hook: DedupHook, client: Elasticsearch, name: str
     ) -> None:
         dedup_bulk(client, five(name)[:1], hook=hook)
-        batch = [action_of(story(7), name), action_of(story(0, "copy", day=3), name)]
-        with pytest.raises(DuplicatePage):
+        copy = action_of(story(0, "copy", day=3), name)
+        batch = [action_of(story(7), name), copy, action_of(story(8), name)]
+        with pytest.raises(DuplicatePage) as raised:
             dedup_bulk(client, batch, hook=hook, policy="fail")
-        assert set(marks(client, name)) == {"story-0"}
-        assert clusters(client, name) == {frozenset({"story-0"})}
-        result = dedup_bulk(client, [action_of(story(7, "later"), name)], hook=hook, policy="fail")
-        assert result.report.outcomes == {"unique": 1}  # nothing of the refused batch was kept
+        assert (raised.value.page_id, raised.value.duplicate_of) == (f"{name}/copy", f"{name}/story-0")
+        assert clusters(client, name) == {frozenset({"story-0"}), frozenset({"story-7"})}
+        result = dedup_bulk(client, [action_of(story(8, "later"), name)], hook=hook, policy="fail")
+        assert result.report.outcomes == {"unique": 1}  # nothing else of the refused batch was kept
 
 
 class TestChanges:

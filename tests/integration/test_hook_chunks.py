@@ -1,0 +1,105 @@
+"""Write policies do not depend on the size of chunks: the index ends as when documents come one after the other."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_dedup.errors import DuplicatePage
+from es_dedup.hook import DedupHook, dedup_bulk
+from tests.hooked import FIELDS
+from tests.servers import fresh_name, remove, url_of
+from tests.texts import article
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from elasticsearch import Elasticsearch
+
+SENTENCES = [f"{article(seed, sentences=6)}\n" for seed in range(6)]
+# Stories that are the same in part: 3 holds 0 whole, 4 shares half with 0 and half with 1.
+TEXTS = [
+    SENTENCES[0],
+    SENTENCES[1],
+    SENTENCES[2],
+    SENTENCES[0] + SENTENCES[3] + SENTENCES[4],
+    SENTENCES[0] + SENTENCES[1],
+]
+POLICIES = ["mark", "skip", "overwrite", "fail"]
+
+
+def some_actions(source: random.Random, count: int) -> list[dict[str, Any]]:
+    """Actions on few documents with few texts, so that most of them meet others."""
+    made: list[dict[str, Any]] = []
+    for _ in range(count):
+        text, day = source.randrange(len(TEXTS)), source.randint(1, 9)
+        operation = source.choices(["index", "create", "update", "delete"], [12, 2, 2, 2])[0]
+        action: dict[str, Any] = {"_op_type": operation, "_id": source.choice("abcdef")}
+        fields = {"text": TEXTS[text], "title": f"Title {text}", "published": f"2024-05-{day:02}"}
+        if operation == "update":
+            action["doc"] = fields
+        elif operation != "delete":
+            action["_source"] = fields
+        made.append(action)
+    return made
+
+
+def state(client: Elasticsearch, name: str) -> dict[str, tuple[Any, ...]]:
+    """Texts and marks of all documents, the page ids in them without the index."""
+    client.indices.refresh(index=name, ignore_unavailable=True)
+    hits = client.search(index=name, size=100, ignore_unavailable=True)["hits"]["hits"]
+    found = {}
+    for hit in hits:
+        mark = {key: value for key, value in hit["_source"]["dedup"].items() if value not in (None, [])}
+        for key in ("cluster_id", "duplicate_of"):
+            if key in mark:
+                mark[key] = mark[key].rpartition("/")[2]
+        if "contained_in" in mark:
+            mark["contained_in"] = sorted(each.rpartition("/")[2] for each in mark["contained_in"])
+        if mark["cluster_id"] not in {other["_id"] for other in hits}:
+            mark["cluster_id"] = "of a page that is gone"
+        found[hit["_id"]] = (hit["_source"]["text"], tuple(sorted((k, str(v)) for k, v in mark.items())))
+    return found
+
+
+def written(
+    hook: DedupHook, client: Elasticsearch, name: str, actions: list[dict[str, Any]], **options: Any
+) -> str:
+    """What becomes of actions after an earlier call; the page that policy ``fail`` refuses."""
+    try:
+        dedup_bulk(client, actions, index=name, hook=hook, raise_on_error=False, **options)
+    except DuplicatePage as duplicate:
+        return duplicate.page_id.rpartition("/")[2]
+    return ""
+
+
+@pytest.fixture
+def place(client: Elasticsearch) -> Iterator[tuple[Elasticsearch, str]]:
+    url, name = url_of("es8"), fresh_name()
+    yield client, f"{url}/{name}"
+    remove(f"{url}/{name}")
+    client.indices.delete(index=f"{name}*", ignore_unavailable=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_size_of_chunks_makes_no_difference(
+    address: str, client: Elasticsearch, policy: str, seed: int
+) -> None:
+    source = random.Random(seed)
+    before, actions = some_actions(source, 3), some_actions(source, 8)
+    results = {}
+    for size in range(1, len(actions) + 1):
+        url, name = address.rpartition("/")[0], fresh_name()
+        try:
+            with DedupHook.open(f"{url}/{name}", FIELDS) as hook:
+                written(hook, client, name, before, chunk_size=1)
+                refused = written(hook, client, name, actions, chunk_size=size, policy=policy)
+                results[size] = refused, state(client, name)
+        finally:
+            remove(f"{url}/{name}")
+            client.indices.delete(index=name, ignore_unavailable=True)
+        assert results[size] == results[1], (size, [(a["_op_type"], a["_id"]) for a in actions])
