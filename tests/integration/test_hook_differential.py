@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import AsyncElasticsearch
+from elasticsearch import AsyncElasticsearch, Elasticsearch
 from elasticsearch.helpers import (
     BULK_FLUSH,
     async_bulk,
@@ -33,8 +33,6 @@ from tests.servers import fresh_name, remove, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from elasticsearch import Elasticsearch
 
 VOLATILE = ("dedup", "_seq_no", "_version", "_shards", "_primary_term", "forced_refresh", "exception")
 LONG = "x" * 500  # with the name of its index more than a page id may have
@@ -142,8 +140,6 @@ TABLE: dict[str, tuple[Any, dict[str, Any]]] = {
 @pytest.fixture(scope="module")
 def server() -> Iterator[tuple[Elasticsearch, str, DedupHook]]:
     """Client, the name that all indices begin with, and one hook for all of them."""
-    from elasticsearch import Elasticsearch  # noqa: PLC0415 - the type alone is needed above
-
     url, name = url_of("es8"), fresh_name()
     with (
         Elasticsearch(url, request_timeout=60) as client,
@@ -353,21 +349,28 @@ def test_what_is_no_page_is_reported(server: tuple[Elasticsearch, str, DedupHook
     assert client.get(index=index, id="1")["_source"]["dedup"]["relation"] == "unique"
 
 
-def test_pipelines_that_move_rename_and_drop_documents(server: tuple[Elasticsearch, str, DedupHook]) -> None:
-    client, name, hook = server
-    index, pipeline = f"{name}-{fresh_name()}", f"{name}-pipeline"
+def test_pipelines_that_move_rename_and_drop_documents() -> None:
+    address, index, pipeline = f"{url_of('full')}/{fresh_name()}", fresh_name(), fresh_name()
     rename = {"script": {"source": "ctx._id = ctx._id + '-new'", "if": "ctx.how == 'rename'"}}
     move = {"set": {"field": "_index", "value": f"{index}-moved", "if": "ctx.how == 'move'"}}
-    client.ingest.put_pipeline(id=pipeline, processors=[{"drop": {"if": "ctx.how == 'drop'"}}, move, rename])
-    try:
+    with (
+        Elasticsearch(url_of("full"), request_timeout=60) as client,
+        DedupHook.open(address, HostFields("text")) as hook,
+    ):
+        client.ingest.put_pipeline(
+            id=pipeline, processors=[{"drop": {"if": "ctx.how == 'drop'"}}, move, rename]
+        )
         how = ["stay", "drop", "move", "rename"]
         actions = [{"_id": each, "how": each, "text": f"{each} is a story. It is told."} for each in how]
-        result = dedup_bulk(client, actions, index=index, hook=hook, pipeline=pipeline, refresh=True)
-        assert tuple(result) == (4, [])
-    finally:
-        client.ingest.delete_pipeline(id=pipeline)
-    hits = client.search(index=f"{index}*")["hits"]["hits"]
-    found = {(hit["_index"], hit["_id"]): hit["_source"]["dedup"]["cluster_id"] for hit in hits}
-    places = [(index, "stay"), (f"{index}-moved", "move"), (index, "rename-new")]
-    assert found == {place: "/".join(place) for place in places}
-    assert hook._index.get_many([f"{index}/{each}" for each in how]).keys() == {f"{index}/stay"}
+        try:
+            result = dedup_bulk(client, actions, index=index, hook=hook, pipeline=pipeline, refresh=True)
+            assert tuple(result) == (4, [])
+            hits = client.search(index=f"{index}*")["hits"]["hits"]
+            found = {(hit["_index"], hit["_id"]): hit["_source"]["dedup"]["cluster_id"] for hit in hits}
+            places = [(index, "stay"), (f"{index}-moved", "move"), (index, "rename-new")]
+            assert found == {place: "/".join(place) for place in places}
+            assert hook._index.get_many([f"{index}/{each}" for each in how]).keys() == {f"{index}/stay"}
+        finally:
+            client.ingest.delete_pipeline(id=pipeline)
+            client.indices.delete(index=f"{index}*", ignore_unavailable=True)
+    remove(address)

@@ -15,7 +15,7 @@ from es_dedup import Page, Settings
 from es_dedup.hook import DedupHook, HookReport, HostFields, InlineDispatcher, dedup_bulk
 from es_dedup.hook.bulk import batches, timed
 from es_dedup.hook.documents import Batch, item_of
-from es_dedup.hook.run import BulkResult, Run, Tally
+from es_dedup.hook.run import BulkResult, Run, Tally, matched
 from es_dedup.hook.settling import Settling
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.host import Mark
@@ -136,6 +136,12 @@ class TestBatches:
 
 
 class TestResults:
+    def test_results_belong_to_items_by_id_and_what_was_renamed_by_order(self) -> None:
+        items = [item_of({"index": {"_index": "i", "_id": name}}, {}, {}) for name in ("a", 7, "c", "d")]
+        items[2].kept = False
+        results = [(True, {"index": {"_id": name}}) for name in ("7", "a-new", "d")]
+        assert [item.key.id for item, _, _ in matched(Batch(items), results)] == ["7", "a", "d"]
+
     def test_counts_are_those_of_the_helper(self) -> None:
         for stats_only, errors in ((True, 1), (False, [{"index": {"_id": "2"}}])):
             tally = Tally(None, stats_only=stats_only)
