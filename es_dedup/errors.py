@@ -125,6 +125,19 @@ class IndexLocked(IndexError_):
         )
 
 
+class RootsChanged(IndexError_):
+    """Another process has recorded roots of page files; the ids at hand may be given to other files."""
+
+    retryable = True
+
+    def __init__(self, index: str) -> None:
+        super().__init__(index)
+        self.index = index
+
+    def __str__(self) -> str:
+        return f"{self.index}: another process has recorded input folders meanwhile; nothing was stored: run it again"
+
+
 class IndexUnavailable(IndexError_):
     """The storage did not answer or could not be written; nothing of the failed call was kept."""
 

@@ -430,6 +430,7 @@ class AddReport:
     Attributes:
         read: pages taken from the input.
         stored: pages written, new or replaced.
+        replaced: of the stored pages those whose id was stored before with other content or metadata.
         unchanged: pages that were stored already with the same content.
         left_out: pages not stored because of the write policy.
         failed: page id (or place in the input) to reason, for pages that could not be processed, and for pages
@@ -450,6 +451,7 @@ class AddReport:
     stored: int
     unchanged: int = 0
     left_out: int = 0
+    replaced: int = 0
     failed: Mapping[str, str] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
     outcomes: Mapping[str, int] = field(default_factory=dict)

@@ -24,9 +24,9 @@ from es_dedup.batch.settle import (
 from es_dedup.clustering import cluster_all
 from es_dedup.config import Settings
 from es_dedup.decisions import stored_decision
-from es_dedup.errors import DuplicatePage, IndexLocked, NotAnIndex
+from es_dedup.errors import DuplicatePage, IndexLocked, NotAnIndex, RootsChanged
 from es_dedup.model import AddReport, Decision, Page, Progress, RemoveReport, WritePolicy
-from es_dedup.stored import StoredPages
+from es_dedup.stored import ROOTS, StoredPages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.index.port import Assignment
+    from es_dedup.readers import Roots
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +173,22 @@ class Deduplicator(StoredPages):
                 removed = self._index.delete_many(known)
                 repaired = repair_around(self._index, touched - known, self._lookup(), self._settings)
             return RemoveReport(removed, unknown, repaired)
+
+    def record_roots(self, roots: Roots) -> None:
+        """Record the roots of an input before its pages are stored, so that files below them keep their ids.
+
+        Args:
+            roots: made of those that ``roots()`` gave, as ``read_pages`` does: ``read_pages(…).roots``.
+
+        Raises:
+            RootsChanged: another process has recorded roots since; read the input again.
+        """
+        if roots.roots == roots.recorded:
+            return
+        with write_session(self._index):
+            if self.roots().roots not in (roots.recorded, roots.roots):
+                raise RootsChanged(self._name)
+            self._index.set_note(ROOTS, roots.as_json())
 
     def recluster(
         self, progress: Callable[[Progress], None] | None = None, *, dry_run: bool = False

@@ -24,6 +24,7 @@ from es_dedup.judgement.method import decided
 from es_dedup.judgement.spans import shared_clauses
 from es_dedup.judgement.statistics import Statistics
 from es_dedup.model import Cluster, Decision, JudgedPair, Page, SearchHit, SearchResult
+from es_dedup.readers import Roots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 CLUSTERS_AT_A_TIME = 256  # whose evidence is computed together
 CHECKED_AT_A_TIME = 64
+ROOTS = "roots"
+"""The note that has the roots of page files."""
 STATISTICS_SECONDS = 0.5  # used so long before a look whether another process has learned new ones
 
 
@@ -58,6 +61,10 @@ class StoredPages(Closing):
     def unsettled(self) -> bool:
         """Whether pages are stored that are not clustered yet: a writer was stopped half-way, or is at work."""
         return self._index.note(UNSETTLED) is not None
+
+    def roots(self) -> Roots:
+        """The folders that ids of page files are relative to; for ``ReadOptions(roots=…)``."""
+        return Roots.from_json(self._index.note(ROOTS))
 
     def check(self, page: Page) -> Decision:
         """What a page is against all that is stored; nothing is written."""
@@ -211,6 +218,7 @@ class StoredPages(Closing):
             },
             "settings": wiring.settings_fingerprint(self._settings),
             "detectors": list(self._settings.detectors),
+            "roots": {root.namespace: root.folder for root in self.roots().roots},
         }
 
     def _statistics(self) -> Statistics:

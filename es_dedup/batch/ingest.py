@@ -144,6 +144,7 @@ class Ingest:
             stored=stored,
             unchanged=self._unchanged,
             left_out=len(left_out),
+            replaced=len(self._replaced - left_out.keys()),
             failed=self._failed,
             skipped=dict(Counter(self._skipped.values())),
             outcomes=outcomes_of(decisions.values(), stored),

@@ -71,6 +71,7 @@ def rehearse(
         read=sum(each.read for each in made),
         stored=len(new),
         unchanged=unchanged,
+        replaced=sum(name in known for name in new),
         failed=failed,
         skipped=dict(Counter(skipped.values())),
         outcomes=outcomes_of(said.values(), len(new)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from es_dedup.model import Decision, JudgedPair, Page
     from es_dedup.pipeline import Deduplicator
+    from es_dedup.readers import Roots
 
 _BATCH: Final = 256
 UNSETTLED: Final = "pages are stored that are not clustered yet: run the same scan again"
@@ -46,9 +48,9 @@ def check(
     Ends with code 4 when at least one page is a duplicate of, or contained in, a stored page.
     """
     session = session_of(context)
-    intake = Intake(paths, options, session)
     known = checked = 0
     with session.read() as dedup:
+        intake = Intake(paths, replace(options, roots=dedup.roots()), session)
         if dedup.unsettled:
             session.output.warn(UNSETTLED)
         for decision in _decisions(dedup, intake):
@@ -81,7 +83,9 @@ def explain(
     session = session_of(context)
     files = Path(left).is_file() and Path(right).is_file()
     with session.scratch() if files and not session.exists else session.read() as dedup:
-        pair = dedup.explain(_page_or_id(dedup, left), _page_or_id(dedup, right))
+        named = [path for path in (left, right) if Path(path).is_file()]
+        roots = dedup.roots().covering(named)
+        pair = dedup.explain(_page_or_id(dedup, left, roots), _page_or_id(dedup, right, roots))
     session.output.emit(pair)
     show_pair(session.output, pair)
 
@@ -120,7 +124,7 @@ def _in_words(decision: Decision) -> str:
     return ", ".join(parts).replace(", of ", " of ", 1)
 
 
-def _page_or_id(dedup: Deduplicator, name: str) -> str | Page:
+def _page_or_id(dedup: Deduplicator, name: str, roots: Roots) -> str | Page:
     from es_dedup.errors import InputError, UnknownPage
 
     try:
@@ -130,7 +134,7 @@ def _page_or_id(dedup: Deduplicator, name: str) -> str | Page:
             raise
     else:
         return name
-    items = list(islice(read_pages([name]), 2))
+    items = list(islice(read_pages([name], ReadOptions(roots=roots)), 2))
     if not items:
         raise InputError(name, None, "holds no page")
     if isinstance(items[0], InputFailure):

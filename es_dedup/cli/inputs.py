@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
+from es_dedup.cli.output import clean
 from es_dedup.readers import Fields, InputFailure, ReadOptions, read_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from es_dedup.cli.session import Session
     from es_dedup.model import Page
+    from es_dedup.readers import Roots
 
 STDIN: Final = "-"
 SHOWN_FAILURES: Final = 20
 KEPT_FAILURES: Final = 1000
+SHOWN_KINDS: Final = 8
 
 Paths = Annotated[
     list[Path],
@@ -46,11 +49,21 @@ class Intake:
         self, paths: Iterable[Path], options: ReadOptions, session: Session, *, leave: Path | None = None
     ) -> None:
         most = session.settings.extraction.max_bytes
-        self._source = read_pages(paths, replace(options, max_page_bytes=most, leave=leave))
+        try:
+            self._source = read_pages(paths, replace(options, max_page_bytes=most, leave=leave))
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="--root, --namespace") from error
+        if options.root is None and options.namespace is None:
+            self._advise_on_moved_roots(session)
         self._stdin_said = False
         self._output = session.output
         self.failures: list[InputFailure] = []
         self.failed = 0
+
+    @property
+    def roots(self) -> Roots:
+        """What the ids of page files are relative to."""
+        return self._source.roots
 
     @property
     def repeats(self) -> int:
@@ -64,11 +77,29 @@ class Intake:
                 self._note(item)
             else:
                 yield item
+        if ignored := self._source.ignored:
+            self._output.note(f"not read in folders: {_kinds(ignored)}")
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready account."""
         kept = [{"source": f.source, "line": f.line, "problem": f.problem} for f in self.failures]
-        return {"left_out": self.failed, "repeats": self.repeats, "failures": kept}
+        return {
+            "left_out": self.failed,
+            "repeats": self.repeats,
+            "failures": kept,
+            "ignored": dict(self._source.ignored),
+        }
+
+    def _advise_on_moved_roots(self, session: Session) -> None:
+        """A folder that was moved, or is mounted elsewhere, would be stored a second time."""
+        missing = self.roots.missing()
+        new = [root for root in self.roots.roots if root not in self.roots.recorded]
+        if missing and new:
+            old = missing[0]
+            session.output.note(
+                f"{new[0].folder} is a new root. The recorded folder {old.folder} is not there: if it was moved here, "
+                f'end this command and add --namespace "{old.namespace}", so that its pages keep their ids'
+            )
 
     def _note(self, failure: InputFailure) -> None:
         self.failed += 1
@@ -85,6 +116,14 @@ class Intake:
         if not self._stdin_said:
             self._output.warn("standard input must be JSON lines (JSONL): one page object on each line")
         self._stdin_said = True
+
+
+def _kinds(ignored: Mapping[str, int]) -> str:
+    """``12 .png, 3 .css``: the most frequent kinds."""
+    listed = sorted(ignored.items(), key=lambda kind: (-kind[1], kind[0]))
+    named = [f"{count:,} {clean(kind)}" for kind, count in listed[:SHOWN_KINDS]]
+    rest = sum(count for _, count in listed[SHOWN_KINDS:])
+    return ", ".join(named) + (f" and {rest:,} of other kinds" if rest else "")
 
 
 def with_input_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -108,13 +147,22 @@ def with_input_options(command: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
-def _read_options(*, encoding: str, warc_id: Literal["url", "record"], **fields: str | None) -> ReadOptions:
+def _read_options(
+    *,
+    encoding: str,
+    warc_id: Literal["url", "record"],
+    root: Path | None,
+    namespace: str | None,
+    **fields: str | None,
+) -> ReadOptions:
     try:
         codecs.lookup(encoding)
     except LookupError as error:
         raise typer.BadParameter(f"unknown encoding {encoding!r}", param_hint="--encoding") from error
     names = {name.removesuffix("_field"): value for name, value in fields.items()}
-    return ReadOptions(fields=Fields(**names), encoding=encoding, warc_id=warc_id)
+    return ReadOptions(
+        fields=Fields(**names), encoding=encoding, warc_id=warc_id, root=root, namespace=namespace
+    )
 
 
 def _option(name: str, kind: Any, help_text: str, default: Any = None) -> inspect.Parameter:
@@ -140,5 +188,13 @@ _PARAMETERS: Final = [
     _option("encoding", str, "Encoding of JSONL, CSV and TSV files.", "utf-8"),
     _option(
         "warc_id", Literal["url", "record"], "What becomes the page id in WARC files: url or record.", "url"
+    ),
+    _option(
+        "root", Path | None, "Folder that ids of page files are relative to (else see Page ids of files)."
+    ),
+    _option(
+        "namespace",
+        str | None,
+        "Namespace of the root: a new one, or that of a root whose folder has moved here.",
     ),
 ]

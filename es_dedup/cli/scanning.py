@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -54,12 +54,13 @@ def scan(
     """
     session = session_of(context)
     _check_report(report, paths, session, dry_run)
-    intake = Intake(paths, options, session, leave=report)
+    intake = Intake(paths, replace(options, roots=session.roots()), session, leave=report)
     given = _Input.of(intake, session)
     with (
         session.scratch() if given.empty else session.write(dry_run=dry_run) as dedup,
         ProgressDisplay(quiet=session.output.quiet) as progress,
     ):
+        given.record_roots(dedup, dry_run=dry_run)
         done = dedup.scan(given.pages, progress=progress, dry_run=dry_run)
         if report is not None and not given.empty:
             _write_report(dedup, report, _title(paths), report_clusters, _run_facts(done, intake), progress)
@@ -81,11 +82,12 @@ def add(
 ) -> None:
     """Add pages to the index and say of each whether it is known."""
     session = session_of(context)
-    given = _Input.of(Intake(paths, options, session), session)
+    given = _Input.of(Intake(paths, replace(options, roots=session.roots()), session), session)
     with (
         session.scratch() if given.empty else session.write(dry_run=dry_run) as dedup,
         ProgressDisplay(quiet=session.output.quiet) as progress,
     ):
+        given.record_roots(dedup, dry_run=dry_run)
         done = dedup.add_many(given.pages, policy=policy, progress=progress, dry_run=dry_run)
     for page_id, decision in done.decisions.items():
         about = decision.duplicate_of or ", ".join(decision.contained_in or decision.contains)
@@ -113,6 +115,11 @@ class _Input:
         if first is None:
             return cls(session, intake, pages, not session.exists)
         return cls(session, intake, chain((first,), pages), empty=False)
+
+    def record_roots(self, dedup: Deduplicator, *, dry_run: bool) -> None:
+        """Let the index keep the roots before pages below them are stored."""
+        if not dry_run and not self.empty:
+            dedup.record_roots(self.intake.roots)
 
 
 def _check_report(report: Path | None, paths: list[Path], session: Session, dry_run: bool) -> None:
@@ -164,7 +171,7 @@ def _finish(command: str, given: _Input, done: AddReport, more: dict[str, Any], 
     session, intake, output = given.session, given.intake, given.session.output
     summary: dict[str, Any] = {
         "command": command, "db": session.place, "dry_run": dry_run, "read": done.read, "stored": done.stored,
-        "unchanged": done.unchanged, "left_out_by_policy": done.left_out, "failed": done.failed,
+        "replaced": done.replaced, "unchanged": done.unchanged, "left_out_by_policy": done.left_out, "failed": done.failed,
         "skipped": done.skipped, "outcomes": done.outcomes, "pairs": done.pairs, "capped_terms": done.capped_terms,
         "truncated": done.truncated, "seconds": done.seconds, "input": intake.as_dict(),
         "skipped_pages": done.skipped_pages, "notes": done.notes,
@@ -192,6 +199,7 @@ def _facts(done: AddReport, intake: Intake, more: dict[str, Any], *, dry_run: bo
     facts: dict[str, object] = {
         "read": done.read,
         "would be stored" if dry_run else "stored": done.stored,
+        "replaced": done.replaced,
         "unchanged": done.unchanged,
         "identical repeats": intake.repeats,
         "left out": intake.failed + len(done.failed),

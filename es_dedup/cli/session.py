@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from es_dedup.cli.output import Output
     from es_dedup.config import Settings
     from es_dedup.pipeline import Deduplicator
+    from es_dedup.readers import Roots
 
 DEFAULT_DB: Final = "es-dedup.db"
 MEMORY: Final = ":memory:"
@@ -110,6 +111,20 @@ class Session:
                 return self.scratch()
         self.writing = True
         return self._open()
+
+    def roots(self) -> Roots:
+        """The roots that the index has recorded; none where there is no index yet."""
+        from es_dedup.readers import Roots
+
+        if not self.exists:
+            return Roots()
+        try:
+            with self.read() as dedup:
+                return dedup.roots()
+        except NotAnIndex:
+            if not self.remote:
+                raise
+            return Roots()
 
     def scratch(self) -> Deduplicator:
         """An index in memory, for work that leaves nothing behind."""

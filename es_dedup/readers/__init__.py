@@ -6,40 +6,35 @@ Traps:
 - a reader never raises for bad input, only for a missing optional package (``MissingExtra``);
 - nothing is read ahead: a file is open while its pages are taken, so pages should not be kept in a list;
 - ids must be unique over all the input of one call; a repeated id is dropped when the page is identical, and is a
-  failure when it is not.
+  failure when it is not;
+- ids of page files are relative to a root, see ``Roots``. Who reads into an index more than once gives the roots that it has
+  recorded, and records those of the call: ``pages = read_pages(paths, ReadOptions(roots=dedup.roots()))``, then
+  ``dedup.record_roots(pages.roots)``.
 """
 
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from es_dedup.readers.jsonl import read_json, read_jsonl
-from es_dedup.readers.pagefiles import PAGE_SUFFIXES, read_folder, read_page_file
-from es_dedup.readers.port import Fields, InputFailure, ReadOptions
-from es_dedup.readers.streams import STDIN, plain_problem, suffix_of
-from es_dedup.readers.tables import read_csv, read_parquet
+from es_dedup.readers.folders import read_folder
+from es_dedup.readers.jsonl import read_jsonl
+from es_dedup.readers.kinds import READERS, is_page_file, read_file
+from es_dedup.readers.port import Fields, InputFailure, ReadOptions, Tally
+from es_dedup.readers.records import fields_in_no_record
+from es_dedup.readers.roots import Root, Roots
+from es_dedup.readers.streams import STDIN, plain_problem, printable, suffix_of
 from es_dedup.readers.unique import UniquePages
-from es_dedup.readers.warc import read_warc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
-    from es_dedup.readers.port import Items, Reader
+    from es_dedup.readers.port import Items
 
-__all__ = ["Fields", "InputFailure", "ReadOptions", "UniquePages", "read_pages"]
-
-READERS: Final[dict[str, Reader]] = {
-    **dict.fromkeys(PAGE_SUFFIXES, read_page_file),
-    **dict.fromkeys((".jsonl", ".ndjson"), read_jsonl),
-    ".json": read_json,
-    ".csv": read_csv,
-    ".tsv": read_csv,
-    ".parquet": read_parquet,
-    ".warc": read_warc,
-}
-"""Reader by suffix; a suffix of packing (``.gz .xz .zst .bz2``) is looked through."""
+__all__ = ["Fields", "InputFailure", "ReadOptions", "Root", "Roots", "UniquePages", "read_pages"]
 
 
 def read_pages(paths: Iterable[str | Path], options: ReadOptions | None = None) -> UniquePages:
@@ -50,28 +45,66 @@ def read_pages(paths: Iterable[str | Path], options: ReadOptions | None = None) 
         options: field names, encoding, limits.
 
     Returns:
-        A lazy iterator; its ``repeats`` counts identical pages that were named twice.
+        A lazy iterator; its ``repeats`` counts identical pages that were named twice, ``ignored`` files of folders that are of no
+        known kind, and ``roots`` has the roots that the ids are relative to.
+
+    Raises:
+        TypeError: ``paths`` is not a list of paths, or ``options`` no ``ReadOptions``.
+        ValueError: ``options.root`` or ``options.namespace`` cannot be used, see ``Roots.covering``.
     """
-    return UniquePages(_read(Path(path), options or ReadOptions()) for path in paths)
+    named = _paths(paths)
+    options = ReadOptions() if options is None else options
+    if not isinstance(options, ReadOptions):
+        raise TypeError(f"options must be a ReadOptions object, got a {type(options).__name__}")
+    rooted = [path for path in named if str(path) != STDIN and (is_page_file(path) or path.is_dir())]
+    roots = options.roots.covering(rooted, root=options.root, namespace=options.namespace)
+    options = replace(options, roots=roots, tally=Tally())
+    return UniquePages(_sources(named, options), roots, options.tally)
+
+
+def _paths(paths: Iterable[str | Path]) -> list[Path]:
+    """The paths, each checked: a single string would be taken for a list of its characters."""
+    if isinstance(paths, (str, bytes, Path)) or not isinstance(paths, Iterable):
+        raise TypeError(
+            f"paths must be a list of paths, got {paths!r}; for one path write read_pages([path])"
+        )
+    named: list[Path] = []
+    for path in paths:
+        if not isinstance(path, (str, Path)):
+            raise TypeError(f"a path must be a string or a Path, got {path!r}")
+        named.append(Path(path))
+    return named
+
+
+def _sources(paths: list[Path], options: ReadOptions) -> Iterator[Items]:
+    for path in paths:
+        yield _read(path, options)
+    yield fields_in_no_record(options)
 
 
 def _read(path: Path, options: ReadOptions) -> Items:
+    source = printable(path)
     if str(path) == STDIN:
-        yield from read_jsonl(path, options)
+        given = False
+        for item in read_jsonl(path, options):
+            given = True
+            yield item
+        if not given:
+            yield InputFailure(source, None, "standard input is empty")
         return
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:
-        yield InputFailure(str(path), None, plain_problem(error))
+        yield InputFailure(source, None, plain_problem(error))
         return
     if stat.S_ISDIR(mode):
         yield from read_folder(path, options)
     elif stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        yield InputFailure(str(path), None, "no regular file")
-    elif (reader := READERS.get(suffix_of(path))) is None:
+        yield InputFailure(source, None, "no regular file")
+    elif suffix_of(path) not in READERS:
         known = " ".join(READERS)
         yield InputFailure(
-            str(path), None, f"unknown kind of file; known are {known}, packed too, and folders"
+            source, None, f"unknown kind of file; known are {known}, compressed too, and folders"
         )
     else:
-        yield from reader(path, options)
+        yield from read_file(path, options)

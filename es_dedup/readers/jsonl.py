@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from es_dedup.readers.port import InputFailure
 from es_dedup.readers.records import page_from_record
-from es_dedup.readers.streams import READ_ERRORS, lines_of, open_unpacked, plain_problem
+from es_dedup.readers.streams import READ_ERRORS, lines_of, open_text, plain_problem, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,16 +27,16 @@ def read_jsonl(path: Path, options: ReadOptions) -> Items:
 
     A line that is not JSON, not text in the stated encoding, too long, or lacks fields is a failure with its number.
     """
-    source = str(path)
+    source, number = printable(path), 0
     try:
-        with open_unpacked(path) as stream:
+        with open_text(path, options.encoding) as (stream, encoding):
             for number, line in lines_of(stream, options.max_record_bytes):
                 if line is None:
                     yield InputFailure(source, number, f"longer than {options.max_record_bytes:,} bytes")
-                elif number > 1 or line[:3] != codecs.BOM_UTF8:
-                    yield from _page(line, source, number, options)
                 else:
-                    yield from _page(line[3:], source, number, options)
+                    yield from _page(line, source, number, encoding, options)
+    except UnicodeDecodeError as error:  # UTF-16 and UTF-32 cannot go on behind a damaged place
+        yield InputFailure(source, number + 1, plain_problem(error))
     except READ_ERRORS as error:
         yield InputFailure(source, None, plain_problem(error))
 
@@ -44,38 +44,36 @@ def read_jsonl(path: Path, options: ReadOptions) -> Items:
 def read_json(path: Path, options: ReadOptions) -> Items:
     """Pages of a ``.json`` file: one array of objects, read piece by piece, or JSON lines."""
     try:
-        with open_unpacked(path) as stream:
-            first = stream.read(64).lstrip(codecs.BOM_UTF8 + _BLANK.encode())[:1]
+        with open_text(path, options.encoding) as (stream, _):
+            first = stream.read(64).lstrip(_BLANK.encode())[:1]
     except READ_ERRORS as error:
-        yield InputFailure(str(path), None, plain_problem(error))
+        yield InputFailure(printable(path), None, plain_problem(error))
         return
     yield from _read_array(path, options) if first == b"[" else read_jsonl(path, options)
 
 
-def _page(line: bytes, source: str, number: int, options: ReadOptions) -> Items:
+def _page(line: bytes, source: str, number: int, encoding: str, options: ReadOptions) -> Items:
     if not line.strip():
         return
     try:
-        record = json.loads(line.decode(options.encoding))
+        record = json.loads(line.decode(encoding))
     except UnicodeDecodeError as error:
-        yield InputFailure(
-            source, number, f"not {options.encoding} text (byte {error.start + 1} of the line)"
-        )
+        yield InputFailure(source, number, f"not {encoding} text (byte {error.start + 1} of the line)")
     except RecursionError:
         yield InputFailure(source, number, "JSON nested too deeply")
     except ValueError as error:
         yield InputFailure(source, number, f"not valid JSON: {error}")
     else:
-        yield page_from_record(record, source, number, options.fields)
+        yield page_from_record(record, source, number, options)
 
 
 def _read_array(path: Path, options: ReadOptions) -> Items:
     """The elements of an array; a broken one ends the file, because what follows cannot be told apart."""
-    source, number = str(path), 0
+    source, number = printable(path), 0
     try:
-        with open_unpacked(path) as stream:
-            for number, record in enumerate(_elements(stream, options), 1):
-                yield page_from_record(record, source, number, options.fields)
+        with open_text(path, options.encoding) as (stream, encoding):
+            for number, record in enumerate(_elements(stream, encoding, options), 1):
+                yield page_from_record(record, source, number, options)
     except UnicodeDecodeError:
         yield InputFailure(
             source, number + 1, f"not {options.encoding} text; the rest of the file was left out"
@@ -86,10 +84,10 @@ def _read_array(path: Path, options: ReadOptions) -> Items:
         yield InputFailure(source, None, plain_problem(error))
 
 
-def _elements(stream: IO[bytes], options: ReadOptions) -> Iterator[Any]:
-    decode = codecs.getincrementaldecoder(options.encoding)().decode
+def _elements(stream: IO[bytes], encoding: str, options: ReadOptions) -> Iterator[Any]:
+    decode = codecs.getincrementaldecoder(encoding)().decode
     parse = json.JSONDecoder().raw_decode
-    buffer = decode(stream.read(_CHUNK)).lstrip(_BLANK + "\ufeff")
+    buffer = decode(stream.read(_CHUNK)).lstrip(_BLANK)
     start, ended = 1, False
     while True:
         start = _gap_end(buffer, start)

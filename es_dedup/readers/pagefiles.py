@@ -1,19 +1,18 @@
-"""Single page files (HTML, text) and folders of them."""
+"""Single page files: HTML and plain text."""
 
 from __future__ import annotations
 
 import codecs
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.model import Page
+from es_dedup.readers.binary import binary_kind
 from es_dedup.readers.port import Found, InputFailure
 from es_dedup.readers.records import problem_of_id
-from es_dedup.readers.streams import plain_problem
+from es_dedup.readers.streams import READ_ERRORS, open_unpacked, plain_problem, printable, suffix_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
     from es_dedup.readers.port import Item, Items, ReadOptions
 
@@ -29,77 +28,30 @@ _TEXT_ENCODINGS: Final = ("utf-8", "gb18030")
 
 
 def read_page_file(path: Path, options: ReadOptions) -> Items:
-    """One HTML or text file; the page id is the path as named, with forward slashes."""
-    yield _page(path, path.as_posix(), options)
+    """One HTML or text file; the page id is its path below a root, see ``Roots``."""
+    yield _page(path, options)
 
 
-def read_folder(path: Path, options: ReadOptions) -> Items:
-    """All page files below a folder, in the order of their paths, one open at a time.
-
-    The page id is the path below ``path``, with forward slashes. Links to folders are not followed.
-    """
-    found = False
-    leave = os.path.realpath(options.leave) if options.leave is not None else None
-    for entry in _walk(str(path)):
-        if leave is not None and isinstance(entry, str) and os.path.realpath(entry) == leave:
-            continue
-        found = True
-        if isinstance(entry, InputFailure):
-            yield entry
-        else:
-            yield _page(Path(entry), Path(entry).relative_to(path).as_posix(), options)
-    if not found:
-        yield InputFailure(
-            str(path),
-            None,
-            f"no page files in this folder ({' '.join(PAGE_SUFFIXES)}); name record files one by one",
-        )
-
-
-def _walk(root: str) -> Iterator[str | InputFailure]:
-    """Paths of page files, each folder's entries by name; a stack in place of recursion, for any depth."""
-    stack = [iter([(root, True)])]
-    while stack:
-        path, is_folder = next(stack[-1], ("", False))
-        if not path:
-            stack.pop()
-        elif not is_folder:
-            yield path
-        else:
-            try:
-                stack.append(iter(_entries(path)))
-            except OSError as error:
-                yield InputFailure(path, None, plain_problem(error))
-
-
-def _entries(folder: str) -> list[tuple[str, bool]]:
-    with os.scandir(folder) as entries:
-        found = ((entry.path, entry.is_dir(follow_symlinks=False), entry.name) for entry in entries)
-        return sorted(
-            (path, is_dir) for path, is_dir, name in found if is_dir or name.lower().endswith(PAGE_SUFFIXES)
-        )
-
-
-def _page(path: Path, page_id: str, options: ReadOptions) -> Item:
-    source = str(path)
-    if problem := problem_of_id(page_id):
-        return InputFailure(_printable(source), None, problem)
+def _page(path: Path, options: ReadOptions) -> Item:
+    source = printable(path)
+    page_id = options.roots.id_of(path) or ""
+    if problem := problem_of_id(page_id) if page_id else "appeared, or was moved, while the input was read":
+        return InputFailure(source, None, problem)
     try:
-        if not path.is_file():
-            return InputFailure(source, None, "no regular file")
-        with path.open("rb") as stream:
+        with open_unpacked(path) as stream:
             # One byte more than the limit, so that extraction sees (and says) that the page was cut.
             data = stream.read(options.max_page_bytes + 1)
-    except OSError as error:
+    except READ_ERRORS as error:
         return InputFailure(source, None, plain_problem(error))
-    if path.suffix.lower() in HTML_SUFFIXES:
+    if kind := binary_kind(data):
+        return InputFailure(source, None, f"{kind}, not a page")
+    if suffix_of(path) in HTML_SUFFIXES:
         return Found(Page(id=page_id, html=data), source, None)
-    text = decode_text(data, cut=len(data) > options.max_page_bytes)
-    if text is None:
-        return InputFailure(
-            source, None, "text in an unknown encoding (neither UTF-8, UTF-16 with mark, nor GB18030)"
-        )
-    return Found(Page(id=page_id, text=text), source, None)
+    if (text := decode_text(data, cut=len(data) > options.max_page_bytes)) is not None:
+        return Found(Page(id=page_id, text=text), source, None)
+    return InputFailure(
+        source, None, "text in an unknown encoding (neither UTF-8, UTF-16 with mark, nor GB18030)"
+    )
 
 
 def decode_text(data: bytes, *, cut: bool = False) -> str | None:
@@ -118,7 +70,3 @@ def decode_text(data: bytes, *, cut: bool = False) -> str | None:
         except UnicodeDecodeError:
             continue
     return None
-
-
-def _printable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import codecs
+from collections import Counter
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Final, Literal
+
+from es_dedup.readers.roots import Roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,7 +51,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Names of the fields of a record; None: found by the usual names (see ``records.USUAL``)."""
+    """Names of the fields of a record; None: found by the usual names (see ``records.USUAL``).
+
+    Raises:
+        TypeError: a name is not a string.
+    """
 
     id: str | None = None
     text: str | None = None
@@ -56,6 +64,30 @@ class Fields:
     title: str | None = None
     time: str | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse names that are not strings."""
+        for role in fields(self):
+            value: object = getattr(self, role.name)
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"Fields({role.name}=…) takes the name of a field as a string, got {value!r}")
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the readers of one call count.
+
+    Attributes:
+        records: records read (JSON objects, table rows).
+        having: the role of a named field (``text``) to the number of records that have it.
+        example: fields of the first record that lacks a named one.
+        ignored: suffix to the number of files in folders that were not read because their kind is unknown.
+    """
+
+    records: int = 0
+    having: Counter[str] = field(default_factory=Counter)
+    example: tuple[str, ...] = ()
+    ignored: Counter[str] = field(default_factory=Counter)
+
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
@@ -63,11 +95,18 @@ class ReadOptions:
 
     Attributes:
         fields: names of a record's fields.
-        encoding: of JSONL, CSV and TSV files; a byte order mark is honoured.
+        encoding: of JSONL, CSV and TSV files; a byte order mark in the file comes before it.
         warc_id: what becomes the page id of an archived response: its URL, or the record's own id.
         max_page_bytes: bytes of one page that are read, at least 1; the rest is cut.
         max_record_bytes: longest line or record, at least 1; a longer one is a failure.
         leave: a file below an input folder that is no input, such as the report of this run.
+        roots: the roots of the index that the pages go into (``Deduplicator.roots``); none for a new index.
+        root: folder that page ids are relative to; None for that of the input (see ``Roots.covering``).
+        namespace: namespace of the root; None for an unused one.
+        tally: filled while reading; ``read_pages`` gives every call its own.
+
+    Raises:
+        TypeError, ValueError: a value of the wrong type or out of range.
     """
 
     fields: Fields = field(default_factory=Fields)
@@ -76,6 +115,27 @@ class ReadOptions:
     max_page_bytes: int = MAX_PAGE_BYTES
     max_record_bytes: int = MAX_RECORD_BYTES
     leave: Path | None = None
+    roots: Roots = field(default_factory=Roots)
+    root: str | Path | None = None
+    namespace: str | None = None
+    tally: Tally = field(default_factory=Tally, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what would fail, or be ignored, in the middle of the input."""
+        for name, kind in (("fields", Fields), ("roots", Roots)):
+            value: object = getattr(self, name)
+            if not isinstance(value, kind):
+                raise TypeError(
+                    f"ReadOptions({name}=…) takes a {kind.__name__} object, got a {type(value).__name__}"
+                )
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError as error:
+            raise ValueError(f"unknown encoding {self.encoding!r}") from error
+        if self.warc_id not in ("url", "record"):
+            raise ValueError(f"warc_id is 'url' or 'record', got {self.warc_id!r}")
+        if self.max_page_bytes < 1 or self.max_record_bytes < 1:
+            raise ValueError("max_page_bytes and max_record_bytes must be at least 1")
 
 
 if TYPE_CHECKING:

@@ -11,12 +11,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.model import Page
+from es_dedup.readers.binary import binary_kind
 from es_dedup.readers.port import Fields, Found, InputFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from es_dedup.readers.port import Item
+    from es_dedup.readers.port import Item, ReadOptions
 
 USUAL: Final[Mapping[str, tuple[str, ...]]] = {
     "id": ("id", "_id", "page_id", "doc_id", "docid", "url"),
@@ -39,20 +40,21 @@ class _BadField(ValueError):
     """Carries the words for the failure."""
 
 
-def page_from_record(record: Any, source: str, line: int, fields: Fields) -> Item:
+def page_from_record(record: Any, source: str, line: int, options: ReadOptions) -> Item:
     """A page out of one record.
 
     The text is used when it is there and not blank, else the HTML; a field whose name ends in ``base64`` is decoded to
-    bytes first. A number is taken as an id and, in the range of Unix seconds or milliseconds, as a time.
+    bytes first. A number is taken as an id and, in the range of Unix seconds or milliseconds, as a time. A record needs
+    an id and a text or HTML; a named field that it lacks is empty, and ``options.tally`` counts the records that have it.
 
     Args:
         record: a parsed JSON value or a row as a mapping.
         source: file name, for failures.
         line: place in the file, from 1.
-        fields: the caller's field names.
+        options: the caller's field names.
     """
     try:
-        return Found(_page(record, fields), source, line)
+        return Found(_page(record, options), source, line)
     except _BadField as problem:
         return InputFailure(source, line, str(problem))
 
@@ -77,18 +79,34 @@ def problem_of_id(page_id: str) -> str | None:
     return None
 
 
-def _page(record: Any, fields: Fields) -> Page:
+def fields_in_no_record(options: ReadOptions) -> Iterator[InputFailure]:
+    """A failure for each named field that none of the records had."""
+    tally = options.tally
+    for role in USUAL:
+        name = getattr(options.fields, role)
+        if name is not None and tally.records and not tally.having[role]:
+            problem = f"0 of {tally.records:,} records have this field; they have: {_listed(tally.example)}"
+            yield InputFailure(f"--{role}-field {name}", None, problem)
+
+
+def _page(record: Any, options: ReadOptions) -> Page:
+    fields, tally = options.fields, options.tally
     if not isinstance(record, Mapping):
         raise _BadField(f"each record must be an object with named fields, got {_kind(record)}")
     names = _names(tuple(record), fields)
-    page_id = _id(record, _filled(record, names.id))
+    tally.records += 1
+    for role in names.having:
+        tally.having[role] += 1
+    if names.lacking and not tally.example:
+        tally.example = tuple(map(str, record))
+    page_id = _id(record, _filled(record, names.id), fields)
     text_field = _filled(record, names.text)
     text, html, html_field = _text(record, text_field), None, None
     if not text or text.isspace():
         html_field = _filled(record, names.html)
         html = _html(record, html_field)
     if text is None and html is None:
-        raise _BadField(_nothing_to_read(record, text_field, html_field))
+        raise _BadField(_nothing_to_read(record, text_field, html_field, fields))
     return Page(
         id=page_id,
         html=html,
@@ -108,22 +126,20 @@ class _Names(NamedTuple):
     url: tuple[str, ...]
     title: tuple[str, ...]
     time: tuple[str, ...]
+    having: tuple[str, ...]
+    """Roles whose field the caller has named and the record has."""
+    lacking: bool
+    """Whether it lacks a field that the caller has named."""
 
 
 @lru_cache(maxsize=256)  # records of one file mostly have the same fields
 def _names(present: tuple[str, ...], fields: Fields) -> _Names:
     by_lower = {name.lower(): name for name in reversed(present)}
-    return _Names(*(_names_of(role, getattr(fields, role), present, by_lower) for role in _Names._fields))
-
-
-def _names_of(
-    role: str, given: str | None, present: tuple[str, ...], by_lower: Mapping[str, str]
-) -> tuple[str, ...]:
-    if given is None:
-        return tuple(by_lower[name] for name in USUAL[role] if name in by_lower)
-    if given not in present:
-        raise _BadField(f"no field {given!r} (--{role}-field); it has: {_listed(present)}")
-    return (given,)
+    named = {role: name for role in USUAL if (name := getattr(fields, role)) is not None}
+    having = tuple(role for role, name in named.items() if name in present)
+    usual = {role: tuple(by_lower[name] for name in USUAL[role] if name in by_lower) for role in USUAL}
+    chosen = {role: (name,) if name in present else () for role, name in named.items()}
+    return _Names(**(usual | chosen), having=having, lacking=len(having) < len(named))
 
 
 def _filled(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
@@ -134,7 +150,9 @@ def _filled(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
     return names[0] if names else None
 
 
-def _id(record: Mapping[str, Any], name: str | None) -> str:
+def _id(record: Mapping[str, Any], name: str | None, fields: Fields) -> str:
+    if name is None and fields.id is not None:
+        raise _BadField(f"no field {fields.id!r} (--id-field); it has: {_listed(record)}")
     if name is None:
         raise _BadField(f"no id field; it has: {_listed(record)}; name one with --id-field")
     value = record[name]
@@ -158,15 +176,17 @@ def _text(record: Mapping[str, Any], name: str | None) -> str | None:
 
 def _html(record: Mapping[str, Any], name: str | None) -> str | bytes | None:
     value = record[name] if name is not None else None
-    if isinstance(value, bytes):
-        return value
-    text = _text(record, name)
-    if text is None or name is None or not name.lower().endswith(BASE64_SUFFIX):
-        return text
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise _BadField(f"field {name!r} is not valid base64: {error}") from error
+    if not isinstance(value, bytes):
+        text = _text(record, name)
+        if text is None or name is None or not name.lower().endswith(BASE64_SUFFIX):
+            return text
+        try:
+            value = base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise _BadField(f"field {name!r} is not valid base64: {error}") from error
+    if kind := binary_kind(value):
+        raise _BadField(f"field {name!r} holds {kind}, not a page")
+    return value
 
 
 def _time(record: Mapping[str, Any], name: str | None) -> str | datetime | None:
@@ -182,10 +202,19 @@ def _time(record: Mapping[str, Any], name: str | None) -> str | datetime | None:
     raise _BadField(f"field {name!r} must be a time as text or Unix seconds, got {_kind(value)}")
 
 
-def _nothing_to_read(record: Mapping[str, Any], text_field: str | None, html_field: str | None) -> str:
+def _nothing_to_read(
+    record: Mapping[str, Any], text_field: str | None, html_field: str | None, fields: Fields
+) -> str:
     empty = [repr(name) for name in (text_field, html_field) if name is not None]
     if empty:
         return f"no text: {' and '.join(empty)} hold nothing"
+    named = [
+        f"{name!r} (--{role}-field)"
+        for role, name in (("text", fields.text), ("html", fields.html))
+        if name is not None
+    ]
+    if named:
+        return f"no field {' and '.join(named)}; it has: {_listed(record)}"
     return f"no text or HTML field; it has: {_listed(record)}; name one with --text-field or --html-field"
 
 

@@ -1,14 +1,15 @@
-"""Files as byte streams, unpacked on the way, and their lines with a bound on length."""
+"""Files as byte streams, decompressed as they are read, and their lines with a bound on length."""
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
 import sys
 import zlib
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 import zstandard
@@ -19,12 +20,28 @@ if TYPE_CHECKING:
 
 PACKED: Final = (".gz", ".xz", ".zst", ".bz2")
 STDIN: Final = "-"
-READ_ERRORS: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
-"""What reading or unpacking a damaged or vanished file may raise."""
+READ_ERRORS: Final = (OSError, EOFError, UnicodeDecodeError, zlib.error, lzma.LZMAError)
+"""What reading, decompressing or recoding a damaged or vanished file may raise."""
+_PIECE: Final = 2**18
+_MAGIC: Final = (
+    (b"\x1f\x8b\x08", ".gz"),
+    (b"\xfd7zXZ\x00", ".xz"),
+    (b"\x28\xb5\x2f\xfd", ".zst"),
+    *((b"BZh%d1AY&SY" % level, ".bz2") for level in range(1, 10)),
+)
+_MAGIC_BYTES: Final = 10
+_WIDE_MARKS: Final = (  # the four-byte marks first: UTF-32-LE starts with the mark of UTF-16-LE
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_MARK_BYTES: Final = 4
+_ZSTD_PIECE: Final = 2**10  # becomes at most 32 MB: a block of 4 bytes may stand for 128 kB
 
 
 def suffix_of(path: Path) -> str:
-    """The suffix that tells the format, without that of the packing, in lower case: ``.jsonl`` for ``a.jsonl.gz``."""
+    """The suffix that tells the format, without that of the compression, in lower case: ``.jsonl`` for ``a.jsonl.gz``."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in PACKED:
         suffixes.pop()
@@ -33,16 +50,40 @@ def suffix_of(path: Path) -> str:
 
 @contextmanager
 def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked by its suffix; ``-`` is standard input.
+    """The bytes of a file, decompressed where its first bytes or its suffix ask for it; ``-`` is standard input.
 
     Raises:
         OSError: the file cannot be opened.
     """
-    if str(path) == STDIN:
-        yield sys.stdin.buffer
-        return
-    with _OPENERS.get(path.suffix.lower(), _open_plain)(path) as stream:
-        yield stream
+    with ExitStack() as stack:
+        raw = sys.stdin.buffer if str(path) == STDIN else stack.enter_context(path.open("rb"))
+        head, stream = _with_head(cast("IO[bytes]", raw), _MAGIC_BYTES)
+        packing = next((suffix for magic, suffix in _MAGIC if head.startswith(magic)), path.suffix.lower())
+        opener = _OPENERS.get(packing)
+        yield stack.enter_context(opener(stream)) if opener and head else stream
+
+
+@contextmanager
+def open_text(path: Path, encoding: str) -> Iterator[tuple[IO[bytes], str]]:
+    """The bytes of a text file in an encoding where byte 10 ends a line, and the name of that encoding.
+
+    A byte order mark comes before ``encoding`` and is taken off; UTF-16 and UTF-32 become UTF-8.
+
+    Raises:
+        OSError: the file cannot be opened.
+    """
+    with open_unpacked(path) as unpacked:
+        head, stream = _with_head(unpacked, _MARK_BYTES)
+        wide = next((name for mark, name in _WIDE_MARKS if head.startswith(mark)), None)
+        if wide is None and codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")):
+            wide = encoding
+        if wide is not None:
+            yield _buffered(_Recoded(stream, wide)), "utf-8"
+        elif head.startswith(codecs.BOM_UTF8):
+            stream.read(len(codecs.BOM_UTF8))
+            yield stream, "utf-8"
+        else:
+            yield stream, encoding
 
 
 def lines_of(stream: IO[bytes], max_bytes: int) -> Iterator[tuple[int, bytes | None]]:
@@ -60,6 +101,8 @@ def lines_of(stream: IO[bytes], max_bytes: int) -> Iterator[tuple[int, bytes | N
 
 def plain_problem(error: BaseException) -> str:
     """What went wrong while reading, in plain words."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"not {error.encoding} text; the rest of the file was left out"
     if isinstance(error, EOFError):
         return "the file is cut short; what came before was read"
     if isinstance(error, (zlib.error, lzma.LZMAError, gzip.BadGzipFile)):
@@ -69,37 +112,100 @@ def plain_problem(error: BaseException) -> str:
     return f"cannot be read: {error}"
 
 
-def _open_plain(path: Path) -> IO[bytes]:
-    return path.open("rb")
+def printable(path: Path | str) -> str:
+    """A path as it may be shown: bytes of its name that are no text become escapes."""
+    return str(path).encode("utf-8", "backslashreplace").decode()
 
 
-def _open_zst(path: Path) -> IO[bytes]:
-    class _Unpacked(io.RawIOBase):
-        """Turns the library's own error into OSError, which readers expect."""
+class _Reader(io.RawIOBase):
+    """A raw stream over pieces of bytes; its errors are those of ``READ_ERRORS``."""
 
-        def __init__(self) -> None:
-            decompressor = zstandard.ZstdDecompressor()
-            self._reader = decompressor.stream_reader(path.open("rb"), read_across_frames=True, closefd=True)
+    def __init__(self) -> None:
+        self._ready = memoryview(b"")
 
-        def readable(self) -> bool:
-            return True
+    def readable(self) -> bool:
+        return True
 
-        def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: Any) -> int:
+        if not self._ready:
+            self._ready = memoryview(self._next())
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+    def _next(self) -> bytes:
+        """Some bytes; none at the end."""
+        raise NotImplementedError
+
+
+class _Joined(_Reader):
+    """The first bytes of a stream, which were read to look at them, and the rest of it."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        super().__init__()
+        self._ready, self._rest = memoryview(head), rest
+
+    def _next(self) -> bytes:
+        # read1: lines of a pipe are handed on as they come
+        return cast("bytes", self._rest.read1(_PIECE))  # type: ignore[attr-defined]  # buffered streams have it
+
+
+class _Recoded(_Reader):
+    """UTF-16 or UTF-32 as UTF-8."""
+
+    def __init__(self, stream: IO[bytes], encoding: str) -> None:
+        super().__init__()
+        self._stream = stream
+        self._decode = codecs.getincrementaldecoder(encoding)().decode
+
+    def _next(self) -> bytes:
+        while True:
+            piece = self._stream.read(_PIECE)
+            text = self._decode(piece, final=not piece)
+            if text or not piece:
+                return text.encode("utf-8", "surrogatepass")
+
+
+class _Zstandard(_Reader):
+    """Decompressed Zstandard frames. The library's own stream reader does not notice that a frame is cut short."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        super().__init__()
+        self._stream = stream
+        self._frame: Any = None
+
+    def _next(self) -> bytes:
+        while True:
+            piece = self._frame.unused_data if self._frame is not None and self._frame.eof else b""
+            piece = piece or self._stream.read(_ZSTD_PIECE)
+            if self._frame is None or (self._frame.eof and piece):
+                self._frame = zstandard.ZstdDecompressor().decompressobj()
+            if not piece:
+                if not self._frame.eof:
+                    raise EOFError
+                return b""
             try:
-                return self._reader.readinto(buffer)
+                unpacked: bytes = self._frame.decompress(piece)
             except zstandard.ZstdError as error:
                 raise OSError(f"the packed data is damaged ({error})") from error
-
-        def close(self) -> None:
-            self._reader.close()  # type: ignore[no-untyped-call]  # zstandard has no types here
-            super().close()
-
-    return cast("IO[bytes]", io.BufferedReader(_Unpacked(), 2**18))
+            if unpacked:
+                return unpacked
 
 
-_OPENERS: Final[Mapping[str, Callable[[Path], IO[bytes]]]] = {
-    ".gz": lambda path: cast("IO[bytes]", gzip.open(path, "rb")),  # noqa: SIM115 - open_unpacked closes it
-    ".xz": lambda path: cast("IO[bytes]", lzma.open(path, "rb")),  # noqa: SIM115 - open_unpacked closes it
-    ".bz2": lambda path: cast("IO[bytes]", bz2.open(path, "rb")),  # noqa: SIM115 - open_unpacked closes it
-    ".zst": _open_zst,
+def _with_head(stream: IO[bytes], size: int) -> tuple[bytes, IO[bytes]]:
+    """The first bytes of a stream, and the stream with them still to come."""
+    head = stream.read(size)
+    return head, _buffered(_Joined(head, stream))
+
+
+def _buffered(raw: _Reader) -> IO[bytes]:
+    return cast("IO[bytes]", io.BufferedReader(raw, _PIECE))
+
+
+_OPENERS: Final[Mapping[str, Callable[[IO[bytes]], IO[bytes]]]] = {
+    ".gz": lambda stream: cast("IO[bytes]", gzip.GzipFile(fileobj=stream, mode="rb")),
+    ".xz": lambda stream: cast("IO[bytes]", lzma.LZMAFile(stream)),  # noqa: SIM115 - open_unpacked closes it
+    ".bz2": lambda stream: cast("IO[bytes]", bz2.BZ2File(stream)),
+    ".zst": lambda stream: _buffered(_Zstandard(stream)),
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from es_dedup.errors import MissingExtra
 from es_dedup.readers.port import InputFailure
 from es_dedup.readers.records import USUAL, page_from_record
-from es_dedup.readers.streams import READ_ERRORS, open_unpacked, plain_problem, suffix_of
+from es_dedup.readers.streams import READ_ERRORS, open_text, plain_problem, printable, suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,13 +27,10 @@ def read_csv(path: Path, options: ReadOptions) -> Items:
     The delimiter is a tab for ``.tsv``, else whichever of comma, semicolon, tab and bar the header holds most of.
     A row with another number of values than the header, or with bytes that are no text, is a failure.
     """
-    source, line = str(path), 1
+    source, line = printable(path), 1
     csv.field_size_limit(options.max_record_bytes)
-    encoding = (
-        "utf-8-sig" if options.encoding.lower().replace("_", "-") in ("utf-8", "utf8") else options.encoding
-    )
     try:
-        with open_unpacked(path) as stream:
+        with open_text(path, options.encoding) as (stream, encoding):
             # Undecodable bytes become surrogates, so that one bad row does not end the file.
             text = io.TextIOWrapper(stream, encoding, errors="surrogateescape", newline="")
             header_line = text.readline(options.max_record_bytes)
@@ -71,7 +68,7 @@ def read_parquet(path: Path, options: ReadOptions) -> Items:
         import pyarrow.parquet as pq
     except ImportError as error:
         raise MissingExtra("pyarrow", "parquet", f"reading {path}") from error
-    source, row = str(path), 0
+    source, row = printable(path), 0
     try:
         with pq.ParquetFile(path, buffer_size=2**20, pre_buffer=False) as file:
             columns = _needed(file.schema_arrow.names, options.fields)
@@ -81,7 +78,7 @@ def read_parquet(path: Path, options: ReadOptions) -> Items:
                     if isinstance(record, str):
                         yield InputFailure(source, row, record)
                     else:
-                        yield page_from_record(record, source, row, options.fields)
+                        yield page_from_record(record, source, row, options)
     except (OSError, pa.ArrowException) as error:
         problem = (
             plain_problem(error)
@@ -150,7 +147,7 @@ def _rows(rows: Any, header: list[str], source: str, options: ReadOptions) -> It
         elif any(map(_undecoded, row)):
             yield InputFailure(source, number, _wrong_encoding(options))
         elif row:
-            yield page_from_record(dict(zip(header, row, strict=True)), source, number, options.fields)
+            yield page_from_record(dict(zip(header, row, strict=True)), source, number, options)
 
 
 def _undecoded(text: str) -> bool:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from es_dedup.readers.port import InputFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from es_dedup.model import Page
-    from es_dedup.readers.port import Items
+    from es_dedup.readers.port import Items, Tally
+    from es_dedup.readers.roots import Roots
 
 
 class UniquePages:
@@ -21,12 +22,19 @@ class UniquePages:
 
     Attributes:
         repeats: identical pages dropped so far.
+        roots: what the ids of page files are relative to.
     """
 
-    def __init__(self, sources: Iterable[Items]) -> None:
+    def __init__(self, sources: Iterable[Items], roots: Roots, tally: Tally) -> None:
         self.repeats = 0
-        self._sources = sources
+        self.roots = roots
+        self._sources, self._tally = sources, tally
         self._seen: dict[int, int] = {}
+
+    @property
+    def ignored(self) -> Mapping[str, int]:
+        """Suffix to the number of files met in folders so far that are not read, because their kind is unknown."""
+        return self._tally.ignored
 
     def __iter__(self) -> Iterator[Page | InputFailure]:
         for source in self._sources:

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import zlib
+from contextlib import contextmanager
+from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import MissingExtra
 from es_dedup.model import Page
+from es_dedup.readers.binary import binary_kind
 from es_dedup.readers.port import Found, InputFailure
 from es_dedup.readers.records import problem_of_id
-from es_dedup.readers.streams import plain_problem
+from es_dedup.readers.streams import PACKED, READ_ERRORS, open_unpacked, plain_problem, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +42,7 @@ _CHUNK_HEAD: Final = re.compile(rb"([0-9a-fA-F]+)[^\r\n]*\r?\n")
 
 
 class _Undecodable(ValueError):
-    """A body whose transfer or content coding cannot be undone."""
+    """A body whose transfer or content coding cannot be undone, or that is no page."""
 
 
 def read_warc(path: Path, options: ReadOptions) -> Items:
@@ -49,9 +53,9 @@ def read_warc(path: Path, options: ReadOptions) -> Items:
     Raises:
         MissingExtra: without the package fastwarc.
     """
-    source, number, item = str(path), 0, None
+    source, number, item = printable(path), 0, None
     try:
-        with path.open("rb") as stream:
+        with _seekable(path) as stream:
             for record in _records(stream):
                 number += 1
                 if isinstance(record, str):
@@ -61,8 +65,29 @@ def read_warc(path: Path, options: ReadOptions) -> Items:
                 item = _page(record, source, number, options)
                 if item is not None:
                     yield item
-    except OSError as error:
+    except READ_ERRORS as error:
         yield InputFailure(source, number or None, plain_problem(error))
+
+
+@contextmanager
+def _seekable(path: Path) -> Iterator[IO[bytes]]:
+    """The file itself, which may be compressed by gzip record by record; what is compressed otherwise in a temporary file."""
+    with path.open("rb") as plain:
+        head = plain.read(len(_VERSION))
+    if not head or head.startswith((_GZIP_MARK, _VERSION)) or path.suffix.lower() not in PACKED:
+        with path.open("rb") as stream:
+            yield stream
+        return
+    with open_unpacked(path) as unpacked, TemporaryFile() as stream:
+        damage: BaseException | None = None
+        try:
+            shutil.copyfileobj(unpacked, stream, _SCAN_BYTES)
+        except READ_ERRORS as error:
+            damage = error  # what came before can be read
+        stream.seek(0)
+        yield stream
+        if damage is not None:
+            raise damage
 
 
 def _records(stream: IO[bytes]) -> Iterator[Any]:
@@ -154,7 +179,7 @@ def _page(entry: tuple[Any, bytes], source: str, number: int, options: ReadOptio
     if problem := problem_of_id(page_id):
         return InputFailure(source, number, problem)
     try:
-        body = _decoded(body, http, options.max_page_bytes + 1)
+        body = _text_body(body, http, options.max_page_bytes + 1)
     except _Undecodable as problem:
         return InputFailure(source, number, f"{url}: {problem}")
     charset = record.http_charset or None
@@ -168,6 +193,14 @@ def _plain(body: bytes, charset: str | None) -> str:
         return body.decode(charset or "utf-8")
     except (LookupError, UnicodeDecodeError):
         return body.decode("gb18030", "replace")
+
+
+def _text_body(body: bytes, http: Any, limit: int) -> bytes:
+    """As ``_decoded``; raises for what cannot be a page."""
+    body = _decoded(body, http, limit)
+    if kind := binary_kind(body):
+        raise _Undecodable(f"{kind}, not a page")
+    return body
 
 
 def _decoded(body: bytes, http: Any, limit: int) -> bytes:

@@ -70,7 +70,7 @@ class TestFolders:
         assert failure.source.endswith("bad.txt")
 
     def test_a_folder_without_pages_is_named(self, tmp_path: Path) -> None:
-        assert "no page files" in read(tmp_path)[1][0].problem
+        assert "no files of a known kind" in read(tmp_path)[1][0].problem
 
     def test_links_to_folders_are_not_followed(self, tmp_path: Path) -> None:
         (tmp_path / "a.html").write_text("x", encoding="utf-8")
@@ -115,11 +115,14 @@ class TestFolders:
         assert pages[1].text == "中" * 333
         assert failures == []
 
-    def test_a_single_file_has_its_path_as_id(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_single_file_is_named_below_its_folder(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         (tmp_path / "sub").mkdir()
         (tmp_path / "sub" / "a.html").write_text("x", encoding="utf-8")
         monkeypatch.chdir(tmp_path)
-        assert read("./sub/a.html")[0][0].id == "sub/a.html"
+        assert read("./sub/a.html")[0][0].id == "a.html"
+        assert read("./sub/a.html", options=ReadOptions(root="."))[0][0].id == "sub/a.html"
 
 
 class TestJsonLines:
@@ -183,8 +186,9 @@ class TestJsonLines:
 
     def test_a_field_that_was_named_but_is_missing_is_a_failure(self, tmp_path: Path) -> None:
         path = write_lines(tmp_path / "a.jsonl", {"id": "1", "text": "t"})
-        _, (failure,) = read(path, options=ReadOptions(fields=Fields(text="main")))
+        _, (failure, whole) = read(path, options=ReadOptions(fields=Fields(text="main")))
         assert "no field 'main' (--text-field); it has: id, text" in failure.problem
+        assert str(whole) == "--text-field main: 0 of 1 records have this field; they have: id, text"
 
     def test_an_empty_text_is_a_page(self, tmp_path: Path) -> None:
         assert read(write_lines(tmp_path / "a.jsonl", {"id": "1", "text": ""}))[0] == [Page(id="1", text="")]
@@ -304,8 +308,9 @@ class TestTables:
     def test_a_missing_column_names_the_others(self, tmp_path: Path) -> None:
         pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
         pq.write_table(pa.table({"id": ["1"], "x": ["y"]}), tmp_path / "a.parquet")
-        _, (failure,) = read(tmp_path / "a.parquet", options=ReadOptions(fields=Fields(text="t")))
+        _, (failure, whole) = read(tmp_path / "a.parquet", options=ReadOptions(fields=Fields(text="t")))
         assert "it has: id, x" in failure.problem
+        assert "0 of 1 records have this field; they have: id, x" in whole.problem
         assert failure.line == 1
 
 

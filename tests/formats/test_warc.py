@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
+import random
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import zstandard
 
 from es_dedup.model import Page
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
@@ -67,6 +71,7 @@ def test_the_record_id_may_be_the_page_id(tmp_path: Path) -> None:
 
 BODY = "<p>正文</p>".encode() * 50
 CHUNKED = b"%x;ext\r\n" % 100 + BODY[:100] + b"\r\n%x\r\n" % (len(BODY) - 100) + BODY[100:] + b"\r\n0\r\n\r\n"
+TEXT = b"<p>" + random.Random(1).randbytes(5000).hex().encode()  # hardly compressible
 HTML = "Content-Type: text/html\r\n"
 
 
@@ -104,7 +109,7 @@ def test_an_unknown_coding_is_a_failure(tmp_path: Path) -> None:
 
 
 def test_a_damaged_record_costs_only_itself(tmp_path: Path) -> None:
-    packed = [bytearray(gzip.compress(record(f"http://a/{i}", bytes(range(256)) * 40))) for i in range(20)]
+    packed = [bytearray(gzip.compress(record(f"http://a/{i}", TEXT))) for i in range(20)]
     packed[5][20:60] = b"\0" * 40
     (tmp_path / "a.warc.gz").write_bytes(b"".join(packed))
     pages, failures = read(tmp_path / "a.warc.gz")
@@ -116,7 +121,7 @@ def test_a_damaged_record_costs_only_itself(tmp_path: Path) -> None:
 
 
 def test_a_cut_archive_keeps_what_came_before(tmp_path: Path) -> None:
-    data = b"".join(gzip.compress(record(f"http://a/{i}", bytes(range(256)) * 40)) for i in range(20))
+    data = b"".join(gzip.compress(record(f"http://a/{i}", TEXT)) for i in range(20))
     (tmp_path / "a.warc.gz").write_bytes(data[: len(data) // 2 + 30])
     pages, failures = read(tmp_path / "a.warc.gz")
     assert len(pages) >= 9
@@ -138,9 +143,36 @@ def test_a_cut_plain_archive_is_noticed(tmp_path: Path) -> None:
     assert failures
 
 
-def test_an_empty_file_is_an_empty_archive(tmp_path: Path) -> None:
+def test_an_archive_without_pages_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.warc").write_bytes(b"")
-    assert read(tmp_path / "a.warc") == ([], [])
+    (tmp_path / "b.warc").write_bytes(record("http://a/1", b"{}", "Content-Type: application/json"))
+    for name, words in (("a.warc", "the file is empty"), ("b.warc", "holds no page: no response")):
+        pages, (failure,) = read(tmp_path / name)
+        assert pages == []
+        assert words in failure.problem
+
+
+def test_an_image_that_was_served_as_html_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "a.warc").write_bytes(
+        record("http://a/1", b"\x89PNG\r\n\x1a\n") + record("http://a/2", b"<p>")
+    )
+    (page,), (failure,) = read(tmp_path / "a.warc")
+    assert page.id == "http://a/2"
+    assert str(failure).endswith("a.warc:1: http://a/1: a PNG image, not a page")
+
+
+@pytest.mark.parametrize("suffix", ["xz", "bz2", "zst"])
+def test_an_archive_may_be_compressed_as_a_whole(tmp_path: Path, suffix: str) -> None:
+    data = b"".join(record(f"http://a/{n}", TEXT) for n in range(30))
+    known: dict[str, Any] = {"xz": lzma.compress, "bz2": bz2.compress}
+    compress = known.get(suffix) or zstandard.compress
+    path = tmp_path / f"a.warc.{suffix}"
+    path.write_bytes(compress(data))
+    assert (len(read(path)[0]), read(path)[1]) == (30, [])
+    path.write_bytes(compress(data)[:-40])
+    pages, failures = read(path)
+    assert len(pages) < 30
+    assert "cut short" in str(failures[-1])
 
 
 @pytest.mark.parametrize("packed", [True, False])

@@ -29,6 +29,7 @@ from es_dedup.model import (
     Verdict,
     WritePolicy,
 )
+from es_dedup.readers import Roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -152,6 +153,12 @@ class FakeDeduplicator:
         if page_id not in self.pages:
             raise UnknownPage(page_id)
         return self.pages[page_id]
+
+    def roots(self) -> Roots:
+        return Roots()
+
+    def record_roots(self, roots: Roots) -> None:
+        pass
 
     def stats(self) -> dict[str, object]:
         sizes = Counter(self.pages.values())

@@ -83,7 +83,8 @@ def test_no_index_is_made_of_nothing() -> None:
     assert run("scan", "nope").exit_code == 3
     Path("empty.jsonl").touch()
     result = run("scan", "empty.jsonl", "--report", "report.html")
-    assert (result.exit_code, "no index was made" in result.stderr) == (1, True)
+    assert (result.exit_code, "no index was made" in result.stderr) == (3, True)
+    assert "empty.jsonl: the file is empty" in result.stderr
     assert [path.name for path in Path().iterdir()] == ["empty.jsonl"]
 
 
