@@ -192,12 +192,19 @@ class Settling:
         return Seen(todo, (looked, lookup), stored, assigned, failed, same, order, held)
 
     def _put(self, todo: Chunk) -> Mapping[str, str]:
-        """Store features; those that could not be stored, with reasons."""
+        """Store features; those that could not be stored, with reasons.
+
+        Candidates are compared as they are now, unless nobody else has written: another process that replaced one of them before
+        these features were there has not met them, and will not.
+        """
         try:
-            return self._index.put_batch(todo.records).failed
+            report = self._index.put_batch(todo.records)
         except BaseException:
             self._recent.forget()  # nobody knows which were stored
             raise
+        if not report.alone:
+            self._recent.forget()
+        return report.failed
 
     def conclude(self, seen: Seen, policy: WritePolicy) -> Settlement:
         """The second part: edges, clusters and decisions, while no other process changes clusters."""

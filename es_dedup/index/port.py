@@ -70,10 +70,17 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class WriteReport:
-    """Result of a batch of writes: pages written (equal ids count once), and per failed id the reason."""
+    """Result of a batch of writes.
+
+    Attributes:
+        written: pages written; equal ids count once.
+        failed: the reason of each id that was not.
+        alone: nobody else has written features since this object's last batch; False where that is not known.
+    """
 
     written: int
     failed: Mapping[str, str] = field(default_factory=dict)
+    alone: bool = False
 
 
 class FeatureIndex(Protocol):

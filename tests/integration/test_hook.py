@@ -209,6 +209,16 @@ class TestChanges:
         dedup_bulk(client, [action_of(story(8, "story-0"), name)], hook=hook)
         assert {frozenset({"copy-0", "copy-1"}), frozenset({"story-0"})} <= clusters(client, name)
 
+    def test_a_page_is_compared_with_what_another_writer_has_made_of_a_page_met_before(
+        self, hook: DedupHook, client: Elasticsearch, address: str, name: str
+    ) -> None:
+        with DedupHook.open(address, FIELDS) as other:
+            for page in (story(9), story(0, "page")):
+                dedup_bulk(client, [action_of(page, name)], hook=hook)
+            dedup_bulk(client, [action_of(story(1, "page"), name)], hook=other)
+            dedup_bulk(client, [action_of(story(1, "copy", day=3), name)], hook=hook)
+            assert clusters(client, name) == {frozenset({"page", "copy"}), frozenset({"story-9"})}
+
     def test_one_id_several_times_in_one_call(
         self, hook: DedupHook, client: Elasticsearch, name: str
     ) -> None:
