@@ -184,9 +184,12 @@ class Run:
         return self._hook.look(items, creates=self._creates)
 
     def independent(self, items: Items, before: Items) -> bool:
-        """Whether a batch can be looked at while the one before is written: that one only brings other, whole documents."""
+        """Whether a batch can be looked at while the one before is written: that one only brings other, whole documents.
+
+        Documents of one ``_id`` may be the same, whatever they say: an alias names no index before it is asked.
+        """
         plain = all(item.whole for item in before)
-        return plain and not {item.page_id for item in items} & {item.page_id for item in before}
+        return plain and not {item.key.id for item in items} & {item.key.id for item in before}
 
     def take_back(self, items: Items) -> None:
         """See ``DedupHook.take_back``."""

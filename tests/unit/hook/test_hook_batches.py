@@ -112,6 +112,12 @@ class TestBatches:
         made = [[item.key.id for item in items] for items in batches(actions, run())]
         assert made == [["a"], ["a", "b"], ["c", "a"]]  # chunks of three, the first one cut in two
 
+    def test_documents_of_one_id_are_not_independent_whatever_names_their_index(self) -> None:
+        actions = [{"_index": index, "_id": name} for index, name in (("i", "a"), ("alias", "a"), ("i", "b"))]
+        by_index, by_alias, other = batches(actions, run(1))
+        assert not run().independent(by_alias, by_index)
+        assert run().independent(other, by_alias)
+
     def test_a_batch_ends_at_its_bytes_and_at_the_mark_for_it(self) -> None:
         actions: list[Any] = [{"_index": "i", "_id": str(n), "text": "x" * 800} for n in range(3)]
         assert [len(each) for each in batches(actions, run(9, max_chunk_bytes=1000))] == [1, 1, 1]
