@@ -18,6 +18,8 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt
 DEMO_DB := demo.db
 REPORT := report.html
 PYTEST_ARGS ?=
+SECONDS ?= 600
+MODEL_ARGS ?=
 PYTEST = $(BIN)/python -m pytest --numprocesses=auto --no-loadscope-reorder
 SERVERS := $(BIN)/python scripts/servers
 CLIENT9 := .venv-client9
@@ -26,7 +28,7 @@ ON_ES9 := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_ES9_URL exec "$$@"' run
 NOT_TWICE := -k 'not es9'
 BENCH ?= features w1 candidates judge
 
-.PHONY: help demo test test-traffic test-all test-client9 servers lint format types imports bench fuzz clean
+.PHONY: help demo test test-traffic test-all test-model test-client9 servers lint format types imports bench fuzz clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -51,6 +53,9 @@ test-traffic: $(DEV)  ## only writers while servers fail, are restarted, or are 
 test-all: $(DEV)  ## all of these on both versions of Elasticsearch, a secured node, three nodes, and one with a short queue
 	$(SERVERS) run es8 es9 secured three narrow redis -- $(PYTEST) $(PYTEST_ARGS)
 	$(SERVERS) run es9 redis -- $(ON_ES9) $(PYTEST) $(NOT_TWICE) tests/integration
+
+test-model: $(DEV)  ## random steps beside a plain model, on files and on a server that is restarted at times, for SECONDS
+	$(SERVERS) run es8 redis -- $(BIN)/python -m tests.model --seconds $(SECONDS) --restarts --workers $(MODEL_ARGS)
 
 test-client9: $(DEV)  ## hook, collapse and maintenance with client 9.x on Elasticsearch 9.1, in an environment of its own
 	@bash .ci/make-venv $(CLIENT9)

@@ -1,0 +1,237 @@
+"""A user's index on Elasticsearch, and each step that somebody takes there: hook, other writers, jobs, workers."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from elasticsearch import Elasticsearch
+from elasticsearch.helpers import bulk
+from es_dedup_tasks.dispatch import CeleryDispatcher
+
+from es_dedup.config import CcdetConfig, Settings, load_settings
+from es_dedup.hook import DedupHook, HostFields, dedup_bulk
+from es_dedup.index.jobs import JobState
+from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.detach import detach
+from es_dedup.maintenance.reindex import reindex, roll_back
+from es_dedup.maintenance.runner import Runner
+from es_dedup.maintenance.site import open_site
+from tests.model.library import contents
+from tests.model.material import Version, text_of
+from tests.model.system import Step, demand, equal
+from tests.servers import url_of
+from tests.workers import environment, until, worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from es_dedup.maintenance.site import Site
+
+FIELDS: Final = HostFields("body", url="", published="at")
+SHAPES: Final[tuple[dict[str, int], ...]] = ({}, {"window": 8})
+"""Settings of ``ccdet`` that shape features and decide nothing: ``reindex`` goes from one to the other."""
+DATABASE: Final = 12  # of Redis
+
+
+def settings(shape: int) -> Settings:
+    """Settings with one of the shapes: small batches and short leases."""
+    small = {"batch": 16, "part_documents": 100, "lease_seconds": 1, "tend_seconds": 1}
+    return Settings.model_validate(
+        {
+            "workers": 1,
+            "ccdet": CcdetConfig(**SHAPES[shape]),
+            "maintenance": small,
+            "index": {"lock_seconds": 60},
+        }
+    )
+
+
+class Place:
+    """A user's index: names, clients, and whoever works on it with settings of one shape; made anew when these change.
+
+    Attributes:
+        name: of the features; the user's indices and their alias are named after it.
+        shape: of the settings in force.
+    """
+
+    def __init__(self, name: str, shape: int) -> None:
+        self.name, self.shape = name, shape
+        self.address, self.alias = f"{url_of('es8')}/{name}", f"{name}-pages-write"
+        self.pattern = f"{name}-pages-0*"
+        self._open = ExitStack()
+        self.client = self._open.enter_context(Elasticsearch(url_of("es8"), request_timeout=60))
+        self._hooks: dict[int, DedupHook] = {}
+        self._site: Site | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """Those in force."""
+        return settings(self.shape)
+
+    @property
+    def site(self) -> Site:
+        """For maintenance."""
+        if self._site is None:
+            self._site = self._open.enter_context(open_site(self.address, self.settings))
+        return self._site
+
+    def hook(self, writer: int) -> DedupHook:
+        """One of several writers' hooks."""
+        if writer not in self._hooks:
+            hook = DedupHook.open(self.address, FIELDS, settings=self.settings)
+            self._hooks[writer] = self._open.enter_context(hook)
+        return self._hooks[writer]
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._open.close()
+
+    def index(self, number: int) -> str:
+        """Concrete index of that number."""
+        return f"{self.name}-pages-{number + 1:06}"
+
+    def act(self, step: Step) -> Any:
+        """Take a step, without the model."""
+        return getattr(self, f"_{step['op']}")(step)
+
+    def _bulk(self, step: Step) -> Any:
+        options = {"policy": step["policy"], "chunk_size": step["chunk"], "raise_on_error": False}
+        hook = self.hook(step["writer"])
+        return dedup_bulk(self.client, self.actions(step), hook=hook, refresh=True, **options)
+
+    def _foreign(self, step: Step) -> None:
+        bulk(self.client, self.actions(step), refresh=True, raise_on_error=False)
+
+    def _deferred(self, step: Step) -> None:
+        hook = self.hook(step["writer"])
+        told: list[str] = []
+        with deferring(hook, told):
+            dedup_bulk(self.client, self.actions(step), hook=hook, refresh=True, raise_on_error=False)
+        if not step["lost"]:
+            hook.decide(told)
+
+    def _worker(self, step: Step) -> None:
+        """Workers decide on what the hook has indexed; some die before they acknowledge."""
+        given = load_settings(environ=environment(DATABASE) | shaped(self.shape))
+        dispatcher = CeleryDispatcher(self.address, given)
+        with tempfile.TemporaryDirectory() as folder, Path(folder, "log").open("wb") as log:
+            deaths = Path(folder, "deaths")
+            deaths.mkdir()
+            for number in range(step["chunk"] % 3):
+                (deaths / str(number)).touch()
+            faults = shaped(self.shape) | {"FAULTY_KILLS": str(deaths)}
+            hook = self.hook(step["writer"])
+            hook.dispatcher = dispatcher
+            try:
+                with worker(self.address, log, faults=faults, database=DATABASE):
+                    dedup_bulk(self.client, self.actions(step), hook=hook, refresh=True, raise_on_error=False)
+                    until(lambda: audit(self.site).clean)
+            finally:
+                hook.dispatcher = None
+                dispatcher.close()
+
+    def _recheck(self, step: Step) -> None:
+        self.hook(step["writer"]).recheck(self.pattern)
+
+    def _backfill(self, _: Step) -> None:
+        self._job("backfill")
+
+    def _recluster(self, _: Step) -> None:
+        self._job("recluster")
+
+    def _job(self, what: str) -> None:
+        runner = Runner(self.site)
+        self.over(runner.start(what, {"target": None}).id)
+
+    def over(self, job_id: str) -> None:
+        """Work on a job to its end."""
+        demand(Runner(self.site).run(job_id).state is JobState.DONE, "a job is not done", job_id)
+
+    def _resume(self, _: Step) -> None:
+        for job in self.site.jobs.jobs(unfinished=True):
+            self.over(job.id)
+
+    def _audit(self, _: Step) -> None:
+        audit(self.site, repair=True, force=True)
+
+    def _reindex(self, step: Step) -> None:
+        reindex(self.address, settings(step["shape"]))
+
+    def _rollback(self, step: Step) -> None:
+        roll_back(self.address, settings(step["shape"]))
+
+    def _rollover(self, _: Step) -> None:
+        self.client.indices.rollover(alias=self.alias)
+
+    def _detach(self, _: Step) -> None:
+        detach(self.site, self.pattern, force=True)
+
+    def _attach(self, _: Step) -> None:
+        attach(self.site, self.pattern, FIELDS)
+
+    def actions(self, step: Step) -> list[dict[str, Any]]:
+        """Bulk actions of a step."""
+        made = []
+        for operation, name, content, day, number in step["actions"]:
+            index = self.alias if number < 0 else self.index(number)
+            action: dict[str, Any] = {"_index": index, "_id": name}
+            source = source_of(Version(content, day))
+            if operation in ("index", "create"):
+                action |= {"_op_type": operation, "_source": source}
+            elif operation == "delete":
+                action["_op_type"] = "delete"
+            else:
+                doc = {"at": source["at"]} if operation == "touch" else source
+                action |= {"_op_type": "update", "doc": doc}
+            made.append(action)
+        return made
+
+
+def shaped(shape: int) -> dict[str, str]:
+    """A shape as environment variables."""
+    return {f"ES_DEDUP_CCDET__{name.upper()}": str(value) for name, value in SHAPES[shape].items()}
+
+
+def source_of(version: Version) -> dict[str, Any]:
+    """The document of a version."""
+    title, text = text_of(version.content)
+    return {"body": text, "title": title, "at": version.published, "kind": version.content.partition(":")[0]}
+
+
+class _Loses:
+    """A dispatcher that only writes down what it is told."""
+
+    def __init__(self, told: list[str]) -> None:
+        self._told = told
+
+    def ingest(self, page_ids: Sequence[str]) -> None:
+        """See ``Dispatcher``."""
+        self._told += page_ids
+
+
+@contextmanager
+def deferring(hook: DedupHook, told: list[str]) -> Iterator[None]:
+    """Let a hook leave decisions to somebody else."""
+    hook.dispatcher = _Loses(told)
+    try:
+        yield
+    finally:
+        hook.dispatcher = None
+
+
+def act_alone(name: str, shape: int, step: Step) -> None:
+    """Take a step in a process of its own."""
+    Place(name, shape).act(step)
+
+
+def version_of(source: Mapping[str, Any]) -> Version:
+    """What a document holds, every field of it."""
+    content = contents()[source["body"]]
+    days = {Version(content, day).published: day for day in range(10)}
+    version = Version(content, days[source["at"]])
+    equal("fields", source, source_of(version))
+    return version

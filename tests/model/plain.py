@@ -1,0 +1,174 @@
+"""The model: which pages are live, and by slow and plain code what must be said of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.batch.featurise import day_of, features_of
+from es_dedup.config import Settings
+from es_dedup.extraction import create_extractor
+from es_dedup.judgement.compare import Pages, compare
+from es_dedup.judgement.judge import RELATIONS
+from es_dedup.judgement.statistics import Statistics, learn
+from es_dedup.text.hashing import hash64
+from tests.model.material import Version, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    Related = dict[tuple[str, str], tuple[str, float]]
+
+SAME: Final = ("exact", "duplicate")
+REVERSED: Final = {"contains": "contained", "contained": "contains"}
+NEVER: Final = "9999"
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What must be said of a page: who is in its cluster, which is canonical, how it relates to that, what contains it."""
+
+    members: frozenset[str]
+    canonical: str
+    relation: str
+    contained_in: tuple[str, ...]
+
+
+class Oracle:
+    """Relations of versions, by the library's comparison of one pair; all else is the model's own.
+
+    Args:
+        learns: statistics are learned from the live pages; else there are none.
+    """
+
+    def __init__(self, *, learns: bool = False) -> None:
+        self._learns = learns
+        self._settings = Settings()
+        self._known: dict[tuple[Version, Version], tuple[str, float] | None] = {}
+
+    def related(self, live: Mapping[str, Version]) -> Related:
+        """Relation and score of each related pair of live pages, seen from both."""
+        found: Related = {}
+        known = {} if self._learns else self._known
+        self._compare(live, known)
+        for left, right in combinations(sorted(live), 2):
+            first, second = sorted((live[left], live[right]), key=_order)
+            related = known[first, second]
+            if related is None:
+                continue
+            relation, score = related
+            back = REVERSED.get(relation, relation)
+            straight = first == live[left]
+            found[left, right] = (relation if straight else back, score)
+            found[right, left] = (back if straight else relation, score)
+        return found
+
+    def relation(self, first: Version, second: Version) -> str | None:
+        """How one version stands to another, where statistics are not learned; None: they are different."""
+        return self.related({"first": first, "second": second}).get(("first", "second"), (None,))[0]
+
+    def _compare(
+        self, live: Mapping[str, Version], known: dict[tuple[Version, Version], tuple[str, float] | None]
+    ) -> None:
+        versions = sorted(set(live.values()), key=_order)
+        pairs = [
+            (first, second)
+            for first in versions
+            for second in versions
+            if _order(first) <= _order(second) and (first, second) not in known
+        ]
+        if not pairs:
+            return
+        place = {version: at for at, version in enumerate(versions)}
+        pages = self._pages(versions)
+        statistics = self._statistics(live) if self._learns else Statistics.empty()
+        rows = [np.array([place[pair[side]] for pair in pairs], dtype=np.int64) for side in (0, 1)]
+        judged = compare(pages, rows[0], pages, rows[1], statistics).judgements
+        for at, pair in enumerate(pairs):
+            related = judged.rule[at] == 0
+            said = (str(RELATIONS[int(judged.relation[at])]), round(float(judged.score[at]), 4))
+            known[pair] = said if related else None
+
+    def _pages(self, versions: Iterable[Version]) -> Pages:
+        given = [version.page(f"v{at}") for at, version in enumerate(versions)]
+        return self._featurised(given)
+
+    def _statistics(self, live: Mapping[str, Version]) -> Statistics:
+        pages = self._featurised([version.page(name) for name, version in live.items()])
+        keys = np.array([hash64(name) for name in pages.ids], dtype=np.uint64)
+        return learn(pages.table, keys, pages.days, [""] * len(pages.ids), self._settings.ccdet)
+
+    def _featurised(self, given: list) -> Pages:  # type: ignore[type-arg]
+        extractor = create_extractor(self._settings.extraction)
+        ids, table, published, failed = features_of(given, self._settings, extractor)
+        assert not failed
+        return Pages(list(ids), table, np.array([day_of(when) for when in published], dtype=np.int64))
+
+
+class Plain:
+    """The pages that are live, and what must be said of them.
+
+    Attributes:
+        live: page id to version.
+    """
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.live: dict[str, Version] = {}
+        self._oracle = oracle
+
+    def related(self) -> Related:
+        """See ``Oracle.related``."""
+        return self._oracle.related(self.live)
+
+    def relation(self, first: Version, second: Version) -> str | None:
+        """See ``Oracle.relation``."""
+        return self._oracle.relation(first, second)
+
+    def expected(self) -> dict[str, Expected]:
+        """What must be said of each live page.
+
+        In canonical order a page joins, of the canonical pages before it to which it is exact or duplicate, the one that it agrees
+        with most: exact before duplicate, then the higher score, then the earlier one. A page that finds none is canonical.
+        """
+        related = self.related()
+        chosen: dict[str, str] = {}
+        canonical: list[str] = []
+        for name in sorted(self.live, key=self.order):
+            before = [other for other in canonical if related.get((name, other), ("",))[0] in SAME]
+            ranked = sorted(before, key=lambda other: (*_agreement(related, name, other), self.order(other)))
+            chosen[name] = ranked[0] if ranked else name
+            if not ranked:
+                canonical.append(name)
+        members: dict[str, set[str]] = {}
+        for name, other in chosen.items():
+            members.setdefault(other, set()).add(name)
+        within: dict[str, list[str]] = {}
+        for (name, other), (relation, _) in related.items():
+            if relation == "contained":
+                within.setdefault(name, []).append(other)
+        return {
+            name: Expected(
+                frozenset(members[other]),
+                other,
+                related[name, other][0] if name != other else ("contained" if name in within else "unique"),
+                tuple(sorted(within.get(name, ()))),
+            )
+            for name, other in chosen.items()
+        }
+
+    def order(self, name: str) -> tuple[str, int, str]:
+        """Place of a live page in canonical order: the earliest, then the longest, then by id."""
+        version = self.live[name]
+        return version.published or NEVER, -len(text_of(version.content)[1]), name
+
+
+def _agreement(related: Related, name: str, other: str) -> tuple[bool, float]:
+    relation, score = related[name, other]
+    return relation == "duplicate", -score
+
+
+def _order(version: Version) -> tuple[str, int]:
+    return version.content, version.day

@@ -1,0 +1,393 @@
+"""A user's index on Elasticsearch with hook, jobs and audits, beside the model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from elasticsearch.helpers import scan
+
+from es_dedup.collapse import DedupSearch
+from es_dedup.errors import SettingsMismatch
+from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.reindex import abandon
+from es_dedup.maintenance.site import open_site
+from tests.hosts import remove_templates
+from tests.model.material import Version, drawn
+from tests.model.place import Place, act_alone, settings, version_of
+from tests.model.plain import Oracle, Plain
+from tests.model.system import (
+    PAGES,
+    RARELY,
+    Step,
+    by_policy,
+    cluster_ids,
+    crossed,
+    demand,
+    dies,
+    equal,
+    name_of,
+    partition,
+)
+from tests.servers import fresh_name
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Mapping
+
+    from tests.model.plain import Expected
+
+    Documents = dict[str, dict[str, Any]]
+
+WEIGHTS: Final = {
+    "bulk": 20,
+    "foreign": 3,
+    "deferred": 2,
+    "recheck": 1,
+    "backfill": 2,
+    "audit": 2,
+    "recluster": 2,
+    "reindex": 1,
+    "rollback": 1,
+    "rollover": 1,
+    "detach": 1,
+    "attach": 1,
+    "reopen": 1,
+    "resume": 1,
+    "kill": 2,
+}
+HEALING: Final = ("backfill", "audit", "reindex", "rollback")
+KILLABLE: Final = ("bulk", "bulk", "backfill", "audit", "recluster", "reindex", "detach")
+OPERATIONS: Final = ("index", "index", "index", "index", "create", "update", "touch", "delete")
+LAST_WRITE: Final = 40
+
+
+class SiteSystem:
+    """A user's index that is written through the hook and past it, and looked after.
+
+    What is promised: whatever happens, no document is lost or changed but for ``dedup``. Through the hook, marks and clusters are right
+    after each call. After writes past the hook, lost messages and deaths they are right after ``backfill``, ``audit --repair`` or
+    ``reindex`` (and after ``recheck`` or ``recluster``, of lost messages alone).
+
+    Args:
+        templates, restarts: see ``Library``.
+        workers: Celery workers decide at times; they need Redis.
+    """
+
+    def __init__(self, *, templates: bool = False, restarts: bool = False, workers: bool = False) -> None:
+        self._templates = templates
+        rare = {"crash": restarts, "worker": workers}
+        self._weights = WEIGHTS | {op: RARELY for op, wanted in rare.items() if wanted}
+        self._model = Plain(Oracle(learns=templates))
+        self._numbers, self._previous = 1, -1
+        self._attached, self._learned = False, True
+        self._wrong: set[str] = set()
+        self._place = Place(fresh_name(), 0)
+        kinds = {
+            "body": {"type": "text", "index": False},
+            "kind": {"type": "keyword"},
+            "at": {"type": "date"},
+        }
+        self._place.client.indices.put_index_template(
+            name=f"{self._place.name}-own",
+            index_patterns=[self._place.pattern],
+            priority=500,
+            template={
+                "mappings": {"properties": kinds | {"title": {"type": "keyword"}}},
+                "settings": {"number_of_shards": 2, "number_of_replicas": 0},
+            },
+        )
+        self._place.client.indices.create(
+            index=self._place.index(0), aliases={self._place.alias: {"is_write_index": True}}
+        )
+
+    def draw(self, rng: random.Random) -> Step:
+        """See ``System``."""
+        return self._drawn(rng, rng.choices(list(self._weights), list(self._weights.values()))[0])
+
+    def _drawn(self, rng: random.Random, op: str) -> Step:
+        if op in ("kill", "crash"):
+            inner = self._drawn(rng, rng.choice(KILLABLE)) | {"policy": "mark"}
+            return {"op": op, "step": inner, "at": int(LAST_WRITE ** rng.random()), "after": rng.random()}
+        step: Step = {"op": op, "writer": rng.randrange(2)}
+        if op in ("bulk", "foreign", "deferred", "worker"):
+            policy = "mark"
+            if op == "bulk" and not self._templates:
+                policy = rng.choice(("mark", "mark", "mark", "skip", "overwrite"))
+            operations = list(OPERATIONS) if policy == "mark" else ["index"]
+            if self._templates:  # whose times are of their own
+                operations = [each for each in operations if each != "touch"]
+            step |= {"policy": policy, "chunk": rng.choice((1, 2, 3, 500)), "lost": rng.random() < 0.5}
+            step["actions"] = []
+            for name in map(name_of, rng.choices(range(PAGES), k=rng.choice((1, 1, 2, 4, 8, 16)))):
+                version, number = drawn(rng, templates=self._templates), rng.choice((-1, -1, -1, 0, 1))
+                step["actions"].append([rng.choice(operations), name, version.content, version.day, number])
+        return step
+
+    def run(self, step: Step) -> None:
+        """See ``System``."""
+        op = step["op"]
+        if not self._possible(step["step"]["op"] if "step" in step else op):
+            return
+        if op == "kill":
+            self._killed(self._fitted(step["step"]), step["at"])
+        elif op == "crash":
+            self._crashed(self._fitted(step["step"]), step["after"])
+        else:
+            self._take(self._fitted(step))
+        self.check()
+
+    def _possible(self, op: str) -> bool:
+        needs = (
+            "audit",
+            "recluster",
+            "backfill",
+            "reindex",
+            "rollback",
+            "rollover",
+            "detach",
+            "resume",
+            "worker",
+        )
+        if (op in needs and not self._attached) or (op == "worker" and self._wrong):
+            return False
+        return not (op == "rollback" and self._previous < 0) and not (op == "attach" and self._attached)
+
+    def _fitted(self, step: Step) -> Step:
+        """The step with indices that are there, and with the settings that it leads to."""
+        if "actions" in step:
+            fitted = [[*action[:4], min(action[4], self._numbers - 1)] for action in step["actions"]]
+            # features may be of older versions: what a policy makes of documents then, nobody says
+            return {**step, "actions": fitted, **({"policy": "mark"} if self._wrong else {})}
+        if step["op"] == "reindex":
+            return {**step, "shape": 1 - self._place.shape}
+        return {**step, "shape": self._previous}
+
+    def _take(self, step: Step) -> None:
+        op = step["op"]
+        if op == "reopen":
+            self._reopen(self._place.shape)
+            return
+        done = self._place.act(step)
+        self._expect(step)
+        if op in ("reindex", "rollback"):
+            self._previous = self._place.shape
+            self._reopen(step["shape"])
+        elif op == "bulk":
+            report = done.report
+            demand(self._wrong or not (report.inconclusive or report.not_repaired), "not decided", report)
+        if op in ("backfill", "recluster", "reindex", "rollback"):
+            self._learned = True
+        elif op in ("bulk", "foreign", "deferred", "worker", "audit", "recheck"):
+            self._learned = False
+        self._account(op, lost=bool(step.get("lost")))
+
+    def _account(self, op: str, *, lost: bool) -> None:
+        """Remember what may be wrong now."""
+        if op in HEALING:
+            self._wrong.clear()
+        elif op in ("recheck", "recluster"):
+            self._wrong.discard("waiting")
+        elif op == "foreign":
+            self._wrong.add("foreign")
+        elif op == "deferred" and lost:
+            self._wrong.add("waiting")
+        elif op == "detach":
+            self._attached = False
+            self._wrong.add("detached")
+        elif op == "attach":
+            self._attached = True
+        elif op == "rollover":
+            self._numbers += 1
+
+    def _expect(self, step: Step) -> None:
+        """What the documents are after a step."""
+        live = self._model.live
+        if step.get("policy", "mark") != "mark":
+            written = (
+                (self._key(name, at), Version(content, day)) for _, name, content, day, at in step["actions"]
+            )
+            by_policy(self._model, step["policy"], written)
+            return
+        for operation, name, content, day, number in step.get("actions", ()):
+            key = self._key(name, number)
+            if operation == "delete":
+                live.pop(key, None)
+            elif operation == "touch" and key in live:
+                live[key] = Version(live[key].content, day)
+            elif (
+                operation == "index"
+                or (operation == "create" and key not in live)
+                or (operation == "update" and key in live)
+            ):
+                live[key] = Version(content, day)
+
+    def _named(self, step: Step) -> set[str]:
+        return {self._key(name, number) for _, name, _, _, number in step["actions"]}
+
+    def _key(self, name: str, number: int) -> str:
+        return f"{self._place.index(number if number >= 0 else self._numbers - 1)}/{name}"
+
+    def _reopen(self, shape: int) -> None:
+        self._place.close()
+        self._place = Place(self._place.name, shape)
+
+    def _killed(self, step: Step, at: int) -> None:
+        """A death: of each document the old or the new version is there; then somebody does what is said to put it right."""
+        before = dict(self._model.live)
+        dies(act_alone, self._place.name, self._place.shape, step, at=at)
+        self._adopt(step, before)
+
+    def _crashed(self, step: Step, after: float) -> None:
+        """The server dies: a step that ends well all the same has done all of it; after another one somebody puts it right."""
+        before, wrong = dict(self._model.live), set(self._wrong)
+        done, error = crossed(self._place.act, step, after)
+        if step["op"] == "bulk" and error is None:
+            report, (_, refused) = done.report, done
+            error = AssertionError(report) if report.inconclusive or report.not_repaired or refused else None
+        self._reopen(self._place.shape)
+        self._adopt(step, before)
+        if error is None and step["op"] not in ("reindex", "detach"):
+            self._wrong = wrong
+            self._account(step["op"], lost=False)
+
+    def _adopt(self, step: Step, before: dict[str, Version]) -> None:
+        """Take each document as it is: its old version, or one that the step gave it."""
+        given: dict[str, list[Version | None]] = {}
+        for action in step.get("actions", ()):
+            self._expect({"actions": [action]})
+            (name,) = self._named({"actions": [action]})
+            given.setdefault(name, []).append(self._model.live.get(name))
+        real = self._versions()
+        for name in {*real, *before, *self._model.live}:
+            versions = (before.get(name), *given.get(name, ()))
+            demand(real.get(name) in versions, "a version that nobody wrote", name, real.get(name), versions)
+        self._model.live = real
+        self._wrong.add("killed")
+        self._learned = False
+        if step["op"] == "reindex":
+            self._after_reindex(step)
+        elif step["op"] == "detach":
+            self._after_detach(step)
+
+    def _after_reindex(self, step: Step) -> None:
+        """The same call goes on; or, while the old settings are in force, it is given up."""
+        self._place.close()
+        try:
+            with open_site(self._place.address, settings(step["shape"])):
+                pass
+            self._reopen(step["shape"])  # the new generation was in use already
+            self._previous = -1
+        except SettingsMismatch:
+            self._reopen(self._place.shape)
+            if step["writer"]:
+                demand(abandon(self._place.address, self._place.settings) in (True, False))
+            else:
+                self._take(step)
+
+    def _after_detach(self, step: Step) -> None:
+        if self._place.site.attachments:
+            self._place.act(step)
+        self._account("detach", lost=False)
+
+    def finish(self) -> None:
+        """See ``System``."""
+        if not self._attached:
+            self.run({"op": "attach"})
+        self.run({"op": "audit"})
+        self.run({"op": "recluster"})
+
+    def remove(self) -> None:
+        """See ``System``."""
+        client, name = self._place.client, self._place.name
+        client.indices.delete(index=f"{name}*", expand_wildcards="all", ignore_unavailable=True)
+        client.options(ignore_status=404).indices.delete_index_template(name=f"{name}-own")
+        remove_templates(client, f"{name}-dedup-host")
+        self._place.close()
+
+    # What is compared
+
+    def _documents(self) -> Documents:
+        index = f"{self._place.name}-pages-0*"
+        self._place.client.indices.refresh(index=index)
+        hits = scan(self._place.client, index=index)
+        return {f"{hit['_index']}/{hit['_id']}": hit["_source"] for hit in hits}
+
+    def _versions(self) -> dict[str, Version]:
+        documents = self._documents()
+        for source in documents.values():
+            source.pop("dedup", None)
+        return {name: version_of(source) for name, source in documents.items()}
+
+    def check(self) -> None:
+        """Compare all that must be equal now."""
+        documents = self._documents()
+        marks = {name: source.pop("dedup", None) or {} for name, source in documents.items()}
+        equal("documents", {name: version_of(source) for name, source in documents.items()}, self._model.live)
+        if self._wrong:
+            return
+        if self._attached:
+            found = audit(self._place.site).as_dict()["found"]
+            demand(not found, "an audit finds", found)
+        if self._templates and not self._learned:
+            return
+        expected = self._model.expected()
+        equal("marks", {name: _said(mark) for name, mark in marks.items()}, _wanted(expected))
+        ids = {name: (mark["cluster_id"], expected[name].members) for name, mark in marks.items()}
+        cluster_ids(ids, self._model.live.keys())
+        self._compare_clusters(expected, marks)
+        self._compare_totals(expected)
+
+    def _compare_clusters(self, expected: Mapping[str, Expected], marks: Mapping[str, Any]) -> None:
+        found = {}
+        self._place.site.index.refresh()  # searches see what another object wrote within a second, or after this
+        self._place.site.index.refresh_clusters()
+        for cluster in self._place.site.dedup.clusters():
+            pages = {cluster.representative: "exact"} | {m.page_id: str(m.relation) for m in cluster.members}
+            for name, relation in pages.items():
+                demand(marks[name]["cluster_id"] == cluster.id, "cluster id", name, marks[name], cluster.id)
+                found[name] = (cluster.representative, sorted(pages), relation)
+        equal("clusters", found, partition(expected))
+
+    def _compare_totals(self, expected: Mapping[str, Expected]) -> None:
+        search = DedupSearch(self._place.client, self._place.pattern)
+        live = self._model.live
+        for kind in (None, "edit", "template" if self._templates else "part"):
+            matching = [n for n, each in live.items() if kind in (None, each.content.partition(":")[0])]
+            clusters = {expected[name].canonical for name in matching}
+            totals = {
+                "canonical": sum(expected[name].canonical == name for name in matching),
+                "collapse": len(clusters),
+                "fold": len(clusters),
+                "off": len(matching),
+            }
+            query = {"match_all": {}} if kind is None else {"term": {"kind": kind}}
+            real = {}
+            for mode in totals:
+                options: Any = {"mode": mode, "group_total": "exact", "window": 1000}
+                page = search.search({"query": query, "size": 3}, **options)
+                demand(page.total_groups is not None and page.total_groups.exact, "not exact", mode, page)
+                real[mode] = page.total_groups.value if page.total_groups else None
+            equal(f"totals of {kind}", real, totals)
+
+
+MARKED: Final = ("canonical", "relation", "duplicate_of", "contained_in", "cluster_size", "waiting")
+
+
+def _said(mark: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: mark.get(name) or None for name in MARKED}
+
+
+def _wanted(expected: Mapping[str, Expected]) -> dict[str, dict[str, Any]]:
+    counted = Counter(each.canonical for each in expected.values())
+    return {
+        name: {
+            "canonical": each.canonical == name or None,
+            "relation": each.relation,
+            "duplicate_of": None if each.canonical == name else each.canonical,
+            "contained_in": list(each.contained_in) or None,
+            "cluster_size": counted[each.canonical],
+            "waiting": None,
+        }
+        for name, each in expected.items()
+    }
