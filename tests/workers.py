@@ -53,12 +53,20 @@ class Worker:
             given |= {"ES_DEDUP_DB": place, "PYTHONPATH": str(Path(__file__).parents[1]), **faults}
         self.process = subprocess.Popen(command, env=given, stdout=log, stderr=log, start_new_session=True)
 
+    def children(self, *, beat: bool = False) -> list[int]:
+        """Processes that run tasks, or the one that sends the periodic tasks."""
+        tasks = Path(f"/proc/{self.process.pid}/task")
+        found = [int(child) for task in tasks.iterdir() for child in (task / "children").read_text().split()]
+        is_beat = {
+            child: b"es_dedup_tasks.beat" in Path(f"/proc/{child}/cmdline").read_bytes() for child in found
+        }
+        return [child for child in found if is_beat[child] is beat]
+
     def kill_child(self) -> bool:
         """SIGKILL one of the processes that run tasks; whether there was one."""
-        pid = self.process.pid
-        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        for child in self.children():
             with suppress(ProcessLookupError):
-                os.kill(int(child), signal.SIGKILL)
+                os.kill(child, signal.SIGKILL)
                 return True
         return False
 

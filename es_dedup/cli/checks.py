@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from es_dedup.cli.session import Session
     from es_dedup.config import SettingLine
+    from es_dedup.maintenance.site import Site
 
 MIN_PYTHON: Final = (3, 11)
 MIN_FREE_BYTES: Final = 500 * 2**20
@@ -188,6 +189,7 @@ def _attached(session: Session) -> Iterator[CheckResult]:
                 "note" if waiting else "ok",
                 f"{waiting}{'; workers look for them, or run `es-dedup recluster --inline`' if waiting else ''}",
             )
+            yield from _periodic(site, waiting)
             dead = site.jobs.count_dead()
             yield CheckResult(
                 "dead list",
@@ -198,6 +200,21 @@ def _attached(session: Session) -> Iterator[CheckResult]:
         yield CheckResult("attached indices", "fault", str(error))
         return
     yield from _queues(session)
+
+
+def _periodic(site: Site, waiting: int) -> Iterator[CheckResult]:
+    """When beat, reclustering and audit were last seen; a late beat is a fault while documents or jobs wait for it."""
+    from es_dedup.maintenance.status import BEAT, last_times, moment, overdue
+
+    late = overdue(site)
+    needed = waiting or any(job.state == "running" for job in site.jobs.jobs(unfinished=True))
+    for what, at in last_times(site).items():
+        state: Literal["ok", "note", "fault"] = "ok"
+        if what in late:
+            state = "fault" if what == BEAT and needed else "note"
+        yield CheckResult(
+            f"last {what}", state, "; ".join([moment(at), *([late[what]] if what in late else [])])
+        )
 
 
 def _queues(session: Session) -> Iterator[CheckResult]:

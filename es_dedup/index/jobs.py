@@ -181,6 +181,12 @@ class JobStore(Protocol):
     def forget_attempts(self, name: str) -> None:
         """Begin counting at nothing again."""
 
+    def set_time(self, name: str) -> None:
+        """Note that something has happened now."""
+
+    def times(self, names: Sequence[str]) -> dict[str, int]:
+        """When things last happened, in milliseconds since 1970; those that never did are absent."""
+
     def bury(self, letters: Iterable[DeadLetter]) -> None:
         """Keep dead letters; a page's earlier one is replaced."""
 

@@ -12,6 +12,7 @@ from es_dedup.maintenance.backfill import GROUP_PAGES, outdated, together
 from es_dedup.maintenance.guard import guard
 from es_dedup.maintenance.ingest import ingest
 from es_dedup.maintenance.marking import forget, mark_pages
+from es_dedup.maintenance.status import AUDIT
 from es_dedup.marks import marks_of_groups
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def audit(site: Site, *, repair: bool = False, force: bool = False) -> Audit:
         _look_at_documents(site, index, fields, dead, found)
     if repair and not found.clean:
         _repair(site, found, force=force)
+    site.jobs.set_time(AUDIT)
     return found
 
 

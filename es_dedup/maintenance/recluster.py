@@ -41,10 +41,11 @@ def start_recluster(site: Site, hours: float = 0.0) -> Job | None:
         return None
     jobs = site.jobs.jobs()
     earliest = time.time() * 1000 - hours * 3_600_000
-    if any(not job.state.over or (_settles(job) and job.changed > earliest) for job in jobs):
+    if any(not job.state.over or (settles(job) and job.changed > earliest) for job in jobs):
         return None
     return Runner(site).start("recluster", {})
 
 
-def _settles(job: Job) -> bool:
+def settles(job: Job) -> bool:
+    """Whether a job clusters everything."""
     return any(isinstance(stage, Settle) for stage in PLANS[job.what])

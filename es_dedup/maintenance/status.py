@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.plans import PLANS
+from es_dedup.maintenance.recluster import settles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from es_dedup.index.jobs import Job
     from es_dedup.maintenance.site import Site
+
+BEAT: Final = "beat"
+RECLUSTER: Final = "recluster"
+AUDIT: Final = "audit"
+LATE: Final = 2  # times its interval
+MIN_BEAT_SECONDS: Final = 60.0  # a worker that starts again is not late
+AUDIT_SECONDS: Final = 2 * 86_400.0  # an audit is due each day
+ADVICE: Final[Mapping[str, str]] = {
+    BEAT: "no periodic task runs, so deferred documents wait: see that one `es-dedup worker --beat` and Redis are running",
+    RECLUSTER: "see that a `es-dedup worker --beat` is running, or run `es-dedup recluster --inline`",
+    AUDIT: "run `es-dedup audit` daily",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,4 +117,38 @@ def site_status(site: Site) -> dict[str, Any]:
         "pages": site.index.count(),
         "dead": site.jobs.count_dead(),
         "jobs": [f"{job.what} {job.id} {job.state}" for job in site.jobs.jobs(unfinished=True)],
+        **{f"last {what}": moment(at) for what, at in last_times(site).items()},
     }
+
+
+def last_times(site: Site) -> dict[str, int | None]:
+    """When a periodic task last ran, and the last reclustering and the last audit ended.
+
+    Returns:
+        Milliseconds since 1970 by ``BEAT``, ``RECLUSTER`` and ``AUDIT``; None where it never happened.
+    """
+    times = site.jobs.times([BEAT, AUDIT])
+    ended = [job.changed for job in site.jobs.jobs() if job.state is JobState.DONE and settles(job)]
+    return {BEAT: times.get(BEAT), RECLUSTER: max(ended, default=None), AUDIT: times.get(AUDIT)}
+
+
+def overdue(site: Site) -> dict[str, str]:
+    """Periodic work that is late, by the names of ``last_times``, with advice."""
+    limits, now = site.settings.maintenance, time.time() * 1000
+    allowed = {
+        BEAT: max(MIN_BEAT_SECONDS, LATE * limits.tend_seconds),
+        RECLUSTER: LATE * limits.recluster_hours * 3600 or math.inf,
+        AUDIT: AUDIT_SECONDS,
+    }
+    return {
+        what: ADVICE[what]
+        for what, at in last_times(site).items()
+        if at is not None and now - at > allowed[what] * 1000
+    }
+
+
+def moment(at: int | None) -> str:
+    """A time in milliseconds since 1970 for a person, in UTC."""
+    if at is None:
+        return "never"
+    return f"{datetime.fromtimestamp(at / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

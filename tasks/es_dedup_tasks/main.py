@@ -11,6 +11,7 @@ from celery.signals import setup_logging, worker_ready
 from es_dedup.config import load_settings
 from es_dedup_tasks import logs, metrics
 from es_dedup_tasks.app import PLACE_VARIABLE, make_app
+from es_dedup_tasks.beat import add_option
 from es_dedup_tasks.tasks import register
 
 PORT_VARIABLE: Final = "ES_DEDUP_METRICS_PORT"
@@ -18,6 +19,7 @@ PORT_VARIABLE: Final = "ES_DEDUP_METRICS_PORT"
 _place, _settings = os.environ[PLACE_VARIABLE], load_settings()
 app = make_app(_place, _settings)
 register(app, _place, _settings)
+add_option(app)
 metrics.count_answers()  # its processes are forked from here
 
 

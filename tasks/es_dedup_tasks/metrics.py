@@ -11,6 +11,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from es_dedup.errors import DedupError
 from es_dedup.index.elastic.server import watchers
+from es_dedup.maintenance.status import last_times
 from es_dedup.model import Outcome
 from es_dedup_tasks.dispatch import CeleryDispatcher
 from es_dedup_tasks.sites import SiteOfProcess
@@ -47,7 +48,10 @@ ANSWERS: Final = Counter(
 FAILURES: Final = Counter(
     "es_dedup_failures", "Tasks that ended with an error, by its class", ("task", "error")
 )
-
+BEAT_RESTARTS: Final = Counter(
+    "es_dedup_beat_restarts",
+    "How often the process that sends the periodic tasks ended and was started again",
+)
 
 OUTCOMES: Final = frozenset(map(str, Outcome))
 
@@ -96,7 +100,7 @@ def watched(task: str) -> Iterator[None]:
 
 
 class Waiting:
-    """Asks Redis and Elasticsearch at each scrape: messages that wait, dead letters, how far running jobs are."""
+    """Asks Redis and Elasticsearch at each scrape: messages that wait, dead letters, times of the last periodic work."""
 
     def __init__(self, place: str, settings: Settings) -> None:
         self._sites = SiteOfProcess(place, settings)
@@ -105,26 +109,36 @@ class Waiting:
     def collect(self) -> Iterator[Any]:
         """Families of gauges; a server that does not answer gives ``es_dedup_up`` 0 and no figures of its own."""
         up = GaugeMetricFamily("es_dedup_up", "Whether a server answers", labels=("server",))
-        for server, ask in (("redis", self._depths), ("elasticsearch", self._letters)):
+        for server, ask in (("redis", self._depths), ("elasticsearch", self._stored)):
             try:
-                family = ask()
+                families = list(ask())
             except (DedupError, OSError):
                 up.add_metric([server], 0)
             else:
                 up.add_metric([server], 1)
-                yield family
+                yield from families
         yield up
 
-    def _depths(self) -> Any:
+    def _depths(self) -> Iterator[Any]:
         family = GaugeMetricFamily("es_dedup_queue_depth", "Messages that wait", labels=("queue",))
         for queue, depth in self._queues.depths().items():
             family.add_metric([queue], depth)
-        return family
+        yield family
 
-    def _letters(self) -> Any:
-        return GaugeMetricFamily(
-            "es_dedup_dead_letters", "Pages on the dead list", value=self._sites.site.jobs.count_dead()
+    def _stored(self) -> Iterator[Any]:
+        site = self._sites.site
+        yield GaugeMetricFamily(
+            "es_dedup_dead_letters", "Pages on the dead list", value=site.jobs.count_dead()
         )
+        last = GaugeMetricFamily(
+            "es_dedup_last_timestamp_seconds",
+            "When a periodic task last ran (beat), and when the last reclustering and the last audit ended; seconds since 1970",
+            labels=("what",),
+        )
+        for what, at in last_times(site).items():
+            if at is not None:
+                last.add_metric([what], at / 1000)
+        yield last
 
 
 def serve(port: int, place: str, settings: Settings) -> None:

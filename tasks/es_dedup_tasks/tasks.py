@@ -10,6 +10,7 @@ from es_dedup.errors import DedupError, QueueUnavailable, UnknownJob
 from es_dedup.maintenance.deferred import ingest_or_bury
 from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
+from es_dedup.maintenance.status import BEAT
 from es_dedup.maintenance.waiting import undecided_ids
 from es_dedup_tasks.metrics import observe, watched
 from es_dedup_tasks.queues import depths, send_pages
@@ -56,7 +57,8 @@ def _register_periodic(app: Celery, place: str, settings: Settings, sites: SiteO
 
     @app.task(name="es_dedup.tend")  # type: ignore[untyped-decorator]
     def tend() -> None:
-        """Send the parts that nobody works on."""
+        """Send the parts that nobody works on, and note that the periodic tasks run."""
+        sites.site.jobs.set_time(BEAT)
         for job, number in Runner(sites.site).left_lying():
             work.apply_async((job, number), expires=settings.maintenance.tend_seconds * 4)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
+from es_dedup_tasks.beat import OPTION
 from es_dedup_tasks.queues import queue_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 APP: Final = ("--app", "es_dedup_tasks.main")
-SCHEDULER: Final = "celery.beat:Scheduler"  # without a file: what must outlive it stands in Elasticsearch
 
 
 def worker_command(
@@ -37,5 +37,5 @@ def worker_command(
         "--without-mingle",
     ]
     if beat:
-        command += ["--beat", "--scheduler", SCHEDULER]
+        command.append(OPTION)
     return command

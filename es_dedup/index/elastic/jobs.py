@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_
@@ -116,6 +117,18 @@ class ElasticJobs:
     def forget_attempts(self, name: str) -> None:
         """See ``JobStore.forget_attempts``."""
         self._must(self._write([Write("delete", self._index, f"try:{name}")]))
+
+    def set_time(self, name: str) -> None:
+        """See ``JobStore.set_time``."""
+        body = {"kind": "time", "at": int(time.time() * 1000)}
+        self._must(self._write([Write("index", self._index, f"time:{name}", body)]))
+
+    def times(self, names: Sequence[str]) -> dict[str, int]:
+        """See ``JobStore.times``."""
+        if not self._there:
+            return {}
+        found = documents(self._server, self._index, [f"time:{name}" for name in names])
+        return {each["_id"].removeprefix("time:"): each["_source"]["at"] for each in found}
 
     def bury(self, letters: Iterable[DeadLetter]) -> None:
         """See ``JobStore.bury``."""

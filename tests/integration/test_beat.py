@@ -1,0 +1,125 @@
+"""The beat process of a real worker, killed; and what shows that periodic tasks run, or do not."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+import redis
+
+from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.status import last_times
+from scripts.serversupport.running import free_ports
+from tests.hosts import attached, documents, host_index
+from tests.traffic import run
+from tests.workers import broker, environment, until, worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_dedup.maintenance.site import Site
+    from tests.workers import Worker
+
+PORT: Final = free_ports(20008, 1, (0,))
+DATABASE: Final = 6
+FEW = {key: each for key, each in documents(made_up=6).items() if key.startswith("made-")}
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def empty_broker() -> Iterator[None]:
+    with redis.Redis.from_url(broker(DATABASE)) as client:
+        client.flushdb()
+        yield
+        client.flushdb()
+
+
+def checks(site: Site) -> dict[str, Any]:
+    """What ``doctor`` found, by name of the check."""
+    program = str(Path(sys.executable).with_name("es-dedup"))
+    done = subprocess.run(
+        [program, "--db", site.place, "--json", "doctor"],
+        env=environment(broker=broker(DATABASE)),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return {each["name"]: each for each in json.loads(done.stdout)["checks"]}
+
+
+def figures() -> dict[str, float]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{PORT}/metrics") as answer:
+        lines = [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+def replaced(started: Worker, site: Site) -> None:
+    """Kill the beat process, and wait until another one has sent a task."""
+    (killed,) = started.children(beat=True)
+    os.kill(killed, signal.SIGKILL)
+    until(lambda: started.children(beat=True) not in ([], [killed]))
+    since = time.time() * 1000
+    until(lambda: (last_times(site)["beat"] or 0) > since)
+
+
+def test_a_beat_process_that_was_killed_is_started_again(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with (
+        host_index(FEW) as (_, name),
+        attached(name) as site,
+        log.open("wb") as file,
+        worker(site.place, file, "--beat", "--metrics-port", str(PORT), broker=broker(DATABASE)) as started,
+    ):
+        until(lambda: last_times(site)["beat"] is not None)
+        for number in (1, 2):
+            replaced(started, site)
+            assert figures()["es_dedup_beat_restarts_total"] == number
+        assert "beat ended with status -9; it is started again in 1 s" in log.read_text()
+        assert "beat ended with status -9; it is started again in 2 s" in log.read_text()
+        beat = figures()['es_dedup_last_timestamp_seconds{what="beat"}']
+        assert beat == pytest.approx(time.time(), abs=30)
+        (orphan,) = started.children(beat=True)
+        os.kill(started.process.pid, signal.SIGKILL)
+        until(lambda: not Path(f"/proc/{orphan}").exists(), 20)
+
+
+def test_a_worker_that_is_stopped_stops_its_beat(tmp_path: Path) -> None:
+    with (
+        host_index(FEW) as (_, name),
+        attached(name) as site,
+        (tmp_path / "log").open("wb") as log,
+        worker(site.place, log, "--beat", broker=broker(DATABASE)) as started,
+    ):
+        until(lambda: last_times(site)["beat"] is not None)
+        (beat,) = started.children(beat=True)
+        started.process.terminate()
+        started.process.wait(30)
+        assert not Path(f"/proc/{beat}").exists()
+
+
+def test_the_doctor_names_periodic_work_that_is_overdue() -> None:
+    with host_index(FEW) as (client, name), attached(name) as site:
+        assert checks(site)["last beat"]["found"] == "never"
+        run(site, "backfill")
+        audit(site)
+        site.jobs.set_time("beat")
+        assert {checks(site)[f"last {what}"]["state"] for what in ("beat", "recluster", "audit")} == {"ok"}
+        for what in ("beat", "audit"):
+            long_ago = int(time.time() * 1000) - 3 * 86_400_000
+            client.update(index=f"{name}-dedup-jobs", id=f"time:{what}", doc={"at": long_ago})
+        found = checks(site)
+        assert found["last beat"]["state"] == found["last audit"]["state"] == "note"
+        assert "worker --beat" in found["last beat"]["found"]
+        client.update(
+            index=name, id=min(FEW), doc={"dedup": {"waiting": True, "cluster_id": "a"}}, refresh=True
+        )
+        assert checks(site)["last beat"]["state"] == "fault"
