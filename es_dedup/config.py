@@ -15,6 +15,7 @@ import stat
 import sys
 import tomllib
 import typing
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -32,19 +33,21 @@ from es_dedup.comparator_sections import (
     ShinglingConfig,
     SpotsigsConfig,
 )
-from es_dedup.errors import ConfigError
+from es_dedup.errors import ConfigError, wrong_type
 from es_dedup.sections import (
     SHAPES,
     CharFrequencyConfig,
+    CoverageConfig,
     DwdcsConfig,
     JudgeConfig,
     MultiSimhashConfig,
     Section,
+    SimhashConfig,
 )
 from es_dedup.server_sections import ElasticConfig, MaintenanceConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
@@ -116,30 +119,6 @@ class CcdetConfig(Section):
         3.0, ge=0, le=30, description="ln(pages / pages with it) below which a signature is noise"
     )
     recount: bool = Field(default=True, description="count signatures again after pruning")
-
-
-class SimhashConfig(Section):
-    """64-bit SimHash."""
-
-    detector = "simhash"
-
-    max_hamming_bits: int = Field(3, ge=0, le=7, description="differing bits of 64 that still accept")
-    features: Literal["words", "grams", "words-tfidf"] = Field(
-        "grams",
-        description="what is hashed: pairs of neighbouring tokens, or segmented words, each once or by tf-idf",
-        json_schema_extra=SHAPES,
-    )
-
-
-class CoverageConfig(Section):
-    """Two-way coverage by clauses and sketch."""
-
-    detector = "coverage"
-
-    min_cover: float = Field(0.6, ge=0, le=1, description="share of the better covered page that accepts")
-    min_both: float = Field(
-        0.55, ge=0, le=1, description="share of the less covered page that makes a duplicate"
-    )
 
 
 class IndexConfig(Section):
@@ -223,7 +202,7 @@ class SettingLine:
 
 
 def load_settings(
-    path: Path | None = None,
+    path: str | Path | None = None,
     overrides: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Settings:
@@ -237,10 +216,15 @@ def load_settings(
 
     Raises:
         ConfigError: unknown keys, bad values, an unreadable file; all problems are named at once.
+        TypeError: an argument is of a wrong type.
     """
+    if not isinstance(path, str | Path | None):
+        raise wrong_type("path", "the path of a TOML file", path, "give values as overrides")
+    if not isinstance(overrides, Mapping | None):
+        raise wrong_type("overrides", "a mapping", overrides)
     environ = os.environ if environ is None else environ
     problems: list[str] = []
-    file = _file_to_read(path, environ)
+    file = _file_to_read(Path(path) if path else None, environ)
     values, origins = _layered(
         (_read_file(file, problems) if file else {}, str(file)),
         (_from_environment(environ, problems), ""),
@@ -255,6 +239,22 @@ def load_settings(
     if problems:
         raise ConfigError(tuple(problems), str(file) if file else "settings")
     settings._origins.update(origins)  # noqa: SLF001 - our own private attribute, set once while building
+    return settings
+
+
+def settings_in_force(settings: Settings | None) -> Settings:
+    """The given settings; without any those of the settings file and the environment, as ``load_settings`` reads them.
+
+    All of the library, the command line and the workers follow this rule.
+
+    Raises:
+        ConfigError: as ``load_settings``.
+        TypeError: they are no ``Settings``.
+    """
+    if settings is None:
+        return load_settings()
+    if not isinstance(settings, Settings):
+        raise wrong_type("settings", "a Settings object", settings, "load_settings(overrides=…) makes one")
     return settings
 
 

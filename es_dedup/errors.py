@@ -6,6 +6,11 @@ Data is passed as positional arguments, so that errors survive pickling between 
 from __future__ import annotations
 
 
+def wrong_type(what: str, wanted: str, given: object, advice: str = "") -> TypeError:
+    """The error of an argument of a wrong type: what it must be, what it is, and what to do instead."""
+    return TypeError(f"{what} must be {wanted}, not {type(given).__name__}{advice and ': '}{advice}")
+
+
 class DedupError(Exception):
     """Root of all errors of this package.
 

@@ -6,12 +6,12 @@ Everything here is immutable, holds no behaviour beyond small derived properties
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
 Number: TypeAlias = float | int | str | bool | None
 """A value that evidence may hold."""
@@ -63,6 +63,9 @@ class WritePolicy(StrEnum):
     FAIL = "fail"
 
 
+_KINDS: Final[dict[str, tuple[type, ...]]] = {"html": (bytes, str), "published": (str, datetime)}
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page as the caller holds it: an id and either raw HTML or plain text.
@@ -75,7 +78,7 @@ class Page:
         title: overrides the extracted title.
         published: ISO 8601 text or a datetime; overrides the extracted time.
         site: the mark that pages of one site share; taken from the URL's host when absent.
-        http_charset: charset of the HTTP header, if known.
+        http_charset: charset of the HTTP header, if known. A value of another type is a ``TypeError``.
     """
 
     id: str
@@ -86,6 +89,14 @@ class Page:
     published: str | datetime | None = None
     site: str | None = None
     http_charset: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse values of other types."""
+        for name in self.__slots__:
+            value, kinds = getattr(self, name), _KINDS.get(name, (str,))
+            if not isinstance(value, kinds) and (value is not None or name == "id"):
+                wanted = " or ".join(kind.__name__ for kind in kinds)
+                raise TypeError(f"{name} of a Page must be {wanted}, not {type(value).__name__}")
 
 
 class PageKind(StrEnum):
@@ -396,16 +407,10 @@ class Decision:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        return {
-            "page_id": self.page_id,
-            "outcome": str(self.outcome),
-            "cluster_id": self.cluster_id,
-            "duplicate_of": self.duplicate_of,
-            "contained_in": list(self.contained_in),
-            "contains": list(self.contains),
-            "verdicts": [pair.as_dict() for pair in self.verdicts],
-            "notes": list(self.notes),
-        }
+        plain = {name: getattr(self, name) for name in ("page_id", "cluster_id", "duplicate_of")}
+        lists = {name: list(getattr(self, name)) for name in ("contained_in", "contains", "notes")}
+        verdicts = [pair.as_dict() for pair in self.verdicts]
+        return {**plain, "outcome": str(self.outcome), **lists, "verdicts": verdicts}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from es_dedup import wiring
-from es_dedup.batch.featurise import chunks, name_of
+from es_dedup.batch.featurise import checked_id, checked_page, checked_pages, chunks, name_of
 from es_dedup.batch.ingest import Ingest, Reading
 from es_dedup.batch.rehearse import rehearse
 from es_dedup.batch.settle import (
@@ -22,17 +23,17 @@ from es_dedup.batch.settle import (
     write_session,
 )
 from es_dedup.clustering import cluster_all
-from es_dedup.config import Settings
+from es_dedup.config import settings_in_force
 from es_dedup.decisions import stored_decision
-from es_dedup.errors import DuplicatePage, IndexLocked, NotAnIndex, RootsChanged
+from es_dedup.errors import DuplicatePage, IndexLocked, NotAnIndex, RootsChanged, wrong_type
 from es_dedup.model import AddReport, Decision, Page, Progress, RemoveReport, WritePolicy
 from es_dedup.stored import ROOTS, StoredPages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
-    from pathlib import Path
 
     from es_dedup.batch.featurise import Chunk
+    from es_dedup.config import Settings
     from es_dedup.index.port import Assignment
     from es_dedup.readers import Roots
 
@@ -73,7 +74,7 @@ class Deduplicator(StoredPages):
         Args:
             path: a file, whose folder must exist; or ``http://host:9200/name`` (or https), see section ``elastic`` of the
                 settings for credentials.
-            settings: None stands for the defaults.
+            settings: None: those of the settings file and the environment, see ``config.settings_in_force``.
             read_only: never write; the index must exist.
 
         Raises:
@@ -85,8 +86,11 @@ class Deduplicator(StoredPages):
             IndexUnavailable: the file cannot be written, or the server does not answer.
             IndexRefused: the server does not let us.
             IndexLocked: another process is making the file.
+            TypeError: an argument is of a wrong type.
         """
-        settings = settings or Settings()
+        if not isinstance(path, str | Path):
+            raise wrong_type("path", "a file or an address", path, 'Deduplicator.open("pages.db")')
+        settings = settings_in_force(settings)
         index = wiring.open_index(path, settings, read_only=read_only)
         try:
             dedup = cls(index, settings)
@@ -100,7 +104,7 @@ class Deduplicator(StoredPages):
 
     def add(self, page: Page, *, policy: WritePolicy | str = WritePolicy.MARK) -> Decision:
         """Store one page and say what it is; see ``add_many``."""
-        report = self.add_many([page], policy=policy)
+        report = self.add_many([checked_page(page)], policy=policy)
         for problem in report.failed.values():
             raise ValueError(f"{name_of(page)!r}: {problem}")
         edges = self._index.edges_of([page.id])
@@ -131,6 +135,7 @@ class Deduplicator(StoredPages):
         Raises:
             DuplicatePage: policy ``fail``, and a page is a duplicate; nothing of the call is kept.
             IndexLocked, IndexUnavailable: see ``errors``; batches written before stay.
+            TypeError: ``pages`` is no iterable of ``Page``; pages before a wrong value are stored.
         """
         return self._ingest(pages, WritePolicy(policy), progress, dry_run=dry_run, whole=False)
 
@@ -154,12 +159,12 @@ class Deduplicator(StoredPages):
         Raises:
             UnknownPage: no page of that id is stored.
         """
-        self.record(page.id)
+        self.record(checked_page(page).id)
         return self.add(page)
 
     def remove(self, page_ids: Iterable[str] | str) -> RemoveReport:
         """Remove pages and repair their clusters; unknown ids are reported, not raised."""
-        ids = [page_ids] if isinstance(page_ids, str) else list(dict.fromkeys(page_ids))
+        ids = [page_ids] if isinstance(page_ids, str) else list(dict.fromkeys(map(checked_id, page_ids)))
         with write_session(self._index):
             # a page that is in a cluster and nowhere else is taken out of it too
             known = self._index.get_many(ids).keys() | self._index.assignments(ids).keys()
@@ -244,7 +249,7 @@ class Deduplicator(StoredPages):
         whole: bool,
     ) -> AddReport:
         codec = None if dry_run else wiring.text_codec(self._settings)
-        reading = Reading(pages)
+        reading = Reading(checked_pages(pages))
         made: Iterable[Chunk] = chunks(reading, self._settings, codec)
         if dry_run or policy is WritePolicy.FAIL:
             made = list(made)

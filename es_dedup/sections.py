@@ -179,3 +179,27 @@ class JudgeConfig(Section):
         "judge",
         description="who decides on a pair: judge (all evidence, by its rules), or one of the enabled detectors alone",
     )
+
+
+class SimhashConfig(Section):
+    """64-bit SimHash."""
+
+    detector = "simhash"
+
+    max_hamming_bits: int = Field(3, ge=0, le=7, description="differing bits of 64 that still accept")
+    features: Literal["words", "grams", "words-tfidf"] = Field(
+        "grams",
+        description="what is hashed: pairs of neighbouring tokens, or segmented words, each once or by tf-idf",
+        json_schema_extra=SHAPES,
+    )
+
+
+class CoverageConfig(Section):
+    """Two-way coverage by clauses and sketch."""
+
+    detector = "coverage"
+
+    min_cover: float = Field(0.6, ge=0, le=1, description="share of the better covered page that accepts")
+    min_both: float = Field(
+        0.55, ge=0, le=1, description="share of the less covered page that makes a duplicate"
+    )

@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup import wiring
-from es_dedup.batch.featurise import day_of, features_of, name_of, problem_of
+from es_dedup.batch.featurise import (
+    checked_id,
+    checked_page,
+    checked_pages,
+    day_of,
+    features_of,
+    name_of,
+    problem_of,
+)
 from es_dedup.batch.members import clusters_with_evidence
 from es_dedup.batch.settle import STATISTICS, UNSETTLED
 from es_dedup.closing import Closing
 from es_dedup.decisions import decide
 from es_dedup.detectors.registry import create_detectors
-from es_dedup.errors import NotAnIndex, UnknownPage
+from es_dedup.errors import NotAnIndex, UnknownPage, wrong_type
 from es_dedup.extraction import create_extractor
 from es_dedup.judgement.compare import Pages, compare, judged_pair
 from es_dedup.judgement.limits import limits_of
@@ -68,11 +76,11 @@ class StoredPages(Closing):
 
     def check(self, page: Page) -> Decision:
         """What a page is against all that is stored; nothing is written."""
-        return self.check_many([page])[0]
+        return self.check_many([checked_page(page)])[0]
 
     def check_many(self, pages: Iterable[Page]) -> list[Decision]:
         """``check`` for several pages, in order; they are not compared with each other."""
-        waiting = iter(pages)
+        waiting = checked_pages(pages)
         decisions: list[Decision] = []
         while some := list(islice(waiting, CHECKED_AT_A_TIME)):
             decisions += self._check_some(some)
@@ -141,7 +149,7 @@ class StoredPages(Closing):
         Raises:
             UnknownPage: the id is not stored.
         """
-        found = self._index.get_many([page_id])
+        found = self._index.get_many([checked_id(page_id)])
         if page_id not in found:
             raise UnknownPage(page_id)
         return found[page_id]
@@ -184,6 +192,8 @@ class StoredPages(Closing):
         Raises:
             ValueError: ``limit`` or ``offset`` is negative.
         """
+        if not isinstance(query, str):
+            raise wrong_type("query", "a string", query)
         if limit < 0 or offset < 0:
             raise ValueError(f"limit and offset must not be negative, got {limit} and {offset}")
         found = self._index.search(query, limit=max(self._index.count(), 1))

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections import deque
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.compiled import warm_up
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
-from es_dedup.errors import DamagedData
+from es_dedup.errors import DamagedData, wrong_type
 from es_dedup.extraction import create_extractor
 from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata.addresses import site_of
@@ -25,7 +26,7 @@ from es_dedup.index.columns import RecordBatch
 from es_dedup.model import Content, Page, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from es_dedup.config import Settings
     from es_dedup.extraction.port import Extractor
@@ -42,15 +43,7 @@ PARENT_SECONDS: Final = 0.5  # between a worker's looks whether its parent still
 MAX_TITLE_CHARS: Final = 1_000
 MAX_URL_CHARS: Final = 4_096
 NAME_CHARS: Final = 80  # of an id, in reports of what failed
-_FIELDS: Final[tuple[tuple[str, tuple[type, ...], str], ...]] = (
-    ("html", (bytes, str), "bytes or a string"),
-    ("text", (str,), "a string"),
-    ("url", (str,), "a string"),
-    ("title", (str,), "a string"),
-    ("published", (str, datetime), "a string or a datetime"),
-    ("site", (str,), "a string"),
-    ("http_charset", (str,), "a string"),
-)
+HOW_TO_MAKE_PAGES: Final = "make each one by Page(id=…, text=…); es_dedup.readers.read_pages reads files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,40 +226,67 @@ def _clean(text: str) -> str:
     return text
 
 
-def name_of(page: object) -> str:
-    """What a page is called in a report; also of what is no page."""
-    return str(getattr(page, "id", page))[:NAME_CHARS]
+def name_of(page: Page) -> str:
+    """What a page is called in a report."""
+    return page.id[:NAME_CHARS]
 
 
-def problem_of(page: object) -> str:
-    """Why a page cannot be processed, in plain words; empty when it can."""
+def checked_pages(pages: Iterable[Page]) -> Iterator[Page]:
+    """The pages, each of them checked when it is read.
+
+    Raises:
+        TypeError: at once, when this is no iterable of pages; while reading, when one is no ``Page``.
+    """
+    if isinstance(pages, Page):
+        raise wrong_type(
+            "pages", "an iterable of Page objects", pages, "pass a list, or call the method for one page"
+        )
+    single = isinstance(pages, str | bytes | Mapping) or hasattr(pages, "columns")
+    if single or not isinstance(pages, Iterable):
+        raise wrong_type("pages", "an iterable of Page objects", pages, HOW_TO_MAKE_PAGES)
+    return map(checked_page, pages)
+
+
+def checked_page(page: Page) -> Page:
+    """The page itself.
+
+    Raises:
+        TypeError: it is none.
+    """
     if not isinstance(page, Page):
-        return f"not a Page but {_kind(page)}"
+        raise wrong_type("a page", "a Page object", page, HOW_TO_MAKE_PAGES)
+    return page
+
+
+def checked_id(page_id: str) -> str:
+    """The page id itself.
+
+    Raises:
+        TypeError: it is no string.
+    """
+    if not isinstance(page_id, str):
+        raise wrong_type("a page id", "a string", page_id, "ids are those of Page.id")
+    return page_id
+
+
+def problem_of(page: Page) -> str:
+    """Why a page cannot be processed, in plain words; empty when it can."""
     if problem := _id_problem(page.id):
         return problem
-    for field, kinds, wanted in _FIELDS:
-        value = getattr(page, field)
-        if value is not None and not isinstance(value, kinds):
-            return f"{field} must be {wanted}, not {_kind(value)}"
     return "neither text nor html" if page.text is None and page.html is None else ""
-
-
-def _kind(value: object) -> str:
-    return type(value).__name__
 
 
 def _unread_time(value: str | datetime | None) -> bool:
     return isinstance(value, str) and bool(value.strip()) and _moment(value) is None
 
 
-def _size(page: object) -> int:
-    """Characters or bytes of a page's input; also of what is no page."""
-    given = getattr(page, "text", None) or getattr(page, "html", None)
-    return len(given) if isinstance(given, (str, bytes)) else 0
+def _size(page: Page) -> int:
+    """Characters or bytes of a page's input."""
+    return len(page.text or page.html or "")
 
 
-def _id_problem(page_id: object) -> str:
-    if not isinstance(page_id, str) or not page_id:
+def _id_problem(page_id: str) -> str:
+    if not page_id:
         return "a page needs an id, a string of 1-512 characters"
     return "" if len(page_id) <= 512 else f"page id has {len(page_id)} characters, at most 512 are kept"  # noqa: PLR2004
 

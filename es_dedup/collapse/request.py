@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.collapse import bodies
 from es_dedup.collapse.model import DEFAULT_SIZE, Mode
-from es_dedup.errors import SearchRefused
+from es_dedup.errors import SearchRefused, wrong_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from es_dedup.collapse.model import Body, SearchOptions
 
 
@@ -70,7 +69,10 @@ def request_of(index: str, body: Mapping[str, Any] | None, options: SearchOption
 
     Raises:
         SearchRefused: the body holds what cannot go together with its mode.
+        TypeError: the body is no mapping.
     """
+    if not isinstance(body, Mapping | None):
+        raise wrong_type("body", "a search body", body, 'write {"query": …}')
     given = dict(body or {})
     for name in ("from", "size"):
         if not isinstance(given.get(name, 0), int) or given.get(name, 0) < 0:

@@ -9,6 +9,7 @@ from es_dedup.collapse import deep, expanding, plans
 from es_dedup.collapse.client import run, run_async
 from es_dedup.collapse.model import START, SearchOptions
 from es_dedup.collapse.request import request_of
+from es_dedup.errors import wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
@@ -28,6 +29,12 @@ class _Searching:
     """What both share: the plans."""
 
     def __init__(self, index: str, options: SearchOptions | None, sidecar: Sidecar | None) -> None:
+        if not isinstance(index, str):
+            raise wrong_type("index", "a name, or several joined by commas", index)
+        if not isinstance(options, SearchOptions | None):
+            raise wrong_type("options", "a SearchOptions object", options, "SearchOptions(mode=…) makes one")
+        if sidecar is not None and not hasattr(sidecar, "relate"):
+            raise wrong_type("sidecar", "a Sidecar object", sidecar, "Sidecar.open(address) makes one")
         self._index, self._options, self._sidecar = index, options or SearchOptions(), sidecar
 
     @property

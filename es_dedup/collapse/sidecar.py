@@ -8,7 +8,7 @@ from es_dedup import wiring
 from es_dedup.batch.featurise import day_of
 from es_dedup.closing import Closing
 from es_dedup.collapse.calls import Related
-from es_dedup.config import Settings
+from es_dedup.config import settings_in_force
 from es_dedup.errors import NotAnIndex
 from es_dedup.judgement.lookup import Lookup
 from es_dedup.judgement.statistics import Statistics
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from es_dedup.collapse.calls import Relate
+    from es_dedup.config import Settings
     from es_dedup.index.port import Index
 
 
@@ -25,12 +26,12 @@ class Sidecar(Closing):
 
     def __init__(self, index: Index, settings: Settings | None = None) -> None:
         """Over an index at hand; ``open`` is the usual way."""
-        self._index, self._settings = index, settings or Settings()
+        self._index, self._settings = index, settings_in_force(settings)
 
     @classmethod
     def open(cls, path: str | Path, settings: Settings | None = None) -> Sidecar:
         """Over the index at an address; arguments and errors as for ``Deduplicator.open``."""
-        chosen = settings or Settings()
+        chosen = settings_in_force(settings)
         return cls(wiring.open_index(path, chosen, read_only=True), chosen)
 
     def close(self) -> None:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.config import SimhashConfig
     from es_dedup.detectors.simhash_layouts import Layout
     from es_dedup.model import Content
+    from es_dedup.sections import SimhashConfig
     from es_dedup.text.idf import Idf
     from es_dedup.text.normalise import TextBatch
     from es_dedup.text.tokens import TokenBatch

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from es_dedup.errors import wrong_type
 from es_dedup.extraction.metadata.addresses import site_of, storable
 from es_dedup.extraction.page import HtmlExtractor, MainText
 from es_dedup.extraction.port import Extractor
@@ -53,7 +54,7 @@ def extract(
         html: bytes as served (any length, any bytes), or decoded HTML.
         url: where the page was found; used for the site and to resolve a relative canonical URL.
         http_charset: charset from the HTTP header, if known.
-        config: limits and the method; None stands for the defaults.
+        config: limits and the method; None: the defaults.
         explain: note for each block why it was kept or dropped, in ``Content.why``.
 
     Returns:
@@ -62,7 +63,10 @@ def extract(
 
     Raises:
         ConfigError: the settings name an unknown extractor.
+        TypeError: ``html`` is neither bytes nor a string.
     """
+    if not isinstance(html, bytes | str):
+        raise wrong_type("html", "bytes or a string", html, "Path.read_bytes() reads a file")
     found = create_extractor(config).extract(html, url=url, http_charset=http_charset, explain=explain)
     if isinstance(found, Skipped):
         url, detail = storable(url), f" ({found.detail})" if found.detail else ""

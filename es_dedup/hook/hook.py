@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup import wiring
 from es_dedup.closing import Closing
-from es_dedup.config import Settings
+from es_dedup.config import settings_in_force
 from es_dedup.errors import DuplicatePage, IndexError_, SchemaMismatch, SettingsMismatch, SourceIncomplete
 from es_dedup.hook import documents
 from es_dedup.hook.documents import INCONCLUSIVE, PENDING, UNCHECKED, Batch, item_of, waiting_mark
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.settling import Ahead, Settling
-from es_dedup.index.host import document_key
+from es_dedup.index.host import checked_fields, document_key
 from es_dedup.model import Outcome, WritePolicy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
+    from es_dedup.config import Settings
     from es_dedup.hook.dispatch import Dispatcher
     from es_dedup.hook.documents import Item
     from es_dedup.hook.settling import Settlement
@@ -57,8 +58,8 @@ class DedupHook(Closing):
         claims: Claims | None = None,
     ) -> None:
         """Over an index and host indices at hand; ``open`` is the usual way."""
-        self._index, self._host, self._fields, self._claims = index, host, fields, claims
-        self._settling = Settling(index, settings or Settings(), window, claims)
+        self._index, self._host, self._fields, self._claims = index, host, checked_fields(fields), claims
+        self._settling = Settling(index, settings_in_force(settings), window, claims)
         self._targets: dict[str, str] = {}
         self._changed: set[str] = set()  # indices in which documents of others were changed by a batch
         self.dispatcher = dispatcher
@@ -80,7 +81,7 @@ class DedupHook(Closing):
             address: server, and the name that the features' indices begin with; see section ``elastic`` of the settings
                 for credentials. The documents are on the same server.
             fields: which fields of a document hold the page.
-            settings: None stands for the defaults.
+            settings: None: those of the settings file and the environment, as for the command line and the workers.
             dispatcher: documents are indexed at once and decided on by whom it tells; None: decide first.
             window: of recent pages, shared by all writers; then the features are not refreshed before each batch. All
                 writers of an index need it, or none.
@@ -88,9 +89,10 @@ class DedupHook(Closing):
                 equal pages at once meet also while Redis forgets; all writers of an index claim, or none.
 
         Raises:
-            ConfigError, MissingExtra, IndexError_: as ``Deduplicator.open``.
+            ConfigError, MissingExtra, IndexError_, TypeError: as ``Deduplicator.open``.
         """
-        settings = settings or Settings()
+        settings = settings_in_force(settings)
+        checked_fields(fields)
         index = wiring.open_index(address, settings, fresh_probes=window is None)
         try:
             host = wiring.open_host(address, settings)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from es_dedup.errors import IndexError_
+from es_dedup.errors import IndexError_, wrong_type
 from es_dedup.hook.documents import item_of
 from es_dedup.hook.report import HookReport
 from es_dedup.model import WritePolicy
@@ -44,6 +44,8 @@ class Tally:
     """Counts results as ``elasticsearch.helpers.bulk`` does."""
 
     def __init__(self, report: HookReport | None, *, stats_only: bool) -> None:
+        if not isinstance(report, HookReport | None):
+            raise wrong_type("report", "a HookReport object", report)
         self.report = HookReport() if report is None else report
         self._stats_only = stats_only
         self._successes = 0
@@ -88,6 +90,8 @@ class Run:
     ) -> None:
         from elasticsearch.helpers import BULK_FLUSH, expand_action  # noqa: PLC0415 - of an extra
 
+        if not hasattr(hook, "prepare"):
+            raise wrong_type("hook", "a DedupHook object", hook, "DedupHook.open(address, fields) makes one")
         self._hook, self._policy = hook, WritePolicy(policy)
         self.report = HookReport() if report is None else report
         self._chunk_size = chunk_size

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote, unquote
 
+from es_dedup.errors import wrong_type
 from es_dedup.model import Page
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ class HostFields:
         content: main text, or the HTML as served when ``html`` is true.
         html: ``content`` is HTML and is extracted.
         title, url, published, site: as in ``Page``. ``published`` may be text or milliseconds since 1970.
+
+    Raises:
+        TypeError: a value is of another type.
     """
 
     content: str
@@ -72,6 +76,14 @@ class HostFields:
     url: str = "url"
     published: str = ""
     site: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse values of wrong types."""
+        for name in ("content", "title", "url", "published", "site"):
+            if not isinstance(value := getattr(self, name), str):
+                raise wrong_type(name, "the name of a field", value, "an empty string stands for none")
+        if not isinstance(self.html, bool):
+            raise wrong_type("html", "True or False", self.html, "content names the field")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,6 +107,19 @@ class HostFields:
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form; ``HostFields(**…)`` reads it."""
         return asdict(self)
+
+
+def checked_fields(fields: HostFields) -> HostFields:
+    """The fields themselves.
+
+    Raises:
+        TypeError: they are no ``HostFields``.
+    """
+    if not isinstance(fields, HostFields):
+        raise wrong_type(
+            "fields", "a HostFields object", fields, 'HostFields(content="body") names the fields'
+        )
+    return fields
 
 
 def text_of(source: Mapping[str, Any], name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from es_dedup.config import CcdetConfig, CoverageConfig, SimhashConfig
+from es_dedup.config import CcdetConfig
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.coverage import Coverage
@@ -12,7 +12,13 @@ from es_dedup.detectors.dwdcs import Dwdcs, Dwswn
 from es_dedup.detectors.multi_simhash import MultiSimhash
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.model import Content
-from es_dedup.sections import CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig
+from es_dedup.sections import (
+    CharFrequencyConfig,
+    CoverageConfig,
+    DwdcsConfig,
+    MultiSimhashConfig,
+    SimhashConfig,
+)
 from es_dedup.testing.detector_contract import DetectorContract
 from es_dedup.text.synonyms import of_groups
 from tests.texts import topical

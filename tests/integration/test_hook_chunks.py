@@ -51,13 +51,14 @@ def state(client: Elasticsearch, name: str) -> dict[str, tuple[Any, ...]]:
     found = {}
     for hit in hits:
         mark = {key: value for key, value in hit["_source"]["dedup"].items() if value not in (None, [])}
-        for key in ("cluster_id", "duplicate_of"):
-            if key in mark:
-                mark[key] = mark[key].rpartition("/")[2]
+        # A cluster keeps the id of the page that was there first: what counts is who is in it.
+        mark["cluster_id"] = sorted(
+            each["_id"] for each in hits if each["_source"]["dedup"]["cluster_id"] == mark["cluster_id"]
+        )
+        if "duplicate_of" in mark:
+            mark["duplicate_of"] = mark["duplicate_of"].rpartition("/")[2]
         if "contained_in" in mark:
             mark["contained_in"] = sorted(each.rpartition("/")[2] for each in mark["contained_in"])
-        if mark["cluster_id"] not in {other["_id"] for other in hits}:
-            mark["cluster_id"] = "of a page that is gone"
         found[hit["_id"]] = (hit["_source"]["text"], tuple(sorted((k, str(v)) for k, v in mark.items())))
     return found
 

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from es_dedup.config import SimhashConfig
 from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.dwdcs import Dwdcs, Dwswn
 from es_dedup.detectors.multi_simhash import MultiSimhash
 from es_dedup.detectors.simhash import Fingerprint, Simhash
 from es_dedup.detectors.simhash_layouts import LAYOUTS
 from es_dedup.model import Content, Skipped
-from es_dedup.sections import CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig
+from es_dedup.sections import CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig, SimhashConfig
 from es_dedup.text.synonyms import of_groups
 from tests.texts import EN, MIXED, TRADITIONAL, ZH, topical
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.config import SimhashConfig
 from es_dedup.detectors.fingerprint import fingerprints, hamming_distance
 from es_dedup.detectors.simhash import (
     BANDS,
@@ -23,6 +22,7 @@ from es_dedup.detectors.simhash import (
     probe_terms,
 )
 from es_dedup.model import Content, Relation
+from es_dedup.sections import SimhashConfig
 from es_dedup.text.idf import Idf
 from es_dedup.text.normalise import normalise, normalise_many
 from es_dedup.text.segment import words

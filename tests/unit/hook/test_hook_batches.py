@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NOBODY: Any = None
+HOOK = DedupHook(EmbeddedIndex(":memory:", fingerprint="0" * 16), NOBODY, HostFields("text"), Settings())
 
 
 def run(chunk_size: int = 3, **options: Any) -> Run:
     """A call whose hook is never asked."""
-    return Run(NOBODY, "mark", None, chunk_size, options)
+    return Run(HOOK, "mark", None, chunk_size, options)
 
 
 class TestItems:
