@@ -59,6 +59,7 @@ class Item:
         kept: the document is to be written.
         because: the pages because of which it is not.
         withdrawn: an older version is stored, and deleted because the document is not written.
+        deferred: an update; the document waits for a decision afterwards.
     """
 
     operation: str
@@ -75,6 +76,7 @@ class Item:
     kept: bool = True
     because: Collection[str] = ()
     withdrawn: bool = False
+    deferred: bool = False
 
     @property
     def page_id(self) -> str:
@@ -105,6 +107,8 @@ class Item:
     @property
     def action(self) -> tuple[Head, Any]:
         """Header and body as ``expand_action_callback`` returns them; JSON stays the JSON that it was."""
+        if self.deferred:
+            return {self.operation: self.head}, _waiting_update(self.body)
         if not self.whole or self.mark is None:
             return {self.operation: self.head}, self.body
         if isinstance(self.body, bytes | str) and DEDUP not in self.source:
@@ -273,6 +277,14 @@ def _simple(value: Any, dumps: Dumps) -> str | None:
     text = _bytes(dumps(value)).decode()
     said = json.loads(text) if text.startswith('"') else text
     return None if said == "null" and text == "null" else str(said)
+
+
+def _waiting_update(body: Any) -> Any:
+    """The body of an update after which the document waits for a decision; JSON and what a script does stay as they are."""
+    if not hasattr(body, "items"):
+        return body
+    changed = {name: body[name] for name in ("doc", "upsert") if hasattr(body.get(name), "items")}
+    return {**body, **{name: {**each, DEDUP: {"waiting": True}} for name, each in changed.items()}}
 
 
 def _appended(body: bytes | str, more: Mapping[str, Any]) -> bytes:

@@ -248,6 +248,8 @@ class DedupHook(Closing):
         report.pages += len(items)
         report.failed.update({item.page_id: item.problem for item in items if item.problem})
         if self.dispatcher is not None:
+            for item in items:
+                item.deferred = item.operation == "update"
             for item in whole:
                 item.mark = waiting_mark(item.page_id, PENDING)
         elif whole:

@@ -125,6 +125,23 @@ def test_a_recluster_finishes_what_a_flushed_redis_has_lost(
     assert "waited" not in swept(site)  # nothing waits any more
 
 
+def test_an_update_or_a_delete_of_which_nobody_was_told_is_found_by_a_recluster(
+    site: Site, client: Elasticsearch, name: str, empty_broker: redis.Redis
+) -> None:
+    with DedupHook.open(site.place, FIELDS) as hook:
+        dedup_bulk(client, five(name), hook=hook)
+    changed = {"text": story(1).text, "title": story(1).title}
+    with deferring(site) as hook:
+        update = {"_op_type": "update", "_index": name, "_id": "copy-1", "doc": changed}
+        dedup_bulk(client, [update, {"_op_type": "delete", "_index": name, "_id": "story-0"}], hook=hook)
+    empty_broker.flushdb()
+    assert marks(client, name)["copy-1"]["waiting"]
+    swept(site)
+    expected = {frozenset({"copy-0"}), frozenset({"story-1", "copy-1"}), frozenset({"story-2"})}
+    assert clusters(client, name) == expected
+    assert audit(site).as_dict()["found"] == {}
+
+
 @pytest.mark.slow
 def test_beat_sends_again_what_a_flushed_redis_has_lost(
     site: Site, client: Elasticsearch, name: str, empty_broker: redis.Redis, tmp_path: Path
