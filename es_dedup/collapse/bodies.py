@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from es_dedup.collapse.model import Body, Hit, SearchOptions
 
 MATCHING: Final = frozenset(
-    "query knn retriever post_filter min_score timeout terminate_after runtime_mappings pit indices_boost".split()
+    "query knn retriever post_filter min_score timeout terminate_after runtime_mappings pit slice indices_boost".split()
 )
 """The parts of a body that decide which documents match."""
 ORDERING: Final = frozenset({"sort", "rescore", "track_scores", "size", "from", "search_after"})
@@ -43,7 +43,7 @@ def keys_only(body: Body) -> Body:
 
 def without_facets(body: Body) -> Body:
     """The same hits without aggregations, suggestions and totals."""
-    left_out = ("aggs", "aggregations", "suggest", "track_total_hits")
+    left_out = ("aggs", "aggregations", "suggest", "profile", "track_total_hits")
     return {name: value for name, value in body.items() if name not in left_out} | {"track_total_hits": False}
 
 

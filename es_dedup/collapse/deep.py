@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from es_dedup.collapse.request import Request
 
 TIE_BREAK: Final = "_shard_doc"
-NOT_DEEP: Final = ("retriever", "search_after", "pit", "rescore", "collapse")
+NOT_DEEP: Final = ("retriever", "search_after", "pit", "rescore", "collapse", "profile")
 SPARE: Final = 8
 """Hits fetched beside a third more than wanted, because some of them are not the first of their group."""
 
@@ -120,16 +120,19 @@ def _overview(walk: _Walk, counts: Body) -> Plan[Found]:
         facets = {
             name: spec for part in modes.counting_facets(request).values() for name, spec in part.items()
         }
-    answer = yield from walk.search(bodies.tally(counts, facets) | request.counted)
+    asked = {name: request.given[name] for name in ("suggest",) if name in request.given}
+    answer = yield from walk.search(bodies.tally(counts, facets) | request.counted | asked)
+    more = {name: answer[name] for name in asked}
     if grouped:
         here = replace(request, body=request.body | {"pit": walk.point}, header={})
         groups = yield from counting.groups_in(here, answer)
-        return modes.counted(request, Found([], groups=groups), [answer], answer)
+        return modes.counted(request, Found([], groups=groups, more=more), [answer], answer)
     documents = groups = counting.documents_in(answer)
     if options.mode is Mode.CANONICAL and options.document_total:
         every = yield from walk.search(bodies.tally(request.body, {}) | request.counted)
         documents = counting.documents_in(every)
-    return Found([], documents if options.document_total else None, groups, answer.get("aggregations", {}))
+    facets = answer.get("aggregations", {})
+    return Found([], documents if options.document_total else None, groups, facets, more=more)
 
 
 def _heads(walk: _Walk) -> Plan[tuple[list[Hit], bool]]:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.collapse import bodies, counting
 from es_dedup.collapse.calls import Searches, checked
 from es_dedup.collapse.hits import hits_of
 from es_dedup.collapse.model import Expansion, Total
 from es_dedup.collapse.modes import problems_in
+from es_dedup.errors import SearchRefused
 
 if TYPE_CHECKING:
     from es_dedup.collapse.calls import Plan
     from es_dedup.collapse.request import Request
 
+NOT_EXPANDED: Final = ("aggs", "aggregations", "suggest", "profile")
+
 
 def expand(request: Request, cluster_id: str) -> Plan[Expansion]:
     """The pages of a cluster that match the body: the representative first, unless the body has a sort."""
     options = request.options
+    if wrong := [name for name in NOT_EXPANDED if name in request.given]:
+        raise SearchRefused(
+            f"the pages of a cluster come without {', '.join(wrong)}", "leave that out of the body"
+        )
     body = bodies.filtered(request.given, {"term": {options.cluster_field: cluster_id}})
     by_place = [
         {options.canonical_field: {"order": "desc", "unmapped_type": "boolean"}},

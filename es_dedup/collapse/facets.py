@@ -105,7 +105,10 @@ def _read(spec: Body, answer: Any) -> Any:
     if isinstance(buckets, dict):
         return answer | {"buckets": {key: _bucket(inner, bucket) for key, bucket in buckets.items()}}
     read = [_bucket(inner, bucket) for bucket in buckets]
-    if way := _way_by_count(kind, spec[kind]):  # pages without cluster id were not in the server's order
+    sorts_itself = any(kind_of(each) == "bucket_sort" for each in inner.values())
+    if not sorts_itself and (
+        way := _way_by_count(kind, spec[kind])
+    ):  # pages without cluster id were not in the server's order
         read.sort(key=lambda bucket: bucket["doc_count"], reverse=way == "desc")
     return answer | {"buckets": read}
 

@@ -22,6 +22,12 @@ def hits_of(answer: Mapping[str, Any]) -> list[Hit]:
     return list(answer["hits"]["hits"])
 
 
+def more_of(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """What an answer holds beside hits, counts and aggregations; see ``GroupPage``."""
+    found = {name: answer[name] for name in ("suggest", "profile", "pit_id") if name in answer}
+    return found | {"max_score": answer["hits"].get("max_score")}
+
+
 def place_of(hit: Hit) -> tuple[str, str]:
     """What tells a document from all others: its index and ``_id``."""
     return hit["_index"], hit["_id"]

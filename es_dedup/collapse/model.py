@@ -116,6 +116,10 @@ class GroupPage:
         problems: why the answer may lack hits: parts of the index that did not answer. Totals are then lower bounds.
         notes: what else should be known, in plain words.
         took_ms: the server's time, milliseconds.
+        suggest: the answer to the body's ``suggest``; with a cursor on the first page only.
+        profile: the answer to ``profile``, of the search for hits; other searches of the same call are not profiled.
+        max_score: the best score of all documents that the search for hits found; None where scores were not computed.
+        pit_id: of the body's own point in time, for the next search.
     """
 
     groups: tuple[Group, ...]
@@ -126,6 +130,10 @@ class GroupPage:
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     took_ms: int = 0
+    suggest: Mapping[str, Any] = field(default_factory=dict)
+    profile: Mapping[str, Any] = field(default_factory=dict)
+    max_score: float | None = None
+    pit_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from es_dedup.collapse import bodies, counting
 from es_dedup.collapse.calls import Relate, Searches, checked, not_mapped, problems_of
 from es_dedup.collapse.facets import by_document, count_groups, read_groups
 from es_dedup.collapse.folding import fold_hits
-from es_dedup.collapse.hits import cluster_of, hits_of, page_id_of
+from es_dedup.collapse.hits import cluster_of, hits_of, more_of, page_id_of
 from es_dedup.collapse.model import Mode
 from es_dedup.collapse.piles import Found, Pile
 
@@ -45,6 +45,7 @@ def plain(request: Request) -> Plan[Found]:
         problems,
         took_ms=max(int(answer["took"]) for answer in found),
         ended=len(hits) < request.size,
+        more=more_of(found[0]),
     )
 
 
@@ -72,7 +73,7 @@ def collapse(request: Request) -> Plan[Found]:
     groups = yield from counting.groups_in(request, told.get(COUNTS, first))
     piles = [Pile([hit], cluster_of(hit, options)) for hit in hits]
     facets = told.get(FACETS, first)
-    listed = Found(piles, groups=groups, ended=len(hits) < request.size)
+    listed = Found(piles, groups=groups, ended=len(hits) < request.size, more=more_of(first))
     return counted(request, listed, found, facets)
 
 
@@ -87,7 +88,8 @@ def fold(request: Request) -> Plan[Found]:
     ended = len(hits) < request.size or (
         documents is not None and documents.exact and documents.value == len(hits)
     )
-    return counted(request, Found(piles, notes=notes, ended=ended), found, found[-1])
+    listed = Found(piles, notes=notes, ended=ended, more=more_of(found[0]))
+    return counted(request, listed, found, found[-1])
 
 
 def folded(request: Request, hits: Sequence[Hit]) -> Plan[tuple[list[Pile], tuple[str, ...]]]:

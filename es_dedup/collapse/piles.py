@@ -31,6 +31,7 @@ class Found:
 
     Attributes:
         ended: nothing that matches lies behind the last pile.
+        more: the further attributes of ``GroupPage``, out of the answer to the user's search.
     """
 
     piles: list[Pile]
@@ -41,3 +42,4 @@ class Found:
     notes: tuple[str, ...] = ()
     took_ms: int = 0
     ended: bool = False
+    more: Mapping[str, Any] = field(default_factory=dict)

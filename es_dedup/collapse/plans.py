@@ -53,4 +53,5 @@ def page_of(request: Request, found: Found, piles: Sequence[Pile]) -> Plan[Group
         problems=tuple(dict.fromkeys([*found.problems, *problems])),
         notes=found.notes,
         took_ms=found.took_ms,
+        **found.more,
     )

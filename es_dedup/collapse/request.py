@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import bodies
 from es_dedup.collapse.model import DEFAULT_SIZE, Mode
@@ -12,6 +12,14 @@ from es_dedup.errors import SearchRefused, wrong_type
 
 if TYPE_CHECKING:
     from es_dedup.collapse.model import Body, SearchOptions
+
+
+_NEVER: Final = {
+    "sub_searches": "use a retriever",
+    "rank": "use a retriever",
+    "scroll": "page with a cursor",
+}
+"""Keys of a body that searches which only count could not follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +87,13 @@ def request_of(index: str, body: Mapping[str, Any] | None, options: SearchOption
             raise SearchRefused(f"{name} is {given[name]!r}", "give a whole number of 0 or more")
     if options.mode is not Mode.OFF and "collapse" in given:
         raise SearchRefused("the body collapses by itself", "leave it out, or choose mode 'off'")
+    for name, advice in _NEVER.items():
+        if name in given:
+            raise SearchRefused(f"the body holds {name}", advice)
+    if given.get("stored_fields") in ("_none_", ["_none_"]):
+        raise SearchRefused("stored_fields _none_ leaves out the ids of hits", "use _source: false")
+    if options.mode in (Mode.COLLAPSE, Mode.FOLD) and "slice" in given:
+        raise SearchRefused(f"a slice in mode '{options.mode}' would cut clusters", "choose mode 'canonical'")
     if options.mode in (Mode.COLLAPSE, Mode.FOLD) and "search_after" in given:
         raise SearchRefused(
             f"search_after in mode '{options.mode}' would show groups twice", "page with a cursor instead"

@@ -11,6 +11,7 @@ import pytest
 from elasticsearch import AsyncElasticsearch
 from elasticsearch.helpers import BulkIndexError
 
+from es_dedup.collapse import DedupSearch
 from es_dedup.config import Settings
 from es_dedup.errors import DuplicatePage
 from es_dedup.hook import (
@@ -227,6 +228,23 @@ class TestChanges:
         actions = [first, action_of(story(0, "gone", day=3), name), delete, last, action_of(story(1), name)]
         dedup_bulk(client, actions, hook=hook)
         assert clusters(client, name) == {frozenset({"page", "story-1"})}
+
+    @pytest.mark.parametrize("refresh", [True, "wait_for"])
+    def test_other_documents_are_refreshed_when_the_call_says_so(
+        self, hook: DedupHook, client: Elasticsearch, name: str, refresh: Any
+    ) -> None:
+        client.indices.create(index=name, settings={"refresh_interval": "1h" if refresh is True else "3s"})
+        dedup_bulk(client, five(name), hook=hook, refresh=True)
+        earlier = action_of(story(0, "earlier", day=1), name)
+        earlier["_source"]["published"] = "2024-04-01"
+        dedup_bulk(client, [earlier], hook=hook, refresh=refresh)
+        total = DedupSearch(client, name).search({"track_total_hits": True}).total_groups
+        assert total is not None
+        assert (total.value, total.exact) == (3, True)
+        dedup_bulk(
+            client, [{"_op_type": "delete", "_index": name, "_id": "earlier"}], hook=hook, refresh=refresh
+        )
+        assert DedupSearch(client, name).search({"track_total_hits": True}).total_groups == total
 
 
 class TestErrors:

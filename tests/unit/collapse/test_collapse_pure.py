@@ -223,3 +223,22 @@ def test_facets_that_cannot_be_counted_by_group_stay() -> None:
     assert list(by_document(facets)) == ["inside", "sum", "sites>sum"]
     answer = {"inside": {"doc_count": 4, "a": {"buckets": []}}, "sum": {"value": 3.0}}
     assert read_groups(facets, answer) == answer
+
+
+@pytest.mark.parametrize("sort", [{"sort": [{"newest": {"order": "desc"}}]}, {"size": 2}])
+def test_buckets_that_the_request_sorts_keep_their_order(sort: dict[str, Any]) -> None:
+    inner = {"newest": {"max": {"field": "n"}}, "page": {"bucket_sort": sort}}
+    facets = {"sites": {"terms": {"field": "site"}, "aggs": inner}}
+    counts = [(1, 9), (5, 8), (3, 7)]
+    buckets = [
+        {
+            "key": str(groups),
+            "doc_count": 10,
+            "newest": {"value": newest},
+            "es_dedup_groups": {"value": groups},
+        }
+        | {"es_dedup_loose": {"doc_count": 0}}
+        for groups, newest in counts
+    ]
+    read = read_groups(facets, {"sites": {"buckets": buckets}})["sites"]["buckets"]
+    assert [bucket["doc_count"] for bucket in read] == [1, 5, 3]
