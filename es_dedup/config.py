@@ -1,15 +1,13 @@
 """Typed settings: defaults, a TOML file, environment variables and arguments, in rising order of precedence.
 
 Adding a setting is adding a field to a section: its description, range and, where it shapes what is stored,
-``json_schema_extra=SHAPES`` are all that loading, checking, the fingerprint and ``config show`` need.
+``json_schema_extra=SHAPES`` are all that loading, checking, what an index records (``recorded``) and ``config show`` need.
 """
 
 from __future__ import annotations
 
 import difflib
 import errno
-import hashlib
-import json
 import os
 import stat
 import sys
@@ -72,7 +70,7 @@ MAX_FILE_BYTES: Final = 2**20
 
 
 class ExtractionConfig(Section):
-    """Limits and options of HTML extraction; of them only the parser is part of the fingerprint."""
+    """Limits and options of HTML extraction; of them only the parser shapes what is stored."""
 
     extractor: str = Field(
         "density",
@@ -258,39 +256,22 @@ def settings_in_force(settings: Settings | None) -> Settings:
     return settings
 
 
-def fingerprint(settings: Settings, signature_version: int, detector_versions: Mapping[str, int]) -> str:
-    """Short hex digest of exactly those settings that stored features depend on.
-
-    Two settings with one fingerprint make comparable features. Sections of detectors that are switched off and the
-    order of ``detectors`` do not count.
-
-    Args:
-        settings: the settings in force.
-        signature_version: version of the text steps (normalising, hashing), from ``es_dedup.text``.
-        detector_versions: version of each enabled detector's features, from ``es_dedup.detectors``.
-
-    Returns:
-        16 hexadecimal characters.
-    """
-    shaping: dict[str, Any] = {
-        "signature_version": signature_version,
-        "detectors": {name: detector_versions[name] for name in settings.detectors},
-    }
-    for key, field, section in _fields(Settings):
-        if _shapes(field) and section.serves(settings.detectors):
-            shaping[key] = _value(settings, key)
-    return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:16]
-
-
 def describe(settings: Settings) -> list[SettingLine]:
     """Every setting with its value and where that came from, in the order of the sections."""
     plain = Settings()
     lines = []
-    for key, field, _ in _fields(Settings):
-        value, default = _value(settings, key), _value(plain, key)
+    for key, field, _ in setting_fields():
+        value, default = value_of(settings, key), value_of(plain, key)
         origin = settings._origins.get(key) or ("default" if value == default else "argument")  # noqa: SLF001 - ours
-        lines.append(SettingLine(key, value, default, origin, _shapes(field), field.description or ""))
+        lines.append(
+            SettingLine(key, value, default, origin, shapes_features(field), field.description or "")
+        )
     return lines
+
+
+def setting_fields() -> Iterator[tuple[str, FieldInfo, type[Section]]]:
+    """Dotted key, field and section of every setting."""
+    return _fields(Settings)
 
 
 def _fields(model: type[Section], prefix: str = "") -> Iterator[tuple[str, FieldInfo, type[Section]]]:
@@ -302,12 +283,14 @@ def _fields(model: type[Section], prefix: str = "") -> Iterator[tuple[str, Field
             yield prefix + name, field, model
 
 
-def _shapes(field: FieldInfo) -> bool:
+def shapes_features(field: FieldInfo) -> bool:
+    """Whether stored features depend on a setting."""
     extra = field.json_schema_extra
     return isinstance(extra, dict) and bool(extra.get("shapes"))
 
 
-def _value(settings: BaseModel, key: str) -> Any:
+def value_of(settings: BaseModel, key: str) -> Any:
+    """A setting by its dotted key, JSON-ready; a secret as stars, or empty when there is none."""
     value: Any = settings
     for part in key.split("."):
         value = getattr(value, part)
@@ -393,7 +376,7 @@ def _known(room: str, built_in: tuple[str, ...]) -> list[str]:
 
 
 def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
-    fields = {_variable(key): (key, field) for key, field, _ in _fields(Settings)}
+    fields = {_variable(key): (key, field) for key, field, _ in setting_fields()}
     values: dict[str, Any] = {}
     for name in sorted(name for name in environ if name.startswith(PREFIX) and name not in OTHER_VARIABLES):
         if name not in fields:
@@ -420,7 +403,7 @@ def _layered(*layers: tuple[dict[str, Any], str]) -> tuple[dict[str, Any], dict[
 
 def _take_unknown(values: dict[str, Any], origins: Mapping[str, str]) -> Iterator[str]:
     """Remove the keys that no setting has, and say of each what is wrong."""
-    known = {key for key, _, _ in _fields(Settings)}
+    known = {key for key, _, _ in setting_fields()}
     for key in [key for key in values if key not in known]:
         del values[key]
         if key in Settings.model_fields:

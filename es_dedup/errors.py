@@ -5,6 +5,9 @@ Data is passed as positional arguments, so that errors survive pickling between 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 
 def wrong_type(what: str, wanted: str, given: object, advice: str = "") -> TypeError:
     """The error of an argument of a wrong type: what it must be, what it is, and what to do instead."""
@@ -74,19 +77,70 @@ class SchemaMismatch(IndexError_):
         )
 
 
-class SettingsMismatch(IndexError_):
-    """The stored features were made with other settings; comparing them would be wrong."""
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A setting whose current value is not the one that an index records; None stands for no value."""
 
-    def __init__(self, index: str, expected: str, found: str) -> None:
-        super().__init__(index, expected, found)
-        self.index, self.expected, self.found = index, expected, found
+    name: str
+    recorded: Any
+    current: Any
+
+    def __str__(self) -> str:
+        return f"{self.name} is {_shown(self.recorded)} in the index and {_shown(self.current)} now"
+
+
+class SettingsMismatch(IndexError_):
+    """The stored features were made with other settings; comparing them with new ones would be wrong."""
+
+    def __init__(self, index: str, differences: tuple[Difference, ...]) -> None:
+        super().__init__(index, differences)
+        self.index, self.differences = index, differences
 
     def __str__(self) -> str:
         return (
-            f"{self.index} was filled with settings {self.found}, the current ones are {self.expected}: "
-            f"open it with the settings it was filled with, scan the pages again into a new file, or, with attached "
-            f"indices, `es-dedup reindex` (`es-dedup config show` prints both)"
+            f"{self.index} was made with other settings: {'; '.join(map(str, self.differences))}. Set these values to "
+            f"write to it, scan the pages again into a new index, or, with attached indices, run `es-dedup reindex`"
         )
+
+
+class SettingsDiffer(UserWarning):
+    """Current settings that are not in force, because the index was made or clustered with others.
+
+    Attributes:
+        index: the index.
+        features: settings that shape features; reading takes those of the index.
+        decisions: settings that shape decisions; those of the index are in force until everything is clustered again.
+    """
+
+    def __init__(
+        self, index: str, features: tuple[Difference, ...], decisions: tuple[Difference, ...]
+    ) -> None:
+        super().__init__(index, features, decisions)
+        self.index, self.features, self.decisions = index, features, decisions
+
+    def __str__(self) -> str:
+        said = []
+        if self.features:
+            said.append(
+                f"{self.index} was made with other settings: {'; '.join(map(str, self.features))}. The settings of the index "
+                f"are used for reading; writing is refused"
+            )
+        if self.decisions:
+            said.append(
+                f"the clusters of {self.index} were made with other settings: {'; '.join(map(str, self.decisions))}. "
+                f"The settings of the index are in force; `es-dedup recluster` applies the current ones"
+            )
+        return ". ".join(said)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value)) or "empty"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) or "empty"
 
 
 class NotAnIndex(IndexError_):

@@ -14,6 +14,7 @@ from es_dedup.batch.ingest import Ingest, Reading
 from es_dedup.batch.rehearse import rehearse
 from es_dedup.batch.settle import (
     UNSETTLED,
+    Settled,
     edge_neighbours,
     judge_corpus,
     load_corpus,
@@ -27,6 +28,7 @@ from es_dedup.config import settings_in_force
 from es_dedup.decisions import stored_decision
 from es_dedup.errors import DuplicatePage, IndexLocked, NotAnIndex, RootsChanged, wrong_type
 from es_dedup.model import AddReport, Decision, Page, Progress, RemoveReport, WritePolicy
+from es_dedup.recorded import STATISTICS, decisions_in, with_recorded
 from es_dedup.stored import ROOTS, StoredPages
 
 if TYPE_CHECKING:
@@ -82,7 +84,7 @@ class Deduplicator(StoredPages):
             MissingExtra: the client for Elasticsearch is not installed.
             NotAnIndex: another application's, a folder, damaged, or missing while ``read_only``.
             SchemaMismatch: written by another format version.
-            SettingsMismatch: filled with other settings.
+            SettingsMismatch: made with other settings that shape features; opened ``read_only`` it is read with its own.
             IndexUnavailable: the file cannot be written, or the server does not answer.
             IndexRefused: the server does not let us.
             IndexLocked: another process is making the file.
@@ -93,8 +95,9 @@ class Deduplicator(StoredPages):
         settings = settings_in_force(settings)
         index = wiring.open_index(path, settings, read_only=read_only)
         try:
-            dedup = cls(index, settings)
-            dedup._name = wiring.shown(path)
+            name = wiring.shown(path)
+            dedup = cls(index, wiring.fitted(index, settings, name))
+            dedup._name, dedup._features = name, wiring.feature_differences(index, settings)
             if not read_only:
                 dedup._heal()
         except BaseException:
@@ -198,7 +201,9 @@ class Deduplicator(StoredPages):
     def recluster(
         self, progress: Callable[[Progress], None] | None = None, *, dry_run: bool = False
     ) -> ReclusterReport:
-        """Learn statistics and compare and cluster all stored pages again, from their features.
+        """Learn statistics and compare and cluster all stored pages again, from their features, with the caller's settings.
+
+        From then on these are the settings in force.
 
         Args:
             progress: told how far the work is.
@@ -208,17 +213,28 @@ class Deduplicator(StoredPages):
             IndexLocked, IndexUnavailable: see ``errors``; the clusters stay as they were.
         """
         if dry_run:
+            settings = self._given
             corpus, before = load_corpus(self._index), self._canonical()
-            found = judge_corpus(corpus, self._settings, progress or _silent)
-            then = cluster_all(corpus.keys, found.edges, self._settings.cluster)
+            found = judge_corpus(corpus, settings, progress or _silent)
+            then = cluster_all(corpus.keys, found.edges, settings.cluster)
             return _compared(before, then.values())
         with write_session(self._index):
             before = self._canonical()
-            self._index.set_note(UNSETTLED, "1")
-            settled = settle_corpus(self._index, load_corpus(self._index), self._settings, progress)
-            self._known = None
-            self._index.set_note(UNSETTLED, None)
+            settled = self._settle_again(self._given, progress)
         return _compared(before, (settled.assigned or {}).values())
+
+    def recluster_as_before(self) -> None:
+        """``recluster`` with the settings that the clusters were made with: for repair."""
+        settings = with_recorded(self._given, decisions_in(self._index.note(STATISTICS)))
+        with write_session(self._index):
+            self._settle_again(settings, None)
+
+    def _settle_again(self, settings: Settings, progress: Callable[[Progress], None] | None) -> Settled:
+        self._index.set_note(UNSETTLED, "1")
+        settled = settle_corpus(self._index, load_corpus(self._index), settings, progress)
+        self._basis = None
+        self._index.set_note(UNSETTLED, None)
+        return settled
 
     def _canonical(self) -> dict[str, str]:
         """The canonical document of each clustered page, by page id."""
@@ -230,7 +246,7 @@ class Deduplicator(StoredPages):
             return
         with suppress(IndexLocked), self._index.writing():
             if self._index.note(UNSETTLED) is not None or not self._readable():
-                self.recluster()
+                self.recluster_as_before()
 
     def _readable(self) -> bool:
         try:
@@ -248,14 +264,20 @@ class Deduplicator(StoredPages):
         dry_run: bool,
         whole: bool,
     ) -> AddReport:
-        codec = None if dry_run else wiring.text_codec(self._settings)
+        settings = self._settings
+        if other := bool(self._in_force().differences):
+            if whole or not self._index.count():
+                settings = self._given
+            else:
+                self._warn()
+        codec = None if dry_run else wiring.text_codec(settings)
         reading = Reading(checked_pages(pages))
-        made: Iterable[Chunk] = chunks(reading, self._settings, codec)
+        made: Iterable[Chunk] = chunks(reading, settings, codec)
         if dry_run or policy is WritePolicy.FAIL:
             made = list(made)
             if reading.error is not None:
                 raise reading.error
-            report = rehearse(made, self._index, self._settings, self._lookup(), progress or _silent)
+            report = rehearse(made, self._index, settings, self._lookup(settings), progress or _silent)
             if policy is WritePolicy.FAIL:
                 for page_id, decision in report.decisions.items():
                     if decision.duplicate_of:
@@ -263,12 +285,14 @@ class Deduplicator(StoredPages):
             if dry_run:
                 return report
         with write_session(self._index):
-            ingest = Ingest(self._index, self._settings, self._lookup, progress)
+            ingest = Ingest(
+                self._index, settings, lambda: self._lookup(settings), progress, again=whole and other
+            )
             ingest.write(made, reading)
             try:
                 return ingest.finish(policy, whole=whole)
             finally:
-                self._known = None
+                self._basis = None
 
 
 def _compared(before: Mapping[str, str], assigned: Collection[Assignment]) -> ReclusterReport:

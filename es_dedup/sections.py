@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 SHAPES: Final[dict[str, Any]] = {"shapes": True}
-"""Marks a setting that stored features depend on: it is part of the fingerprint."""
+"""Marks a setting that stored features depend on: an index records it, and is made for its value alone."""
 ROUNDING: Final = 1e-9
 """Room for decimal fractions: 1.5 times 0.4 is a little more than 0.6 in binary."""
 

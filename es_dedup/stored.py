@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
+import warnings
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_dedup import wiring
 from es_dedup.batch.featurise import (
     checked_id,
     checked_page,
@@ -18,28 +18,31 @@ from es_dedup.batch.featurise import (
     name_of,
     problem_of,
 )
+from es_dedup.batch.in_force import InForce
 from es_dedup.batch.members import clusters_with_evidence
-from es_dedup.batch.settle import STATISTICS, UNSETTLED
+from es_dedup.batch.settle import UNSETTLED
 from es_dedup.closing import Closing
 from es_dedup.decisions import decide
 from es_dedup.detectors.registry import create_detectors
-from es_dedup.errors import NotAnIndex, UnknownPage, wrong_type
+from es_dedup.errors import NotAnIndex, SettingsDiffer, UnknownPage, wrong_type
 from es_dedup.extraction import create_extractor
 from es_dedup.judgement.compare import Pages, compare, judged_pair
 from es_dedup.judgement.limits import limits_of
 from es_dedup.judgement.lookup import Lookup
 from es_dedup.judgement.method import decided
 from es_dedup.judgement.spans import shared_clauses
-from es_dedup.judgement.statistics import Statistics
 from es_dedup.model import Cluster, Decision, JudgedPair, Page, SearchHit, SearchResult
 from es_dedup.readers import Roots
+from es_dedup.recorded import STATISTICS, decision_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from es_dedup.config import Settings
+    from es_dedup.errors import Difference
     from es_dedup.index.port import Assignment, FeatureRecord, Index
     from es_dedup.judgement.spans import SharedClause
+    from es_dedup.judgement.statistics import Statistics
     from es_dedup.model import Edge
 
 CLUSTERS_AT_A_TIME = 256  # whose evidence is computed together
@@ -55,11 +58,13 @@ class StoredPages(Closing):
     def __init__(self, index: Index, settings: Settings) -> None:
         """Over an index at hand; ``Deduplicator.open`` is the usual way."""
         create_detectors(settings)  # an unknown name is refused before anything is done
-        self._index, self._settings = index, settings
+        self._index, self._given = index, settings
         self._extractor = create_extractor(settings.extraction)
-        self._known: tuple[str | None, Statistics] | None = None
-        self._looked = -STATISTICS_SECONDS
-        self._name = "index"
+        self._basis: InForce | None = None
+        self._looked = 0.0
+        self._name = "the index"
+        self._features: tuple[Difference, ...] = ()
+        self._warned: SettingsDiffer | None = None
 
     def close(self) -> None:
         """Let go of the storage; may be called twice."""
@@ -74,12 +79,31 @@ class StoredPages(Closing):
         """The folders that ids of page files are relative to; for ``ReadOptions(roots=…)``."""
         return Roots.from_json(self._index.note(ROOTS))
 
+    @property
+    def settings_differ(self) -> SettingsDiffer | None:
+        """The caller's settings that are not in force, because the index was made or clustered with others; None: all are."""
+        decisions = self._in_force().differences
+        return SettingsDiffer(self._name, self._features, decisions) if self._features or decisions else None
+
+    def _warn(self) -> None:
+        """Warn, once, of settings that are not in force."""
+        found = self.settings_differ
+        if found is not None and (self._warned is None or found.args != self._warned.args):
+            warnings.warn(found, stacklevel=3)
+        self._warned = found
+
+    @property
+    def _settings(self) -> Settings:
+        """The settings in force."""
+        return self._in_force().settings
+
     def check(self, page: Page) -> Decision:
         """What a page is against all that is stored; nothing is written."""
         return self.check_many([checked_page(page)])[0]
 
     def check_many(self, pages: Iterable[Page]) -> list[Decision]:
         """``check`` for several pages, in order; they are not compared with each other."""
+        self._warn()
         waiting = checked_pages(pages)
         decisions: list[Decision] = []
         while some := list(islice(waiting, CHECKED_AT_A_TIME)):
@@ -119,6 +143,7 @@ class StoredPages(Closing):
         Raises:
             UnknownPage: an id that is not stored.
         """
+        self._warn()
         statistics = self._statistics()
         sides = [self._pages_of(side) for side in (left, right)]
         row = np.zeros(1, dtype=np.int64)
@@ -169,6 +194,7 @@ class StoredPages(Closing):
         Raises:
             UnknownPage: the id is not stored.
         """
+        self._warn()
         self.record(page_id)
         assigned = self._index.assignments([page_id]).get(page_id)
         if assigned is None:
@@ -178,6 +204,7 @@ class StoredPages(Closing):
 
     def clusters(self, *, min_size: int = 1) -> Iterator[Cluster]:
         """All clusters of at least ``min_size`` pages, by id, each member with the evidence against the representative."""
+        self._warn()
         waiting: list[list[Assignment]] = []
         for group in self._index.clusters(min_size=min_size):
             waiting.append(group)
@@ -196,6 +223,7 @@ class StoredPages(Closing):
             raise wrong_type("query", "a string", query)
         if limit < 0 or offset < 0:
             raise ValueError(f"limit and offset must not be negative, got {limit} and {offset}")
+        self._warn()
         found = self._index.search(query, limit=max(self._index.count(), 1))
         clusters = {
             page_id: each.cluster_id
@@ -213,7 +241,7 @@ class StoredPages(Closing):
         clusters = pages = largest = 0
         for group in self._index.clusters():
             clusters, pages, largest = clusters + 1, pages + len(group), max(largest, len(group))
-        statistics = self._statistics()
+        statistics, differ = self._statistics(), self.settings_differ
         return {
             "pages": self._index.count(),
             "clusters": clusters,
@@ -226,29 +254,29 @@ class StoredPages(Closing):
                 "pages": statistics.pages,
                 "features": len(statistics.grams) + len(statistics.clauses),
             },
-            "settings": wiring.settings_fingerprint(self._settings),
-            "detectors": list(self._settings.detectors),
+            "settings": {**self._index.features, **decision_settings(self._settings)},
+            "settings_not_in_force": [] if differ is None else [*differ.features, *differ.decisions],
             "roots": {root.namespace: root.folder for root in self.roots().roots},
         }
 
     def _statistics(self) -> Statistics:
+        return self._in_force().statistics
+
+    def _in_force(self) -> InForce:
+        """Statistics and settings in force; another process may have clustered everything again with others."""
         now = time.monotonic()
-        if self._known is not None and now - self._looked < STATISTICS_SECONDS:
-            return self._known[1]
-        version = self._index.note(STATISTICS)
-        self._looked = now
-        if self._known is None or self._known[0] != version:  # another process may have learned new ones
-            stored = self._index.load_statistics()
+        if self._basis is None or now - self._looked >= STATISTICS_SECONDS:
+            note = self._index.note(STATISTICS)
             try:
-                known = Statistics.from_bytes(stored) if stored else Statistics.empty()
+                self._basis = InForce.read(self._index, self._given, note, self._basis)
             except ValueError as error:
                 problem = "its statistics are damaged; opening it for writing learns them anew"
                 raise NotAnIndex(self._name, problem) from error
-            self._known = version, known
-        return self._known[1]
+            self._looked = now
+        return self._basis
 
-    def _lookup(self) -> Lookup:
-        return Lookup(self._index, self._settings, self._statistics(), day_of)
+    def _lookup(self, settings: Settings | None = None) -> Lookup:
+        return Lookup(self._index, settings or self._settings, self._statistics(), day_of)
 
     def _featurise(self, pages: list[Page]) -> tuple[Pages, dict[str, str]]:
         ids, table, published, failed = features_of(pages, self._settings, self._extractor)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from es_dedup.config import fingerprint
 from es_dedup.detectors.registry import detector_versions
 from es_dedup.errors import SettingsMismatch
 from es_dedup.index.elastic import (
@@ -24,6 +23,13 @@ from es_dedup.index.elastic import (
 )
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.texts import compress_text
+from es_dedup.recorded import (
+    STATISTICS,
+    clustered_with,
+    differences,
+    feature_settings,
+    with_recorded,
+)
 from es_dedup.text.hashing import SIGNATURE_VERSION
 from es_dedup.text.normalise import normalise
 from es_dedup.text.segment import search_text
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from es_dedup.config import Settings
+    from es_dedup.errors import Difference
     from es_dedup.index.port import Index
 
 
@@ -44,7 +51,7 @@ def open_index(
     Args:
         path: ``http://host:9200/name`` (or https) for one on Elasticsearch; a file for an embedded one, or ``:memory:``.
         settings: all settings.
-        read_only: it must exist and is never written.
+        read_only: it must exist and is never written; then its feature settings need not be these, see ``fitted``.
         fresh_probes: on Elasticsearch, see ``Options``.
 
     Raises:
@@ -52,21 +59,52 @@ def open_index(
         MissingExtra: the client for Elasticsearch is not installed.
         IndexError_: as ``EmbeddedIndex`` and ``ElasticIndex``.
     """
+    features = None if read_only else features_of(settings)
+    index: Index
     if is_address(path):
-        return ElasticIndex(
+        index = ElasticIndex(
             parse_address(str(path)),
-            fingerprint=settings_fingerprint(settings),
+            features=features,
             segment=words_for_search,
             options=replace(elastic_options(settings), fresh_probes=fresh_probes),
             read_only=read_only,
         )
-    return EmbeddedIndex(
-        path,
-        fingerprint=settings_fingerprint(settings),
-        segment=words_for_search,
-        lock_seconds=settings.index.lock_seconds,
-        read_only=read_only,
-    )
+    else:
+        index = EmbeddedIndex(
+            path,
+            features=features,
+            segment=words_for_search,
+            lock_seconds=settings.index.lock_seconds,
+            read_only=read_only,
+        )
+    try:
+        if not read_only and index.note(STATISTICS) is None:
+            index.set_note(STATISTICS, clustered_with("", settings))
+    except BaseException:
+        index.close()
+        raise
+    return index
+
+
+def fitted(index: Index, settings: Settings, name: str) -> Settings:
+    """Settings to read an index with: those given, with the feature settings that the index was made with.
+
+    Raises:
+        SettingsMismatch: it was made by another version of the methods, so that new features do not compare with those stored.
+        ConfigError: it was made with settings that are not known here.
+    """
+    if index.features == features_of(settings):
+        return settings
+    adopted = with_recorded(settings, index.features)
+    others = differences(index.features, features_of(adopted))
+    if others:
+        raise SettingsMismatch(name, others)
+    return adopted
+
+
+def feature_differences(index: Index, settings: Settings) -> tuple[Difference, ...]:
+    """The settings that shape features in which an index differs from these."""
+    return differences(index.features, features_of(settings))
 
 
 def open_host(path: str | Path, settings: Settings) -> ElasticHost:
@@ -87,13 +125,8 @@ def open_claims(path: str | Path, settings: Settings) -> ElasticClaims:
 
 
 def open_stored(path: str, settings: Settings) -> Index:
-    """An index on Elasticsearch with whatever settings it was filled with; for what does not compare features."""
-    try:
-        return open_index(path, settings)
-    except SettingsMismatch as mismatch:
-        return ElasticIndex(
-            parse_address(path), fingerprint=mismatch.found, options=elastic_options(settings)
-        )
+    """An index on Elasticsearch with whatever settings it was made with; for what does not compare features."""
+    return ElasticIndex(parse_address(path), features=None, options=elastic_options(settings))
 
 
 def swap_generation(path: str, generation: str, settings: Settings) -> None:
@@ -127,7 +160,7 @@ def open_jobs(path: str | Path, settings: Settings, *, read_only: bool = False) 
     options, address = elastic_options(settings), parse_address(str(path))
     server = Server(address, options)
     return ElasticJobs(
-        server, address.name, Schema(server, address.name, "", options), options, read_only=read_only
+        server, address.name, Schema(server, address.name, None, options), options, read_only=read_only
     )
 
 
@@ -175,13 +208,13 @@ def elastic_options(settings: Settings) -> Options:
     )
 
 
-def settings_fingerprint(settings: Settings) -> str:
-    """What stored features depend on: text steps, detectors with their versions, settings; 16 hexadecimal characters.
+def features_of(settings: Settings) -> dict[str, Any]:
+    """The settings that stored features depend on, with the versions of text processing and methods; see ``recorded``.
 
     Raises:
         ConfigError: the settings name an unknown detector.
     """
-    return fingerprint(settings, SIGNATURE_VERSION, detector_versions(settings))
+    return feature_settings(settings, SIGNATURE_VERSION, detector_versions(settings))
 
 
 def words_for_search(text: str) -> str:

@@ -74,6 +74,7 @@ class Ingest:
         settings: all settings.
         lookup: makes a lookup with the statistics at hand.
         progress: told how far the work is.
+        again: cluster everything again even where no page is new.
     """
 
     write_pages: ClassVar[int] = WRITE_PAGES
@@ -84,11 +85,13 @@ class Ingest:
         settings: Settings,
         lookup: Callable[[], Lookup],
         progress: Callable[[Progress], None] | None,
+        *,
+        again: bool = False,
     ) -> None:
         self._index, self._settings, self._lookup = index, settings, lookup
         self._tell = progress or (lambda _: None)
         self._before = index.count()
-        self._stale = index.note(UNSETTLED) is not None
+        self._stale = again or index.note(UNSETTLED) is not None
         self._read = self._unchanged = self._unread_times = 0
         self._failed: dict[str, str] = {}
         self._skipped: dict[str, str] = {}
@@ -218,7 +221,7 @@ class Ingest:
             self._forget()  # a page came twice
 
     def _settle(self, *, whole: bool) -> Settled | None:
-        """Edges and clusters; None when nothing is new and nothing was left unsettled."""
+        """Edges and clusters; None when nothing is new and the stored clusters are right."""
         if not self._new and not self._stale:
             return None
         total, lookup = self._index.count(), self._lookup()

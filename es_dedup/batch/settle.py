@@ -32,6 +32,7 @@ from es_dedup.detectors.features import FeatureTable, unpack
 from es_dedup.judgement.compare import Pages
 from es_dedup.judgement.statistics import Statistics, learn
 from es_dedup.model import Progress
+from es_dedup.recorded import STATISTICS, clustered_with
 from es_dedup.text.hashing import hash64
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     Listener = Callable[[Progress], None]
 
 UNSETTLED: Final = "unsettled"  # note: pages were stored or removed whose clusters are not made yet
-STATISTICS: Final = "statistics"  # note: version of the stored statistics
 SESSION: Final = "session"  # note: the last write session that changed pages or clusters
 LOOKUP_PAGES: Final = 64  # pages probed and compared at a time in a partial run
 
@@ -150,7 +150,7 @@ def settle_corpus(
     Args:
         index: holds the pages of the corpus.
         corpus: all stored pages.
-        settings: detectors and canonical order.
+        settings: detectors, decision settings and canonical order; the index records them.
         listener: told of progress.
         fresh: no page was clustered before; else cluster ids are kept where they can be.
         found: what ``judge_corpus`` has found in this corpus already.
@@ -164,7 +164,7 @@ def settle_corpus(
     else:
         assigned = _recluster(index, corpus, found.edges, settings)
     index.save_statistics(found.statistics.to_bytes())
-    index.set_note(STATISTICS, found.statistics.version)
+    index.set_note(STATISTICS, clustered_with(found.statistics.version, settings))
     index.replace_all(found.edges, assigned.values())
     tell(Progress("cluster", total, total))
     return replace(found, assigned=assigned)

@@ -139,9 +139,10 @@ def _index(session: Session) -> Iterator[CheckResult]:
         yield CheckResult("index", "note", f"{session.db} is not there yet; `es-dedup scan PATH` makes it")
         return
     try:
-        with session.read() as dedup:
-            facts = dedup.stats()
-        yield CheckResult("index", "ok", f"{facts.get('pages', 0)} pages, settings fit")
+        with session.read(quiet=True) as dedup:
+            facts, differ = dedup.stats(), dedup.settings_differ
+        yield CheckResult("index", "ok", f"{facts.get('pages', 0)} pages")
+        yield CheckResult("settings of the index", "note" if differ else "ok", str(differ or "all in force"))
         if facts.get("unsettled"):
             yield CheckResult("clusters", "note", UNSETTLED)
     except DedupError as error:

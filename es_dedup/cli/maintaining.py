@@ -179,7 +179,7 @@ def recluster(
                     run_job(session, site, "recluster", {}, inline=inline)
                 return
     with (
-        session.read() if dry_run else session.write() as dedup,
+        session.write(dry_run=dry_run, whole=True) as dedup,
         ProgressDisplay(quiet=session.output.quiet) as progress,
     ):
         done = dedup.recluster(progress, dry_run=dry_run)

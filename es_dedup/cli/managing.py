@@ -14,6 +14,9 @@ from es_dedup.cli.sites import site_of
 if TYPE_CHECKING:
     from es_dedup.model import RemoveReport
 
+if TYPE_CHECKING:
+    from es_dedup.errors import Difference
+
 config_app = typer.Typer(help="Settings.", no_args_is_help=True)
 
 
@@ -83,22 +86,22 @@ def doctor(context: typer.Context) -> None:
 
 @config_app.command("show")
 def config_show(context: typer.Context) -> None:
-    """Show every setting with its value and where it comes from, and the fingerprint stored features depend on."""
+    """Show every setting with its value and where it comes from, and which ones differ from those of the index."""
     from es_dedup.config import describe
-    from es_dedup.wiring import settings_fingerprint
 
     session = session_of(context)
     lines = describe(session.settings)
-    current, stored = settings_fingerprint(session.settings), _stored_fingerprint(session)
-    session.output.emit({"settings": lines, "fingerprint": current, "fingerprint_of_index": stored})
+    differences, problem = _differences(session)
+    session.output.emit({"settings": lines, "differences": differences, "problem": problem})
     rows: list[tuple[Any, ...]] = [
         (line.key, _shown(line.value), line.origin, "yes" if line.shapes else "", line.description)
         for line in lines
     ]
     session.output.table(("setting", "value", "from", "shapes features", "meaning"), rows)
-    session.output.line(f"fingerprint of these settings  {current}")
-    if stored is not None:
-        session.output.line(f"fingerprint of {session.place}  {stored}")
+    for difference in differences:
+        session.output.line(f"{session.place}: {difference}")
+    if problem:
+        session.output.line(f"{session.place}: {problem}")
 
 
 def _shown(value: object) -> str:
@@ -106,19 +109,20 @@ def _shown(value: object) -> str:
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else readable(value)
 
 
-def _stored_fingerprint(session: Session) -> str | None:
+def _differences(session: Session) -> tuple[list[Difference], str]:
+    """The settings that differ from those of the index, and why they cannot be told."""
     from es_dedup.errors import IndexError_, SettingsMismatch
 
     if not session.exists:
-        return None
+        return [], ""
     try:
-        with session.read() as dedup:
-            found = dedup.stats().get("settings")
+        with session.read(quiet=True) as dedup:
+            differ = dedup.settings_differ
     except SettingsMismatch as mismatch:
-        return mismatch.found
+        return list(mismatch.differences), ""
     except IndexError_ as error:
-        return f"unreadable: {error}"
-    return str(found) if found is not None else None
+        return [], str(error)
+    return ([], "") if differ is None else ([*differ.features, *differ.decisions], "")
 
 
 def _removed(session: Session, ids: list[str]) -> RemoveReport:

@@ -57,7 +57,7 @@ def scan(
     intake = Intake(paths, replace(options, roots=session.roots()), session, leave=report)
     given = _Input.of(intake, session)
     with (
-        session.scratch() if given.empty else session.write(dry_run=dry_run) as dedup,
+        session.scratch() if given.empty else session.write(dry_run=dry_run, whole=True) as dedup,
         ProgressDisplay(quiet=session.output.quiet) as progress,
     ):
         given.record_roots(dedup, dry_run=dry_run)

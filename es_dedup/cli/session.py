@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -90,27 +91,32 @@ class Session:
         while self._closing:
             self._closing.pop()()
 
-    def read(self) -> Deduplicator:
-        """The index, opened for reading.
+    def read(self, *, quiet: bool = False) -> Deduplicator:
+        """The index, opened for reading; ``quiet``: without a word of settings that differ from its own.
 
         Raises:
             NotAnIndex: there is no such file.
         """
         if not self.exists:
             raise NotAnIndex(self.db, "there is no such file; `es-dedup scan PATH` makes it")
-        return self._open(read_only=True)
+        return self._open(read_only=True, quiet=quiet)
 
-    def write(self, *, dry_run: bool = False) -> Deduplicator:
-        """The index, opened for writing; made when it is not there, in memory on a dry run."""
+    def write(self, *, dry_run: bool = False, whole: bool = False) -> Deduplicator:
+        """The index, opened for writing; made when it is not there, in memory on a dry run.
+
+        Args:
+            dry_run: nothing is written.
+            whole: everything is clustered again, so that the current settings will be in force.
+        """
         if dry_run:
             try:
-                return self._open(read_only=True) if self.exists else self.scratch()
+                return self._open(read_only=True, whole=whole) if self.exists else self.scratch()
             except NotAnIndex:
                 if not self.remote:
                     raise
                 return self.scratch()
         self.writing = True
-        return self._open()
+        return self._open(whole=whole)
 
     def roots(self) -> Roots:
         """The roots that the index has recorded; none where there is no index yet."""
@@ -119,7 +125,7 @@ class Session:
         if not self.exists:
             return Roots()
         try:
-            with self.read() as dedup:
+            with self.read(quiet=True) as dedup:
                 return dedup.roots()
         except NotAnIndex:
             if not self.remote:
@@ -132,11 +138,17 @@ class Session:
 
         return Deduplicator.open(MEMORY, settings=self.settings)
 
-    def _open(self, **options: Any) -> Deduplicator:
+    def _open(self, *, read_only: bool = False, whole: bool = False, quiet: bool = False) -> Deduplicator:
+        from es_dedup.errors import SettingsDiffer
         from es_dedup.pipeline import Deduplicator
 
         self.reach()
-        return Deduplicator.open(self.db, settings=self.settings, **options)
+        warnings.simplefilter("ignore", SettingsDiffer)  # said here, once
+        dedup = Deduplicator.open(self.db, settings=self.settings, read_only=read_only)
+        differ = dedup.settings_differ
+        if differ is not None and not quiet and (differ.features or not whole):
+            self.output.warn(str(differ))
+        return dedup
 
 
 def session_of(context: Any) -> Session:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from es_dedup import wiring
 from es_dedup.batch.featurise import day_of
+from es_dedup.batch.in_force import InForce
 from es_dedup.closing import Closing
 from es_dedup.collapse.calls import Related
 from es_dedup.config import settings_in_force
 from es_dedup.errors import NotAnIndex
 from es_dedup.judgement.lookup import Lookup
-from es_dedup.judgement.statistics import Statistics
+from es_dedup.recorded import STATISTICS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,13 +27,19 @@ class Sidecar(Closing):
 
     def __init__(self, index: Index, settings: Settings | None = None) -> None:
         """Over an index at hand; ``open`` is the usual way."""
-        self._index, self._settings = index, settings_in_force(settings)
+        self._index, self._given = index, settings_in_force(settings)
+        self._in_force: InForce | None = None
 
     @classmethod
     def open(cls, path: str | Path, settings: Settings | None = None) -> Sidecar:
         """Over the index at an address; arguments and errors as for ``Deduplicator.open``."""
         chosen = settings_in_force(settings)
-        return cls(wiring.open_index(path, chosen, read_only=True), chosen)
+        index = wiring.open_index(path, chosen, read_only=True)
+        try:
+            return cls(index, wiring.fitted(index, chosen, wiring.shown(path)))
+        except BaseException:
+            index.close()
+            raise
 
     def close(self) -> None:
         """Let go of the storage; may be called twice."""
@@ -50,16 +57,18 @@ class Sidecar(Closing):
         unknown = [page_id for page_id in asked.unassigned if page_id not in clusters]
         if not unknown:
             return Related(clusters)
-        lookup = Lookup(self._index, self._settings, self._statistics(), day_of)
+        lookup = self._lookup()
         pages = lookup.load(unknown)
         every = [*asked.unassigned, *asked.others]
         compared = lookup.among(pages, [[name for name in every if name != mine] for mine in pages.ids])
         pairs = [(edge.left, edge.right) for edge in compared.edges() if edge.relation.same]
         return Related(clusters, frozenset(pairs) | {(right, left) for left, right in pairs})
 
-    def _statistics(self) -> Statistics:
-        stored = self._index.load_statistics()
+    def _lookup(self) -> Lookup:
+        """Compares stored pages as they were compared when they were clustered."""
+        note = self._index.note(STATISTICS)
         try:
-            return Statistics.from_bytes(stored) if stored else Statistics.empty()
+            self._in_force = found = InForce.read(self._index, self._given, note, self._in_force)
         except ValueError as error:
             raise NotAnIndex("the sidecar", "its statistics are damaged: run `es-dedup recluster`") from error
+        return Lookup(self._index, found.settings, found.statistics, day_of)

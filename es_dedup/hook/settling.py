@@ -7,6 +7,7 @@ was found is held against the store again where another process has changed clus
 
 from __future__ import annotations
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,12 +16,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.batch.featurise import day_of, make_chunk
+from es_dedup.batch.in_force import InForce
 from es_dedup.batch.ingest import changed, joined, keys_of
 from es_dedup.batch.policy import Stored, left_out, taken_over
-from es_dedup.batch.settle import STATISTICS, repair_around
+from es_dedup.batch.settle import repair_around
 from es_dedup.clustering import same_neighbours
 from es_dedup.decisions import stored_decision
 from es_dedup.detectors.features import pack
+from es_dedup.errors import SettingsDiffer
 from es_dedup.extraction import create_extractor
 from es_dedup.hook.claiming import first_with
 from es_dedup.hook.near import Near
@@ -29,9 +32,9 @@ from es_dedup.hook.window import Arrival, WindowUnavailable
 from es_dedup.index.port import Assignment, FeatureRecord
 from es_dedup.judgement.compare import Pages
 from es_dedup.judgement.lookup import Lookup, probe_groups
-from es_dedup.judgement.statistics import Statistics
 from es_dedup.marks import marks_of, marks_of_groups
 from es_dedup.model import Decision, Outcome, Relation, WritePolicy
+from es_dedup.recorded import STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -120,7 +123,7 @@ class Settling:
         self._index, self._settings = index, settings
         self._window, self._claims = window, claims
         self._extractor = create_extractor(settings.extraction)
-        self._known: tuple[str | None, Statistics] | None = None
+        self._in_force: InForce | None = None
         self._recent = Recent(index)
         self._session = 0  # rises whenever others have held a session
         self._held = 0  # sessions of ours
@@ -213,6 +216,8 @@ class Settling:
             return Settlement(failed=seen.failed, session=self._session)
         looked, lookup = seen.found
         with self._writing() as alone:
+            if not alone and (latest := self.lookup()).settings != lookup.settings:
+                looked, lookup = self._look(todo, latest), latest  # reclustered with other settings meanwhile
             as_seen = alone and seen.held == self._held - 1
             other = set() if as_seen else _replaced_meanwhile(looked, index)
             near = Near(index)
@@ -312,7 +317,7 @@ class Settling:
                 near = Near(index)
                 near.read_around(touched)
                 with index.together():
-                    repair_around(near.as_index(), touched, self.lookup(), self._settings)
+                    repair_around(near.as_index(), touched, (lookup := self.lookup()), lookup.settings)
                 touched |= {*near.changed, *near.left_behind()}
             return removed, marks_of(index, touched | others)
 
@@ -326,19 +331,20 @@ class Settling:
         return session != self._session or not self._index.undisturbed()
 
     def lookup(self, *version: str | None) -> Lookup:
-        """Finds and compares stored pages with the statistics at hand; ``version`` of those that are stored, where it is known."""
+        """Finds and compares stored pages with the statistics and settings in force; ``version``: the note of them, where it is known."""
         (latest,) = version or (self._index.note(STATISTICS),)
-        if self._known is None or self._known[0] != latest:
-            snapshot = self._index.load_statistics()
-            self._known = latest, Statistics.from_bytes(snapshot) if snapshot else Statistics.empty()
-        return Lookup(self._recent.as_index(), self._settings, self._known[1], day_of)
+        before = self._in_force
+        self._in_force = found = InForce.read(self._index, self._settings, latest, before)
+        if found.differences and (before is None or found.differences != before.differences):
+            warnings.warn(SettingsDiffer("the index", (), found.differences), stacklevel=2)
+        return Lookup(self._recent.as_index(), found.settings, found.statistics, day_of)
 
     def _look(self, todo: Chunk, lookup: Lookup) -> Looked:
         days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
         asked = Pages(list(todo.records.ids), todo.table, days)
         if not asked.ids:
             return lookup.of(asked)
-        recent = self._met(todo)
+        recent = self._met(todo, lookup.settings)
         if self._claims is None:
             return lookup.of(asked, lambda: recent)
         # To claim is to wait for the disk, and nothing is asked of the claims before candidates are there.
@@ -348,13 +354,13 @@ class Settling:
                 asked, lambda: [[*one, *more] for one, more in zip(first.result(), recent, strict=True)]
             )
 
-    def _met(self, todo: Chunk) -> list[list[str]]:
+    def _met(self, todo: Chunk, settings: Settings) -> list[list[str]]:
         """For each page those of the window that share a term with it; a window that does not answer is replaced by a refresh."""
         none: list[list[str]] = [[] for _ in todo.records.ids]
         if self._window is None:
             return none
         try:
-            return self._window.meet(_arrivals(todo, self._settings))
+            return self._window.meet(_arrivals(todo, settings))
         except WindowUnavailable:
             self._index.refresh()
             return none
@@ -389,7 +395,7 @@ class Settling:
         index.assign_many(alone)
         if linked:
             near.read_around(linked | related)
-            repair_around(index, linked, lookup, self._settings)
+            repair_around(index, linked, lookup, lookup.settings)
         return alone
 
 

@@ -8,7 +8,7 @@ No query language crosses this port: the only question is ``Probe``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -253,6 +253,10 @@ class StatisticsStore(Protocol):
 
 class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
     """All three ports over one store, as the pipeline needs them; ``with`` closes it."""
+
+    @property
+    def features(self) -> Mapping[str, Any]:
+        """The settings that shape features which the index was made with, JSON-ready by name."""
 
     def payloads_with_assignments(
         self, page_ids: Iterable[str]

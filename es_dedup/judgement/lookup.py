@@ -112,7 +112,7 @@ class Lookup:
     def __init__(
         self, index: Index, settings: Settings, statistics: Statistics, day_of: Callable[[str], int]
     ) -> None:
-        self._index, self._settings, self._day_of = index, settings, day_of
+        self._index, self.settings, self._day_of = index, settings, day_of
         self.statistics = statistics
 
     def load(self, page_ids: Sequence[str]) -> Pages:
@@ -145,7 +145,7 @@ class Lookup:
         """
         hashes = asked.table.hashes.tolist()
         answers, copies, capped = self._ask(asked, hashes)
-        limit = self._settings.index.limit
+        limit = self.settings.index.limit
         names = [
             dict.fromkeys((*copies.get(digest, ())[:limit], *(each.page_id for each in answer.candidates)))
             for digest, answer in zip(hashes, answers, strict=True)
@@ -195,10 +195,10 @@ class Lookup:
             stored,
             np.array(right, dtype=np.int64),
             self.statistics,
-            limits_of(self._settings.judge.preset),
+            limits_of(self.settings.judge.preset),
         )
-        comparison = decided(comparison, self._settings, self.statistics)
-        return Looked(asked, comparison, 0, 0, frozenset(), self._settings, self.statistics)
+        comparison = decided(comparison, self.settings, self.statistics)
+        return Looked(asked, comparison, 0, 0, frozenset(), self.settings, self.statistics)
 
     def _read(
         self, names: Sequence[dict[str, None]], more: Sequence[int], *, assigned: bool
@@ -230,8 +230,8 @@ class Lookup:
 
         Last, for each page whether so many of its terms are common that candidates may be missing.
         """
-        limits = self._settings.index
-        groups = probe_groups(asked.table, self._settings, self.statistics.weights(asked.table.coverage))
+        limits = self.settings.index
+        groups = probe_groups(asked.table, self.settings, self.statistics.weights(asked.table.coverage))
         probes = [
             Probe(tuple(group), limit=limits.limit, max_df=limits.max_df, exclude=page_id)
             for group, page_id in zip(groups, asked.ids, strict=True)

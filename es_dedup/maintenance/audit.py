@@ -190,7 +190,7 @@ def _repair(site: Site, found: Audit, *, force: bool) -> None:
         found.repaired.update(forget(site, ids))
         site.index.delete_many(ids)
     if any(bad.get(kind) for kind in ("headless", "unclustered", "unsettled", "ghosts")):
-        site.dedup.recluster()
+        site.dedup.recluster_as_before()
         found.repaired["swept"] += 1
     for ids in _chunked(name for kind in ("unknown", "undecided", "outdated") for name in bad.get(kind, ())):
         found.repaired.update(ingest(site, ids))

@@ -14,17 +14,20 @@ from es_dedup.batch.featurise import make_chunk
 from es_dedup.batch.ingest import changed
 from es_dedup.batch.piecewise import settle_stored
 from es_dedup.batch.settle import UNSETTLED, write_session
+from es_dedup.errors import ConfigError
 from es_dedup.index.host import HostFields, Shard
 from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.letters import bury, bury_failed
 from es_dedup.maintenance.marking import forget_gone, mark_pages
 from es_dedup.maintenance.preflight import check_fields
 from es_dedup.maintenance.stage import Share, Step, batch_of, hopeless
+from es_dedup.recorded import decision_settings, with_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
+    from es_dedup.config import Settings
     from es_dedup.index.host import HostDocument
     from es_dedup.index.jobs import Job, Part
     from es_dedup.index.port import Assignment
@@ -101,12 +104,27 @@ class Settle:
         """One step; its checkpoint says that it was done."""
         if part.checkpoint is not None:
             return
+        settings = settings_of(site, job)
         with write_session(site.index):
             site.index.set_note(UNSETTLED, "1")
-            settled = settle_stored(site.index, site.settings)
+            settled = settle_stored(site.index, settings)
             site.index.set_note(UNSETTLED, None)
         total = settled.stored
         yield Step(1, total, {"settled": total, "pairs": settled.pairs, "edges": settled.related})
+
+
+def settings_of(site: Site, job: Job) -> Settings:
+    """This process's settings with the decision settings of whoever started the job.
+
+    Raises:
+        ConfigError: the job holds settings that this process does not have, or values that it does not allow.
+    """
+    given: Mapping[str, object] = job.options.get("settings", {})
+    unknown = given.keys() - decision_settings(site.settings).keys()
+    if unknown:
+        problems = tuple(f"{name}: no decision setting of this worker" for name in sorted(unknown))
+        raise ConfigError(problems, f"settings of job {job.id}")
+    return with_recorded(site.settings, given)
 
 
 class MarkAll:

@@ -9,6 +9,7 @@ from es_dedup.maintenance.backfill import Settle
 from es_dedup.maintenance.guard import guard
 from es_dedup.maintenance.plans import PLANS
 from es_dedup.maintenance.runner import Runner
+from es_dedup.recorded import STATISTICS, decisions_in
 
 if TYPE_CHECKING:
     from es_dedup.index.jobs import Job
@@ -28,7 +29,7 @@ def preview(site: Site, *, force: bool = False) -> ReclusterReport:
 
 
 def start_recluster(site: Site, hours: float = 0.0) -> Job | None:
-    """Begin reclustering as a job, if one is due.
+    """Begin reclustering as a job, if one is due, with the decision settings that the index records.
 
     Args:
         site: with its attachments.
@@ -43,7 +44,8 @@ def start_recluster(site: Site, hours: float = 0.0) -> Job | None:
     earliest = time.time() * 1000 - hours * 3_600_000
     if any(not job.state.over or (settles(job) and job.changed > earliest) for job in jobs):
         return None
-    return Runner(site).start("recluster", {})
+    recorded = decisions_in(site.index.note(STATISTICS))
+    return Runner(site).start("recluster", {"settings": recorded} if recorded else {})
 
 
 def settles(job: Job) -> bool:

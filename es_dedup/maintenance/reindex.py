@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup import wiring
 from es_dedup.batch.featurise import make_chunk
-from es_dedup.errors import DedupError
+from es_dedup.errors import DedupError, SettingsMismatch
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attachment import load_attachments, save_attachments
 from es_dedup.maintenance.following import follow, note_positions
@@ -136,7 +136,10 @@ def roll_back(place: str, settings: Settings, *, tell: Callable[[str], None] = l
         SettingsMismatch: other settings are in force.
     """
     address, generation = wiring.beside(place, PREVIOUS)
-    wiring.open_index(address, settings, read_only=True).close()
+    with wiring.open_index(address, settings, read_only=True) as previous:
+        others = wiring.feature_differences(previous, settings)
+    if others:
+        raise SettingsMismatch(address, others)
     with wiring.open_stored(place, settings) as present, present.writing():
         _check_sources(place, settings, load_attachments(present))
         wiring.swap_generation(place, generation, settings)

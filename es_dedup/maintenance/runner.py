@@ -12,10 +12,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import DedupError, UnknownJob
+from es_dedup.errors import ConfigError, DedupError, UnknownJob
 from es_dedup.index.jobs import Job, JobState, Part, Version
 from es_dedup.maintenance.keeper import Keeper, PartLost
 from es_dedup.maintenance.plans import PLANS
+from es_dedup.recorded import decision_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,6 +44,8 @@ class Runner:
     def start(self, what: str, options: Mapping[str, Any]) -> Job:
         """Make a job and plan its first stage.
 
+        The job holds the decision settings of the caller, so that they are those that any worker clusters with.
+
         Raises:
             NotAttached, IndexError_: it cannot be planned.
         """
@@ -51,7 +54,7 @@ class Runner:
             f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now / 1000))}-{secrets.token_hex(3)}",
             what,
             JobState.RUNNING,
-            dict(options),
+            {"settings": decision_settings(self._site.settings), **options},
             now,
             now,
             now,
@@ -112,6 +115,8 @@ class Runner:
                 innocent = isinstance(error, DedupError) and error.retryable
                 attempts = keeper.part.attempts - innocent
                 keeper.let_go(attempts=attempts, error=f"{type(error).__name__}: {error}"[:ERROR_CHARS])
+                if isinstance(error, ConfigError):  # it would be the same at any other time
+                    self.set_state(job.id, JobState.FAILED, str(error))
                 raise
 
     def _go_on(self, job: Job, keeper: Keeper) -> bool:

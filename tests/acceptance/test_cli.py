@@ -142,15 +142,24 @@ def test_the_commands_work_together(folder: Path) -> None:
     assert lines(run("stats", "--json", folder=folder))[0]["pages"] == 4
     run("doctor", folder=folder)
     shown = lines(run("config", "show", "--json", folder=folder))[0]
-    assert shown["fingerprint"] == shown["fingerprint_of_index"]
+    assert shown["differences"] == []
 
 
-def test_other_settings_are_refused_with_advice(folder: Path) -> None:
+def test_with_other_feature_settings_an_index_is_read_and_not_written(folder: Path) -> None:
     run("scan", "pages", folder=folder)
+    before = run("clusters", "--json", folder=folder).stdout
     (folder / "es-dedup.toml").write_text("[ccdet]\nwindow = 7\n", encoding="utf-8")
-    assert "open it with the settings it was filled with" in run("stats", folder=folder, code=1).stderr
+    named = "ccdet.window is 10 in the index and 7 now"
+    for command in ("clusters", "stats", "export", "doctor"):
+        assert named in (shown := run(command, "--json", folder=folder)).stdout + shown.stderr
+    assert run("clusters", "--json", folder=folder).stdout == before
+    assert "duplicate" in run("explain", "zh/a.html", "zh/b.html", folder=folder).stdout
+    for command in ("scan", "add"):
+        refused = run(command, "pages", folder=folder, code=1)
+        assert named in refused.stderr
+        assert "scan the pages again into a new index" in refused.stderr
     shown = lines(run("config", "show", "--json", folder=folder))[0]
-    assert shown["fingerprint"] != shown["fingerprint_of_index"]
+    assert [each["name"] for each in shown["differences"]] == ["ccdet.window"]
 
 
 def test_what_is_no_index_is_refused(folder: Path) -> None:

@@ -17,7 +17,7 @@ from tests.servers import empty, fresh_name, remove, url_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FINGERPRINT = "0123456789abcdef"
+FEATURES = {"ccdet.window": 10}
 
 
 class ElasticContract(FeatureIndexContract, ClusterStoreContract, StatisticsStoreContract):
@@ -32,13 +32,13 @@ class ElasticContract(FeatureIndexContract, ClusterStoreContract, StatisticsStor
 
     @pytest.fixture
     def index(self, address: str) -> Iterator[ElasticIndex]:
-        with ElasticIndex(parse_address(address), fingerprint=FINGERPRINT) as index:
+        with ElasticIndex(parse_address(address), features=FEATURES) as index:
             yield index
         empty(address)
 
     @pytest.fixture
     def other_reader(self, index: ElasticIndex, address: str) -> Iterator[ElasticIndex]:
-        with ElasticIndex(parse_address(address), fingerprint=FINGERPRINT, read_only=True) as reader:
+        with ElasticIndex(parse_address(address), features=FEATURES, read_only=True) as reader:
             yield reader
 
     @pytest.fixture

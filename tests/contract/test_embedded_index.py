@@ -34,18 +34,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-FINGERPRINT = "test-settings"
+FEATURES = {"ccdet.window": 10}
 
 
 class TestOnDisk(FeatureIndexContract, ClusterStoreContract, StatisticsStoreContract):
     @pytest.fixture
     def index(self, tmp_path: Path) -> Iterator[EmbeddedIndex]:
-        with EmbeddedIndex(tmp_path / "pages.db", fingerprint=FINGERPRINT) as index:
+        with EmbeddedIndex(tmp_path / "pages.db", features=FEATURES) as index:
             yield index
 
     @pytest.fixture
     def other_reader(self, index: EmbeddedIndex, tmp_path: Path) -> Iterator[EmbeddedIndex]:
-        with EmbeddedIndex(tmp_path / "pages.db", fingerprint=FINGERPRINT, read_only=True) as reader:
+        with EmbeddedIndex(tmp_path / "pages.db", features=FEATURES, read_only=True) as reader:
             yield reader
 
     @pytest.fixture
@@ -64,7 +64,7 @@ class TestOnDisk(FeatureIndexContract, ClusterStoreContract, StatisticsStoreCont
 class TestInMemory(TestOnDisk):
     @pytest.fixture
     def index(self) -> Iterator[EmbeddedIndex]:
-        with EmbeddedIndex(":memory:", fingerprint=FINGERPRINT) as index:
+        with EmbeddedIndex(":memory:", features=FEATURES) as index:
             yield index
 
     @pytest.fixture
@@ -113,7 +113,7 @@ class TestProbesAgainstCounting:
     def test_same_answers(
         self, first: dict[str, set[int]], second: dict[str, set[int]], deleted: set[str], probes: list[Probe]
     ) -> None:
-        with EmbeddedIndex(":memory:", fingerprint=FINGERPRINT) as index:
+        with EmbeddedIndex(":memory:", features=FEATURES) as index:
             for pages in (first, second):
                 index.put_many(record(page_id, terms) for page_id, terms in pages.items())
             index.delete_many(deleted)
@@ -127,7 +127,7 @@ class TestColumns:
         index.put_many(records)
         batch = RecordBatch.of(records)
         packed = [compress_text(text) if isinstance(text, str) else text for text in batch.texts]
-        with EmbeddedIndex(tmp_path / "other.db", fingerprint=FINGERPRINT) as other:
+        with EmbeddedIndex(tmp_path / "other.db", features=FEATURES) as other:
             other.put_batch(replace(batch, texts=packed))
             assert list(other.scan()) == list(index.scan())
             assert other.texts(["a", "b"]) == index.texts(["a", "b"])
@@ -196,7 +196,7 @@ class TestColumns:
 
     @pytest.fixture
     def index(self, tmp_path: Path) -> Iterator[EmbeddedIndex]:
-        with EmbeddedIndex(tmp_path / "pages.db", fingerprint=FINGERPRINT) as index:
+        with EmbeddedIndex(tmp_path / "pages.db", features=FEATURES) as index:
             yield index
 
 
@@ -205,13 +205,13 @@ class TestFullText:
         def pairs(text: str) -> str:
             return " ".join(text[place : place + 2] for place in range(0, len(text), 2))
 
-        with EmbeddedIndex(":memory:", fingerprint=FINGERPRINT, segment=pairs) as index:
+        with EmbeddedIndex(":memory:", features=FEATURES, segment=pairs) as index:
             index.put_many([record("a", text="北京大学"), record("b", text="京北大学")])
             assert [page_id for page_id, _ in index.search("北京")] == ["a"]
 
     def test_an_index_of_mostly_dead_rows_is_made_anew(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(fulltext, "MIN_GONE_ROWS", 10)
-        with EmbeddedIndex(":memory:", fingerprint=FINGERPRINT) as index:
+        with EmbeddedIndex(":memory:", features=FEATURES) as index:
             for turn in range(8):
                 index.put_many(record(f"{page}", text=f"turn {turn}") for page in range(5))
                 assert len(index.search(f"turn {turn}")) == 5

@@ -10,8 +10,18 @@ from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page, Settings
 from es_dedup.cli.main import app
+from es_dedup.errors import ConfigError, SettingsDiffer, SettingsMismatch
+from es_dedup.hook import DedupHook, dedup_bulk
+from es_dedup.index.jobs import JobState
+from es_dedup.maintenance.recluster import start_recluster
+from es_dedup.maintenance.runner import Runner
+from es_dedup.maintenance.site import open_site
+from tests.hosts import FIELDS as HOST_FIELDS
+from tests.hosts import attached, canonical_counts, documents, host_index
+from tests.hosts import settings as host_settings
 from tests.servers import fresh_name, remove, url_of
 from tests.texts import article
+from tests.traffic import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,11 +29,12 @@ if TYPE_CHECKING:
 
 STORY = [article(place, sentences=1) for place in range(12)]
 OWN = [article(100 + place, sentences=1) for place in range(4)]
+CUT = "\n".join((*STORY[:8], *OWN[:3]))
 PAGES = (
     Page("a", text="\n".join(STORY), title=STORY[0][:10]),
     Page("b", text="\n".join((*STORY[:8], *OWN)), title=STORY[0][:10]),
 )
-"""Two thirds of each page are shared: one cluster by default, two with the preset ``strict``."""
+"""Two thirds of each page are shared: one cluster by default, two with the preset ``strict``; ``CUT`` is the second one, truncated."""
 
 
 def chosen(preset: str = "balanced", order: str = "earliest") -> Settings:
@@ -59,3 +70,119 @@ def test_recluster_applies_a_changed_preset(place: str, monkeypatch: pytest.Monk
         }
         with Deduplicator.open(place, settings=chosen("strict"), read_only=True) as dedup:
             assert [cluster.size for cluster in dedup.clusters()] == sizes
+
+
+def sizes(dedup: Deduplicator) -> list[int]:
+    return [cluster.size for cluster in dedup.clusters()]
+
+
+def not_in_force(dedup: Deduplicator) -> list[str]:
+    """Names of the caller's settings that are not in force."""
+    differ = dedup.settings_differ
+    return [] if differ is None else [each.name for each in (*differ.features, *differ.decisions)]
+
+
+def test_the_settings_of_the_index_stay_in_force_until_it_is_reclustered(place: str) -> None:
+    """No command mixes decisions of two settings, and ``explain`` agrees with ``clusters``."""
+    with Deduplicator.open(place, settings=chosen()) as dedup:
+        dedup.scan(PAGES)
+    with Deduplicator.open(place, settings=chosen("strict", "longest")) as dedup:
+        with pytest.warns(
+            SettingsDiffer, match=r"judge\.preset is balanced in the index and strict now"
+        ) as caught:
+            assert sizes(dedup) == [2]
+        assert "cluster.order is earliest in the index and longest now" in str(caught[0].message)
+        assert dedup.explain("a", "b").relation.same, "as the clusters say"
+        other = Page("c", text=CUT, title=PAGES[1].title)
+        assert dedup.check(other).duplicate_of == "a"
+        assert dedup.add(other).duplicate_of == "a"
+        assert sizes(dedup) == [3]
+        assert not_in_force(dedup) == ["cluster.order", "judge.preset"]
+        assert dedup.recluster().clusters_before == 1
+        assert not_in_force(dedup) == []
+        assert dedup.explain("a", "b").relation.same is False
+        assert sorted(sizes(dedup)) == [1, 2]
+    with Deduplicator.open(place, settings=chosen(), read_only=True) as dedup:
+        assert not_in_force(dedup) != []
+        with pytest.warns(SettingsDiffer, match=r"judge\.preset is strict in the index and balanced now"):
+            assert sorted(sizes(dedup)) == [1, 2]
+
+
+@pytest.mark.parametrize("how", ["scan", "add to nothing"])
+def test_a_scan_and_the_first_pages_take_the_callers_settings(place: str, how: str) -> None:
+    with Deduplicator.open(place, settings=chosen()) as dedup:
+        if how == "scan":
+            dedup.scan(PAGES)
+    with Deduplicator.open(place, settings=chosen("strict")) as dedup:
+        assert not_in_force(dedup) != []
+        if how == "scan":
+            assert dedup.scan(PAGES).unchanged == len(PAGES)
+        else:
+            dedup.add_many(PAGES)
+        assert not_in_force(dedup) == []
+        assert sizes(dedup) == [1, 1]
+
+
+def test_other_feature_settings_allow_reading_and_refuse_writing(place: str) -> None:
+    other = Settings.model_validate({"ccdet": {"window": 7}, "simhash": {"max_hamming_bits": 5}})
+    with Deduplicator.open(place) as dedup:
+        dedup.scan(PAGES)
+        before = list(dedup.clusters())
+        pair = dedup.explain("a", "b")
+    with pytest.raises(SettingsMismatch, match=r"ccdet\.window is 10 in the index and 7 now"):
+        Deduplicator.open(place, settings=other)
+    with Deduplicator.open(place, settings=other, read_only=True) as dedup:
+        with pytest.warns(SettingsDiffer, match=r"ccdet\.window is 10 in the index and 7 now"):
+            assert list(dedup.clusters()) == before
+        assert dedup.explain("a", "b") == pair
+        assert dedup.check(Page("c", text=PAGES[0].text)).duplicate_of == "a"
+        assert dedup.search(STORY[0][:6]).total_groups >= 1
+
+
+def test_a_job_brings_the_settings_of_its_caller_to_the_worker() -> None:
+    """The worker has the default settings; it applies those of the job, and later reclustering by beat keeps them."""
+    given = {page.id: {"html": f"<title>{page.title}</title><p>{page.text}</p>"} for page in PAGES}
+    strict = host_settings().model_copy(update={"judge": chosen("strict").judge})
+    with host_index(given) as (client, name), attached(name) as worker:
+        run(worker, "backfill")
+        assert canonical_counts(client, name) == {f"{name}/a": 1}
+        with open_site(worker.place, strict) as caller:
+            job = Runner(caller).start("recluster", {})
+        assert job.options["settings"]["judge.preset"] == "strict"
+        assert Runner(worker).run(job.id).state is JobState.DONE
+        assert len(canonical_counts(client, name)) == 2
+        again = start_recluster(worker)
+        assert again is not None
+        assert Runner(worker).run(again.id).state is JobState.DONE
+        assert len(canonical_counts(client, name)) == 2
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"judge.preset": "fierce"}, {"judge.unheard_of": 1}, {"elastic.password": "x"}]
+)
+def test_a_job_with_settings_that_a_worker_does_not_know_fails(wrong: dict[str, object]) -> None:
+    with host_index(documents()) as (_, name), attached(name) as site:
+        job = Runner(site).start("recluster", {"settings": wrong})
+        with pytest.raises(ConfigError):
+            Runner(site).run(job.id)
+        failed, _ = site.jobs.job(job.id) or pytest.fail("the job is gone")
+        assert failed.state is JobState.FAILED
+        assert next(iter(wrong)).rpartition(".")[2] in failed.note
+
+
+def test_a_hook_with_other_settings_decides_as_the_index_does() -> None:
+    """Of several writers with different settings none decides by its own; reclustering reaches all that run."""
+    given = {page.id: {"html": f"<title>{page.title}</title><p>{page.text}</p>"} for page in PAGES}
+    with host_index(given) as (client, name), attached(name) as site:
+        run(site, "backfill")
+        with DedupHook.open(site.place, HOST_FIELDS, settings=chosen("strict")) as hook:
+            source = {"html": f"<title>{PAGES[1].title}</title><p>{CUT}</p>"}
+            with pytest.warns(SettingsDiffer, match=r"judge\.preset is balanced in the index and strict now"):
+                dedup_bulk(client, [{"_index": name, "_id": "c", "_source": source}], hook=hook, refresh=True)
+            assert canonical_counts(client, name) == {f"{name}/a": 1}
+            with open_site(
+                site.place, host_settings().model_copy(update={"judge": chosen("strict").judge})
+            ) as caller:
+                run(caller, "recluster")
+            dedup_bulk(client, [{"_index": name, "_id": "d", "_source": source}], hook=hook, refresh=True)
+            assert len(canonical_counts(client, name)) == 2

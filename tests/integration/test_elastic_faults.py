@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-FINGERPRINT = "0123456789abcdef"
+FEATURES = {"ccdet.window": 10}
 IMPATIENT = Options(request_seconds=2.0, retry_seconds=1.0, lock_seconds=0.3)
 TEXT = "第一句话在这里说完了。第二句话说的是另外的事情。第三句话很短也算一句。第四句话写在最后面。"
 
@@ -54,7 +54,7 @@ def client(address: str) -> Iterator[Elasticsearch]:
 
 
 def opened(address: str, options: Options = IMPATIENT, **more: Any) -> ElasticIndex:
-    return ElasticIndex(parse_address(address), fingerprint=FINGERPRINT, options=options, **more)
+    return ElasticIndex(parse_address(address), features=FEATURES, options=options, **more)
 
 
 @pytest.fixture
@@ -280,7 +280,7 @@ class TestMarks:
     def test_another_schema_is_refused(self, address: str, client: Elasticsearch) -> None:
         name = urlsplit(address).path.strip("/")
         opened(address).close()
-        meta = {"es_dedup": {"schema": 99, "kind": "features", "fingerprint": FINGERPRINT}}
+        meta = {"es_dedup": {"schema": 99, "kind": "features", "features": FEATURES}}
         client.indices.put_mapping(index=f"{name}-dedup-features", meta=meta)
         with pytest.raises(SchemaMismatch, match="holds format 99"):
             opened(address)

@@ -9,11 +9,11 @@ from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import Probe, TermGroup
 from es_dedup.testing.builders import probe, random_records, record
 
-FINGERPRINT = "0123456789abcdef"
+FEATURES = {"ccdet.window": 10}
 
 
 def opened(own_address: str, shards: int = 1) -> ElasticIndex:
-    return ElasticIndex(parse_address(own_address), fingerprint=FINGERPRINT, options=Options(shards=shards))
+    return ElasticIndex(parse_address(own_address), features=FEATURES, options=Options(shards=shards))
 
 
 def asked(seed: int) -> list[Probe]:
@@ -37,7 +37,7 @@ def asked(seed: int) -> list[Probe]:
 @pytest.mark.parametrize("shards", [1, 3])
 def test_answers_are_those_of_the_embedded_index(own_address: str, shards: int) -> None:
     stored, probes = random_records(400, seed=1), asked(2)
-    with opened(own_address, shards) as index, EmbeddedIndex(":memory:", fingerprint=FINGERPRINT) as plain:
+    with opened(own_address, shards) as index, EmbeddedIndex(":memory:", features=FEATURES) as plain:
         for each in (index, plain):
             each.put_many(stored)
             each.put_many(random_records(40, seed=3))  # replaced: their old terms are there until a merge

@@ -15,11 +15,11 @@ from es_dedup.testing.builders import assignment, edge, probe, random_records, r
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FINGERPRINT = "0123456789abcdef"
+FEATURES = {"ccdet.window": 10}
 
 
 def opened(own_address: str) -> ElasticIndex:
-    return ElasticIndex(parse_address(own_address), fingerprint=FINGERPRINT, options=Options(refresh="-1"))
+    return ElasticIndex(parse_address(own_address), features=FEATURES, options=Options(refresh="-1"))
 
 
 def shown(own_address: str) -> int:
@@ -45,7 +45,7 @@ def asked(names: list[str]) -> list[Probe]:
 
 def test_answers_are_those_of_the_embedded_index_without_any_refresh(own_address: str) -> None:
     stored = random_records(300, seed=4)
-    with opened(own_address) as index, EmbeddedIndex(":memory:", fingerprint=FINGERPRINT) as plain:
+    with opened(own_address) as index, EmbeddedIndex(":memory:", features=FEATURES) as plain:
         for start in range(0, 300, 50):
             some = stored[start : start + 50]
             for each in (index, plain):
@@ -115,7 +115,7 @@ def test_a_page_that_searches_come_to_see_after_terms_were_counted_is_found(
 
 def test_a_large_batch_is_answered_in_order(own_address: str) -> None:
     stored = random_records(230, seed=9)
-    with opened(own_address) as index, EmbeddedIndex(":memory:", fingerprint=FINGERPRINT) as plain:
+    with opened(own_address) as index, EmbeddedIndex(":memory:", features=FEATURES) as plain:
         for each in (index, plain):
             each.put_many(stored)
         probes = [Probe((TermGroup(each.terms[:15], 2),), limit=4, exclude=each.page_id) for each in stored]

@@ -39,7 +39,7 @@ from es_dedup.model import Page
 from es_dedup.pipeline import Deduplicator
 from es_dedup.testing.builders import record
 path, name, batches, hold = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "hold"
-with EmbeddedIndex(path, fingerprint="f", lock_seconds=60) as index:
+with EmbeddedIndex(path, features={"made": "f"}, lock_seconds=60) as index:
     def write(number):
         more = {{"text": f"batch {{number}}", "payload": b"x" * 900}}
         pages = [record(f"{{name}}-{{number}}-{{page}}", range(page, page + 30), **more)
@@ -85,7 +85,7 @@ def out(process: subprocess.Popen[str]) -> IO[str]:
 
 
 def open_index(path: Path, **options: object) -> EmbeddedIndex:
-    return EmbeddedIndex(path, fingerprint="f", **options)  # type: ignore[arg-type]  # passed on as given
+    return EmbeddedIndex(path, features={"made": "f"}, **options)  # type: ignore[arg-type]  # passed on as given
 
 
 def sound(path: Path) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_dedup.errors import IndexUnavailable, NotAnIndex, SchemaMismatch, SettingsMismatch
+from es_dedup.errors import Difference, IndexUnavailable, NotAnIndex, SchemaMismatch, SettingsMismatch
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.testing.builders import random_records, record
 
@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def open_index(path: Path, *, read_only: bool = False) -> EmbeddedIndex:
-    return EmbeddedIndex(path, fingerprint="f", read_only=read_only)
+    return EmbeddedIndex(path, features={"made": "f"}, read_only=read_only)
 
 
 class TestOtherFiles:
@@ -43,8 +43,8 @@ class TestOtherFiles:
     def test_a_file_of_other_settings(self, path: Path) -> None:
         open_index(path).close()
         with pytest.raises(SettingsMismatch) as caught:
-            EmbeddedIndex(path, fingerprint="g")
-        assert (caught.value.expected, caught.value.found) == ("g", "f")
+            EmbeddedIndex(path, features={"made": "g"})
+        assert caught.value.differences == (Difference("made", "f", "g"),)
 
     @pytest.mark.parametrize("read_only", [True, False])
     @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ class TestOtherFiles:
 VISITOR = """
 import os, sys
 from es_dedup.index.embedded import EmbeddedIndex
-from es_dedup.errors import DedupError
-EmbeddedIndex(":memory:", fingerprint="f").close()  # all modules are loaded while they can be read
+from es_dedup.errors import Difference, DedupError
+EmbeddedIndex(":memory:", features={"made": "f"}).close()  # all modules are loaded while they can be read
 if os.geteuid() == 0:
     os.setuid(65534)
 for read_only in (False, True):
     try:
-        with EmbeddedIndex(sys.argv[1], fingerprint="f", read_only=read_only) as index:
+        with EmbeddedIndex(sys.argv[1], features={"made": "f"}, read_only=read_only) as index:
             print("opened", index.count(), len(index.search("words")))
     except DedupError as error:
         print(type(error).__name__, error)

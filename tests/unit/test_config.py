@@ -1,17 +1,16 @@
-"""Settings: where they come from, what is refused and how, what the fingerprint covers."""
+"""Settings: where they come from, what is refused and how."""
 
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_dedup.config import Settings, describe, fingerprint, load_settings
+from es_dedup.config import Settings, describe, load_settings
 from es_dedup.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -118,50 +117,6 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
     )
     assert settings.detectors == ("simhash", "ccdet")
     assert settings.cluster.preferred_sites == ()
-
-
-VERSIONS: Final = {"ccdet": 1, "simhash": 1, "coverage": 1}
-
-
-def test_the_fingerprint_covers_what_shapes_features_and_nothing_else() -> None:
-    base = fingerprint(Settings(), 1, VERSIONS)
-    other_kind = "words" if Settings().simhash.features == "grams" else "grams"
-    same = (
-        {"index.limit": 7},
-        {"workers": 2},
-        {"ccdet.min_ccs": 0.9},
-        {"detectors": ["coverage", "simhash", "ccdet"]},
-    )
-    other = (
-        {"ccdet.window": 8},
-        {"ccdet.min_features": 4},
-        {"simhash.features": other_kind},
-        {"detectors": ["ccdet"]},
-    )
-
-    def changed(changes: Iterable[dict[str, Any]]) -> set[str]:
-        return {fingerprint(load_settings(overrides=change, environ={}), 1, VERSIONS) for change in changes}
-
-    assert changed(same) == {base}
-    assert len(changed(other) | {base}) == 5
-    assert fingerprint(Settings(), 2, VERSIONS) != base
-    assert len(base) == 16
-    assert int(base, 16) >= 0
-
-
-def test_settings_of_a_detector_that_is_off_do_not_count() -> None:
-    off = {"detectors": ["simhash"]}
-    left = load_settings(overrides=off, environ={})
-    right = load_settings(overrides=off | {"ccdet.window": 8}, environ={})
-    assert fingerprint(left, 1, VERSIONS) == fingerprint(right, 1, VERSIONS)
-
-
-@pytest.mark.parametrize("name", VERSIONS)
-def test_a_detector_version_is_part_of_the_fingerprint_while_the_detector_is_on(name: str) -> None:
-    raised = {**VERSIONS, name: 2}
-    assert fingerprint(Settings(), 1, raised) != fingerprint(Settings(), 1, VERSIONS)
-    without = Settings(detectors=tuple(other for other in VERSIONS if other != name))
-    assert fingerprint(without, 1, raised) == fingerprint(without, 1, VERSIONS)
 
 
 def test_describe_names_value_and_origin(file: Path) -> None:

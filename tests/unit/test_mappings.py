@@ -61,21 +61,23 @@ def test_a_user_who_searches_everything_does_not_meet_them() -> None:
         ("2", {"auto_expand_replicas": "false", "number_of_replicas": 2}),
     ],
 )
-def test_settings_and_fingerprint_are_filled_in(replicas: str, expected: dict[str, Any]) -> None:
-    body = body_of("features", "abc", shards=3, replicas=replicas, refresh="5s", durability="async")
+def test_index_settings_and_feature_settings_are_filled_in(replicas: str, expected: dict[str, Any]) -> None:
+    body = body_of(
+        "features", {"ccdet.window": 10}, shards=3, replicas=replicas, refresh="5s", durability="async"
+    )
     index = body["settings"]["index"]
     assert index["number_of_shards"] == 3
     assert index["refresh_interval"] == "5s"
     assert index["translog.durability"] == "async"
     assert expected.items() <= index.items()
-    assert body["mappings"]["_meta"]["es_dedup"]["fingerprint"] == "abc"
+    assert body["mappings"]["_meta"]["es_dedup"]["features"] == {"ccdet.window": 10}
 
 
 def test_what_is_read_by_id_alone_is_never_shown_by_itself() -> None:
     shown = {
-        kind: body_of(kind, "abc", shards=1, replicas="1", refresh="5s", durability="request")["settings"][
-            "index"
-        ]
+        kind: body_of(kind, {"ccdet.window": 10}, shards=1, replicas="1", refresh="5s", durability="request")[
+            "settings"
+        ]["index"]
         for kind in ("features", "clusters", "texts", "meta")
     }
     assert {kind: index["refresh_interval"] for kind, index in shown.items()} == {
@@ -88,7 +90,7 @@ def test_what_is_read_by_id_alone_is_never_shown_by_itself() -> None:
 
 def test_only_features_may_be_written_less_safely() -> None:
     for kind in ("clusters", "texts", "meta"):
-        body = body_of(kind, "abc", shards=3, replicas="1", refresh="1s", durability="async")
+        body = body_of(kind, {"ccdet.window": 10}, shards=3, replicas="1", refresh="1s", durability="async")
         assert "translog.durability" not in body["settings"]["index"]
 
 

@@ -17,11 +17,12 @@ from es_dedup.batch.piecewise.join import StoredJoin
 from es_dedup.batch.piecewise.learning import learn_stored
 from es_dedup.batch.piecewise.memory import give_back
 from es_dedup.batch.piecewise.pages import StoredPages
-from es_dedup.batch.settle import STATISTICS, Settled, load_corpus, settle_corpus
+from es_dedup.batch.settle import Settled, load_corpus, settle_corpus
 from es_dedup.batch.verify import Verified, verify_by
 from es_dedup.clustering import Neighbourhood, repair
 from es_dedup.detectors.others import DEFAULTS
 from es_dedup.judgement.judge import RELATIONS
+from es_dedup.recorded import STATISTICS, clustered_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +49,7 @@ def settle_stored(index: Index, settings: Settings, *, most: int = MOST, pages: 
 
     Args:
         index: holds the pages; the caller keeps other writers out.
-        settings: detectors and canonical order.
+        settings: detectors, decision settings and canonical order; the index records them.
         most: terms or features held at a time, about.
         pages: pages and edges that are objects at a time, about; a larger component of pages is held whole.
 
@@ -66,7 +67,7 @@ def settle_stored(index: Index, settings: Settings, *, most: int = MOST, pages: 
             join = StoredJoin(stored, settings, statistics, folder, most)
             related, compared = _verified(stored, join, statistics, settings)
             index.save_statistics(statistics.to_bytes())
-            index.set_note(STATISTICS, statistics.version)
+            index.set_note(STATISTICS, clustered_with(statistics.version, settings))
             labels = _together(index, stored, related, pages)
             index.replace_all(
                 _edges(stored, related, pages), _assignments(index, stored, related, labels, settings, pages)

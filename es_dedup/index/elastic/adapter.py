@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.closing import Closing
 from es_dedup.errors import IndexError_, IndexUnavailable
@@ -29,7 +29,7 @@ from es_dedup.index.elastic.tokens import key_of, storable
 from es_dedup.index.port import WriteReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.bulk import Result
@@ -61,7 +61,7 @@ class ElasticIndex(Store, Closing):
         self,
         address: Address,
         *,
-        fingerprint: str,
+        features: Mapping[str, Any] | None,
         segment: Callable[[str], str] | None = None,
         options: Options | None = None,
         read_only: bool = False,
@@ -70,7 +70,8 @@ class ElasticIndex(Store, Closing):
 
         Args:
             address: the server, and the name that all its indices begin with.
-            fingerprint: of the settings that shape features; must equal the one the index was made with.
+            features: the settings that shape features, JSON-ready by name; must equal those the index was made with. None: whatever
+                these are; the index must exist.
             segment: makes words, separated by spaces, of a text; for ``search`` only. Without it each Chinese
                 character counts as a word.
             options: how to talk to the server.
@@ -84,17 +85,22 @@ class ElasticIndex(Store, Closing):
             IndexUnavailable: the server does not answer.
             IndexRefused: the server does not let us.
         """
-        super().__init__(address, fingerprint, options or Options(), read_only=read_only)
+        super().__init__(address, features, options or Options(), read_only=read_only)
         self._segment = segment or checks.each_character
         self._keeping = Keeping(
             self._server, self._of[META], self._options, lambda place: self._watch.seen(META, [place])
         )
         self._prober = Prober(self._server, self._of[FEATURES], self._recent)
         try:
-            self._schema.open(read_only=read_only)
+            self._schema.open(read_only=read_only or features is None)
         except BaseException:
             self._server.close()
             raise
+
+    @property
+    def features(self) -> Mapping[str, Any]:
+        """See ``Index.features``."""
+        return self._schema.features
 
     def close(self) -> None:
         """Let go of the connections; may be called twice. Later calls raise ``IndexUnavailable``."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from importlib.resources.abc import Traversable
 
 SCHEMA_VERSION: Final = 1
@@ -54,13 +55,13 @@ def load_mapping(kind: str) -> dict[str, Any]:
 
 
 def body_of(
-    kind: str, fingerprint: str, *, shards: int, replicas: str, refresh: str, durability: str
+    kind: str, features: Mapping[str, Any], *, shards: int, replicas: str, refresh: str, durability: str
 ) -> dict[str, Any]:
     """What an index of this kind is created with.
 
     Args:
         kind: one of ``KINDS``.
-        fingerprint: of the settings that shape features; kept in ``_meta``.
+        features: the settings that shape features, by name; kept in ``_meta``.
         shards: of features and texts; the other kinds have one.
         replicas: a number, or a range that follows the number of nodes, such as ``0-1``.
         refresh: time until a write is seen by searches, such as ``1s``; notes and claims are read by id, and never shown by themselves.
@@ -78,5 +79,5 @@ def body_of(
     else:
         index["auto_expand_replicas"] = "false"
         index["number_of_replicas"] = int(replicas)
-    body["mappings"]["_meta"][MARK]["fingerprint"] = fingerprint
+    body["mappings"]["_meta"][MARK]["features"] = dict(features)
     return body

@@ -16,6 +16,7 @@ from es_dedup.index.elastic.mappings import (
     number_of,
 )
 from es_dedup.index.elastic.server import NOT_FOUND, is_engine_error, reason_of, status_of
+from es_dedup.recorded import differences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,10 +36,17 @@ EXISTS: Final = "resource_already_exists_exception"
 class Schema:
     """The indices of one name: made when they are not there, checked against version and settings."""
 
-    def __init__(self, server: Server, name: str, fingerprint: str, options: Options) -> None:
+    def __init__(
+        self, server: Server, name: str, features: Mapping[str, Any] | None, options: Options
+    ) -> None:
         """Nothing is sent yet."""
-        self._server, self._name, self._fingerprint, self._options = server, name, fingerprint, options
+        self._server, self._name, self._features, self._options = server, name, features, options
         self.concrete: dict[str, frozenset[str]] = {}  # names of what was opened, by kind
+
+    @property
+    def features(self) -> Mapping[str, Any]:
+        """The settings that shape features: those given, or those that the index was found to record."""
+        return self._features or {}
 
     def open(self, *, read_only: bool) -> None:
         """Make what is missing and check what is there.
@@ -79,7 +87,7 @@ class Schema:
         options = self._options
         body = body_of(
             kind,
-            self._fingerprint,
+            self._features or {},
             shards=options.shards,
             replicas=options.replicas,
             refresh=options.refresh,
@@ -179,5 +187,10 @@ class Schema:
             raise NotAnIndex(self._server.name, f"{concrete} was made by another application")
         if marks.get("schema") != SCHEMA_VERSION:
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, int(marks.get("schema") or 0))
-        if marks.get("fingerprint") != self._fingerprint:
-            raise SettingsMismatch(self._server.name, self._fingerprint, str(marks.get("fingerprint")))
+        recorded = marks.get("features")
+        if recorded is None:  # 0.1 did not record its settings
+            raise SchemaMismatch(self._server.name, SCHEMA_VERSION, 0)
+        if self._features is None:
+            self._features = recorded
+        elif recorded != self._features:
+            raise SettingsMismatch(self._server.name, differences(recorded, self._features))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from es_dedup.errors import IndexError_, IndexUnavailable
 from es_dedup.index.elastic.bulk import Write, write_all
@@ -18,7 +18,7 @@ from es_dedup.index.elastic.tokens import key_of
 from es_dedup.index.elastic.watching import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.bulk import Result
@@ -29,14 +29,16 @@ class Store:
     """The indices of one name on one server, without what is read and written of them.
 
     Args:
-        address, fingerprint, options, read_only: as ``ElasticIndex``.
+        address, features, options, read_only: as ``ElasticIndex``.
     """
 
-    def __init__(self, address: Address, fingerprint: str, options: Options, *, read_only: bool) -> None:
+    def __init__(
+        self, address: Address, features: Mapping[str, Any] | None, options: Options, *, read_only: bool
+    ) -> None:
         self._options, self._read_only = options, read_only
         self._server = Server(address, options)
         self._of = {kind: alias_of(address.name, kind) for kind in KINDS}
-        self._schema = Schema(self._server, address.name, fingerprint, options)
+        self._schema = Schema(self._server, address.name, features, options)
         self._watch = Watch(self._schema)
         self._lock = WriterLock(self._server, self._of[META])
         self._guard = threading.Lock()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from es_dedup.index.embedded.connection import Connection
 from es_dedup.index.embedded.schema import STORED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class EmbeddedIndex(Closing):
         self,
         path: str | Path,
         *,
-        fingerprint: str,
+        features: Mapping[str, Any] | None,
         segment: Callable[[str], str] | None = None,
         lock_seconds: float = 10.0,
         read_only: bool = False,
@@ -52,7 +52,8 @@ class EmbeddedIndex(Closing):
 
         Args:
             path: the file, or ``:memory:`` for an index that lives as long as the object.
-            fingerprint: of the settings that shape features; must equal the one the file was made with.
+            features: the settings that shape features, JSON-ready by name; must equal those the file was made with. None: whatever
+                these are.
             segment: makes words, separated by spaces, of a text; for ``search`` only. Without it each Chinese
                 character counts as a word.
             lock_seconds: how long a write waits for another writer; 0 tries once.
@@ -66,10 +67,13 @@ class EmbeddedIndex(Closing):
             IndexUnavailable: must be written and cannot be.
             IndexLocked: another process is making the same file.
         """
-        self._connection = Connection(
-            path, fingerprint=fingerprint, lock_seconds=lock_seconds, read_only=read_only
-        )
+        self._connection = Connection(path, features=features, lock_seconds=lock_seconds, read_only=read_only)
         self._segment = segment or checks.each_character
+
+    @property
+    def features(self) -> Mapping[str, Any]:
+        """See ``Index.features``."""
+        return self._connection.features
 
     def close(self) -> None:
         """Let go of the file; may be called twice. Later calls raise ``IndexUnavailable``."""

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import filelock
 
@@ -15,7 +15,7 @@ from es_dedup.errors import IndexLocked, IndexUnavailable, NotAnIndex
 from es_dedup.index.embedded import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 MEMORY: Final = ":memory:"
 CACHE_KIB: Final = 64 * 1024  # holds the postings of some 90,000 pages, so that a warm probe reads no file
@@ -42,7 +42,9 @@ class Connection:
     ``_writer`` and the lock file are held for a write session: they keep other writers out, never readers.
     """
 
-    def __init__(self, path: str | Path, *, fingerprint: str, lock_seconds: float, read_only: bool) -> None:
+    def __init__(
+        self, path: str | Path, *, features: Mapping[str, Any] | None, lock_seconds: float, read_only: bool
+    ) -> None:
         """Open or make the file; see ``EmbeddedIndex``."""
         self.name = str(path)
         self.read_only = read_only
@@ -57,7 +59,7 @@ class Connection:
             self._sqlite = self._open()
         try:
             with self._translated():
-                self._prepare(fingerprint)
+                self._prepare(features)
         except BaseException:
             self._sqlite.close()
             raise
@@ -85,7 +87,7 @@ class Connection:
             cached_statements=256,
         )
 
-    def _prepare(self, fingerprint: str) -> None:
+    def _prepare(self, features: Mapping[str, Any] | None) -> None:
         connection = self._sqlite
         connection.execute("PRAGMA secure_delete = OFF")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
@@ -95,9 +97,9 @@ class Connection:
                 raise NotAnIndex(self.name, "an empty file")
             with self.writing():  # two processes may open the same new file at once
                 if schema.is_new(connection, self.name):
-                    schema.create(connection, fingerprint)
+                    schema.create(connection, features or {})
                 connection.execute("PRAGMA journal_mode = WAL")
-        schema.check(connection, self.name, fingerprint)
+        self.features = schema.check(connection, self.name, features)
         if not self.read_only:
             # In WAL mode NORMAL writes the log on every commit and waits for the disk at checkpoints only:
             # the death of the process loses nothing that was committed. A power cut may lose the last

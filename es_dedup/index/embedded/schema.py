@@ -10,12 +10,15 @@ later and refers to ``row``: what it still holds of a text that is gone leads no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import json
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import NotAnIndex, SchemaMismatch, SettingsMismatch
+from es_dedup.recorded import differences
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Mapping
 
 APPLICATION_ID: Final = 0x65734464  # "esDd"
 SCHEMA_VERSION: Final = 1
@@ -67,7 +70,7 @@ def is_new(connection: sqlite3.Connection, index: str) -> bool:
     return True
 
 
-def create(connection: sqlite3.Connection, fingerprint: str) -> None:
+def create(connection: sqlite3.Connection, features: Mapping[str, Any]) -> None:
     """Make the tables in an empty file; a crash on the way leaves it empty."""
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
     connection.execute("BEGIN EXCLUSIVE")
@@ -79,7 +82,7 @@ def create(connection: sqlite3.Connection, fingerprint: str) -> None:
             "INSERT INTO meta VALUES (?, ?)",
             [
                 ("schema", SCHEMA_VERSION),
-                ("fingerprint", fingerprint),
+                ("features", json.dumps(features, sort_keys=True)),
                 ("fulltext_row", 0),
                 ("fulltext_rows", 0),
             ],
@@ -92,19 +95,25 @@ def create(connection: sqlite3.Connection, fingerprint: str) -> None:
         raise
 
 
-def check(connection: sqlite3.Connection, index: str, fingerprint: str) -> None:
-    """Hold the file's marks against what this version and these settings need.
+def check(
+    connection: sqlite3.Connection, index: str, features: Mapping[str, Any] | None
+) -> Mapping[str, Any]:
+    """Hold the file's marks against what this version and these settings need; None stands for any settings.
+
+    Returns:
+        The feature settings that the file records.
 
     Raises:
         SchemaMismatch: another format.
         SettingsMismatch: features made with other settings.
     """
-    found = int(read_meta(connection, "schema") or 0)
-    if found != SCHEMA_VERSION:
-        raise SchemaMismatch(index, SCHEMA_VERSION, found)
-    stored = str(read_meta(connection, "fingerprint"))
-    if stored != fingerprint:
-        raise SettingsMismatch(index, fingerprint, stored)
+    found, stored = int(read_meta(connection, "schema") or 0), read_meta(connection, "features")
+    if found != SCHEMA_VERSION or stored is None:  # 0.1 did not record its settings
+        raise SchemaMismatch(index, SCHEMA_VERSION, 0 if stored is None else found)
+    recorded: dict[str, Any] = json.loads(str(stored))
+    if features is not None and recorded != features:
+        raise SettingsMismatch(index, differences(recorded, features))
+    return recorded
 
 
 def read_meta(connection: sqlite3.Connection, name: str) -> str | int | None:

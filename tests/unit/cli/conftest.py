@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pytest
 
-from es_dedup.errors import UnknownPage
+from es_dedup.errors import SettingsDiffer, UnknownPage
 from es_dedup.index.port import FeatureRecord
 from es_dedup.model import (
     AddReport,
@@ -42,6 +42,7 @@ class FakeDeduplicator:
 
     on_scan: ClassVar[Callable[[], None] | None] = None
     unsettled: ClassVar[bool] = False
+    settings_differ: ClassVar[SettingsDiffer | None] = None
 
     def __init__(self, path: str, *, read_only: bool) -> None:
         self.path, self.read_only = path, read_only
@@ -165,7 +166,6 @@ class FakeDeduplicator:
         return {
             "pages": len(self.pages),
             "clusters": sum(n > 1 for n in sizes.values()),
-            "settings": "0123456789abcdef",
             "unsettled": self.unsettled,
         }
 
@@ -178,5 +178,6 @@ def fake_pipeline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakeD
     monkeypatch.setitem(sys.modules, "es_dedup.pipeline", module)
     monkeypatch.setattr(FakeDeduplicator, "on_scan", None)
     monkeypatch.setattr(FakeDeduplicator, "unsettled", False)
+    monkeypatch.setattr(FakeDeduplicator, "settings_differ", None)
     monkeypatch.chdir(tmp_path)
     return FakeDeduplicator

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from es_dedup.cli.group import Terminated, globals_first
 from es_dedup.cli.main import app
 from es_dedup.cli.output import clean, plain
-from es_dedup.errors import IndexLocked
+from es_dedup.errors import Difference, IndexLocked, SettingsDiffer
 from es_dedup.model import WritePolicy
 
 if TYPE_CHECKING:
@@ -300,8 +300,29 @@ class TestManage:
         Path("es-dedup.toml").write_text("[index]\nlimit = 20", encoding="utf-8")
         assert re.search(r"index.limit\t20\tes-dedup.toml", run("config", "show").stdout)
         (shown,) = lines(run("config", "show", "--json"))
-        assert len(shown["fingerprint"]) == 16
-        assert shown["fingerprint_of_index"] == "0123456789abcdef"
+        assert shown["differences"] == []
+
+    def test_settings_that_are_not_in_force_are_named(
+        self, scanned: None, fake_pipeline: type[Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        difference = Difference("judge.preset", "balanced", "strict")
+        monkeypatch.setattr(fake_pipeline, "settings_differ", SettingsDiffer("x.db", (), (difference,)))
+        said = "judge.preset is balanced in the index and strict now"
+        for command in (
+            ["clusters"],
+            ["show", "a"],
+            ["search", "篇"],
+            ["explain", "a", "b"],
+            ["check", "pages.jsonl"],
+        ):
+            result = run(*command)
+            assert said in result.stderr, command
+            assert "es-dedup recluster" in result.stderr, command
+        assert said in run("config", "show").stdout
+        (shown,) = lines(run("config", "show", "--json"))
+        assert shown["differences"] == [{"name": "judge.preset", "recorded": "balanced", "current": "strict"}]
+        assert said in run("doctor").stdout
+        assert said not in run("scan", "pages.jsonl").stderr
 
 
 class TestEvaluate:

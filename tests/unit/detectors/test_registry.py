@@ -15,6 +15,7 @@ from es_dedup.detectors.registry import create_detectors, detector_names, detect
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.model import Page
+from es_dedup.recorded import decision_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,9 +99,11 @@ def test_a_raised_detector_version_refuses_an_index_filled_before(
     with Deduplicator.open(path) as dedup:
         dedup.add(Page(id="a", text="泵站完成检修。"))
         before: Any = dedup.stats()["settings"]
-    assert before == wiring.settings_fingerprint(Settings())
+    assert before == {**wiring.features_of(Settings()), **decision_settings(Settings())}
     assert detector_versions(Settings())["simhash"] == Simhash.version
     monkeypatch.setattr(Simhash, "version", Simhash.version + 1)
-    with pytest.raises(SettingsMismatch):
-        Deduplicator.open(path)
+    for read_only in (True, False):
+        with pytest.raises(SettingsMismatch, match="version of simhash is") as caught:
+            Deduplicator.open(path, read_only=read_only)
+        assert [each.name for each in caught.value.differences] == ["version of simhash"]
     Deduplicator.open(tmp_path / "other.db", settings=Settings(detectors=("ccdet",))).close()

@@ -121,7 +121,7 @@ def test_bytes_that_are_no_text_cost_nothing_else() -> None:
     assert extract(b"<p>a\xffb\x0ec</p><p>d", http_charset="utf-8", config=PLAIN).text.endswith("\nd")
 
 
-def test_the_setting_is_loaded_checked_shown_and_part_of_the_fingerprint() -> None:
+def test_the_setting_is_loaded_checked_and_shown_as_shaping_features() -> None:
     chosen = load_settings(environ={"ES_DEDUP_EXTRACTION__PARSER": "lxml"})
     assert chosen.extraction.parser == "lxml"
     line = next(line for line in describe(chosen) if line.key == "extraction.parser")

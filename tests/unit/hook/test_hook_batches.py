@@ -166,7 +166,7 @@ class TestResults:
         assert list(said["decisions"]) == ["a"]
 
     def test_later_decisions_know_no_policy(self) -> None:
-        with EmbeddedIndex(":memory:", fingerprint="0" * 16) as index:
+        with EmbeddedIndex(":memory:", features={}) as index:
             hook = DedupHook(index, NOBODY, HostFields("text"))
             hook.dispatcher = InlineDispatcher(hook)
             with pytest.raises(ValueError, match="mark"):

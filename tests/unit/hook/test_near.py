@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def near() -> Iterator[Near]:
-    with EmbeddedIndex(":memory:", fingerprint="0" * 16) as index:
+    with EmbeddedIndex(":memory:", features={}) as index:
         index.assign_many([assignment("a"), assignment("b", "a"), assignment("c", "a"), assignment("z")])
         yield Near(index)
 

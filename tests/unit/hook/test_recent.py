@@ -43,7 +43,7 @@ class Clock:
 
 @pytest.fixture
 def stored() -> Iterator[EmbeddedIndex]:
-    with EmbeddedIndex(":memory:", fingerprint="0" * 16) as index:
+    with EmbeddedIndex(":memory:", features={}) as index:
         index.put_many([record("a", [1], payload=b"a1"), record("b", [2], payload=b"b1")])
         index.assign_many([assignment("a"), assignment("b", "a")])
         yield index

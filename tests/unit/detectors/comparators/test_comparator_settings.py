@@ -7,9 +7,10 @@ from typing import Any, Final
 import pytest
 
 from es_dedup.comparator_sections import COMPARATORS
-from es_dedup.config import Settings, describe, fingerprint, load_settings
+from es_dedup.config import Settings, describe, load_settings
 from es_dedup.detectors.registry import create_detectors, detector_versions
 from es_dedup.errors import ConfigError
+from es_dedup.recorded import feature_settings
 from es_dedup.sections import Section
 
 SECTIONS: Final[dict[str, type[Section]]] = {
@@ -54,20 +55,20 @@ def test_every_comparator_has_a_section_and_every_number_has_a_range() -> None:
     assert len(beyond()) > 50
 
 
-def print_of(detectors: tuple[str, ...], **changed: Any) -> str:
-    """The settings' fingerprint with these methods enabled."""
+def shaping(detectors: tuple[str, ...], **changed: Any) -> dict[str, Any]:
+    """The settings that shape features with these methods enabled."""
     overrides = {key.replace("__", "."): value for key, value in changed.items()}
     settings = load_settings(None, {**overrides, "detectors": detectors}, {})
-    return fingerprint(settings, 1, detector_versions(settings))
+    return feature_settings(settings, 1, detector_versions(settings))
 
 
 def test_only_sections_of_enabled_methods_shape_an_index() -> None:
-    assert print_of(("ccdet",), shingling__modulus=3) == print_of(("ccdet",))
+    assert shaping(("ccdet",), shingling__modulus=3) == shaping(("ccdet",))
     for name in ("shingling", "shingling_containment", "supershingles"):
-        assert print_of((name,), shingling__modulus=3) != print_of((name,))
-        assert print_of((name,), shingling__min_resemblance=0.9) == print_of((name,))
-    assert print_of(("lsh_s",), spotsigs__chain=3) != print_of(("lsh_s",))
-    assert print_of(("lsh_p",), spotsigs__chain=3) == print_of(("lsh_p",))
+        assert shaping((name,), shingling__modulus=3) != shaping((name,))
+        assert shaping((name,), shingling__min_resemblance=0.9) == shaping((name,))
+    assert shaping(("lsh_s",), spotsigs__chain=3) != shaping(("lsh_s",))
+    assert shaping(("lsh_p",), spotsigs__chain=3) == shaping(("lsh_p",))
 
 
 def test_all_comparators_are_built_and_described() -> None:

@@ -1,0 +1,112 @@
+"""What an index records of the settings it was made with, and how current settings differ from it.
+
+Feature settings shape what is stored of a page; pages of one index all have the same. Decision settings shape which pages are
+duplicates and how they are clustered; they may change, and take effect when everything is clustered again.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.config import Settings, setting_fields, shapes_features, value_of
+from es_dedup.errors import ConfigError, Difference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+STATISTICS: Final = "statistics"
+"""Name of the note that says what the clusters of an index were made with; see ``clustered_with``."""
+DETECTORS: Final = "detectors"
+DECIDING_SECTIONS: Final = frozenset({"judge", "cluster"})
+"""Sections of which every setting shapes decisions, beside the thresholds of the enabled methods."""
+DECIDING: Final = frozenset({"index.limit", "index.max_df"})
+"""Further settings that shape decisions: they limit candidate retrieval."""
+
+
+def feature_settings(
+    settings: Settings, text_version: int, detector_versions: Mapping[str, int]
+) -> dict[str, Any]:
+    """The settings that stored features depend on, by name, with the versions of the code that makes them.
+
+    Sections of methods that are not enabled and the order of ``detectors`` do not count.
+
+    Args:
+        settings: all settings.
+        text_version: version of text processing (normalising, hashing), from ``es_dedup.text``.
+        detector_versions: version of the features of each enabled method, from ``es_dedup.detectors``.
+
+    Returns:
+        JSON-ready values; two settings with equal ones make comparable features.
+    """
+    versions = {f"version of {name}": detector_versions[name] for name in settings.detectors}
+    found = {"version of text processing": text_version, **versions, DETECTORS: sorted(settings.detectors)}
+    for key, field, section in setting_fields():
+        if key != DETECTORS and shapes_features(field) and section.serves(settings.detectors):
+            found[key] = value_of(settings, key)
+    return dict(sorted(found.items()))
+
+
+def decision_settings(settings: Settings) -> dict[str, Any]:
+    """The settings that decisions and clusters depend on, but not features, by name; JSON-ready."""
+    return {
+        key: value_of(settings, key)
+        for key, field, section in setting_fields()
+        if section.serves(settings.detectors)
+        and not shapes_features(field)
+        and (section.detector is not None or key.partition(".")[0] in DECIDING_SECTIONS or key in DECIDING)
+    }
+
+
+def differences(recorded: Mapping[str, Any], current: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """The settings whose recorded and current values differ, by name; None stands for one that is not there."""
+    return tuple(
+        Difference(name, recorded.get(name), current.get(name))
+        for name in sorted(recorded.keys() | current.keys())
+        if recorded.get(name) != current.get(name)
+    )
+
+
+def with_recorded(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
+    """Settings with recorded values in the place of their own; what is recorded and no setting is left out.
+
+    Raises:
+        ConfigError: a recorded value is not allowed, or no longer.
+    """
+    known = {key for key, _, _ in setting_fields()}
+    changed = {
+        key: value for key, value in recorded.items() if key in known and not _same(settings, key, value)
+    }
+    if not changed:
+        return settings
+    values = settings.model_dump()
+    for key, value in changed.items():
+        section, _, name = key.rpartition(".")
+        (values[section] if section else values)[name] = value
+    try:
+        return Settings.model_validate(values)
+    except ValueError as error:
+        raise ConfigError((str(error),), "settings recorded in the index") from error
+
+
+def _same(settings: Settings, key: str, value: Any) -> bool:
+    own = value_of(settings, key)
+    return sorted(own) == sorted(value) if key == DETECTORS else bool(own == value)
+
+
+def clustered_with(statistics: str, settings: Settings) -> str:
+    """The text of the note ``STATISTICS``, for clusters made with these statistics (their version) and settings."""
+    return json.dumps({"statistics": statistics, "settings": decision_settings(settings)}, sort_keys=True)
+
+
+def decisions_in(note: str | None) -> dict[str, Any]:
+    """The decision settings that a note ``STATISTICS`` names; none where there is no note."""
+    found: dict[str, Any] = json.loads(note)["settings"] if note else {}
+    return found
+
+
+def decision_differences(recorded: Mapping[str, Any], settings: Settings) -> tuple[Difference, ...]:
+    """How these settings differ from recorded decision settings; one that a release has added or removed does not count."""
+    current = decision_settings(settings)
+    common = recorded.keys() & current.keys()
+    return differences({name: recorded[name] for name in common}, {name: current[name] for name in common})

@@ -1,0 +1,129 @@
+"""What an index records of settings: which shape features, which shape decisions, and how others differ."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any, Final
+
+import pytest
+
+from es_dedup.config import Settings, describe, load_settings
+from es_dedup.errors import ConfigError, Difference, SettingsDiffer, SettingsMismatch
+from es_dedup.recorded import (
+    clustered_with,
+    decision_differences,
+    decision_settings,
+    decisions_in,
+    differences,
+    feature_settings,
+    with_recorded,
+)
+
+VERSIONS: Final = {"ccdet": 1, "simhash": 1, "coverage": 1}
+BASE: Final = feature_settings(Settings(), 1, VERSIONS)
+
+
+def chosen(**changed: Any) -> Settings:
+    """Settings with these values, by key with two underscores for the dot."""
+    return load_settings(
+        overrides={key.replace("__", "."): value for key, value in changed.items()}, environ={}
+    )
+
+
+def features(settings: Settings) -> dict[str, Any]:
+    """Feature settings with known versions."""
+    return feature_settings(settings, 1, dict.fromkeys(settings.detectors, 1))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"index__limit": 7},
+        {"workers": 2},
+        {"ccdet__min_ccs": 0.9},
+        {"judge__preset": "strict"},
+        {"detectors": ["coverage", "simhash", "ccdet"]},
+        {"shingling__modulus": 3},
+    ],
+)
+def test_what_does_not_shape_features_is_not_among_them(changed: dict[str, Any]) -> None:
+    assert features(chosen(**changed)) == BASE
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"ccdet__window": 8}, ["ccdet.window"]),
+        ({"ccdet__min_features": 4}, ["ccdet.min_features"]),
+        ({"simhash__features": "words"}, ["simhash.features"]),
+        ({"extraction__parser": "lxml"}, ["extraction.parser"]),
+        (
+            {"detectors": ["ccdet"]},
+            ["detectors", "simhash.features", "version of coverage", "version of simhash"],
+        ),
+    ],
+)
+def test_what_shapes_features_is_named(changed: dict[str, Any], named: list[str]) -> None:
+    assert [each.name for each in differences(BASE, features(chosen(**changed)))] == named
+
+
+def test_versions_of_text_processing_and_methods_are_feature_settings() -> None:
+    (text,) = differences(BASE, feature_settings(Settings(), 2, VERSIONS))
+    assert text == Difference("version of text processing", 1, 2)
+    (method,) = differences(BASE, feature_settings(Settings(), 1, {**VERSIONS, "ccdet": 2}))
+    assert str(method) == "version of ccdet is 1 in the index and 2 now"
+
+
+def test_each_setting_of_an_enabled_method_shapes_features_or_decisions() -> None:
+    """A threshold that belongs to neither would change clusters without a word."""
+    ours = {**BASE, **decision_settings(Settings())}
+    sections = ("ccdet.", "simhash.", "coverage.", "judge.", "cluster.")
+    keys = {line.key for line in describe(Settings()) if line.key.startswith(sections)}
+    assert keys <= ours.keys()
+    assert set(BASE).isdisjoint(decision_settings(Settings()))
+    assert not {key for key in ours if key.startswith(("elastic.", "maintenance.", "shingling."))}
+
+
+def test_recorded_values_replace_the_callers() -> None:
+    given = chosen(judge__preset="strict", index__lock_seconds=3, elastic__password="s")  # noqa: S106 - of no server
+    recorded = decisions_in(
+        clustered_with("1234", chosen(judge__preset="loose", cluster__preferred_sites=["b.org"]))
+    )
+    adopted = with_recorded(given, recorded)
+    assert adopted.judge.preset == "loose"
+    assert adopted.cluster.preferred_sites == ("b.org",)
+    assert adopted.index.lock_seconds == 3
+    assert adopted.elastic.password.get_secret_value() == "s"
+    assert [each.name for each in decision_differences(recorded, given)] == [
+        "cluster.preferred_sites",
+        "judge.preset",
+    ]
+    assert with_recorded(given, decision_settings(given)) is given
+    assert decisions_in(None) == {}
+
+
+def test_a_setting_that_a_release_adds_or_removes_does_not_differ() -> None:
+    recorded = {**decision_settings(Settings()), "judge.gone": 1}
+    del recorded["judge.method"]
+    assert decision_differences(recorded, Settings()) == ()
+    assert with_recorded(Settings(), recorded) == Settings()
+
+
+def test_recorded_values_are_checked() -> None:
+    with pytest.raises(ConfigError, match="recorded in the index"):
+        with_recorded(Settings(), {"ccdet.min_ccs": 7})
+
+
+def test_messages_name_both_values_and_survive_pickling() -> None:
+    different = (
+        Difference("judge.preset", "balanced", "strict"),
+        Difference("cluster.preferred_sites", [], ["a"]),
+    )
+    warning = SettingsDiffer("pages.db", (), different)
+    assert "judge.preset is balanced in the index and strict now" in str(warning)
+    assert "cluster.preferred_sites is empty in the index and a now" in str(warning)
+    assert "es-dedup recluster" in str(warning)
+    mismatch = SettingsMismatch("pages.db", (Difference("ccdet.window", 10, None),))
+    assert "ccdet.window is 10 in the index and not set now" in str(mismatch)
+    for each in (warning, mismatch):
+        assert str(pickle.loads(pickle.dumps(each))) == str(each)
