@@ -270,6 +270,20 @@ class SourceIncomplete(IndexError_):
         )
 
 
+class ServerTooOld(IndexError_):
+    """The server is of a version that is not supported."""
+
+    def __init__(self, index: str, found: str, needed: str) -> None:
+        super().__init__(index, found, needed)
+        self.index, self.found, self.needed = index, found, needed
+
+    def __str__(self) -> str:
+        return (
+            f"{self.index}: Elasticsearch {self.found} is not supported: upgrade the server to {self.needed} or later, or keep "
+            f"the index in a file"
+        )
+
+
 class SearchRefused(IndexError_):
     """A search that cannot be done as it was asked for."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.detectors.registry import detector_versions
-from es_dedup.errors import SettingsMismatch
+from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.index.elastic import (
     ElasticClaims,
     ElasticHost,
@@ -18,6 +19,7 @@ from es_dedup.index.elastic import (
     contact,
     generations,
     is_address,
+    lacks_scheme,
     parse_address,
     server,
 )
@@ -36,7 +38,6 @@ from es_dedup.text.segment import search_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from es_dedup.config import Settings
     from es_dedup.errors import Difference
@@ -59,6 +60,7 @@ def open_index(
         MissingExtra: the client for Elasticsearch is not installed.
         IndexError_: as ``EmbeddedIndex`` and ``ElasticIndex``.
     """
+    must_be_place(path)
     features = None if read_only else features_of(settings)
     index: Index
     if is_address(path):
@@ -177,6 +179,19 @@ def watch_answers(watcher: Callable[[str, int], None]) -> Callable[[], None]:
     """
     server.watchers.append(watcher)
     return lambda: server.watchers.remove(watcher)
+
+
+def must_be_place(path: str | Path) -> None:
+    """Refuse a server's address without scheme, which would be taken for a file.
+
+    Raises:
+        ConfigError: it is one, and there is no such file.
+    """
+    if not isinstance(path, str) or not lacks_scheme(path):
+        return
+    file = Path(path)
+    if not file.exists() and not (len(file.parts) > 1 and file.parent.is_dir()):
+        raise ConfigError((f"{path} is no file: for an index on Elasticsearch write http://{path}",), "index")
 
 
 def is_remote(path: str | Path) -> bool:

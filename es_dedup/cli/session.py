@@ -95,9 +95,13 @@ class Session:
         """The index, opened for reading; ``quiet``: without a word of settings that differ from its own.
 
         Raises:
+            ConfigError: it is an address without scheme.
             NotAnIndex: there is no such file.
         """
         if not self.exists:
+            from es_dedup.wiring import must_be_place
+
+            must_be_place(self.db)
             raise NotAnIndex(self.db, "there is no such file; `es-dedup scan PATH` makes it")
         return self._open(read_only=True, quiet=quiet)
 

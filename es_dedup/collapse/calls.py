@@ -112,6 +112,17 @@ def not_mapped(answer: Answer) -> bool:
     return any(NOT_MAPPED in str(failure.get("reason")) for failure in failures)
 
 
+def lacks_only_unmapped(answer: Answer) -> bool:
+    """Whether the only parts that did not answer are of indices without the field, which hold no cluster ids.
+
+    Where no index has it, 8.19 answers with an error, and 8.16 with the failure of one shard.
+    """
+    if "error" in answer:
+        return not_mapped(answer)
+    failures = answer["_shards"].get("failures", ())
+    return bool(failures) and all(NOT_MAPPED in str(failure.get("reason")) for failure in failures)
+
+
 def problems_of(answer: Answer) -> list[str]:
     """Why an answer may lack hits, in plain words."""
     found = []

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import bodies, counting
-from es_dedup.collapse.calls import Relate, Searches, checked, not_mapped, problems_of
+from es_dedup.collapse.calls import Relate, Searches, checked, lacks_only_unmapped, not_mapped, problems_of
 from es_dedup.collapse.facets import by_document, count_groups, read_groups
 from es_dedup.collapse.folding import fold_hits
 from es_dedup.collapse.hits import cluster_of, hits_of, more_of, page_id_of
@@ -158,8 +158,9 @@ def _with_loose(request: Request) -> Plan[tuple[list[Hit], list[Answer]]]:
     one, other = yield Searches([heads, loose], request.index, request.header, skip_unmatched=True)
     found = [checked(other)]
     best: list[Hit] = []
-    if not ("error" in one and not_mapped(one)):  # else no index has the field
+    if not lacks_only_unmapped(one):
         found.append(checked(one))
+    if "error" not in one:
         best = [hit for hit in hits_of(one) if cluster_of(hit, options) is not None]
     best += hits_of(other)
     if not best:

@@ -14,10 +14,12 @@ from es_dedup.errors import InputError
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 MAX_LABEL_BYTES: Final = 256 * 2**20
 """Bytes of a file of labels."""
+NAMED_PROBLEMS: Final = 20
+"""Different problems of a file that are named."""
 Pair = tuple[str, str]
 """Two page ids, the smaller one first."""
 
@@ -79,10 +81,25 @@ class LabelsError(InputError):
     """
 
     def __init__(self, source: str, problems: tuple[tuple[int, str], ...]) -> None:
-        lines = "\n".join(f"  - {source}:{line}: {problem}" for line, problem in problems)
-        super().__init__(source, None, f"{len(problems)} problem(s), correct these lines:\n{lines}")
+        super().__init__(
+            source, None, f"{len(problems)} problem(s), correct these lines:\n{_listed(source, problems)}"
+        )
         self.args = (source, problems)
         self.problems = problems
+
+
+def _listed(source: str, problems: Sequence[tuple[int, str]]) -> str:
+    """Each problem once, with the first line that has it and how many others do."""
+    lines: dict[str, list[int]] = {}
+    for line, problem in problems:
+        lines.setdefault(problem, []).append(line)
+    said = [
+        f"  - {source}:{places[0]}: {problem}"
+        + (f" (and {len(places) - 1:,} more lines)" if places[1:] else "")
+        for problem, places in lines.items()
+    ]
+    more = len(said) - NAMED_PROBLEMS
+    return "\n".join(said[:NAMED_PROBLEMS] + ([f"  - and {more:,} other problems"] if more > 0 else []))
 
 
 def ordered_pair(left: str, right: str) -> Pair:

@@ -1,11 +1,11 @@
-"""Elasticsearch, 8.18 or later: features, clusters, texts and notes, each in an index of its own.
+"""Elasticsearch, 8.16.6 or later: features, clusters, texts and notes, each in an index of its own.
 
 ``ElasticIndex`` is the adapter. It needs nothing but the core of the server: no scripts, no server-side reindexing, no
 paid feature. The mappings stand in the folder ``mappings`` of the repository; ``mappings.load_mapping`` reads them.
 """
 
 from es_dedup.index.elastic.adapter import ElasticIndex
-from es_dedup.index.elastic.address import Address, is_address, parse_address
+from es_dedup.index.elastic.address import Address, is_address, lacks_scheme, parse_address
 from es_dedup.index.elastic.claims import ElasticClaims
 from es_dedup.index.elastic.host import ElasticHost
 from es_dedup.index.elastic.jobs import ElasticJobs
@@ -23,5 +23,6 @@ __all__ = [
     "Schema",
     "Server",
     "is_address",
+    "lacks_scheme",
     "parse_address",
 ]

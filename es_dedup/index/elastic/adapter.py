@@ -79,6 +79,7 @@ class ElasticIndex(Store, Closing):
 
         Raises:
             MissingExtra: the client is not installed.
+            ServerTooOld: its version is not supported.
             NotAnIndex: missing while ``read_only``, or another application's.
             SchemaMismatch: made by another version.
             SettingsMismatch: filled with other settings.
@@ -92,6 +93,7 @@ class ElasticIndex(Store, Closing):
         )
         self._prober = Prober(self._server, self._of[FEATURES], self._recent)
         try:
+            self._server.must_be_supported()
             self._schema.open(read_only=read_only or features is None)
         except BaseException:
             self._server.close()

@@ -11,6 +11,7 @@ from es_dedup.errors import ConfigError
 
 SCHEMES: Final = ("http", "https")
 MAX_NAME_BYTES: Final = 200  # of Elasticsearch's 255, with room for what is appended
+_HOST_AND_PORT: Final = re.compile(r"[\w.-]+:\d{2,5}(/[^/]*)?", re.ASCII)
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
@@ -37,6 +38,11 @@ class Address:
 def is_address(text: object) -> bool:
     """Whether a place is a server's address, not a file."""
     return isinstance(text, str) and text.partition("://")[0] in SCHEMES and "://" in text
+
+
+def lacks_scheme(place: str) -> bool:
+    """Whether a place is written like a server's address without ``http://``, such as ``localhost:9200/name``."""
+    return _HOST_AND_PORT.fullmatch(place) is not None
 
 
 def parse_address(text: str) -> Address:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -17,6 +18,7 @@ from es_dedup.errors import (
     IndexRefused,
     IndexUnavailable,
     MissingExtra,
+    ServerTooOld,
 )
 
 if TYPE_CHECKING:
@@ -34,7 +36,9 @@ FIRST_PAUSE: Final = 0.1  # seconds; doubled each time
 LONGEST_PAUSE: Final = 5.0
 BUSY: Final = frozenset({429, 502, 503, 504})
 """Statuses after which the same request may succeed."""
-OK, NOT_FOUND, CONFLICT, TOO_LARGE = 200, 404, 409, 413
+OK, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_LARGE = 200, 403, 404, 409, 413
+OLDEST: Final = (8, 16, 6)
+"""The oldest version of Elasticsearch that the tests run on."""
 NO_ANSWER: Final = 0
 watchers: Final[list[Callable[[str, int], None]]] = []
 """Told of each answer: ``request`` or ``item`` (of a bulk request), and its HTTP status; ``NO_ANSWER`` for none, 200 for any success."""
@@ -140,6 +144,26 @@ class Server:
             time.sleep(pause)
         raise AssertionError  # pauses never end
 
+    def must_be_supported(self) -> None:
+        """Refuse a cluster with a node that is older than what is tested.
+
+        Where the user may not see the versions (privilege ``monitor``), nothing is refused.
+
+        Raises:
+            ServerTooOld: it is.
+            IndexUnavailable, IndexRefused: see ``call``.
+        """
+        try:
+            nodes = self.call(lambda client: client.nodes.info(metric="os", filter_path="nodes.*.version"))
+        except IndexRefused as error:
+            if status_of(error.__cause__) == FORBIDDEN:
+                return
+            raise
+        versions = [str(node["version"]) for node in nodes.get("nodes", {}).values()]
+        oldest = min(versions, key=_numbers, default="")
+        if oldest and _numbers(oldest) < OLDEST:
+            raise ServerTooOld(self.name, oldest, ".".join(map(str, OLDEST)))
+
     def translated(self, error: Exception, *, writing: bool = False) -> IndexError_:
         """Our error for one of the client's."""
         status, reason = status_of(error), reason_of(error)
@@ -153,6 +177,10 @@ class Server:
             return IndexRefused(self.name, f"{reason}: name its certificate authority in elastic.ca_certs")
         kind = IndexInterrupted if writing else IndexUnavailable
         return kind(self.name, reason)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
 def tell(kind: str, status: int) -> None:
@@ -176,7 +204,7 @@ def is_engine_error(error: Exception) -> bool:
     return isinstance(error, ApiError | TransportError)
 
 
-def status_of(error: Exception) -> int | None:
+def status_of(error: BaseException | None) -> int | None:
     """HTTP status of an error answer; None when there was no answer."""
     return getattr(getattr(error, "meta", None), "status", None)
 

@@ -78,6 +78,25 @@ def test_all_problems_are_named_with_their_lines() -> None:
     assert isinstance(caught.value, InputError)
 
 
+def test_a_problem_of_many_lines_is_said_once_with_their_number() -> None:
+    with pytest.raises(LabelsError) as caught:
+        parse_labels("id_a\tid_b\tlabel\n" + "a\tb\n" * 200 + "a\tb\tmaybe\n", "pairs.tsv", jsonl=False)
+    assert len(caught.value.problems) == 201
+    assert str(caught.value).splitlines() == [
+        "pairs.tsv: 201 problem(s), correct these lines:",
+        "  - pairs.tsv:2: 2 columns, the header has 3 (and 199 more lines)",
+        "  - pairs.tsv:202: label 'maybe' is none of dup, contain, partial, diff, 0, 1, 2, 3",
+    ]
+
+
+def test_of_many_different_problems_the_first_are_named() -> None:
+    rows = "".join(f"a\tb\tno-{number}\n" for number in range(50))
+    with pytest.raises(LabelsError) as caught:
+        parse_labels("id_a\tid_b\tlabel\n" + rows, "pairs.tsv", jsonl=False)
+    assert len(str(caught.value).splitlines()) == 22
+    assert str(caught.value).endswith("and 30 other problems")
+
+
 def test_json_problems_are_named_with_their_lines() -> None:
     with pytest.raises(LabelsError) as caught:
         parse_labels(
