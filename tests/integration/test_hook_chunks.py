@@ -84,7 +84,7 @@ def test_the_size_of_chunks_makes_no_difference(policy: str, seed: int) -> None:
     expected = None
     with Elasticsearch(url, request_timeout=60) as client:
         for size in range(1, len(actions) + 1):
-            index = EmbeddedIndex(":memory:", fingerprint="0" * 16)
+            index = EmbeddedIndex(":memory:", features={})
             host = wiring.open_host(f"{url}/{name}", Settings())
             try:
                 with DedupHook(index, host, FIELDS, Settings()) as hook:
