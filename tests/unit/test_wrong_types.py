@@ -120,10 +120,10 @@ def test_settings_come_from_the_file_and_the_environment_everywhere(
     (tmp_path / "es-dedup.toml").write_text("[index]\nlimit = 7\nmax_df = 70\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ES_DEDUP_INDEX__LIMIT", "9")
-    index = EmbeddedIndex(":memory:", fingerprint="0" * 16)
+    index = EmbeddedIndex(":memory:", features={})
     hook, sidecar = DedupHook(index, NOBODY, HostFields("text")), Sidecar(index)
     with Deduplicator.open(":memory:") as dedup:
-        for used in (dedup._settings, hook._settling._settings, sidecar._settings):
+        for used in (dedup._settings, hook._settling._settings, sidecar._given):
             assert (used.index.limit, used.index.max_df) == (9, 70)
     with Deduplicator.open(":memory:", settings=Settings()) as dedup:
         assert dedup._settings.index.limit == Settings().index.limit

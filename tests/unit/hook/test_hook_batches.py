@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NOBODY: Any = None
-HOOK = DedupHook(EmbeddedIndex(":memory:", fingerprint="0" * 16), NOBODY, HostFields("text"), Settings())
+HOOK = DedupHook(EmbeddedIndex(":memory:", features={}), NOBODY, HostFields("text"), Settings())
 
 
 def run(chunk_size: int = 3, **options: Any) -> Run:
