@@ -83,7 +83,7 @@ def compare(
     session = session_of(context)
     names = _names(methods)
     pairs = read_labels(labels)
-    intake = Intake(corpus, options, session)
+    intake = Intake(corpus, options, session, leave=labels)
     pages = list(intake.pages())
     missing = sorted({page for each in pairs for page in each.pair} - {page.id for page in pages})
     _check_ground(labels, pairs, missing)

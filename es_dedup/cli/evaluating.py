@@ -130,7 +130,7 @@ def _measure(
     from es_dedup.evaluation.runner import JUDGE, measure
 
     pairs = read_labels(labels)
-    intake = Intake(corpus, options, session)
+    intake = Intake(corpus, options, session, leave=labels)
     with session.scratch() as dedup, ProgressDisplay(quiet=session.output.quiet) as progress:
         done = dedup.scan(intake.pages(), progress=progress)
         measured = measure(dedup, pairs, lambda at, total: progress.count("verify", at, total))

@@ -61,7 +61,7 @@ def label(
     if output.suffix != ".jsonl":
         raise typer.BadParameter("the name must end in .jsonl", param_hint="--output")
     known = {each.pair for each in read_labels(output)} if output.exists() else set()
-    intake = Intake(paths, options, session)
+    intake = Intake(paths, options, session, leave=output)
     with session.scratch() as dedup:
         with ProgressDisplay(quiet=session.output.quiet) as progress:
             dedup.scan(intake.pages(), progress=progress)

@@ -33,13 +33,14 @@ def refuse_index(target: Path, session: Session, option: str) -> None:
 
 
 def refuse_input(target: Path, inputs: Iterable[Path], option: str) -> None:
-    """Raise a usage error when ``target`` is an input, or a page of an input folder that is no earlier report."""
-    from es_dedup.readers.pagefiles import PAGE_SUFFIXES
+    """Raise a usage error when ``target`` is an input, or read with an input folder and no earlier report."""
+    from es_dedup.readers.folders import SUFFIXES
+    from es_dedup.readers.streams import suffix_of
 
     for path in inputs:
         if path == _STDIN:
             continue
-        page = target.suffix.lower() in PAGE_SUFFIXES and _inside(target, path) and not _is_report(target)
+        page = suffix_of(target) in SUFFIXES and _inside(target, path) and not _is_report(target)
         if _same(target, path) or page:
             raise typer.BadParameter(f"{target} is part of the input: name another file", param_hint=option)
 

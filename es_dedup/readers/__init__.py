@@ -15,9 +15,7 @@ Traps:
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from es_dedup.readers.folders import read_folder
@@ -25,12 +23,13 @@ from es_dedup.readers.jsonl import read_jsonl
 from es_dedup.readers.kinds import READERS, is_page_file, read_file
 from es_dedup.readers.port import Fields, InputFailure, ReadOptions, Tally
 from es_dedup.readers.records import fields_in_no_record
-from es_dedup.readers.roots import Root, Roots
+from es_dedup.readers.roots import Root, Roots, path_list
 from es_dedup.readers.streams import STDIN, plain_problem, printable, suffix_of
 from es_dedup.readers.unique import UniquePages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from es_dedup.readers.port import Items
 
@@ -52,7 +51,7 @@ def read_pages(paths: Iterable[str | Path], options: ReadOptions | None = None) 
         TypeError: ``paths`` is not a list of paths, or ``options`` no ``ReadOptions``.
         ValueError: ``options.root`` or ``options.namespace`` cannot be used, see ``Roots.covering``.
     """
-    named = _paths(paths)
+    named = path_list(paths)
     options = ReadOptions() if options is None else options
     if not isinstance(options, ReadOptions):
         raise TypeError(f"options must be a ReadOptions object, got a {type(options).__name__}")
@@ -60,20 +59,6 @@ def read_pages(paths: Iterable[str | Path], options: ReadOptions | None = None) 
     roots = options.roots.covering(rooted, root=options.root, namespace=options.namespace)
     options = replace(options, roots=roots, tally=Tally())
     return UniquePages(_sources(named, options), roots, options.tally)
-
-
-def _paths(paths: Iterable[str | Path]) -> list[Path]:
-    """The paths, each checked: a single string would be taken for a list of its characters."""
-    if isinstance(paths, (str, bytes, Path)) or not isinstance(paths, Iterable):
-        raise TypeError(
-            f"paths must be a list of paths, got {paths!r}; for one path write read_pages([path])"
-        )
-    named: list[Path] = []
-    for path in paths:
-        if not isinstance(path, (str, Path)):
-            raise TypeError(f"a path must be a string or a Path, got {path!r}")
-        named.append(Path(path))
-    return named
 
 
 def _sources(paths: list[Path], options: ReadOptions) -> Iterator[Items]:

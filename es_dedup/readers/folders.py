@@ -65,7 +65,7 @@ def _entries(folder: str, ignored: Counter[str]) -> list[tuple[str, bool]]:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 found.append((entry.path, True))
-            elif entry.is_symlink() and entry.is_dir():
+            elif entry.is_symlink() and Path(entry.path).is_dir():  # the entry's own is_dir raises for a loop
                 ignored[_FOLDER_LINK] += 1
             elif suffix_of(Path(entry.name)) in SUFFIXES:
                 found.append((entry.path, False))

@@ -122,7 +122,14 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         """Refuse what would fail, or be ignored, in the middle of the input."""
-        for name, kind in (("fields", Fields), ("roots", Roots)):
+        kinds = (
+            ("fields", Fields),
+            ("encoding", str),
+            ("max_page_bytes", int),
+            ("max_record_bytes", int),
+            ("roots", Roots),
+        )
+        for name, kind in kinds:
             value: object = getattr(self, name)
             if not isinstance(value, kind):
                 raise TypeError(

@@ -13,12 +13,13 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 SEPARATOR: Final = "//"
 """Between a namespace and the path below its root."""
@@ -97,8 +98,10 @@ class Roots:
                 here. A new one for the folder of a recorded root says that other pages lie there now.
 
         Raises:
+            TypeError: ``paths`` is not a list of paths.
             ValueError: ``root`` or ``namespace`` cannot be used as asked; the text says why.
         """
+        paths = path_list(paths)
         places = [_folders(path) for path in paths if os.path.lexists(path)]
         folders = [each[0] for each in places]
         if root is not None or namespace is not None:
@@ -170,6 +173,22 @@ class Roots:
         name = name if _NAMESPACE.fullmatch(name) else "root"
         numbered = (f"{name}-{number}" for number in range(2, len(taken) + 3))
         return next(each for each in (name, *numbered) if each not in taken)
+
+
+def path_list(paths: Iterable[str | Path]) -> list[Path]:
+    """The paths, each checked: a single string would be taken for a list of its characters.
+
+    Raises:
+        TypeError: something else was given.
+    """
+    if isinstance(paths, (str, bytes, Path)) or not isinstance(paths, Iterable):
+        raise TypeError(f"paths must be a list of paths, got {paths!r}; for one path write [path]")
+    named: list[Path] = []
+    for path in paths:
+        if not isinstance(path, (str, Path)):
+            raise TypeError(f"a path must be a string or a Path, got {path!r}")
+        named.append(Path(path))
+    return named
 
 
 def _places(path: str | Path) -> list[tuple[str, str]]:

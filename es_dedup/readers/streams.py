@@ -156,13 +156,16 @@ class _Recoded(_Reader):
 
     def __init__(self, stream: IO[bytes], encoding: str) -> None:
         super().__init__()
-        self._stream = stream
+        self._stream, self._encoding = stream, encoding
         self._decode = codecs.getincrementaldecoder(encoding)().decode
 
     def _next(self) -> bytes:
         while True:
             piece = self._stream.read(_PIECE)
-            text = self._decode(piece, final=not piece)
+            try:
+                text = self._decode(piece, final=not piece)
+            except UnicodeError as error:  # also for UTF-16 without a byte order mark
+                raise UnicodeDecodeError(self._encoding, b"", 0, 0, str(error)) from error
             if text or not piece:
                 return text.encode("utf-8", "surrogatepass")
 

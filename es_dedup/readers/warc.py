@@ -191,7 +191,7 @@ def _page(entry: tuple[Any, bytes], source: str, number: int, options: ReadOptio
 def _plain(body: bytes, charset: str | None) -> str:
     try:
         return body.decode(charset or "utf-8")
-    except (LookupError, UnicodeDecodeError):
+    except (LookupError, UnicodeError):
         return body.decode("gb18030", "replace")
 
 

@@ -102,6 +102,15 @@ def test_a_packed_bomb_is_cut(tmp_path: Path) -> None:
     assert len(pages[0].html or "") == 5001
 
 
+@pytest.mark.parametrize("charset", ["punycode", "idna", "undefined", "rot13", "no-such"])
+def test_an_unusable_charset_of_a_text_is_passed_over(tmp_path: Path, charset: str) -> None:
+    headers = f"Content-Type: text/plain; charset={charset}"
+    (tmp_path / "a.warc").write_bytes(record("http://a/1", "正文 -, ".encode("gb18030") * 9, headers))
+    pages, failures = read(tmp_path / "a.warc")
+    assert [page.text for page in pages] == ["正文 -, " * 9]
+    assert failures == []
+
+
 def test_an_unknown_coding_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / "a.warc").write_bytes(record("http://a/1", b"??", HTML + "Content-Encoding: br"))
     _, (failure,) = read(tmp_path / "a.warc")

@@ -49,6 +49,9 @@ def test_a_report_replaces_no_input() -> None:
     assert run("scan", "pages", "--report", "pages/a.html").exit_code == 2
     assert run("scan", "pages/a.html", "--report", "pages/a.html").exit_code == 2
     assert Path("pages/a.html").read_text(encoding="utf-8") == "<p>text"
+    Path("pages/b.jsonl").write_text('{"id": "b", "text": "t"}\n', encoding="utf-8")
+    assert run("scan", "pages", "--report", "pages/b.jsonl").exit_code == 2
+    assert Path("pages/b.jsonl").read_text(encoding="utf-8").startswith("{")
 
 
 def test_a_report_in_a_scanned_folder_is_no_page() -> None:
@@ -57,6 +60,22 @@ def test_a_report_in_a_scanned_folder_is_no_page() -> None:
     for _ in range(2):
         result = run("--json", "scan", "pages", "--report", "pages/report.html")
         assert (result.exit_code, json.loads(result.stdout)["read"]) == (0, 1)
+
+
+@pytest.mark.parametrize("command", ["eval", "label"])
+def test_labels_in_the_corpus_are_no_pages(command: str) -> None:
+    Path("pages").mkdir()
+    for page in "ab":
+        Path(f"pages/{page}.txt").write_text("同一篇文章。", encoding="utf-8")
+    labels = '{"id_a": "a.txt", "id_b": "b.txt", "label": "dup"}\n'
+    Path("pages/labels.jsonl").write_text(labels, encoding="utf-8")
+    arguments = {
+        "eval": ("eval", "pages/labels.jsonl", "-c", "pages"),
+        "label": ("label", "pages", "-o", "pages/labels.jsonl"),
+    }
+    result = run(*arguments[command])
+    assert "left out" not in result.stderr
+    assert result.exit_code != 3
 
 
 def test_links_are_followed_and_the_mode_is_kept(scanned: None) -> None:
