@@ -254,6 +254,31 @@ class IndexRefused(IndexError_):
         )
 
 
+class OtherCluster(DedupError):
+    """The bulk helper's client writes to another cluster than the one that holds the hook's features."""
+
+    def __init__(self, found: str, expected: str) -> None:
+        super().__init__(found, expected)
+        self.found, self.expected = found, expected
+
+    def __str__(self) -> str:
+        return (
+            f"the client writes to cluster {self.found}, the hook reads and marks documents in cluster {self.expected}: nothing "
+            f"was written; open the hook with an address of the cluster that holds the documents, where the features are kept too"
+        )
+
+
+class MappingConflict(IndexRefused):
+    """Fields of ``dedup`` have other types in an index than they need."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.index} has a wrong mapping ({self.problem}): searches and grouping by cluster would be wrong. Nothing was "
+            f"written. Create an index with the mapping of `dedup` (`es-dedup attach` adds it to the templates of an alias or "
+            f"a pattern), copy the documents without their field `dedup`, and run `es-dedup backfill`"
+        )
+
+
 class SourceIncomplete(IndexError_):
     """Marking documents of an index would delete data, as its ``_source`` does not hold whole documents."""
 

@@ -59,8 +59,10 @@ def dedup_streaming_bulk(
         DuplicatePage: policy ``fail``, and a document is a duplicate; nothing of its batch is written.
         BulkIndexError, ApiError, TransportError: as the helper, after its batch was repaired. Items with status 429 are
             repeated ``max_retries`` times also where the helper would raise at once.
+        OtherCluster: the client writes to another cluster than the hook; nothing was written.
         ValueError: an action names no index, or its body is no object.
     """
+    hook.cluster.check(client)
     run = Run(hook, policy, report, chunk_size, options, client)
     yield from _one_by_one(client, run, actions)
 
@@ -84,6 +86,7 @@ def dedup_bulk(
     Returns:
         ``(successes, errors)`` as the helper, with the attribute ``report``.
     """
+    hook.cluster.check(client)
     tally = Tally(report, stats_only=stats_only)
     options |= {"yield_ok": True, "ignore_status": ignore_status}
     run = Run(hook, policy, tally.report, options.pop("chunk_size", CHUNK_SIZE), options, client)

@@ -60,6 +60,7 @@ class Item:
         because: the pages because of which it is not.
         withdrawn: an older version is stored, and deleted because the document is not written.
         deferred: an update; the document waits for a decision afterwards.
+        repeated: it was sent a second time, after the mapping of ``dedup`` had been put on its index.
     """
 
     operation: str
@@ -77,6 +78,7 @@ class Item:
     because: Collection[str] = ()
     withdrawn: bool = False
     deferred: bool = False
+    repeated: bool = False
 
     @property
     def page_id(self) -> str:

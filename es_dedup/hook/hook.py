@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup import wiring
 from es_dedup.closing import Closing
 from es_dedup.config import settings_in_force
-from es_dedup.errors import DuplicatePage, IndexError_, SchemaMismatch, SettingsMismatch, SourceIncomplete
+from es_dedup.errors import DuplicatePage, IndexError_, SchemaMismatch, SettingsMismatch
 from es_dedup.hook import documents
+from es_dedup.hook.cluster import ClusterCheck
 from es_dedup.hook.documents import INCONCLUSIVE, PENDING, UNCHECKED, Batch, item_of, waiting_mark
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.settling import Ahead, Settling
+from es_dedup.hook.targets import REFUSALS, Targets
 from es_dedup.index.host import checked_fields, document_key
 from es_dedup.model import Outcome, WritePolicy
 
@@ -60,7 +61,7 @@ class DedupHook(Closing):
         """Over an index and host indices at hand; ``open`` is the usual way."""
         self._index, self._host, self._fields, self._claims = index, host, checked_fields(fields), claims
         self._settling = Settling(index, settings_in_force(settings), window, claims)
-        self._targets: dict[str, str] = {}
+        self._targets, self.cluster = Targets(host), ClusterCheck(host)
         self._changed: set[str] = set()  # indices in which documents of others were changed by a batch
         self.dispatcher = dispatcher
 
@@ -164,7 +165,7 @@ class DedupHook(Closing):
 
     def featurise(self, items: Sequence[Item]) -> Chunk:
         """Features of documents, computed ahead of ``prepare`` or in another process; only the index behind an alias is asked for."""
-        self._resolve(items)
+        self._targets.resolve(items)
         return self._settling.featurise(
             [self._fields.page(item.page_id, item.source) for item in items if item.whole]
         )
@@ -197,7 +198,7 @@ class DedupHook(Closing):
         whole = [item for item in items if item.whole]
         if self.dispatcher is not None or not whole:
             return Ahead()
-        self._resolve(items, creates=creates)
+        self._targets.resolve(items, creates=creates)
         started = time.perf_counter()
         features = features or self.featurise(whole)
         made = time.perf_counter()
@@ -209,7 +210,9 @@ class DedupHook(Closing):
 
     def take_back(self, items: Sequence[Item], report: HookReport) -> None:
         """Make the store say of documents what the host index does: they were looked at and are not written."""
-        names = [item.page_id for item in items if not item.problem]
+        self._take_back([item.page_id for item in items if not item.problem], report)
+
+    def _take_back(self, names: Sequence[str], report: HookReport) -> None:
         try:
             self._reconcile(names, HookReport())
         except IndexError_ as error:
@@ -239,10 +242,15 @@ class DedupHook(Closing):
             DuplicatePage: policy ``fail``, and a document is a duplicate; names the first one. Nothing of the batch is kept.
             ValueError: another policy than ``mark`` while decisions are left to a dispatcher.
             SourceIncomplete: a document of the batch, or one in a cluster with it, cannot be marked without losing data.
+            IndexRefused: the index of a document cannot have the mapping of ``dedup``, or has another one (``MappingConflict``).
         """
         if self.dispatcher is not None and policy is not WritePolicy.MARK:
             raise ValueError(f"policy {policy} needs a decision before the write: use mark, or no dispatcher")
-        self._resolve(items, creates=creates)
+        names = [item.page_id for item in items]
+        self._targets.resolve(items, creates=creates, again=True)
+        if (features or ahead) and names != [item.page_id for item in items]:  # a rollover since then
+            self._take_back(names, report)
+            features = ahead = None
         batch = Batch(list(items))
         whole = [item for item in items if item.whole]
         report.pages += len(items)
@@ -257,7 +265,11 @@ class DedupHook(Closing):
                 self._decide(batch, policy, report, ahead or self.look(items, features, creates=creates))
             except IndexError_ as error:
                 documents.undecided(whole, str(error), report)
-        self._check(batch, report)
+        try:
+            self._targets.check(batch)
+        except REFUSALS:
+            self.take_back(items, report)
+            raise
         return batch
 
     def finish(
@@ -340,9 +352,10 @@ class DedupHook(Closing):
 
     def moved(self, item: Item, place: DocumentKey, report: HookReport) -> None:
         """Decide on a document where it is: its write alias was moved, or a pipeline changed its index or ``_id``."""
-        self._targets.pop(item.target, None)
+        self._targets.forget(item.target)
         before, item.key = item.page_id, place
         try:
+            self._host.prepare([place.index])
             self._reconcile([before, item.page_id], report)
         except IndexError_ as error:
             report.not_repaired[item.page_id] = str(error)
@@ -389,39 +402,6 @@ class DedupHook(Closing):
             self._mark({name: mark for name, mark in marks.items() if name in own & sure}, report, own=True)
         self._mark({name: mark for name, mark in marks.items() if name not in own | set(read)}, report)
         self._overwrite(batch.settled, own, report)
-
-    def _resolve(self, items: Iterable[Item], *, creates: bool = True) -> None:
-        """Name the concrete index of each document; one that is not there is made when the write would make it."""
-        for item in items:
-            given = item.target
-            if item.problem:
-                continue
-            if given not in self._targets:
-                made = creates and item.operation != "delete" and not item.head.get("require_alias")
-                if not made and not self._host.indices(given):
-                    continue
-                try:
-                    self._targets[given] = self._host.write_index(given)
-                except SourceIncomplete:
-                    raise
-                except IndexError_:
-                    continue  # the write that follows tells more
-            target = self._targets[given]
-            if target != item.key.index:
-                item.key = replace(item.key, index=target)
-
-    def _check(self, batch: Batch, report: HookReport) -> None:
-        """Refuse a batch before it is written when it, or what it asks to be marked elsewhere, cannot be marked."""
-        places = {item.key.index for item in batch if not item.problem} | {
-            document_key(name).index for name in batch.others
-        }
-        try:
-            self._host.check(places)
-        except SourceIncomplete:
-            self.take_back(batch.items, report)
-            raise
-        except IndexError_:
-            return  # no answer: marking asks again, and changes nothing without one
 
     def _say(self, item: Item, settled: Settlement, report: HookReport) -> None:
         name = item.page_id

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from es_dedup.errors import IndexError_, wrong_type
 from es_dedup.hook.documents import item_of
 from es_dedup.hook.report import HookReport
+from es_dedup.index.host import DEDUP
 from es_dedup.model import WritePolicy
 
 if TYPE_CHECKING:
@@ -212,10 +213,12 @@ class Run:
 
     def finish(self, batch: Batch, results: Iterable[Result]) -> Items:
         """Repair after the write; gives documents that are to be sent again."""
-        failed = []
+        failed, unmapped = [], []
         for item, ok, said in matched(batch, results):
             if item.problem:
                 continue
+            if not ok and not item.repeated and _unmapped(said):
+                unmapped.append(item)
             if item.withdrawn:
                 if ok:
                     self.report.removed.append(item.page_id)
@@ -225,7 +228,10 @@ class Run:
                 failed.append(item.page_id)
             elif place != item.key:
                 self._hook.moved(item, place, self.report)
-        return self._hook.finish(batch, failed, self.report, refresh=self._refreshes)
+        again = self._hook.finish(batch, failed, self.report, refresh=self._refreshes)
+        for item in unmapped:
+            item.mark, item.decision, item.repeated = None, None, True
+        return [*again, *unmapped]
 
     def lost(self, batch: Batch, results: Iterable[Result]) -> None:
         """After a write of which the outcome is unknown: ask the host index what was written, if it answers."""
@@ -242,6 +248,8 @@ class Run:
         """
         for item, ok, said in matched(batch, results):
             if item.withdrawn and (ok or said.get("status") == NOT_FOUND):
+                continue
+            if not ok and any(item is each for each in again):
                 continue
             if item.decision is not None:
                 said["dedup"] = item.decision.as_dict()
@@ -296,6 +304,12 @@ def _left_out(item: Item) -> dict[str, Any]:
     if item.decision is not None:
         said["dedup"] = item.decision.as_dict()
     return {item.operation: said}
+
+
+def _unmapped(said: Mapping[str, Any]) -> bool:
+    """Whether a document was refused because its index, made by a rollover a moment ago, has no mapping of ``dedup``."""
+    error = str(said.get("error"))
+    return "strict_dynamic_mapping_exception" in error and f"[{DEDUP}]" in error
 
 
 def _as_it_is(action: Any) -> Any:

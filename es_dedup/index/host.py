@@ -268,6 +268,7 @@ class Host(Protocol):
 
         Raises:
             IndexRefused: a field ``dedup`` of another kind is there, or the role does not allow it.
+            MappingConflict: a field below ``dedup`` has another type, most often by dynamic mapping.
             SourceIncomplete: see ``check``; no mapping was changed.
         """
 
@@ -288,6 +289,9 @@ class Host(Protocol):
 
     def installed(self) -> bool:
         """Whether what ``install`` made is there."""
+
+    def cluster(self) -> str:
+        """UUID of the cluster."""
 
     def server(self) -> ServerFacts:
         """Version and clock of the server."""

@@ -7,7 +7,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import IndexUnavailable, SourceIncomplete
+from es_dedup.errors import IndexUnavailable, MappingConflict, SourceIncomplete
 from es_dedup.index.elastic import targets, templates
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
 from es_dedup.index.elastic.facts import read_facts
@@ -32,6 +32,7 @@ BY_SEQUENCE: Final = ({"_seq_no": {"order": "asc", "unmapped_type": "long"}},)
 CLUSTER_ID: Final = f"{DEDUP}.cluster_id"
 WAITING: Final = {"term": {f"{DEDUP}.waiting": True}}
 NO_HITS: Final[Mapping[str, Any]] = {"hits": {"total": {"value": 0}, "hits": []}}
+CLOSED: Final = "index.verified_before_close"  # a setting that only closed indices have
 INDICES_AT_A_TIME: Final = 50  # of one mapping request: their names stand in its address
 RETRIES: Final = 5  # of one partial update that meets another writer
 _OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
@@ -59,18 +60,21 @@ class ElasticHost:
             partial(
                 _or_none,
                 lambda client: client.indices.get_settings(
-                    index=target, name="index.uuid", expand_wildcards="open"
+                    index=target, name=["index.uuid", CLOSED], expand_wildcards="open", flat_settings=True
                 ),
             )
         )
-        return sorted(name for name in found or () if not _OURS.search(name))
+        closed = {name for name, said in (found or {}).items() if CLOSED in said["settings"]}
+        return sorted(name for name in found or () if name not in closed and not _OURS.search(name))
 
     def prepare(self, indices: Iterable[str]) -> None:
         """See ``Host.prepare``."""
         properties = host_properties()
-        names = list(indices)
-        facts = self._checked(names)
-        wanted = [name for name in names if name not in facts or not _prepared(facts[name])]
+        found = self._checked(indices)
+        for name, facts in found.items():
+            if conflicts := _conflicts(facts):
+                raise MappingConflict(name, conflicts)
+        wanted = [name for name, facts in found.items() if not _prepared(facts)]
         for some in chunked(wanted, INDICES_AT_A_TIME):
             ask = partial(_put_mapping, some, properties)
             self._server.call(ask, writing=True)
@@ -94,12 +98,21 @@ class ElasticHost:
 
     def install(self, target: str, *, dry_run: bool = False) -> str:
         """See ``Host.install``."""
-        return templates.install(self._server, self._name, target, host_properties(), dry_run=dry_run)
+        names = (*target.split(","), *self.indices(target))
+        return templates.install(self._server, self._name, names, host_properties(), dry_run=dry_run)
 
     def installed(self) -> bool:
         """See ``Host.installed``."""
         name = templates.template_name(self._name)
         return self._server.call(lambda client: bool(client.cluster.exists_component_template(name=name)))
+
+    def cluster(self) -> str:
+        """See ``Host.cluster``."""
+        return str(
+            self._server.call(
+                lambda client: client.cluster.state(metric="version", filter_path="cluster_uuid")
+            )["cluster_uuid"]
+        )
 
     def server(self) -> ServerFacts:
         """See ``Host.server``."""
@@ -321,6 +334,16 @@ def host_properties() -> dict[str, Any]:
 def _prepared(facts: IndexFacts) -> bool:
     wanted = host_properties()[DEDUP]["properties"]
     return all(facts.types.get(name) == field["type"] for name, field in wanted.items())
+
+
+def _conflicts(facts: IndexFacts) -> str:
+    """Fields below ``dedup`` that were mapped otherwise, most often by dynamic mapping; empty when there are none."""
+    wanted = host_properties()[DEDUP]["properties"]
+    return ", ".join(
+        f"{DEDUP}.{name} is {found}, not {wanted[name]['type']}"
+        for name, found in facts.types.items()
+        if name in wanted and found != wanted[name]["type"]
+    )
 
 
 def report_of(results: Mapping[str, Result]) -> MarkReport:

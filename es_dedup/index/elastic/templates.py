@@ -6,15 +6,17 @@ A component template takes effect through an index template. Where one of the us
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from es_dedup.index.elastic.server import Server
 
 SUFFIX: Final = "dedup-host"
+_ROLLED_OVER: Final = re.compile(r"-\d{6}$")
 KEPT: Final = (
     "index_patterns",
     "composed_of",
@@ -33,25 +35,41 @@ def template_name(name: str) -> str:
     return f"{name}-{SUFFIX}"
 
 
-def install(server: Server, name: str, target: str, properties: Mapping[str, Any], *, dry_run: bool) -> str:
-    """Let indices to come have the mapping; says what was done, or would be.
+def install(
+    server: Server, name: str, targets: Iterable[str], properties: Mapping[str, Any], *, dry_run: bool
+) -> str:
+    """Add the mapping to the templates of indices that are created later; says what was done, or would be.
 
-    A target without a pattern that fits no index template is no case for one: its index is there already.
+    A composable index template hides legacy templates, so none is made where a legacy template makes the indices. None is
+    made either for an index that is neither named by a pattern nor rolled over.
+
+    Args:
+        server: where the templates are.
+        name: of the index of features; its templates are named after it.
+        targets: the names and patterns that were attached, and the concrete indices behind them.
+        properties: the mapping of ``dedup``.
+        dry_run: change nothing.
     """
+    wanted = list(dict.fromkeys(targets))
     ours = template_name(name)
     if not dry_run:
         body = {"mappings": {"properties": dict(properties)}}
         server.call(
             lambda client: client.cluster.put_component_template(name=ours, template=body), writing=True
         )
-    fitting = _fitting(server, target, ours)
+    fitting = _fitting(server, wanted, ours)
     for other, template in fitting.items():
         parts = list(template.get("composed_of", ()))
         if ours not in parts and not dry_run:
             _put(server, other, {**template, "composed_of": [*parts, ours]})
     if fitting:
         return f"component template {ours} in index template {', '.join(sorted(fitting))}"
-    patterns = [part for part in target.split(",") if "*" in part]
+    if legacy := _legacy(server, wanted):
+        return (
+            f"component template {ours}, used by no index template: legacy templates ({', '.join(legacy)}) make "
+            f"these indices; add the mapping of `dedup` to them"
+        )
+    patterns = list(dict.fromkeys(filter(None, map(_pattern, wanted))))
     if not patterns:
         return f"component template {ours}, used by no index template"
     if not dry_run:
@@ -78,14 +96,31 @@ def uninstall(server: Server, name: str, *, dry_run: bool = False) -> list[str]:
     return sorted({*using, ours} if there else using)
 
 
-def _fitting(server: Server, target: str, ours: str) -> dict[str, Mapping[str, Any]]:
+def _pattern(name: str) -> str:
+    """The pattern of the indices that follow a name: itself, or that of the indices a rollover makes; else empty."""
+    if "*" in name:
+        return name
+    return _ROLLED_OVER.sub("-*", name) if _ROLLED_OVER.search(name) else ""
+
+
+def _legacy(server: Server, targets: Sequence[str]) -> list[str]:
+    """The user's legacy templates that make indices of some targets."""
+    found = server.call(lambda client: client.indices.get_template())
+    return sorted(
+        name
+        for name, template in found.items()
+        if any(_meets(pattern, target) for pattern in template["index_patterns"] for target in targets)
+    )
+
+
+def _fitting(server: Server, targets: Sequence[str], ours: str) -> dict[str, Mapping[str, Any]]:
     """The user's index templates that make indices of a target."""
     return {
         name: template
         for name, template in _all(server).items()
         if name != ours
         and not template.get("_meta", {}).get("managed")
-        and any(_meets(pattern, part) for pattern in template["index_patterns"] for part in target.split(","))
+        and any(_meets(pattern, target) for pattern in template["index_patterns"] for target in targets)
     }
 
 

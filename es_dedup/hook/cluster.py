@@ -1,0 +1,65 @@
+"""Whether documents are written to the cluster whose documents the hook reads and marks."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
+
+from es_dedup.errors import OtherCluster
+
+if TYPE_CHECKING:
+    from elasticsearch import AsyncElasticsearch, Elasticsearch
+
+    from es_dedup.index.host import Host
+
+_ASK: Final[dict[str, Any]] = {"metric": "version", "filter_path": "cluster_uuid"}
+
+
+class ClusterCheck:
+    """Compares the cluster of each client that is new with the one of the user index, by their UUIDs.
+
+    A client that may not ask for it (cluster privilege ``monitor``), or gets no answer, passes.
+
+    Args:
+        host: the user index as the hook sees it.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._same: WeakSet[Any] = WeakSet()
+
+    def check(self, client: Elasticsearch) -> None:
+        """Refuse a client of another cluster.
+
+        Raises:
+            OtherCluster: it writes to another cluster.
+            IndexError_: the cluster of the user index did not answer.
+        """
+        from elasticsearch import ApiError, TransportError  # noqa: PLC0415 - of an extra
+
+        if client.transport in self._same:
+            return
+        try:
+            answer = client.cluster.state(**_ASK)
+        except (ApiError, TransportError):
+            return
+        self._compare(client.transport, answer["cluster_uuid"], self._host.cluster())
+
+    async def check_async(self, client: AsyncElasticsearch) -> None:
+        """As ``check``."""
+        from elasticsearch import ApiError, TransportError  # noqa: PLC0415 - of an extra
+
+        if client.transport in self._same:
+            return
+        try:
+            answer = await client.cluster.state(**_ASK)
+        except (ApiError, TransportError):
+            return
+        own = await asyncio.to_thread(self._host.cluster)
+        self._compare(client.transport, answer["cluster_uuid"], own)
+
+    def _compare(self, transport: Any, found: str, own: str) -> None:
+        if found != own:
+            raise OtherCluster(found, own)
+        self._same.add(transport)

@@ -1,0 +1,82 @@
+"""The concrete indices behind the targets of documents, ready for the ``dedup`` field."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.errors import IndexError_, IndexRefused, SourceIncomplete
+from es_dedup.index.host import document_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from es_dedup.hook.documents import Batch, Item
+    from es_dedup.index.host import Host
+
+REFUSALS: Final = (IndexRefused, SourceIncomplete)
+"""Errors after which no document may be written to an index; after others the write itself tells more."""
+
+
+class Targets:
+    """Which concrete index each target stands for.
+
+    Args:
+        host: the user indices.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._known: dict[str, str] = {}
+
+    def forget(self, target: str) -> None:
+        """Ask for the index behind a target again."""
+        self._known.pop(target, None)
+
+    def resolve(self, items: Iterable[Item], *, creates: bool = True, again: bool = False) -> None:
+        """Name the concrete index of each document.
+
+        Args:
+            items: those with a problem are passed over.
+            creates: an index that does not exist is created when the write would create it.
+            again: ask for each target, as a rollover may have moved its write alias.
+
+        Raises:
+            IndexRefused, SourceIncomplete: see ``Host.write_index``.
+        """
+        known = {} if again else self._known
+        for item in items:
+            given = item.target
+            if item.problem:
+                continue
+            if given not in known:
+                made = creates and item.operation != "delete" and not item.head.get("require_alias")
+                if not made and not self._host.indices(given):
+                    continue
+                try:
+                    known[given] = self._known[given] = self._host.write_index(given)
+                except REFUSALS:
+                    raise
+                except IndexError_:
+                    continue  # the write that follows tells more
+            if known[given] != item.key.index:
+                item.key = replace(item.key, index=known[given])
+
+    def check(self, batch: Batch) -> None:
+        """Refuse a batch right before it is written, when it, or what it asks to be marked elsewhere, cannot be marked.
+
+        An index that a rollover has made since the decision gets the mapping of ``dedup``. Where the server does not answer the batch
+        passes: marking asks again, and changes nothing without an answer.
+
+        Raises:
+            IndexRefused, SourceIncomplete: see ``Host.write_index`` and ``Host.check``.
+        """
+        try:
+            for target in {item.target for item in batch if not item.problem} & self._known.keys():
+                self._known[target] = self._host.write_index(target)
+            if others := {document_key(name).index for name in batch.others}:
+                self._host.check(others)
+        except REFUSALS:
+            raise
+        except IndexError_:
+            return

@@ -1,0 +1,178 @@
+"""A write alias that is rolled over, under a running hook and after ``attach``: the new index has the mapping of ``dedup``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+from elasticsearch import Elasticsearch
+
+from es_dedup.errors import MappingConflict
+from es_dedup.hook import DedupHook, dedup_bulk
+from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.site import open_site
+from tests.hooked import FIELDS, action_of, clusters
+from tests.hosts import remove_templates, settings
+from tests.samples import story
+from tests.servers import fresh_name, url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROPERTIES = {
+    "text": {"type": "text"},
+    "title": {"type": "text"},
+    "published": {"type": "keyword"},
+    "site": {"type": "keyword"},
+}
+
+
+@pytest.fixture(params=["strict", "true"])
+def dynamic(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def client() -> Iterator[Elasticsearch]:
+    with Rolling(url_of("es8"), request_timeout=30) as client:
+        yield client
+
+
+@pytest.fixture
+def name(client: Elasticsearch) -> Iterator[str]:
+    """The write alias of a first index."""
+    name = fresh_name()
+    yield name
+    client.indices.delete(index=f"{name}*", expand_wildcards="all")
+    client.options(ignore_status=404).indices.delete_index_template(name=f"{name}-own")
+    remove_templates(client, f"{name}-dedup-host")
+
+
+def first(client: Elasticsearch, name: str, dynamic: str, *, template: bool = True) -> None:
+    """An alias with one index, and the template of its owner, which knows nothing of ``dedup``."""
+    mappings = {"dynamic": dynamic, "properties": PROPERTIES}
+    if template:
+        client.indices.put_index_template(
+            name=f"{name}-own", index_patterns=[f"{name}-*"], priority=7, template={"mappings": mappings}
+        )
+    client.indices.create(index=f"{name}-000001", mappings=mappings, aliases={name: {"is_write_index": True}})
+
+
+class Rolling(Elasticsearch):
+    """A client whose alias is rolled over, by whomever, right before its bulk request is sent."""
+
+    alias: ClassVar[str] = ""
+
+    def bulk(self, **options: Any) -> Any:
+        alias, Rolling.alias = Rolling.alias, ""
+        if alias:
+            self.indices.rollover(alias=alias)
+        return super().bulk(**options)
+
+
+def types(client: Elasticsearch, index: str) -> dict[str, str]:
+    mapping = client.indices.get_mapping(index=index)[index]["mappings"]
+    fields = mapping["properties"].get("dedup", {}).get("properties", {})
+    return {field: said["type"] for field, said in fields.items()}
+
+
+def is_prepared(client: Elasticsearch, index: str) -> bool:
+    found = types(client, index)
+    return found.get("cluster_id") == "keyword" and found.get("cluster_size") == "integer"
+
+
+def test_the_next_batch_of_a_running_hook_prepares_the_new_index(
+    client: Elasticsearch, name: str, dynamic: str
+) -> None:
+    first(client, name, dynamic)
+    with DedupHook.open(f"{url_of('es8')}/{name}", FIELDS) as hook:
+        dedup_bulk(client, [action_of(story(0), name), action_of(story(1), name)], hook=hook)
+        client.indices.rollover(alias=name)
+        assert not is_prepared(client, f"{name}-000002")
+        result = dedup_bulk(client, [action_of(story(0, "copy", day=2), name)], hook=hook)
+    assert result == (1, [])
+    assert is_prepared(client, f"{name}-000002")
+    assert clusters(client, name) == {frozenset({"story-0", "copy"}), frozenset({"story-1"})}
+
+
+def test_documents_that_a_strict_new_index_refuses_are_sent_again(client: Elasticsearch, name: str) -> None:
+    first(client, name, "strict")
+    with DedupHook.open(f"{url_of('es8')}/{name}", FIELDS) as hook:
+        dedup_bulk(client, [action_of(story(0), name), action_of(story(1), name)], hook=hook)
+        Rolling.alias = name
+        result = dedup_bulk(client, [action_of(story(0, "copy", day=2), name)], hook=hook)
+    assert result == (1, [])
+    assert client.indices.exists(index=f"{name}-000002")
+    assert is_prepared(client, f"{name}-000002")
+    assert clusters(client, name) == {frozenset({"story-0", "copy"}), frozenset({"story-1"})}
+
+
+def test_a_field_of_the_user_that_a_strict_index_refuses_fails_as_before(
+    client: Elasticsearch, name: str
+) -> None:
+    first(client, name, "strict")
+    action = action_of(story(0), name)
+    action["_source"]["surplus"] = 1
+    with DedupHook.open(f"{url_of('es8')}/{name}", FIELDS) as hook:
+        done, errors = dedup_bulk(client, [action], hook=hook, raise_on_error=False)
+    assert (done, len(errors)) == (0, 1)
+
+
+def test_the_hook_stops_where_dynamic_mapping_was_faster(client: Elasticsearch, name: str) -> None:
+    """Between the last look and the write: what is written is reported, and no further batch goes into that mapping."""
+    first(client, name, "true")
+    with DedupHook.open(f"{url_of('es8')}/{name}", FIELDS) as hook:
+        dedup_bulk(client, [action_of(story(0), name)], hook=hook)
+        Rolling.alias = name
+        report = dedup_bulk(client, [action_of(story(0, "copy", day=2), name)], hook=hook).report
+        assert "dedup.cluster_id is text, not keyword" in report.not_repaired[f"{name}-000002/copy"]
+        with pytest.raises(MappingConflict, match="es-dedup attach"):
+            dedup_bulk(client, [action_of(story(1), name)], hook=hook)
+    client.indices.refresh(index=name)
+    assert client.count(index=name)["count"] == 2
+
+
+def test_attach_gives_the_templates_behind_an_alias_the_mapping(
+    client: Elasticsearch, name: str, dynamic: str
+) -> None:
+    """So that no rollover can be faster than the hook."""
+    first(client, name, dynamic)
+    with open_site(f"{url_of('es8')}/{name}", settings()) as site:
+        said = attach(site, name, FIELDS).template
+        assert said == f"component template {name}-dedup-host in index template {name}-own"
+        with DedupHook.open(site.place, FIELDS) as hook:
+            dedup_bulk(client, [action_of(story(0), name), action_of(story(1), name)], hook=hook)
+            Rolling.alias = name
+            result = dedup_bulk(client, [action_of(story(0, "copy", day=2), name)], hook=hook)
+        assert tuple(result) == (1, [])
+        assert not result.report.not_repaired
+        assert is_prepared(client, f"{name}-000002")
+        assert clusters(client, name) == {frozenset({"story-0", "copy"}), frozenset({"story-1"})}
+        site.dedup.recluster()
+        assert audit(site).clean
+
+
+def test_a_rolled_over_alias_without_a_template_gets_one(client: Elasticsearch, name: str) -> None:
+    first(client, name, "true", template=False)
+    with open_site(f"{url_of('es8')}/{name}", settings()) as site:
+        assert attach(site, name, FIELDS).template == f"index template {name}-dedup-host for {name}-*"
+        client.indices.rollover(alias=name)
+        assert is_prepared(client, f"{name}-000002")
+
+
+@pytest.mark.filterwarnings("ignore:Legacy index templates are deprecated")
+def test_a_legacy_template_is_not_hidden(client: Elasticsearch, name: str) -> None:
+    """An index template of ours would take the place of it."""
+    legacy = {"properties": {"legacy": {"type": "keyword"}}}
+    client.indices.put_template(name=f"{name}-old", index_patterns=[f"{name}-*"], mappings=legacy)
+    try:
+        with open_site(f"{url_of('es8')}/{name}", settings()) as site:
+            said = attach(site, f"{name}-*", FIELDS, force=True).template
+            assert f"legacy templates ({name}-old)" in said
+        client.indices.create(index=f"{name}-1")
+        assert (
+            "legacy" in client.indices.get_mapping(index=f"{name}-1")[f"{name}-1"]["mappings"]["properties"]
+        )
+    finally:
+        client.indices.delete_template(name=f"{name}-old")
