@@ -49,6 +49,10 @@ def attach(
     url_field: Annotated[str, typer.Option(help="Field with the address.")] = "url",
     published_field: Annotated[str, typer.Option(help="Field with the time of publication.")] = "",
     site_field: Annotated[str, typer.Option(help="Field with the site; else it is taken from the URL.")] = "",
+    external_versions: Annotated[
+        bool,
+        typer.Option("--external-versions", help="Documents keep the _version that their owner gives them."),
+    ] = False,
     dry_run: DryRun = False,
     force: Unchecked = False,
 ) -> None:
@@ -62,7 +66,9 @@ def attach(
     session = session_of(context)
     fields = HostFields(content_field, html, title_field, url_field, published_field, site_field)
     with site_of(session) as site:
-        done = attach_(site, target, fields, dry_run=dry_run, force=force)
+        done = attach_(
+            site, target, fields, external_versions=external_versions, dry_run=dry_run, force=force
+        )
     session.output.emit({"command": "attach", "dry_run": dry_run, **_plain(done)})
     session.output.facts(
         {

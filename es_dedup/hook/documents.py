@@ -91,6 +91,12 @@ class Item:
         return self.operation in WRITES and not self.problem
 
     @property
+    def external(self) -> bool:
+        """Whether the action gives the document's version."""
+        kind = self.head.get("version_type", self.head.get("_version_type"))
+        return kind in ("external", "external_gte")
+
+    @property
     def sure(self) -> bool:
         """Whether the mark rests on a decision."""
         return self.mark is None or self.mark.relation not in (INCONCLUSIVE, PENDING, UNCHECKED)

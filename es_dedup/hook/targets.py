@@ -54,7 +54,7 @@ class Targets:
                 if not made and not self._host.indices(given):
                     continue
                 try:
-                    known[given] = self._known[given] = self._host.write_index(given)
+                    known[given] = self._known[given] = self._ready([item], given)
                 except REFUSALS:
                     raise
                 except IndexError_:
@@ -73,10 +73,14 @@ class Targets:
         """
         try:
             for target in {item.target for item in batch if not item.problem} & self._known.keys():
-                self._known[target] = self._host.write_index(target)
+                self._known[target] = self._ready((item for item in batch if item.target == target), target)
             if others := {document_key(name).index for name in batch.others}:
                 self._host.check(others)
         except REFUSALS:
             raise
         except IndexError_:
             return
+
+    def _ready(self, items: Iterable[Item], target: str) -> str:
+        external = any(item.external for item in items)
+        return self._host.write_index(target, external_versions=external)

@@ -197,7 +197,7 @@ class Mark:
 class HostDocument:
     """A document as read: its key, the fields that were asked for, its ``dedup`` object (None: it has none), and its place.
 
-    ``term`` is 0 where it was not asked for; with ``seq_no`` it tells versions of a document apart.
+    ``term`` is 0 where it was not asked for; with ``seq_no`` it tells versions of a document apart. ``version`` is the ``_version``.
     """
 
     key: DocumentKey
@@ -205,6 +205,12 @@ class HostDocument:
     dedup: Mapping[str, Any] | None
     seq_no: int
     term: int = 0
+    version: int = 0
+
+    @property
+    def external(self) -> bool:
+        """Whether its owner gives the version: each write of a shard takes a sequence number, so others are never higher."""
+        return self.version > self.seq_no + 1
 
     @property
     def waits(self) -> bool:
@@ -263,8 +269,13 @@ class Host(Protocol):
     def indices(self, target: str) -> list[str]:
         """Concrete open indices behind a target, by name, without our own; empty when there is none."""
 
-    def prepare(self, indices: Iterable[str]) -> None:
+    def prepare(self, indices: Iterable[str], *, external_versions: bool = False) -> None:
         """Put the mapping of ``dedup`` on existing indices; on one that has it nothing changes.
+
+        Args:
+            indices: concrete ones; those that do not exist are passed over.
+            external_versions: documents keep the ``_version`` that their owner gives them, from now on and for all writers of
+                marks: a mark is written by indexing the whole document with its version, in place of a partial update.
 
         Raises:
             IndexRefused: a field ``dedup`` of another kind is there, or the role does not allow it.
@@ -275,6 +286,9 @@ class Host(Protocol):
     def prepared(self, index: str) -> bool:
         """Whether a concrete index has the mapping of ``dedup``."""
 
+    def external_versions(self, index: str) -> bool:
+        """Whether documents of a concrete index keep external versions, see ``prepare``."""
+
     def check(self, indices: Iterable[str]) -> None:
         """Refuse concrete indices whose documents cannot be marked without losing data; indices that do not exist pass.
 
@@ -284,7 +298,7 @@ class Host(Protocol):
             SourceIncomplete: ``_source`` of an index does not hold whole documents.
         """
 
-    def install(self, target: str, *, dry_run: bool = False) -> str:
+    def install(self, target: str, *, dry_run: bool = False, external_versions: bool = False) -> str:
         """Let indices to come have the mapping of ``dedup``; says in plain words what was done, or would be."""
 
     def installed(self) -> bool:
@@ -339,7 +353,7 @@ class Host(Protocol):
     def refresh(self, target: str) -> None:
         """Make earlier writes to a target visible to searches."""
 
-    def write_index(self, target: str) -> str:
+    def write_index(self, target: str, *, external_versions: bool = False) -> str:
         """The concrete index that a document written to a target goes to, ready for ``dedup``.
 
         An index that is not there is made; a target whose index the server alone can make is given back as it is.

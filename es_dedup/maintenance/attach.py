@@ -34,7 +34,13 @@ class Attached:
 
 
 def attach(
-    site: Site, target: str, fields: HostFields, *, dry_run: bool = False, force: bool = False
+    site: Site,
+    target: str,
+    fields: HostFields,
+    *,
+    external_versions: bool = False,
+    dry_run: bool = False,
+    force: bool = False,
 ) -> Attached:
     """Look after an index, an alias, a data stream or a pattern; to do it again changes how pages are read.
 
@@ -44,6 +50,7 @@ def attach(
         site: its index records the attachment.
         target: an index, an alias, a data stream or a pattern.
         fields: which fields of its documents hold a page.
+        external_versions: documents keep the ``_version`` that their owner gives them, see ``Host.prepare``.
         dry_run: change nothing.
         force: also when sampled documents do not have these fields, or no index matches the pattern yet.
 
@@ -59,11 +66,11 @@ def attach(
             (f"there is no open index {target}: make it first, or name a pattern with *",), "attach"
         )
     site.host.check(indices)
-    warnings = check_fields(site, target, fields, force=force)
+    warnings = check_fields(site, target, fields, force=force, external_versions=external_versions)
     documents = sum(shard.documents for index in indices for shard in site.host.shards(index))
-    template = site.host.install(target, dry_run=dry_run)
+    template = site.host.install(target, dry_run=dry_run, external_versions=external_versions)
     if not dry_run:
-        site.host.prepare(indices)
+        site.host.prepare(indices, external_versions=external_versions)
         others = [each for each in site.attachments if each.target != target]
         save_attachments(site.index, [*others, Attachment(target, fields)])
     return Attached(target, tuple(indices), documents, template, warnings)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import PreflightFailed
-from es_dedup.index.host import Shard, value_of
+from es_dedup.index.host import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from es_dedup.index.host import HostFields
+    from es_dedup.index.host import HostDocument, HostFields, Shard
     from es_dedup.maintenance.site import Site
 
 SAMPLE: Final = 200
@@ -43,7 +43,9 @@ class Preflight:
     warnings: tuple[str, ...] = ()
 
 
-def check_fields(site: Site, target: str, fields: HostFields, *, force: bool) -> tuple[str, ...]:
+def check_fields(
+    site: Site, target: str, fields: HostFields, *, force: bool, external_versions: bool = False
+) -> tuple[str, ...]:
     """Judge the fields of a target by a sample of the documents of each of its indices.
 
     Returns:
@@ -54,13 +56,26 @@ def check_fields(site: Site, target: str, fields: HostFields, *, force: bool) ->
     """
     indices = site.host.indices(target)
     size = max(MIN_SAMPLE, SAMPLE // max(1, len(indices)))
-    found = [judge(index, fields, list(_sample(site, index, fields.names, size))) for index in indices]
+    found = [_look(site, index, fields, size, external_versions=external_versions) for index in indices]
     problems = [problem for each in found for problem in each.problems]
     if not indices:
         problems = [f"no index matches {target} yet: the fields cannot be checked"]
     if problems and not force:
         raise PreflightFailed(target, tuple(problems))
     return (*problems, *(warning for each in found for warning in each.warnings))
+
+
+def _look(site: Site, index: str, fields: HostFields, size: int, *, external_versions: bool) -> Preflight:
+    documents = list(_sample(site, index, fields.names, size))
+    found = judge(index, fields, [each.source for each in documents])
+    own = next((each for each in documents if each.external), None)
+    if own is None or external_versions or site.host.external_versions(index):
+        return found
+    problem = (
+        f"documents of {index} have external versions ({own.key.id} has version {own.version}): a mark raises the version, and "
+        f"a write of its owner that follows may conflict: use --external-versions"
+    )
+    return Preflight((*found.problems, problem), found.warnings)
 
 
 def judge(index: str, fields: HostFields, sources: Sequence[Mapping[str, Any]]) -> Preflight:
@@ -102,7 +117,7 @@ def _about_html(texts: Sequence[str], *, html: bool, of: str) -> Iterator[str]:
         yield f"the content is not declared as HTML, and {with_tags} {of} have HTML tags in it"
 
 
-def _sample(site: Site, index: str, names: Iterable[str], size: int) -> Iterator[Mapping[str, Any]]:
+def _sample(site: Site, index: str, names: Iterable[str], size: int) -> Iterator[HostDocument]:
     """Documents from some places of some shards, chosen at random, the same each time."""
     chosen = random.Random(0)  # noqa: S311 - which documents are read
     shards = [shard for shard in site.host.shards(index) if shard.documents]
@@ -116,7 +131,5 @@ def _sample(site: Site, index: str, names: Iterable[str], size: int) -> Iterator
                 left -= len(found)
 
 
-def _first(
-    site: Site, shard: Shard, names: Sequence[str], count: int, **part: int
-) -> list[Mapping[str, Any]]:
-    return [each.source for each in next(site.host.scan(shard, names, batch=count, **part), [])]
+def _first(site: Site, shard: Shard, names: Sequence[str], count: int, **part: int) -> list[HostDocument]:
+    return next(site.host.scan(shard, names, batch=count, **part), [])

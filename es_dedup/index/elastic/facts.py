@@ -29,8 +29,11 @@ FILTER: Final = (
     f"*.mappings.properties.{DEDUP}",
     "*.settings.index.mode",
     "*.settings.index.mapping.source",
+    "*.settings.index.final_pipeline",
     "*.settings.index.uuid",
 )
+EXTERNAL_VERSIONS: Final = {"versions": "external"}
+"""``meta`` of the mapping of ``dedup.cluster_id`` where documents keep their ``_version``."""
 SYNTHETIC_MODES: Final = ("logsdb", "time_series")
 
 
@@ -41,10 +44,14 @@ class IndexFacts:
     Attributes:
         source_problem: why a partial update would lose data; empty when it loses none.
         types: the type of each field below ``dedup``, by name.
+        external: its documents keep the ``_version`` that their owner gives them; noted in the mapping, where all writers see it.
+        final_pipeline: of the index, which a document that is indexed again cannot pass by; empty when there is none.
     """
 
     source_problem: str
     types: Mapping[str, str]
+    external: bool = False
+    final_pipeline: str = ""
 
 
 def read_facts(server: Server, indices: Iterable[str]) -> dict[str, IndexFacts]:
@@ -69,6 +76,8 @@ def _facts(said: Mapping[str, Any]) -> IndexFacts:
     return IndexFacts(
         _source_problem(mappings.get("_source", {}), settings),
         {name: field.get("type", "object") for name, field in fields.items()},
+        fields.get("cluster_id", {}).get("meta") == EXTERNAL_VERSIONS,
+        settings.get("final_pipeline", ""),
     )
 
 

@@ -7,15 +7,25 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import IndexUnavailable, MappingConflict, SourceIncomplete
+from es_dedup.errors import IndexRefused, IndexUnavailable, MappingConflict, SourceIncomplete
 from es_dedup.index.elastic import targets, templates
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
-from es_dedup.index.elastic.facts import read_facts
+from es_dedup.index.elastic.facts import EXTERNAL_VERSIONS, read_facts
 from es_dedup.index.elastic.mappings import HOST, KINDS, load_mapping
 from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked
 from es_dedup.index.elastic.reading import partial as partial_answer
+from es_dedup.index.elastic.rewriting import rewrite
 from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, is_engine_error, reason_in, status_of
-from es_dedup.index.host import DEDUP, DocumentKey, HostDocument, MarkReport, ServerFacts, Shard, document_key
+from es_dedup.index.host import (
+    DEDUP,
+    DocumentKey,
+    HostDocument,
+    MarkReport,
+    ServerFacts,
+    Shard,
+    document_key,
+    value_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +34,7 @@ if TYPE_CHECKING:
 
     from es_dedup.index.elastic.facts import IndexFacts
     from es_dedup.index.elastic.options import Options
+    from es_dedup.index.elastic.rewriting import Change
     from es_dedup.index.elastic.server import Server
     from es_dedup.index.host import Mark
 
@@ -34,6 +45,11 @@ WAITING: Final = {"term": {f"{DEDUP}.waiting": True}}
 NO_HITS: Final[Mapping[str, Any]] = {"hits": {"total": {"value": 0}, "hits": []}}
 CLOSED: Final = "index.verified_before_close"  # a setting that only closed indices have
 INDICES_AT_A_TIME: Final = 50  # of one mapping request: their names stand in its address
+NO_VECTORS: Final = (9, 2)  # from this version on, what is read of a document may lack its vectors
+REMOVE: Final = {
+    "lang": "painless",
+    "source": f"if (ctx._source.remove('{DEDUP}') == null) {{ ctx.op = 'none' }}",
+}
 RETRIES: Final = 5  # of one partial update that meets another writer
 _OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
 
@@ -67,17 +83,37 @@ class ElasticHost:
         closed = {name for name, said in (found or {}).items() if CLOSED in said["settings"]}
         return sorted(name for name in found or () if name not in closed and not _OURS.search(name))
 
-    def prepare(self, indices: Iterable[str]) -> None:
+    def prepare(self, indices: Iterable[str], *, external_versions: bool = False) -> None:
         """See ``Host.prepare``."""
-        properties = host_properties()
         found = self._checked(indices)
         for name, facts in found.items():
             if conflicts := _conflicts(facts):
                 raise MappingConflict(name, conflicts)
-        wanted = [name for name, facts in found.items() if not _prepared(facts)]
-        for some in chunked(wanted, INDICES_AT_A_TIME):
-            ask = partial(_put_mapping, some, properties)
-            self._server.call(ask, writing=True)
+            if external_versions and (problem := self._not_rewritable(facts)):
+                raise IndexRefused(
+                    name, f"{problem}, and documents that keep external versions are indexed again"
+                )
+        for external in (False, True):
+            wanted = [
+                name
+                for name, facts in found.items()
+                if (external_versions or facts.external) is external
+                and not (_prepared(facts) and facts.external is external)
+            ]
+            for some in chunked(wanted, INDICES_AT_A_TIME):
+                self._server.call(partial(_put_mapping, some, host_properties(external)), writing=True)
+
+    def external_versions(self, index: str) -> bool:
+        """See ``Host.external_versions``."""
+        facts = read_facts(self._server, [index]).get(index)
+        return facts is not None and facts.external
+
+    def _not_rewritable(self, facts: IndexFacts) -> str:
+        """Why a document cannot be indexed again as it was read; empty when it can."""
+        if facts.final_pipeline:
+            return f"index.final_pipeline {facts.final_pipeline} would change documents"
+        version = tuple(int(part) for part in self.server().version.split(".")[:2])
+        return "this server may leave vectors out of what is read" if version >= NO_VECTORS else ""
 
     def prepared(self, index: str) -> bool:
         """See ``Host.prepared``."""
@@ -96,10 +132,11 @@ class ElasticHost:
                 raise SourceIncomplete(name, facts.source_problem)
         return found
 
-    def install(self, target: str, *, dry_run: bool = False) -> str:
+    def install(self, target: str, *, dry_run: bool = False, external_versions: bool = False) -> str:
         """See ``Host.install``."""
         names = (*target.split(","), *self.indices(target))
-        return templates.install(self._server, self._name, names, host_properties(), dry_run=dry_run)
+        properties = host_properties(external_versions)
+        return templates.install(self._server, self._name, names, properties, dry_run=dry_run)
 
     def installed(self) -> bool:
         """See ``Host.installed``."""
@@ -206,6 +243,7 @@ class ElasticHost:
                 "sort": list(BY_SEQUENCE),
                 "size": batch,
                 "source": [*fields, DEDUP],
+                "version": True,
             }
             hits = self._search(shard.index, shard.number, body)["hits"]["hits"]
             if hits:
@@ -233,17 +271,35 @@ class ElasticHost:
         there = self._checked(key.index for key in keys.values())
         results = dict.fromkeys(marks, Result(NOT_FOUND, "there is no such index"))
         wanted = [page_id for page_id, key in keys.items() if key.index in there]  # others would be created
-        done = self._write(_write(keys[page_id], marks[page_id]) for page_id in wanted)
-        return report_of(results | dict(zip(wanted, done, strict=True)))
+        whole = {page_id for page_id in wanted if there[keys[page_id].index].external}
+        updated = [page_id for page_id in wanted if page_id not in whole]
+        done = self._write(_write(keys[page_id], marks[page_id]) for page_id in updated)
+        results |= dict(zip(updated, done, strict=True))
+        whole |= {page_id for page_id in updated if marks[page_id] is None and _no_script(results[page_id])}
+        allowed = {name for name, facts in there.items() if whole and not self._not_rewritable(facts)}
+        again = {
+            page_id: keys[page_id]
+            for page_id in wanted
+            if page_id in whole and keys[page_id].index in allowed
+        }
+        return report_of(
+            results | self._rewrite(again, lambda name, source: _marked(source, marks[name]), there)
+        )
+
+    def _rewrite(
+        self, keys: Mapping[str, DocumentKey], change: Change, facts: Mapping[str, IndexFacts]
+    ) -> dict[str, Result]:
+        external = {name for name, said in facts.items() if said.external}
+        return rewrite(self._server, self._options, keys, change, external=external)
 
     def refresh(self, target: str) -> None:
         """See ``Host.refresh``."""
         self._server.call(lambda client: client.indices.refresh(index=target, ignore_unavailable=True))
 
-    def write_index(self, target: str) -> str:
+    def write_index(self, target: str, *, external_versions: bool = False) -> str:
         """See ``Host.write_index``."""
-        index = targets.write_index(self._server, target, host_properties())
-        self.prepare([index])
+        index = targets.write_index(self._server, target, host_properties(external_versions))
+        self.prepare([index], external_versions=external_versions)
         return index
 
     def delete(self, page_ids: Iterable[str]) -> None:
@@ -264,8 +320,12 @@ class ElasticHost:
     def decided(self, documents: Iterable[HostDocument], fields: Sequence[str]) -> int:
         """See ``Host.decided``."""
         waiting = {each.key.page_id: each.source for each in documents if each.waits}
-        self.check(document_key(page_id).index for page_id in waiting)
-        done = 0
+        there = self._checked(document_key(page_id).index for page_id in waiting)
+        whole = {name: document_key(name) for name in waiting}
+        whole = {name: key for name, key in whole.items() if key.index in there and there[key.index].external}
+        released = self._rewrite(whole, lambda name, now: _released(now, waiting[name], fields), there)
+        done = sum(result.done and not result.noop for result in released.values())
+        waiting = {name: source for name, source in waiting.items() if name not in whole}
         for _ in range(RETRIES):
             now = self.read(waiting, fields) if waiting else {}
             same = [each for name, each in now.items() if each.waits and each.source == waiting[name]]
@@ -325,9 +385,11 @@ def _mget(docs: Sequence[Mapping[str, Any]], client: Elasticsearch) -> list[Mapp
     return list(client.mget(docs=docs)["docs"])
 
 
-def host_properties() -> dict[str, Any]:
+def host_properties(external_versions: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - private to the adapter
     """The mapping of ``dedup``, as ``put_mapping`` takes it; ``_meta`` of a host index stays its owner's."""
     properties: dict[str, Any] = load_mapping(HOST)["template"]["mappings"]["properties"]
+    if external_versions:
+        properties[DEDUP]["properties"]["cluster_id"]["meta"] = EXTERNAL_VERSIONS
     return properties
 
 
@@ -370,9 +432,32 @@ def _class_of(result: Result) -> str:
 
 
 def _write(key: DocumentKey, mark: Mark | None) -> Write:
-    # An object is merged with the one that is there; null takes it away.
-    body = {"doc": {DEDUP: None if mark is None else mark.as_dict()}}
+    # A partial update merges objects; it cannot remove a field, a script can.
+    body = {"script": REMOVE} if mark is None else {"doc": {DEDUP: mark.as_dict()}}
     return Write("update", key.index, key.id, body, OVERHEAD_BYTES * 2, routing=key.routing, retries=RETRIES)
+
+
+def _no_script(result: Result) -> bool:
+    """Whether a scripted update failed, as the server has no Painless or does not allow scripts."""
+    return not result.done and result.status not in (NOT_FOUND, CONFLICT)
+
+
+def _marked(source: dict[str, Any], mark: Mark | None) -> dict[str, Any]:
+    """A document with a mark as ``_write`` would write it, or without one."""
+    rest = {name: value for name, value in source.items() if name != DEDUP}
+    if mark is None:
+        return rest
+    merged = (source.get(DEDUP) or {}) | mark.as_dict()
+    return rest | {DEDUP: {name: value for name, value in merged.items() if value is not None}}
+
+
+def _released(now: dict[str, Any], decided: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
+    """A document that does not wait any more; unchanged when its fields are no longer those that were decided on."""
+    same = all(value_of(now, name) == value_of(decided, name) for name in fields)
+    mark = now.get(DEDUP) or {}
+    if not same or not mark.get("waiting"):
+        return now
+    return now | {DEDUP: {name: value for name, value in mark.items() if name != "waiting"}}
 
 
 def _release(document: HostDocument) -> Write:
@@ -392,4 +477,4 @@ def _document(answer: Mapping[str, Any], seq_no: int) -> HostDocument:
     dedup = source.pop(DEDUP, None)
     key = DocumentKey(answer["_index"], answer["_id"], answer.get("_routing") or "")
     found = dedup if isinstance(dedup, dict) else None
-    return HostDocument(key, source, found, seq_no, answer.get("_primary_term", 0))
+    return HostDocument(key, source, found, seq_no, answer.get("_primary_term", 0), answer.get("_version", 0))

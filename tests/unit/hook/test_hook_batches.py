@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup import Page, Settings
-from es_dedup.hook import DedupHook, HookReport, HostFields, InlineDispatcher, dedup_bulk
+from es_dedup.hook import DedupHook, HookReport, HostFields, InlineDispatcher
 from es_dedup.hook.bulk import batches, timed
 from es_dedup.hook.documents import Batch, item_of
 from es_dedup.hook.run import BulkResult, Run, Tally, matched
@@ -170,7 +170,7 @@ class TestResults:
             hook = DedupHook(index, NOBODY, HostFields("text"))
             hook.dispatcher = InlineDispatcher(hook)
             with pytest.raises(ValueError, match="mark"):
-                dedup_bulk(NOBODY, [{"_index": "i", "text": "x"}], hook=hook, policy="skip")
+                hook.process([{"_index": "i", "text": "x"}], policy="skip")
 
 
 def test_a_page_that_breaks_an_extractor_does_not_stop_the_others() -> None:

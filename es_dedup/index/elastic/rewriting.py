@@ -1,0 +1,108 @@
+"""Changes of whole documents where a partial update will not do: it cannot remove a field, and it raises ``_version``.
+
+A document is read, changed, and indexed again under a condition. Where its index keeps external versions the condition is the version
+itself (``external_gte``), which stays as it is; elsewhere it is the sequence number. A document that another writer changes meanwhile
+is read again. Ingest pipelines are passed by (``_none``). Only for indices whose ``_source`` is the whole document, see ``facts``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import IndexUnavailable
+from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
+from es_dedup.index.elastic.reading import chunked
+from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, OK, reason_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.index.elastic.options import Options
+    from es_dedup.index.elastic.server import Server
+    from es_dedup.index.host import DocumentKey
+
+    Change = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+DOCUMENTS_AT_A_TIME: Final = 100
+TRIES: Final = 6  # of one document that other writers change meanwhile
+
+
+def rewrite(
+    server: Server,
+    options: Options,
+    keys: Mapping[str, DocumentKey],
+    change: Change,
+    *,
+    external: Collection[str] = (),
+) -> dict[str, Result]:
+    """Change documents; one result each.
+
+    Args:
+        server: where they are.
+        options: sizes and times of requests.
+        keys: the documents, by page id.
+        change: gives the new fields of a document, from its page id and its fields; the same fields change nothing.
+        external: indices whose documents keep their ``_version``.
+    """
+    results: dict[str, Result] = {}
+    for some in chunked(keys, DOCUMENTS_AT_A_TIME):
+        waiting = list(some)
+        for _ in range(TRIES):
+            writes: dict[str, Write] = {}
+            answers = server.call(partial(_mget, [_place(keys[name]) for name in waiting]))
+            for name, answer in zip(waiting, answers, strict=True):
+                if "error" in answer and answer["error"].get("type") != "index_not_found_exception":
+                    raise IndexUnavailable(server.name, reason_in(answer["error"]))
+                if not answer.get("found"):
+                    results[name] = Result(NOT_FOUND, "there is no such document")
+                    continue
+                new = change(name, dict(answer["_source"]))
+                if new == answer["_source"]:
+                    results[name] = Result(OK, noop=True)
+                else:
+                    writes[name] = _write(keys[name], answer, new, external)
+            done = write_all(
+                server,
+                writes.values(),
+                chunk_bytes=options.chunk_bytes,
+                seconds=options.retry_seconds,
+                alias=False,
+            )
+            results.update(zip(writes, done, strict=True))
+            waiting = [name for name in writes if results[name].status == CONFLICT]
+            if not waiting:
+                break
+    return results
+
+
+def _mget(docs: list[dict[str, Any]], client: Elasticsearch) -> list[dict[str, Any]]:
+    return list(client.mget(docs=docs)["docs"])
+
+
+def _place(key: DocumentKey) -> dict[str, Any]:
+    place = {"_index": key.index, "_id": key.id}
+    return place | {"routing": key.routing} if key.routing else place
+
+
+def _write(
+    key: DocumentKey, answer: Mapping[str, Any], source: dict[str, Any], external: Collection[str]
+) -> Write:
+    size = OVERHEAD_BYTES + len(repr(source))
+    if key.index in external:
+        return Write(
+            "index",
+            key.index,
+            key.id,
+            source,
+            size,
+            routing=key.routing,
+            version=answer["_version"],
+            pipeline="_none",
+        )
+    condition = (answer["_seq_no"], answer["_primary_term"])
+    return Write(
+        "index", key.index, key.id, source, size, condition=condition, routing=key.routing, pipeline="_none"
+    )
