@@ -53,6 +53,12 @@ def attach(
         bool,
         typer.Option("--external-versions", help="Documents keep the _version that their owner gives them."),
     ] = False,
+    own_templates: Annotated[
+        bool,
+        typer.Option(
+            "--own-templates", help="Make a component template only; name it in your index templates."
+        ),
+    ] = False,
     dry_run: DryRun = False,
     force: Unchecked = False,
 ) -> None:
@@ -67,7 +73,13 @@ def attach(
     fields = HostFields(content_field, html, title_field, url_field, published_field, site_field)
     with site_of(session) as site:
         done = attach_(
-            site, target, fields, external_versions=external_versions, dry_run=dry_run, force=force
+            site,
+            target,
+            fields,
+            external_versions=external_versions,
+            own_templates=own_templates,
+            dry_run=dry_run,
+            force=force,
         )
     session.output.emit({"command": "attach", "dry_run": dry_run, **_plain(done)})
     session.output.facts(

@@ -298,8 +298,22 @@ class Host(Protocol):
             SourceIncomplete: ``_source`` of an index does not hold whole documents.
         """
 
-    def install(self, target: str, *, dry_run: bool = False, external_versions: bool = False) -> str:
-        """Let indices to come have the mapping of ``dedup``; says in plain words what was done, or would be."""
+    def install(
+        self,
+        target: str,
+        *,
+        dry_run: bool = False,
+        external_versions: bool = False,
+        own_templates: bool = False,
+    ) -> str:
+        """Give indices that are created later the mapping of ``dedup``; says in plain words what was done, or would be.
+
+        Args:
+            target: as attached.
+            dry_run: change nothing.
+            external_versions: see ``prepare``.
+            own_templates: make a component template only, which the user names in her index templates.
+        """
 
     def installed(self) -> bool:
         """Whether what ``install`` made is there."""

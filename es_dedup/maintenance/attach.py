@@ -39,6 +39,7 @@ def attach(
     fields: HostFields,
     *,
     external_versions: bool = False,
+    own_templates: bool = False,
     dry_run: bool = False,
     force: bool = False,
 ) -> Attached:
@@ -51,6 +52,7 @@ def attach(
         target: an index, an alias, a data stream or a pattern.
         fields: which fields of its documents hold a page.
         external_versions: documents keep the ``_version`` that their owner gives them, see ``Host.prepare``.
+        own_templates: leave index templates alone, see ``Host.install``.
         dry_run: change nothing.
         force: also when sampled documents do not have these fields, or no index matches the pattern yet.
 
@@ -68,7 +70,9 @@ def attach(
     site.host.check(indices)
     warnings = check_fields(site, target, fields, force=force, external_versions=external_versions)
     documents = sum(shard.documents for index in indices for shard in site.host.shards(index))
-    template = site.host.install(target, dry_run=dry_run, external_versions=external_versions)
+    template = site.host.install(
+        target, dry_run=dry_run, external_versions=external_versions, own_templates=own_templates
+    )
     if not dry_run:
         site.host.prepare(indices, external_versions=external_versions)
         others = [each for each in site.attachments if each.target != target]

@@ -20,11 +20,19 @@ BATCH: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Detached:
-    """What ``detach`` did or, on a dry run, would do: documents unmarked, pages taken out, templates taken back."""
+    """What ``detach`` did or, on a dry run, would do.
+
+    Attributes:
+        unmarked: documents whose field ``dedup`` was removed.
+        removed: pages that were removed from the index.
+        templates: names of the templates that were changed or removed.
+        failed: documents that keep their field ``dedup``, as the server refused to change them.
+    """
 
     unmarked: int
     removed: int
     templates: tuple[str, ...]
+    failed: int = 0
 
 
 def detach(
@@ -53,6 +61,7 @@ def detach(
     pages = [page for some in _pages(site, set(going)) for page in some]
     marked = 0 if keep_marks else len(pages)
     templates = site.host.uninstall(dry_run=True) if not others else []
+    failed = 0
     if not dry_run:
         if not keep_marks:
             site.host.check(going)
@@ -60,12 +69,12 @@ def detach(
         for start in range(0, len(pages), BATCH):
             some = pages[start : start + BATCH]
             if not keep_marks:
-                site.host.mark(dict.fromkeys(some))
+                failed += len(site.host.mark(dict.fromkeys(some)).failed)
             forget(site, some)
         if not others:
             site.host.uninstall()
         save_attachments(site.index, others)
-    return Detached(marked, len(pages), tuple(templates))
+    return Detached(marked - failed, len(pages), tuple(templates), failed)
 
 
 def _pages(site: Site, indices: set[str]) -> Iterator[list[str]]:

@@ -144,6 +144,8 @@ class TestMarking:
         host.mark({f"{name}/p0": self.MARK})
         host.mark({f"{name}/p0": None})
         assert host.read([f"{name}/p0"], ())[f"{name}/p0"].dedup is None
+        assert client.get(index=name, id="p0")["_source"] == {"body": "text 0", "at": 1_700_000_000_000}
+        assert host.mark({f"{name}/p0": None}).unchanged == 1
         host.refresh(name)
         (batch,) = host.unmarked(name, FIELDS.names)
         assert len(batch) == 1

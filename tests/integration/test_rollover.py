@@ -11,6 +11,7 @@ from es_dedup.errors import MappingConflict
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.site import open_site
 from tests.hooked import FIELDS, action_of, clusters
 from tests.hosts import remove_templates, settings
@@ -176,3 +177,29 @@ def test_a_legacy_template_is_not_hidden(client: Elasticsearch, name: str) -> No
         )
     finally:
         client.indices.delete_template(name=f"{name}-old")
+
+
+def test_templates_that_the_user_applies_from_code_are_left_alone(client: Elasticsearch, name: str) -> None:
+    """The component template is named in them by the user; to apply them again changes nothing."""
+    first(client, name, "strict")
+    own: dict[str, Any] = {"index_patterns": [f"{name}-*"], "priority": 7}
+    template = {"mappings": {"dynamic": "strict", "properties": PROPERTIES}}
+    with open_site(f"{url_of('es8')}/{name}", settings()) as site:
+        said = attach(site, name, FIELDS, own_templates=True).template
+        assert (
+            said
+            == f"component template {name}-dedup-host: name it in composed_of of your index templates ({name}-own)"
+        )
+        for _ in range(2):
+            client.indices.put_index_template(
+                name=f"{name}-own", composed_of=[f"{name}-dedup-host"], template=template, **own
+            )
+            client.indices.rollover(alias=name)
+        assert is_prepared(client, f"{name}-000003")
+        before = client.indices.get_index_template(name=f"{name}-own").body
+        assert detach(site, name, force=True).templates == ()
+        assert client.indices.get_index_template(name=f"{name}-own").body == before
+        client.indices.put_index_template(name=f"{name}-own", template=template, **own)
+        attach(site, name, FIELDS, own_templates=True)
+        assert detach(site, name, force=True).templates == (f"{name}-dedup-host",)
+        assert not site.host.installed()

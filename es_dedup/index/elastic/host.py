@@ -132,11 +132,20 @@ class ElasticHost:
                 raise SourceIncomplete(name, facts.source_problem)
         return found
 
-    def install(self, target: str, *, dry_run: bool = False, external_versions: bool = False) -> str:
+    def install(
+        self,
+        target: str,
+        *,
+        dry_run: bool = False,
+        external_versions: bool = False,
+        own_templates: bool = False,
+    ) -> str:
         """See ``Host.install``."""
         names = (*target.split(","), *self.indices(target))
         properties = host_properties(external_versions)
-        return templates.install(self._server, self._name, names, properties, dry_run=dry_run)
+        return templates.install(
+            self._server, self._name, names, properties, dry_run=dry_run, own_templates=own_templates
+        )
 
     def installed(self) -> bool:
         """See ``Host.installed``."""

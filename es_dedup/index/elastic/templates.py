@@ -10,12 +10,15 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.index.elastic.mappings import MARK
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from es_dedup.index.elastic.server import Server
 
 SUFFIX: Final = "dedup-host"
+OWN_TEMPLATES: Final = "own_templates"
 _ROLLED_OVER: Final = re.compile(r"-\d{6}$")
 KEPT: Final = (
     "index_patterns",
@@ -36,7 +39,13 @@ def template_name(name: str) -> str:
 
 
 def install(
-    server: Server, name: str, targets: Iterable[str], properties: Mapping[str, Any], *, dry_run: bool
+    server: Server,
+    name: str,
+    targets: Iterable[str],
+    properties: Mapping[str, Any],
+    *,
+    dry_run: bool,
+    own_templates: bool = False,
 ) -> str:
     """Add the mapping to the templates of indices that are created later; says what was done, or would be.
 
@@ -49,15 +58,22 @@ def install(
         targets: the names and patterns that were attached, and the concrete indices behind them.
         properties: the mapping of ``dedup``.
         dry_run: change nothing.
+        own_templates: make the component template only; the user names it in her index templates.
     """
     wanted = list(dict.fromkeys(targets))
     ours = template_name(name)
     if not dry_run:
         body = {"mappings": {"properties": dict(properties)}}
         server.call(
-            lambda client: client.cluster.put_component_template(name=ours, template=body), writing=True
+            lambda client: client.cluster.put_component_template(
+                name=ours, template=body, meta={MARK: {OWN_TEMPLATES: own_templates}}
+            ),
+            writing=True,
         )
     fitting = _fitting(server, wanted, ours)
+    if own_templates:
+        users = f" ({', '.join(sorted(fitting))})" if fitting else ""
+        return f"component template {ours}: name it in composed_of of your index templates{users}"
     for other, template in fitting.items():
         parts = list(template.get("composed_of", ()))
         if ours not in parts and not dry_run:
@@ -78,10 +94,15 @@ def install(
 
 
 def uninstall(server: Server, name: str, *, dry_run: bool = False) -> list[str]:
-    """Take the component template away, and out of all index templates; names of those that were changed or removed."""
+    """Remove the component template, also from all index templates; names of those that were changed or removed.
+
+    One that the user names in her index templates stays while she does, see ``install``.
+    """
     ours = template_name(name)
     found = _all(server)
     using = {other: each for other, each in found.items() if ours in each.get("composed_of", ())}
+    if using and _is_users(server, ours):
+        return []
     if dry_run:
         return sorted({*using, ours})
     for other, template in using.items():
@@ -94,6 +115,16 @@ def uninstall(server: Server, name: str, *, dry_run: bool = False) -> list[str]:
     if there:
         server.call(lambda client: client.cluster.delete_component_template(name=ours), writing=True)
     return sorted({*using, ours} if there else using)
+
+
+def _is_users(server: Server, ours: str) -> bool:
+    """Whether the component template was made for index templates that the user looks after."""
+    if not server.call(lambda client: bool(client.cluster.exists_component_template(name=ours))):
+        return False
+    (found,) = server.call(lambda client: client.cluster.get_component_template(name=ours))[
+        "component_templates"
+    ]
+    return bool(found["component_template"].get("_meta", {}).get(MARK, {}).get(OWN_TEMPLATES))
 
 
 def _pattern(name: str) -> str:
