@@ -441,8 +441,7 @@ class DedupHook(Closing):
         found = self._host.read(page_ids, self._fields.names)
         gone = [name for name in page_ids if name not in found]
         if gone:
-            _, marks = self._settling.remove(gone)
-            self._mark(marks, report)
+            self._mark(self._settling.remove(gone)[1], report)
         if found:
             pages = [self._fields.page(name, each.source) for name, each in found.items()]
             settled = self._settling.settle(self._settling.featurise(pages), again=again)
@@ -469,11 +468,13 @@ class DedupHook(Closing):
         report.not_repaired.update(done.failed)
 
     def _overwrite(self, settled: Settlement, own: Collection[str], report: HookReport) -> None:
-        """Remove what written documents take the place of."""
+        """Remove what written documents take the place of; what others have changed past the hook is decided on instead."""
         old = {other for name, others in settled.replaces.items() if name in own for other in others}
-        if old:
+        now = self._host.read(old, self._fields.names).items()
+        changed = self._settling.changed([self._fields.page(name, each.source) for name, each in now])
+        self._reconcile(list(changed), report)
+        if old := old.difference(changed):
             self._host.delete(old)
             self._changed |= {document_key(name).index for name in old}
             report.removed += sorted(old)
-            _, marks = self._settling.remove(old)
-            self._mark(marks, report)
+            self._mark(self._settling.remove(old)[1], report)

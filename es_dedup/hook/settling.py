@@ -151,6 +151,10 @@ class Settling:
         stored = self._index.get_many(chunk.records.ids)
         return stored.keys(), stored.keys() & changed(chunk, stored)[0].records.ids
 
+    def changed(self, pages: Sequence[Page]) -> Collection[str]:
+        """Ids of those of some pages that are stored with other features; errors as of ``known``."""
+        return self.known(self.featurise(pages))[1] if pages else ()
+
     @staticmethod
     def some(chunk: Chunk, page_ids: Collection[str]) -> Chunk:
         """Of a batch the features of some pages."""

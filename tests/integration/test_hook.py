@@ -155,6 +155,17 @@ class TestPolicies:
         dedup_bulk(client, [action_of(story(2, "other", day=7), name)], hook=hook)
         assert marks(client, name)["other"]["duplicate_of"] == f"{name}/story-2"
 
+    def test_overwrite_deletes_no_document_that_another_writer_has_changed(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        dedup_bulk(client, five(name)[:2], hook=hook)
+        client.update(index=name, id="story-0", doc={"text": story(5).text, "title": story(5).title})
+        batch = [action_of(story(0, "new", day=5), name), action_of(story(1, "newer", day=5), name)]
+        result = dedup_bulk(client, batch, hook=hook, policy="overwrite")
+        assert result.report.removed == [f"{name}/story-1"]
+        assert clusters(client, name) == {frozenset({each}) for each in ("story-0", "new", "newer")}
+        assert marks(client, name)["story-0"]["relation"] == "unique"
+
     def test_overwrite_takes_the_place_of_what_is_there(
         self, hook: DedupHook, client: Elasticsearch, name: str
     ) -> None:
