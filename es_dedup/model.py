@@ -53,8 +53,8 @@ class Outcome(StrEnum):
 class WritePolicy(StrEnum):
     """What is done with a page that is a duplicate of, or contained in, a stored page.
 
-    ``mark`` stores it with its relation; ``skip`` does not store it; ``overwrite`` stores it and removes the page it
-    duplicates; ``fail`` raises ``DuplicatePage``.
+    ``mark`` stores it with its relation; ``skip`` does not store it, and removes an older version of it; ``overwrite``
+    stores it and removes the page it duplicates; ``fail`` raises ``DuplicatePage``. Pages count in the order given.
     """
 
     MARK = "mark"

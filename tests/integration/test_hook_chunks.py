@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_dedup import Settings, wiring
+from es_dedup import Deduplicator, Page, Settings, wiring
 from es_dedup.errors import DuplicatePage
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.embedded import EmbeddedIndex
@@ -95,3 +95,23 @@ def test_the_size_of_chunks_makes_no_difference(policy: str, seed: int) -> None:
                 client.indices.delete(index=name, ignore_unavailable=True)
             expected = expected or found
             assert found == expected, (size, [(each["_op_type"], each["_id"]) for each in actions])
+
+
+@pytest.mark.parametrize("policy", ["mark", "skip", "overwrite"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_size_of_calls_makes_no_difference_to_a_library_index(policy: str, seed: int) -> None:
+    source = random.Random(seed)
+    texts = [source.randrange(len(TEXTS)) for _ in range(9)]
+    pages = [
+        Page(
+            f"p{at}", text=TEXTS[text], title=f"Title {text}", published=f"2024-05-{source.randint(1, 9):02}"
+        )
+        for at, text in enumerate(texts)
+    ]
+    found = []
+    for size in (1, 2, 4, 9):
+        with Deduplicator.open(":memory:") as dedup:
+            for first in range(0, len(pages), size):
+                dedup.add_many(pages[first : first + size], policy=policy)
+            found.append({page.id for page in pages if page.id in dedup._index.get_many([page.id])})
+    assert found[1:] == found[:-1]
