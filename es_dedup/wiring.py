@@ -151,10 +151,11 @@ def drop_generation(path: str, generation: str, settings: Settings) -> None:
         server.close()
 
 
-def beside(path: str, name: str) -> tuple[str, str]:
-    """The address of another index on the same server, whose name is this one's with something appended; and its name."""
-    full = parse_address(path).name + name
-    return path.rstrip("/") + name, full
+def beside(path: str, ending: str) -> tuple[str, str]:
+    """The address and the name of another generation of an index on the same server; ``ending`` tells generations apart."""
+    name = parse_address(path).name
+    generation = generations.generation_of(name, ending)
+    return path.rstrip("/") + generation.removeprefix(name), generation
 
 
 def open_jobs(path: str | Path, settings: Settings, *, read_only: bool = False) -> ElasticJobs:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 NOTE: Final = "reindex"
 SAMPLES: Final = 200
-PREVIOUS: Final = ".previous"
+PREVIOUS: Final = "previous"
 FEW: Final = 200  # documents that may be left for the time in which writers wait
 ROUNDS: Final = 20  # of following, while others write
 TRIES: Final = 5  # to find as many pages as documents, while others write documents
@@ -89,7 +89,7 @@ def reindex(place: str, settings: Settings, *, tell: Callable[[str], None] = lam
     with wiring.open_stored(place, settings) as old:
         attachments = load_attachments(old)
         _check_sources(place, settings, attachments)
-        ending = old.note(NOTE) or f".g{secrets.token_hex(3)}"
+        ending = old.note(NOTE) or f"g{secrets.token_hex(3)}"
         old.set_note(NOTE, ending)
         address, generation = wiring.beside(place, ending)
         tell(f"the new generation is {address}")

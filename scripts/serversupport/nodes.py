@@ -30,6 +30,8 @@ LOG_LINES: Final = 25
 ADMIN: Final = "admin"
 WORKER: Final = "worker"
 """Has the least-privilege role only, and the administrator's password."""
+SEARCHER: Final = "searcher"
+"""Has the role for searching only, and the same password."""
 ROLE: Final = REPOSITORY / "mappings" / "role.yml"
 VECTORS: Final = "jdk.incubator.vector"
 
@@ -187,7 +189,7 @@ def _secure(node: Node, home: Path, runtime: Path, folder: Path) -> dict[str, st
          "-extfile", "names", "-out", "server.crt")  # fmt: skip
     password = secrets.token_urlsafe(18)
     (config / "roles.yml").write_text(ROLE.read_text())
-    for user, role in ((ADMIN, "superuser"), (WORKER, "es_dedup")):
+    for user, role in ((ADMIN, "superuser"), (WORKER, "es_dedup"), (SEARCHER, "es_dedup_search")):
         command = [str(home / "bin" / "elasticsearch-users"), "useradd", user, "-p", password, "-r", role]
         done = subprocess.run(command, env=_environment(node, runtime), capture_output=True, check=False)
         if done.returncode != 0:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from elasticsearch import AuthorizationException, Elasticsearch
 
-from es_dedup.collapse import DedupSearch
+from es_dedup.collapse import DedupSearch, Sidecar
+from es_dedup.collapse.model import START
 from es_dedup.config import Settings
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.attach import attach
@@ -15,7 +16,7 @@ from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.site import open_site
-from scripts.serversupport.nodes import WORKER
+from scripts.serversupport.nodes import SEARCHER, WORKER
 from tests.hooked import FIELDS, STORIES, action_of, clusters, five
 from tests.samples import story
 from tests.servers import server_of
@@ -75,6 +76,48 @@ def test_hook_maintenance_and_search(place: str, settings: Settings, client: Ela
     with open_site(place, settings) as site:
         assert audit(site).clean
         detach(site, HOST, force=True)
+
+
+@pytest.fixture
+def searcher() -> Iterator[Elasticsearch]:
+    """A user with the role for searching only."""
+    server = server_of("secured")
+    with Elasticsearch(server.url, basic_auth=(SEARCHER, server.password), ca_certs=server.ca) as client:
+        yield client
+
+
+def test_a_user_who_may_only_search(
+    place: str, settings: Settings, client: Elasticsearch, searcher: Elasticsearch
+) -> None:
+    with DedupHook.open(place, FIELDS, settings=settings) as hook:
+        dedup_bulk(client, five(HOST), hook=hook)
+    # its writer wipes the field
+    client.index(index=HOST, id="copy-0", document=five(HOST)[3]["_source"], refresh=True)
+    own = settings.model_copy(update={"elastic": settings.elastic.model_copy(update={"user": SEARCHER})})
+    everything = {"query": {"match_all": {}}, "size": 2}
+    plain = DedupSearch(searcher, HOST)
+    for mode in ("collapse", "canonical"):
+        first = plain.search(everything, mode=mode, cursor=START)
+        assert first.groups
+        assert plain.search(everything, mode=mode, cursor=first.cursor).groups
+    assert len(plain.search({}, mode="fold").groups) == len(STORIES) + 1
+    with Sidecar.open(place, own) as sidecar:
+        assert len(DedupSearch(searcher, HOST, sidecar=sidecar).search({}, mode="fold").groups) == len(
+            STORIES
+        )
+    alias = f"{HOST}-dedup-features"
+    tries: list[Callable[[], object]] = [
+        lambda: searcher.index(index=HOST, document={"text": "a"}),
+        lambda: searcher.update(index=HOST, id="story-0", doc={"dedup": None}),
+        lambda: searcher.delete(index=HOST, id="story-0"),
+        lambda: searcher.indices.put_mapping(index=HOST, properties={"a": {"type": "keyword"}}),
+        lambda: searcher.index(index=alias, document={"page_id": "a"}),
+        lambda: searcher.indices.delete(index=f"{alias}-v1-000001"),
+        lambda: searcher.search(index="somebody-elses"),
+    ]
+    for forbidden in tries:
+        with pytest.raises(AuthorizationException):
+            forbidden()
 
 
 def test_nothing_of_others(place: str, client: Elasticsearch) -> None:

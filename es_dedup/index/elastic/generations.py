@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import NotAnIndex
-from es_dedup.index.elastic.mappings import JOBS, KINDS, alias_of
+from es_dedup.index.elastic.mappings import JOBS, KINDS, alias_of, generation_of
 
 if TYPE_CHECKING:
     from es_dedup.index.elastic.server import Server
 
-PREVIOUS: Final = ".previous"
+PREVIOUS: Final = "previous"
 
 
 def swap(server: Server, name: str, generation: str) -> None:
@@ -23,6 +23,7 @@ def swap(server: Server, name: str, generation: str) -> None:
     Raises:
         NotAnIndex: a part of the generation is missing; nothing was changed.
     """
+    previous = generation_of(name, PREVIOUS)
     actions: list[dict[str, Any]] = []
     doomed: list[str] = []
     for kind in KINDS:
@@ -34,12 +35,12 @@ def swap(server: Server, name: str, generation: str) -> None:
             actions.append({"remove": {"index": concrete, "alias": alias_of(generation, kind)}})
         for concrete in old:
             actions.append({"remove": {"index": concrete, "alias": alias_of(name, kind)}})
-            actions.append(_add(concrete, alias_of(name + PREVIOUS, kind), write=True))
-        stale = [each for each in behind(server, name + PREVIOUS, kind) if each not in new]
-        actions += ({"remove": {"index": each, "alias": alias_of(name + PREVIOUS, kind)}} for each in stale)
+            actions.append(_add(concrete, alias_of(previous, kind), write=True))
+        stale = [each for each in behind(server, previous, kind) if each not in new]
+        actions += ({"remove": {"index": each, "alias": alias_of(previous, kind)}} for each in stale)
         doomed += stale
     server.call(lambda client: client.indices.update_aliases(actions=actions), writing=True)
-    doomed += behind(server, generation, JOBS) if generation != name + PREVIOUS else []
+    doomed += behind(server, generation, JOBS) if generation != previous else []
     for concrete in doomed:
         _delete(server, concrete)
 

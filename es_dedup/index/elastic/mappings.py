@@ -31,6 +31,11 @@ def alias_of(name: str, kind: str) -> str:
     return f"{name}-dedup-{kind}"
 
 
+def generation_of(name: str, ending: str) -> str:
+    """The name of another generation of an index; like all names of ours it begins with the index's name and ``-dedup-``."""
+    return f"{name}-dedup-{ending}"
+
+
 def concrete_of(name: str, kind: str, number: int) -> str:
     """The name of the index behind the alias: schema version and a running number."""
     return f"{alias_of(name, kind)}-v{SCHEMA_VERSION}-{number:06}"

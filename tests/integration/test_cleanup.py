@@ -1,0 +1,94 @@
+"""The commands of the how-to remove everything that an index has made, and nothing else."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import redis
+from es_dedup_tasks.dispatch import CeleryDispatcher
+
+from es_dedup.config import CcdetConfig, load_settings
+from es_dedup.hook import DedupHook, dedup_bulk
+from es_dedup.hook.window import RedisWindow
+from es_dedup.index.jobs import DeadLetter
+from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.detach import detach
+from es_dedup.maintenance.reindex import reindex
+from es_dedup.maintenance.site import open_site
+from tests.hosts import FIELDS, attached, documents, host_index, ids_of, settings
+from tests.servers import url_of
+from tests.traffic import run
+from tests.workers import broker, environment
+
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
+
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "use-elasticsearch.md"
+DATABASE = 7
+FEW = {key: each for key, each in documents(made_up=9).items() if key.startswith("made-")}
+OLD = settings()
+
+
+class Stopped(Exception):
+    """Ends a reindex before it is finished."""
+
+
+def everything(client: Elasticsearch, name: str) -> None:
+    """Generations in use, before and unfinished; jobs, dead letters, times, claims, statistics, queues, a window."""
+    with attached(name, OLD) as site:
+        place = site.place
+        with redis.Redis.from_url(broker(DATABASE)) as queue:
+            window = RedisWindow(queue, name)
+            with DedupHook.open(place, FIELDS, settings=OLD, window=window) as hook:
+                dedup_bulk(
+                    client, [{"_index": name, "_id": key, **each} for key, each in FEW.items()], hook=hook
+                )
+        run(site, "backfill")
+        audit(site)
+        site.jobs.bury([DeadLetter(f"{name}/a", "ingest", "it failed", 3, 1)])
+    new = OLD.model_copy(update={"ccdet": CcdetConfig(window=8)})
+    reindex(place, new)
+
+    def stop(moment: str) -> None:
+        if moment == "stage settle":
+            raise Stopped
+
+    with suppress(Stopped):
+        reindex(place, OLD, tell=stop)
+    dispatcher = CeleryDispatcher(place, load_settings(environ=environment(broker=broker(DATABASE))))
+    dispatcher.ingest(ids_of(FEW, name))
+    dispatcher.work("a-job", [0])
+    dispatcher.close()
+    with open_site(place, new) as site:
+        detach(site, name, force=True)
+
+
+def indices(client: Elasticsearch, name: str) -> set[str]:
+    return set(client.indices.get(index=f"{name}*", expand_wildcards="all"))
+
+
+def test_the_documented_clean_up_removes_all_of_an_index_and_nothing_else() -> None:
+    (commands,) = re.findall(r"```sh\n(URL=.*?)```", HOW_TO.read_text(), re.DOTALL)
+    with host_index({}) as (client, name), redis.Redis.from_url(broker(DATABASE)) as queue:
+        queue.flushdb()
+        other = f"{name}x"
+        client.indices.create(index=other)
+        everything(client, name)
+        before = indices(client, name)
+        assert len(before) > 13  # two user indices, three generations of four, jobs
+        everything(client, other)
+        of_other = {each for each in indices(client, name) if each.startswith(other)}
+        keys = {key.decode() for key in queue.scan_iter()}
+        mine = {key for key in keys if re.search(rf"\b{name}\b", key)}
+        assert len(mine) > 3
+        written = commands.replace("http://127.0.0.1:9200", url_of("es8")).replace("pages", name)
+        written = written.replace("redis-cli", f"redis-cli -u {broker(DATABASE)}")
+        subprocess.run(["bash", "-euo", "pipefail", "-c", written], check=True, timeout=60)
+        assert indices(client, name) == of_other | {name}
+        assert {key.decode() for key in queue.scan_iter()} == keys - mine
+        assert not client.cluster.exists_component_template(name=f"{name}-dedup-host")
+        queue.flushdb()
