@@ -23,6 +23,7 @@ from es_dedup.index.elastic import (
     parse_address,
     server,
 )
+from es_dedup.index.elastic.mappings import generation_of
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.texts import compress_text
 from es_dedup.recorded import (
@@ -154,7 +155,7 @@ def drop_generation(path: str, generation: str, settings: Settings) -> None:
 def beside(path: str, ending: str) -> tuple[str, str]:
     """The address and the name of another generation of an index on the same server; ``ending`` tells generations apart."""
     name = parse_address(path).name
-    generation = generations.generation_of(name, ending)
+    generation = generation_of(name, ending)
     return path.rstrip("/") + generation.removeprefix(name), generation
 
 
