@@ -224,6 +224,20 @@ class ServerUnreachable(IndexUnavailable):
         return f"cannot connect to {self.index} ({self.problem}): start the server, or name another address with --db"
 
 
+class UnreadableAnswer(IndexError_):
+    """An answer that is none of Elasticsearch's: parts are missing, or of other types."""
+
+    def __init__(self, index: str, problem: str) -> None:
+        super().__init__(index, problem)
+        self.index, self.problem = index, problem
+
+    def __str__(self) -> str:
+        return (
+            f"{self.index}: an answer of the server cannot be read ({self.problem}): check that it is Elasticsearch and "
+            f"that no proxy changes its answers; to repeat the call changes nothing twice"
+        )
+
+
 class IndexReadOnly(IndexError_):
     """The server has blocked writes to the index, most often because its disk is nearly full."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from es_dedup.collapse.calls import ClosePit, OpenPit, Relate, Searches, advice_for
 from es_dedup.errors import DedupError, IndexUnavailable, SearchRefused
-from es_dedup.index.elastic.server import BUSY, NOT_FOUND, is_engine_error, reason_of, status_of
+from es_dedup.index.elastic.server import BUSY, NOT_FOUND, is_engine_error, reading, reason_of, status_of
 
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
@@ -36,7 +36,8 @@ def run(plan: Plan[Result], client: Elasticsearch, sidecar: Sidecar | None) -> R
             except DedupError as error:
                 call = plan.throw(error)
             else:
-                call = plan.send(answer)
+                with reading("search"):
+                    call = plan.send(answer)
     except StopIteration as stop:
         result: Result = stop.value
         return result
@@ -52,7 +53,8 @@ async def run_async(plan: Plan[Result], client: AsyncElasticsearch, sidecar: Sid
             except DedupError as error:
                 call = plan.throw(error)
             else:
-                call = plan.send(answer)
+                with reading("search"):
+                    call = plan.send(answer)
     except StopIteration as stop:
         result: Result = stop.value
         return result
@@ -63,7 +65,8 @@ def _perform(call: Call, client: Elasticsearch, sidecar: Sidecar | None) -> Any:
         return sidecar.relate(call) if sidecar else None
     method, arguments = _request(call)
     try:
-        return _answer(call, getattr(client, method)(**arguments).body)
+        with reading("search"):
+            return _answer(call, getattr(client, method)(**arguments).body)
     except Exception as error:
         if not is_engine_error(error):
             raise
@@ -75,7 +78,8 @@ async def _perform_async(call: Call, client: AsyncElasticsearch, sidecar: Sideca
         return await asyncio.to_thread(sidecar.relate, call) if sidecar else None
     method, arguments = _request(call)
     try:
-        return _answer(call, (await getattr(client, method)(**arguments)).body)
+        with reading("search"):
+            return _answer(call, (await getattr(client, method)(**arguments)).body)
     except Exception as error:
         if not is_engine_error(error):
             raise
@@ -100,7 +104,11 @@ def _request(call: Searches | OpenPit | ClosePit) -> tuple[str, dict[str, Any]]:
 def _answer(call: Searches | OpenPit | ClosePit, body: Any) -> Any:
     if isinstance(call, Searches):
         return body["responses"]
-    return body["id"] if isinstance(call, OpenPit) else None
+    if isinstance(call, ClosePit):
+        return None
+    if not isinstance(body["id"], str) or not body["id"]:
+        raise TypeError("the id of a point in time is no text")
+    return body["id"]
 
 
 def _failed(call: Searches | OpenPit | ClosePit, error: Exception) -> None:

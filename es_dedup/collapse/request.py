@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import bodies
 from es_dedup.collapse.model import DEFAULT_SIZE, Mode
+from es_dedup.collapse.shapes import refuse_misshapen
 from es_dedup.errors import SearchRefused, wrong_type
 
 if TYPE_CHECKING:
@@ -82,9 +83,10 @@ def request_of(index: str, body: Mapping[str, Any] | None, options: SearchOption
     if not isinstance(body, Mapping | None):
         raise wrong_type("body", "a search body", body, 'write {"query": …}')
     given = dict(body or {})
+    refuse_misshapen(given)
     for name in ("from", "size"):
-        if not isinstance(given.get(name, 0), int) or given.get(name, 0) < 0:
-            raise SearchRefused(f"{name} is {given[name]!r}", "give a whole number of 0 or more")
+        if type(value := given.get(name, 0)) is not int or value < 0:
+            raise SearchRefused(f"{name} is {repr(value)[:60]}", "give a whole number of 0 or more")
     if options.mode is not Mode.OFF and "collapse" in given:
         raise SearchRefused("the body collapses by itself", "leave it out, or choose mode 'off'")
     for name, advice in _NEVER.items():

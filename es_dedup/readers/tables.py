@@ -79,7 +79,7 @@ def read_parquet(path: Path, options: ReadOptions) -> Items:
                         yield InputFailure(source, row, record)
                     else:
                         yield page_from_record(record, source, row, options)
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names of columns that are no text
         problem = (
             plain_problem(error)
             if isinstance(error, OSError) and error.strerror

@@ -16,6 +16,7 @@ from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import MissingExtra
+from es_dedup.extraction.reading.charset import normal_name
 from es_dedup.model import Page
 from es_dedup.readers.binary import binary_kind
 from es_dedup.readers.port import Found, InputFailure
@@ -129,8 +130,11 @@ def _problem_at_end(stream: IO[bytes], last: int) -> str | None:
     if stream.read(2) != _GZIP_MARK[:2]:
         return _problem_at_plain_end(stream, last)
     stream.seek(last)
-    while not unpacked.eof and (piece := stream.read(_SCAN_BYTES)):
-        unpacked.decompress(piece)
+    try:
+        while not unpacked.eof and (piece := stream.read(_SCAN_BYTES)):
+            unpacked.decompress(piece)
+    except zlib.error:
+        return _CUT.format(last)
     if not unpacked.eof or unpacked.unused_data or stream.read(1):
         return _CUT.format(last)
     return None
@@ -189,9 +193,10 @@ def _page(entry: tuple[Any, bytes], source: str, number: int, options: ReadOptio
 
 
 def _plain(body: bytes, charset: str | None) -> str:
+    wide = (charset or "").lower().startswith(("utf-16", "utf-32"))  # which no page of markup is declared in
     try:
-        return body.decode(charset or "utf-8")
-    except (LookupError, UnicodeError):
+        return body.decode((charset if wide else normal_name(charset)) or "utf-8")
+    except (LookupError, ValueError):
         return body.decode("gb18030", "replace")
 
 

@@ -126,3 +126,12 @@ def test_times_in_nanoseconds_are_read(tmp_path: Path) -> None:
     (page,) = read_pages([path])
     assert isinstance(page, Page)
     assert str(page.published).startswith("2023-11-14 22:13:20.123456")
+
+
+def test_a_parquet_file_whose_columns_have_names_that_are_no_text_is_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": ["1"], "textcolumn": ["x"]}), path)
+    path.write_bytes(path.read_bytes().replace(b"textcolumn", b"text\xe9olumn"))
+    (failure,) = read_pages([path])
+    assert isinstance(failure, InputFailure)
+    assert "not readable as Parquet" in failure.problem

@@ -199,3 +199,24 @@ def test_wherever_a_file_is_cut_it_is_said(tmp_path: Path, packed: bool) -> None
         pages, failures = read(path)
         assert bool(failures) is not done, size
         assert whole <= len(pages) <= whole + 1
+
+
+@pytest.mark.parametrize("charset", ["punycode", "idna", "unicode_escape", "hex", "utf-16", "x"])
+def test_plain_text_in_any_charset_is_read(tmp_path: Path, charset: str) -> None:
+    path = tmp_path / "a.warc"
+    body = "ab\\n 中".encode(charset if charset == "utf-16" else "utf-8")
+    path.write_bytes(record("http://a/1", body, f"Content-Type: text/plain; charset={charset}"))
+    pages, failures = read(path)
+    assert (pages, failures) == ([Page(id="http://a/1", text="ab\\n 中", url="http://a/1")], [])
+
+
+def test_a_last_record_that_cannot_be_unpacked_to_its_end_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.gz"
+    whole = gzip.compress(record("http://a/1", b"<p>one" * 50, "Content-Type: text/html"))
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x40]) + whole[place + 1 :])
+        pages, failures = read(path)
+        assert len(pages) <= 1
+        assert (
+            pages or failures or place < 10
+        )  # a damaged name or time in the head of the packing costs nothing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tests.fuzz import target_formats, target_pages, target_readers
+from tests.fuzz import target_formats, target_pages, target_readers, target_search, target_texts
 
 if TYPE_CHECKING:
     from tests.fuzz.harness import Target
@@ -13,4 +13,6 @@ TARGETS: Final[tuple[Target, ...]] = (
     *target_pages.TARGETS,
     *target_readers.TARGETS,
     *target_formats.TARGETS,
+    *target_texts.TARGETS,
+    *target_search.TARGETS,
 )

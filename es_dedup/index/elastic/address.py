@@ -8,6 +8,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from es_dedup.errors import ConfigError
+from es_dedup.index.checks import encodable
 
 SCHEMES: Final = ("http", "https")
 MAX_NAME_BYTES: Final = 200  # of Elasticsearch's 255, with room for what is appended
@@ -58,7 +59,7 @@ def parse_address(text: str) -> Address:
         parts = [urlsplit(part) for part in (first, *others)]
         name = unquote(urlsplit(last).path.strip("/"))
         hosts = tuple(f"{part.scheme}://{part.hostname}:{part.port or 9200}" for part in parts)
-        fits = all(part.scheme in SCHEMES and part.hostname for part in parts)
+        fits = all(part.scheme in SCHEMES and part.hostname for part in parts) and encodable(text)
     except ValueError:
         fits, hosts, name = False, (), ""
     if not fits:

@@ -10,19 +10,22 @@ import random
 import re
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from es_dedup.errors import (
+    DedupError,
     IndexInterrupted,
     IndexReadOnly,
     IndexRefused,
     IndexUnavailable,
     MissingExtra,
     ServerTooOld,
+    UnreadableAnswer,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from elasticsearch import Elasticsearch
 
@@ -43,6 +46,21 @@ NO_ANSWER: Final = 0
 watchers: Final[list[Callable[[str, int], None]]] = []
 """Told of each answer: ``request`` or ``item`` (of a bulk request), and its HTTP status; ``NO_ANSWER`` for none, 200 for any success."""
 REASON_CHARS: Final = 300  # of a server's reason that are repeated
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Read an answer of the server ``name``.
+
+    Raises:
+        UnreadableAnswer: it is none of Elasticsearch's.
+    """
+    try:
+        yield
+    except DedupError:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise UnreadableAnswer(name, f"{type(error).__name__}: {error}"[:REASON_CHARS]) from error
 
 
 class Server:
@@ -131,7 +149,8 @@ class Server:
         end = time.monotonic() + self._options.retry_seconds
         for pause in pauses():
             try:
-                result = ask(self.client)
+                with reading(self.name):
+                    result = ask(self.client)
             except Exception as error:
                 if not is_engine_error(error):
                     raise

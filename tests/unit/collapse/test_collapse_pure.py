@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from typing import Any
 
 import pytest
+from elastic_transport import ApiResponseMeta, BaseNode, HttpHeaders
+from elastic_transport._node._base import NodeApiResponse
+from elasticsearch import Elasticsearch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.collapse import Bound, SearchOptions, Total, bodies
+from es_dedup.collapse import Bound, DedupSearch, SearchOptions, Total, bodies
 from es_dedup.collapse.calls import Related, checked, not_mapped, problems_of
 from es_dedup.collapse.containment import under_containers
 from es_dedup.collapse.cursors import Cursor, digest_of, pack, unpack
@@ -19,7 +23,7 @@ from es_dedup.collapse.folding import fold_hits
 from es_dedup.collapse.hits import cleaned
 from es_dedup.collapse.piles import Pile
 from es_dedup.collapse.request import request_of
-from es_dedup.errors import CursorLost, IndexUnavailable, SearchRefused
+from es_dedup.errors import CursorLost, IndexUnavailable, SearchRefused, UnreadableAnswer
 
 OPTIONS = SearchOptions()
 CONDITION = {"term": {"x": 1}}
@@ -242,3 +246,66 @@ def test_buckets_that_the_request_sorts_keep_their_order(sort: dict[str, Any]) -
     ]
     read = read_groups(facets, {"sites": {"buckets": buckets}})["sites"]["buckets"]
     assert [bucket["doc_count"] for bucket in read] == [1, 5, 3]
+
+
+def deep(levels: int) -> Any:
+    """A query of so many levels."""
+    query: Any = {"match_all": {}}
+    for _ in range(levels // 2):
+        query = {"constant_score": {"filter": query}}
+    return query
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"query": []}, {"query": None}, {"query": deep(300)}, {"aggs": [1]}, {"aggs": {"a": 3}}, {"aggs": {"a": {"terms": "x"}}},
+        {"aggs": {"a": {"filter": {}, "aggs": {"b": []}}}}, {"aggregations": deep(3000)}, {"knn": 3}, {"knn": [[]]}, {"retriever": {}},
+        {"retriever": {"a": {}, "b": {}}}, {"retriever": {"standard": []}}, {"sort": 5}, {"sort": [[]]}, {"fields": "title"}, {"fields": None},
+        {"docvalue_fields": [{}]}, {"stored_fields": 7}, {"post_filter": "x"}, {"size": True}, {"size": "5"}, {"from": None}, {"from": -1},
+    ],
+)  # fmt: skip
+def test_a_misshapen_body_is_refused(body: Any) -> None:
+    for mode in ("canonical", "collapse", "fold"):
+        with pytest.raises(SearchRefused):
+            request_of("i", body, SearchOptions(mode=mode))
+
+
+def test_a_body_of_usual_depth_is_taken() -> None:
+    assert request_of(
+        "i",
+        {"query": deep(150), "aggs": {"a": {"terms": {"field": "x"}, "aggs": None}}, "sort": None},
+        OPTIONS,
+    ).body
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        5,
+        [],
+        {},
+        {"responses": None},
+        {"responses": []},
+        {"responses": [{}]},
+        {"responses": [{"hits": []}]},
+    ],
+)
+def test_an_answer_that_is_none_of_elasticsearch_is_an_error_of_ours(answer: Any) -> None:
+    class Answers(BaseNode):
+        def perform_request(self, *_: Any, **__: Any) -> NodeApiResponse:
+            head = HttpHeaders({"content-type": "application/json", "x-elastic-product": "Elasticsearch"})
+            return NodeApiResponse(
+                ApiResponseMeta(200, "1.1", head, 0.0, self.config), json.dumps(answer).encode()
+            )
+
+        def close(self) -> None:
+            """Nothing is open."""
+
+    client = Elasticsearch("http://localhost:9200", node_class=Answers)
+    for mode in ("canonical", "collapse", "fold", "off"):
+        for cursor in (None, "start"):
+            with pytest.raises((UnreadableAnswer, SearchRefused)) as caught:
+                DedupSearch(client, "i").search({}, mode=mode, cursor=cursor)
+            assert caught.type is UnreadableAnswer or (mode, cursor) == ("fold", "start")

@@ -63,7 +63,7 @@ class TestAddress:
     @pytest.mark.parametrize(
         "text",
         ["http:///pages", "http://host", "http://host/", "http://host/a/b", "http://host/_x", "http://host:x/a",
-         "http://host/a*", "http://host/" + "a" * 201, "http://a:1,ftp://b/x"],
+         "http://host/a*", "http://host/" + "a" * 201, "http://a:1,ftp://b/x", "http://h\ud800/a"],
     )  # fmt: skip
     def test_what_is_no_address(self, text: str) -> None:
         with pytest.raises(ConfigError):
