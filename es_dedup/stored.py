@@ -288,8 +288,10 @@ class StoredPages(Closing):
             if failed:
                 raise ValueError(next(iter(failed.values())))
             return pages
-        self.record(side)
-        return self._lookup().load([side])
+        pages = self._lookup().load([side])
+        if not pages.ids:
+            raise UnknownPage(side)
+        return pages
 
     def _shown(self, groups: Sequence[Sequence[Assignment]]) -> list[Cluster]:
         return clusters_with_evidence(groups, self._index, self._lookup(), self._settings)

@@ -21,6 +21,7 @@ from es_dedup.index.elastic.mappings import MARK, SCHEMA_VERSION
 from es_dedup.index.elastic.tokens import hash_token, tokens_of
 from es_dedup.index.jobs import DeadLetter, Job, JobState, Part
 from es_dedup.index.texts import compress_text
+from es_dedup.judgement.statistics import Statistics
 from tests.fuzz.mutate import as_bytes, damaged, damaged_json
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ ERRORS: Final = (
     (413, "too_large"), (429, "es_rejected_execution_exception"), (500, "null_pointer_exception"), (503, "unavailable_shards_exception"),
 )  # fmt: skip
 JOB: Final = Job("j1", "backfill", JobState.RUNNING, {"target": "i"}, 1, 2, 3, 0, ("a",), (2,), {"done": 1})
+DEAD: Final = DeadLetter("p1", "t", "e", 1, 2)
 PART: Final = Part("j1", "a", 0, {"index": "i"}, 5)
 
 
@@ -179,7 +181,7 @@ class Node(BaseNode):
     def _mtermvectors(cls, index: str, _target: str, body: bytes) -> dict[str, Any]:
         docs = []
         for doc in json.loads(body).get("docs", ()):
-            terms = str(doc.get("doc", {}).get("terms", "")).split() or ["x"]
+            terms = doc.get("doc", {}).get("terms", ())
             counts = {term: {"doc_freq": cls.rng.randrange(1, 9), "term_freq": 1} for term in terms}
             docs.append(
                 {
@@ -194,7 +196,6 @@ class Node(BaseNode):
     def _other(cls, method: str, name: str, index: str, parts: list[str]) -> Any:
         concrete = f"{index}-v1-000001" if "-dedup-" in index else index
         marks = {MARK: {"schema": SCHEMA_VERSION, "fingerprint": cls.fingerprint}}
-        number = cls.rng.randrange(1, 3)
         fields = {
             f"dedup.{field}": {"full_name": field, "mapping": {field: kind}}
             for field, kind in host_properties()["dedup"]["properties"].items()
@@ -222,6 +223,11 @@ class Node(BaseNode):
             return {"cluster_name": "c", "nodes": {"a": node, "b": node}}
         if name in ("_doc", "_create") and method == "GET":
             return document(cls.rng, index, parts[-1], cls.payloads) | {"found": True}
+        if method == "GET" and parts == [index]:
+            settings = {"index": {"uuid": "u"}}
+            return {
+                concrete: {"mappings": {"properties": host_properties()}, "settings": settings, "aliases": {}}
+            }
         answers: Mapping[str, Any] = {
             "_doc": {
                 "_index": concrete,
@@ -231,7 +237,7 @@ class Node(BaseNode):
                 "result": "created",
             },
             "_count": {"count": 3, "_shards": {"total": 1, "successful": 1, "failed": 0}},
-            "_settings": {concrete: {"settings": {"index": {"uuid": "u", "number_of_shards": str(number)}}}},
+            "_settings": {concrete: {"settings": {"index": {"uuid": "u", "number_of_shards": "2"}}}},
             "_mapping": {
                 concrete: {"mappings": fields if "field" in parts else {"_meta": marks, "properties": {}}}
             },
@@ -251,22 +257,26 @@ class Node(BaseNode):
         )
 
 
-def source(rng: random.Random, index: str, key: str, payloads: tuple[bytes, ...]) -> dict[str, Any]:
-    """What any of our documents, and the user's, may hold."""
-    name = f"p{rng.randrange(4)}"
+def source(rng: random.Random, index: str, key: str, asked: str) -> dict[str, Any]:
+    """What a document of ours, or of the user's, holds; ``asked``: the search that finds it."""
+    name = key if key.startswith("p") else f"p{rng.randrange(4)}"
     text = "泵站的水位在夜间上升，值班员打开了第三道闸门。" * 3
-    body: Any = rng.choice(
-        (JOB.as_dict(), PART.as_dict(), {"count": 2}, DeadLetter("p1", "t", "e", 1, 2).as_dict())
-    )
-    body = JOB.as_dict() if key.startswith("job:") else PART.as_dict() if key.startswith("part:") else body
-    value: Any = base64.b64encode(
-        rng.choice((b"1", payloads[0])) if key.startswith("note:") else compress_text(text)
+    body: Any = JOB.as_dict()
+    if key.startswith("try:"):
+        body = {"count": 2}
+    elif key.startswith("part:"):
+        body = PART.as_dict()
+    elif key.startswith("dead:") or '"dead"' in asked:
+        body = DEAD.as_dict()
+    value = base64.b64encode(
+        Statistics.empty().to_bytes() if key.startswith("statistics:") else b"1"
     ).decode()
     made = {
         "page_id": name, "length": 40, "content_hash": hash_token(rng.randrange(2**64)), "published": "2026-03-04", "site": "a.example",
         "language": "zh", "url": "http://a/", "title": "水位", "cluster_id": "p0", "representative": "p0", "relation": "duplicate", "score": 0.9,
-        "left": "p0", "right": "p1", "text": value if "-dedup-texts" in index else text, "value": value, "kind": "note", "owner": "", "parts": 1,
-        "at": 5, "body": body, "content": text, "dedup": {"cluster_id": "p0", "canonical": True, "relation": "unique", "cluster_size": 2},
+        "left": "p0", "right": "p1", "text": base64.b64encode(compress_text(text)).decode() if "-dedup-texts" in index else text, "value": value,
+        "kind": "note", "owner": "", "parts": 1, "at": 5, "body": body, "content": text,
+        "dedup": {"cluster_id": "p0", "canonical": True, "relation": "unique", "cluster_size": 2},
     }  # fmt: skip
     if rng.random() < 0.2:
         made["dedup"] = rng.choice(
@@ -275,18 +285,20 @@ def source(rng: random.Random, index: str, key: str, payloads: tuple[bytes, ...]
     return made
 
 
-def document(rng: random.Random, index: str, key: str, payloads: tuple[bytes, ...]) -> dict[str, Any]:
+def document(
+    rng: random.Random, index: str, key: str, payloads: tuple[bytes, ...], asked: str = ""
+) -> dict[str, Any]:
     """A document as ``get`` and ``mget`` give it, or as a hit."""
     terms = "".join(tokens_of(np.arange(rng.randrange(1, 4), dtype=np.uint64)))
     stored = {
         "packed_terms": [terms], "payload": [base64.b64encode(rng.choice(payloads)).decode()], "dedup.cluster_id": [f"c{rng.randrange(3)}"],
-        "dedup.cluster_size": [rng.randrange(1, 4)], "dedup.contained_in": ["i!p1"], "dedup.duplicate_of": ["i!p2"],
+        "dedup.cluster_size": [rng.randrange(1, 4)], "dedup.contained_in": ["i/p1"], "dedup.duplicate_of": ["i/p2"],
     }  # fmt: skip
     if rng.random() < 0.3:
         del stored["dedup.cluster_id"]
     return {
         "_index": index, "_id": key, "_version": 1, "_seq_no": rng.randrange(50), "_primary_term": 1, "_score": 1.5,
-        "_source": source(rng, index, key, payloads), "fields": stored,
+        "_source": source(rng, index, key, asked), "fields": stored,
     }  # fmt: skip
 
 
@@ -298,7 +310,7 @@ def search_answer(rng: random.Random, index: str, asked: Any, payloads: tuple[by
     keys = asked.get("sort")
     keys = keys if isinstance(keys, list) else [keys] if keys else []
     hits = [
-        document(rng, index, f"d{at}", payloads)
+        document(rng, index, f"d{at}", payloads, json.dumps(asked))
         | ({"sort": [_sort_value(rng, key) for key in keys]} if keys else {})
         for at in range(count)
     ]

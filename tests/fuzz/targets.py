@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tests.fuzz import target_formats, target_pages, target_readers, target_search, target_texts
+from tests.fuzz import (
+    target_elastic,
+    target_formats,
+    target_pages,
+    target_readers,
+    target_search,
+    target_texts,
+)
 
 if TYPE_CHECKING:
     from tests.fuzz.harness import Target
@@ -15,4 +22,5 @@ TARGETS: Final[tuple[Target, ...]] = (
     *target_formats.TARGETS,
     *target_texts.TARGETS,
     *target_search.TARGETS,
+    *target_elastic.TARGETS,
 )

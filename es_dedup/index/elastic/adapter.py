@@ -24,6 +24,7 @@ from es_dedup.index.elastic.reading import (
     whole,
 )
 from es_dedup.index.elastic.recent import CREATED
+from es_dedup.index.elastic.server import reading, reads_answers
 from es_dedup.index.elastic.store import Store
 from es_dedup.index.elastic.tokens import key_of, storable
 from es_dedup.index.port import WriteReport
@@ -42,6 +43,7 @@ REPLACED_AT_A_TIME: Final = (
 )
 
 
+@reads_answers("put_many", "put_edges", "assign_many", "replace_all")
 class ElasticIndex(Store, Closing):
     """All ports of ``es_dedup.index.port`` over four Elasticsearch indices whose names begin with one name.
 
@@ -93,8 +95,9 @@ class ElasticIndex(Store, Closing):
         )
         self._prober = Prober(self._server, self._of[FEATURES], self._recent)
         try:
-            self._server.must_be_supported()
-            self._schema.open(read_only=read_only or features is None)
+            with reading(self._server.name):
+                self._server.must_be_supported()
+                self._schema.open(read_only=read_only or features is None)
         except BaseException:
             self._server.close()
             raise
@@ -405,7 +408,7 @@ class ElasticIndex(Store, Closing):
     def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
         """See ``ClusterStore.clusters``."""
         self._catch_up(CLUSTERS)
-        return clusters.clusters(self._server, self._of[CLUSTERS], min_size=min_size, after=after)
+        yield from clusters.clusters(self._server, self._of[CLUSTERS], min_size=min_size, after=after)
 
     def refresh_clusters(self) -> None:
         """See ``ClusterStore.refresh_clusters``."""

@@ -10,7 +10,7 @@ from es_dedup.index.claims import Claim
 from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.mappings import META, alias_of
 from es_dedup.index.elastic.reading import documents, pages_of_hits
-from es_dedup.index.elastic.server import CONFLICT
+from es_dedup.index.elastic.server import CONFLICT, reads_answers
 from es_dedup.index.elastic.tokens import hash_token
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ TRIES: Final = 10  # to claim while others claim and release
 FORGOTTEN_AT_A_TIME: Final = 5_000
 
 
+@reads_answers()
 class ElasticClaims:
     """See ``es_dedup.index.claims.Claims``; over the index ``meta`` of one name, which is there already.
 

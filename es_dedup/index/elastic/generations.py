@@ -57,7 +57,7 @@ def behind(server: Server, name: str, kind: str) -> list[str]:
     alias = alias_of(name, kind)
     if not server.call(lambda client: bool(client.indices.exists_alias(name=alias))):
         return []
-    return list(server.call(lambda client: client.indices.get_alias(name=alias)))
+    return server.call(lambda client: list(client.indices.get_alias(name=alias)))
 
 
 def _add(concrete: str, alias: str, *, write: bool) -> dict[str, Any]:

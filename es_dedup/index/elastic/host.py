@@ -15,7 +15,7 @@ from es_dedup.index.elastic.mappings import HOST, KINDS, load_mapping
 from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked
 from es_dedup.index.elastic.reading import partial as partial_answer
 from es_dedup.index.elastic.rewriting import rewrite
-from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, is_engine_error, reason_in, status_of
+from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, is_engine_error, reads_answers, reason_in, status_of
 from es_dedup.index.host import (
     DEDUP,
     DocumentKey,
@@ -54,6 +54,7 @@ RETRIES: Final = 5  # of one partial update that meets another writer
 _OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
 
 
+@reads_answers()
 class ElasticHost:
     """Host indices of one cluster; see ``es_dedup.index.host.Host``. Threads may share it.
 
@@ -323,8 +324,10 @@ class ElasticHost:
         for index in self.indices(target):
             for number in range(len(self.shards(index))):
                 # now: to decide on documents of one shard has written to those of the next
-                shard = self.shards(index)[number]
-                yield from self._by_sequence(shard, [WAITING], fields, -1, shard.last, 500)
+                for shard in self.shards(index)[
+                    number : number + 1
+                ]:  # none when the index was deleted meanwhile
+                    yield from self._by_sequence(shard, [WAITING], fields, -1, shard.last, 500)
 
     def decided(self, documents: Iterable[HostDocument], fields: Sequence[str]) -> int:
         """See ``Host.decided``."""

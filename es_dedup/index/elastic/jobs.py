@@ -9,7 +9,7 @@ from es_dedup.errors import IndexError_
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write, write_all
 from es_dedup.index.elastic.mappings import JOBS, alias_of, concrete_of
 from es_dedup.index.elastic.reading import documents, pages_of_hits, whole
-from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND
+from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, reads_answers
 from es_dedup.index.elastic.tokens import key_of
 from es_dedup.index.jobs import DeadLetter, Job, JobState, Part, Version
 
@@ -25,6 +25,7 @@ BY_JOB: Final = ({"job": "desc"},)
 TRIES: Final = 10  # to count an attempt while others count it
 
 
+@reads_answers()
 class ElasticJobs:
     """See ``es_dedup.index.jobs.JobStore``. The index is made when it is not there, unless ``read_only``.
 

@@ -15,7 +15,7 @@ from es_dedup.index.elastic.mappings import (
     concrete_of,
     number_of,
 )
-from es_dedup.index.elastic.server import NOT_FOUND, is_engine_error, reason_of, status_of
+from es_dedup.index.elastic.server import NOT_FOUND, is_engine_error, reading, reason_of, status_of
 from es_dedup.recorded import differences
 
 if TYPE_CHECKING:
@@ -107,7 +107,8 @@ class Schema:
 
     def next_index(self, kind: str) -> str:
         """Make an empty index beside the one in use and give its name; ``swap`` puts it in use."""
-        numbers = [number_of(concrete) for concrete in self._all(kind)]
+        with reading(self._server.name):
+            numbers = [number_of(concrete) for concrete in self._all(kind)]
         concrete = concrete_of(self._name, kind, max(numbers, default=0) + 1)
         self.make(kind, concrete, alias=False)
         return concrete

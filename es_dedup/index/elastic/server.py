@@ -5,12 +5,14 @@ The only module of the adapter that imports the client, and only when an index i
 
 from __future__ import annotations
 
+import inspect
 import os
 import random
 import re
 import threading
 import time
 from contextlib import contextmanager
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from es_dedup.errors import (
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.options import Options
 
     Result = TypeVar("Result")
+    Adapter = TypeVar("Adapter")
 
 FIRST_PAUSE: Final = 0.1  # seconds; doubled each time
 LONGEST_PAUSE: Final = 5.0
@@ -59,8 +62,38 @@ def reading(name: str) -> Iterator[None]:
         yield
     except DedupError:
         raise
-    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise UnreadableAnswer(name, f"{type(error).__name__}: {error}"[:REASON_CHARS]) from error
+
+
+def reads_answers(*but: str) -> Callable[[type[Adapter]], type[Adapter]]:
+    """Decorator: each public method of an adapter raises ``UnreadableAnswer`` as ``reading`` does.
+
+    Args:
+        but: methods that take iterables whose own errors have to pass; they read answers within ``Server.call`` only.
+    """
+
+    def decorated(adapter: type[Adapter]) -> type[Adapter]:
+        for name, method in list(vars(adapter).items()):
+            if inspect.isfunction(method) and not name.startswith("_") and name not in but:
+                setattr(adapter, name, _reading(method))
+        return adapter
+
+    return decorated
+
+
+def _reading(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def read(self: Any, *given: Any, **named: Any) -> Any:
+        with reading(self._server.name):
+            return method(self, *given, **named)
+
+    @wraps(method)
+    def read_lazily(self: Any, *given: Any, **named: Any) -> Iterator[Any]:
+        with reading(self._server.name):
+            yield from method(self, *given, **named)
+
+    return read_lazily if inspect.isgeneratorfunction(method) else read
 
 
 class Server:

@@ -1,0 +1,171 @@
+"""Targets: answers of Elasticsearch to all that the feature index, the user's index, jobs and claims ask."""
+
+from __future__ import annotations
+
+import random
+from functools import cache, partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+from unittest.mock import patch
+
+from elasticsearch import Elasticsearch
+
+from es_dedup import wiring
+from es_dedup.config import Settings
+from es_dedup.errors import UnreadableAnswer
+from es_dedup.index.claims import Claim
+from es_dedup.index.elastic import ElasticIndex, Options, parse_address
+from es_dedup.index.host import HostDocument, Mark, Shard, document_key
+from es_dedup.model import Page
+from es_dedup.stored import StoredPages
+from es_dedup.testing.builders import assignment, edge, probe, record
+from tests.fuzz.harness import Target
+from tests.fuzz.node import DEAD, JOB, PART, Node
+from tests.fuzz.target_formats import contents, payloads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from es_dedup.index.elastic import ElasticClaims, ElasticHost, ElasticJobs
+
+ADDRESS: Final = "http://localhost:9200/i"
+OPTIONS: Final = Options(retry_seconds=0, lock_seconds=0.05)
+IDS: Final = ("p0", "p1", "p2", "i/p3")
+MARK: Final = Mark("p0", canonical=True, relation="unique", duplicate_of="", contained_in=(), cluster_size=1)
+DOCUMENT: Final = HostDocument(document_key("i/p3"), {"content": "x"}, {"waiting": True}, 3, 1)
+
+INDEX: Final[Mapping[str, Callable[[ElasticIndex], object]]] = {
+    "get": lambda index: index.get_many(IDS),
+    "payloads": lambda index: index.payloads(IDS),
+    "known": lambda index: index.known(IDS, ("a",)),
+    "both": lambda index: index.payloads_with_assignments(IDS),
+    "texts": lambda index: index.texts(IDS),
+    "probe": lambda index: index.probe_with_copies([probe(1, 2), probe(2, 3, limit=1)], [5, 6], limit=2),
+    "frequency": lambda index: index.document_frequency([1, 2]),
+    "put": lambda index: index.put_many([record("p1", (1, 2)), record("p2", (2,))]),
+    "delete": lambda index: index.delete_many(IDS),
+    "scan": lambda index: list(index.scan(batch=5)),
+    "search": lambda index: index.search("水"),
+    "hash": lambda index: index.pages_with_hash([5]),
+    "note": lambda index: (index.note("a"), index.set_note("a", "b")),
+    "count": lambda index: index.count(),
+    "edges": lambda index: (index.edges_of(IDS), index.put_edges([edge("p0", "p1")]), index.drop_edges(IDS)),
+    "assignments": lambda index: (index.assignments(IDS), index.assign_many([assignment("p0")])),
+    "members": lambda index: (index.members(IDS), list(index.clusters(min_size=2))),
+    "replace": lambda index: index.replace_all([edge("p0", "p1")], [assignment("p0")]),
+    "statistics": lambda index: (index.load_statistics(), index.save_statistics(b"x")),
+    "sizes": lambda index: index.sizes(),
+    "check": lambda index: StoredPages(index, Settings()).check(Page("n", text=contents()[0].text)),
+    "explain": lambda index: StoredPages(index, Settings()).explain("p0", "p1"),
+    "clusters": lambda index: list(StoredPages(index, Settings()).clusters()),
+    "stats": lambda index: StoredPages(index, Settings()).stats(),
+    "found": lambda index: StoredPages(index, Settings()).search("水"),
+}
+HOST: Final[Mapping[str, Callable[[ElasticHost], object]]] = {
+    "indices": lambda host: host.indices("i*"),
+    "prepare": lambda host: (host.prepare(["i"]), host.prepared("i"), host.check(["i"])),
+    "install": lambda host: (host.install("i*"), host.installed(), host.uninstall()),
+    "server": lambda host: host.server(),
+    "shards": lambda host: host.shards("i"),
+    "read": lambda host: host.read(["i/a", "i/b"], ["content"]),
+    "scan": lambda host: list(host.scan(Shard("i", 0, 3, 9), ["content"], batch=5)),
+    "unmarked": lambda host: list(host.unmarked("i", ["content"], batch=5)),
+    "mark": lambda host: host.mark({"i/a": MARK, "i/b": None}),
+    "count": lambda host: (host.count("i"), host.count_waiting("i"), host.refresh("i")),
+    "target": lambda host: host.write_index("i"),
+    "delete": lambda host: host.delete(["i/a"]),
+    "waiting": lambda host: (list(host.waiting("i", ["content"])), host.decided([DOCUMENT], ["content"])),
+}
+JOBS: Final[Mapping[str, Callable[[ElasticJobs], object]]] = {
+    "job": lambda jobs: (jobs.job("j1"), jobs.change(JOB, (1, 1)), jobs.create(JOB)),
+    "jobs": lambda jobs: jobs.jobs(unfinished=True),
+    "parts": lambda jobs: (
+        jobs.parts("j1", "a", [0, 1]),
+        jobs.change_part(PART, (1, 1)),
+        jobs.create_parts([PART]),
+    ),
+    "drop": lambda jobs: jobs.drop("j1"),
+    "attempts": lambda jobs: (jobs.attempt("x"), jobs.forget_attempts("x")),
+    "dead": lambda jobs: (jobs.dead(), jobs.count_dead(), jobs.bury([DEAD]), jobs.drop_dead([DEAD])),
+}
+CLAIMS: Final[Mapping[str, Callable[[ElasticClaims], object]]] = {
+    "claim": lambda claims: claims.claim({5: "p1", 6: "p2"}),
+    "release": lambda claims: claims.release([Claim(5, "p1", (1, 1))]),
+    "forget": lambda claims: claims.forget(9),
+}
+GENERATIONS: Final[Mapping[str, Callable[[Settings], object]]] = {
+    "swap": lambda settings: wiring.swap_generation(ADDRESS, "g", settings),
+    "drop": lambda settings: wiring.drop_generation(ADDRESS, "g", settings),
+}
+
+
+class Given(NamedTuple):
+    """What is asked, and what decides on the answers; ``late``: only those after opening are damaged."""
+
+    part: str
+    call: str
+    seed: int
+    late: bool
+
+
+def asked(rng: random.Random) -> Given:
+    """Any call."""
+    part, calls = rng.choice(
+        (
+            ("index", INDEX),
+            ("index", INDEX),
+            ("host", HOST),
+            ("jobs", JOBS),
+            ("claims", CLAIMS),
+            ("generations", GENERATIONS),
+        )
+    )
+    return Given(part, rng.choice(list(calls)), rng.randrange(2**32), rng.random() < 0.8)
+
+
+@cache
+def settings() -> Settings:
+    """Nothing is repeated or waited for."""
+    return Settings.model_validate({"elastic": {"retry_seconds": 0}})
+
+
+def answered(given: Given, *, damage: float, errors: float) -> None:
+    """Open what is asked, and ask."""
+    Node.rng, Node.payloads = random.Random(given.seed), payloads(Settings())
+    Node.fingerprint = wiring.settings_fingerprint(settings())
+    Node.damage, Node.errors = (0, 0) if given.late else (damage, errors)
+    # The client that the adapter makes is the real one, over a node in this process.
+    client = partial(Elasticsearch, node_class=Node)
+    with patch("elasticsearch.Elasticsearch", client), patch("time.sleep", lambda _: None):
+        if given.part == "generations":
+            Node.damage, Node.errors = damage, errors
+            GENERATIONS[given.call](settings())
+            return
+        opened = {
+            "index": lambda: ElasticIndex(parse_address(ADDRESS), fingerprint=Node.fingerprint, options=OPTIONS), "host": lambda: wiring.open_host(ADDRESS, settings()),
+            "jobs": lambda: wiring.open_jobs(ADDRESS, settings()), "claims": lambda: wiring.open_claims(ADDRESS, settings()),
+        }[given.part]()  # fmt: skip
+        Node.damage, Node.errors = damage, errors
+        calls: Mapping[str, Callable[..., object]] = {
+            "index": INDEX,
+            "host": HOST,
+            "jobs": JOBS,
+            "claims": CLAIMS,
+        }[given.part]
+        try:
+            calls[given.call](opened)
+        finally:
+            opened.close()
+
+
+def refused(given: Given) -> None:
+    """Errors that the server may answer with are not taken for answers that cannot be read."""
+    try:
+        answered(given, damage=0, errors=0.3)
+    except UnreadableAnswer as error:
+        raise AssertionError(str(error)) from error
+
+
+TARGETS: Final = (
+    Target("elastic-answers", asked, partial(answered, damage=0.3, errors=0.02), 100_000),
+    Target("elastic-errors", asked, refused, 40_000),
+)
