@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import cache, partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from unittest.mock import patch
 
 from elasticsearch import Elasticsearch
@@ -25,7 +25,6 @@ from tests.fuzz.target_formats import contents, payloads
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from es_dedup.index.elastic import ElasticClaims, ElasticHost, ElasticJobs
 
 ADDRESS: Final = "http://localhost:9200/i"
 OPTIONS: Final = Options(retry_seconds=0, lock_seconds=0.05)
@@ -33,7 +32,7 @@ IDS: Final = ("p0", "p1", "p2", "i/p3")
 MARK: Final = Mark("p0", canonical=True, relation="unique", duplicate_of="", contained_in=(), cluster_size=1)
 DOCUMENT: Final = HostDocument(document_key("i/p3"), {"content": "x"}, {"waiting": True}, 3, 1)
 
-INDEX: Final[Mapping[str, Callable[[ElasticIndex], object]]] = {
+INDEX: Final[Mapping[str, Callable[[Any], object]]] = {
     "get": lambda index: index.get_many(IDS),
     "payloads": lambda index: index.payloads(IDS),
     "known": lambda index: index.known(IDS, ("a",)),
@@ -60,7 +59,7 @@ INDEX: Final[Mapping[str, Callable[[ElasticIndex], object]]] = {
     "stats": lambda index: StoredPages(index, Settings()).stats(),
     "found": lambda index: StoredPages(index, Settings()).search("水"),
 }
-HOST: Final[Mapping[str, Callable[[ElasticHost], object]]] = {
+HOST: Final[Mapping[str, Callable[[Any], object]]] = {
     "indices": lambda host: host.indices("i*"),
     "prepare": lambda host: (host.prepare(["i"]), host.prepared("i"), host.check(["i"])),
     "install": lambda host: (host.install("i*"), host.installed(), host.uninstall()),
@@ -75,7 +74,7 @@ HOST: Final[Mapping[str, Callable[[ElasticHost], object]]] = {
     "delete": lambda host: host.delete(["i/a"]),
     "waiting": lambda host: (list(host.waiting("i", ["content"])), host.decided([DOCUMENT], ["content"])),
 }
-JOBS: Final[Mapping[str, Callable[[ElasticJobs], object]]] = {
+JOBS: Final[Mapping[str, Callable[[Any], object]]] = {
     "job": lambda jobs: (jobs.job("j1"), jobs.change(JOB, (1, 1)), jobs.create(JOB)),
     "jobs": lambda jobs: jobs.jobs(unfinished=True),
     "parts": lambda jobs: (
@@ -87,7 +86,7 @@ JOBS: Final[Mapping[str, Callable[[ElasticJobs], object]]] = {
     "attempts": lambda jobs: (jobs.attempt("x"), jobs.forget_attempts("x")),
     "dead": lambda jobs: (jobs.dead(), jobs.count_dead(), jobs.bury([DEAD]), jobs.drop_dead([DEAD])),
 }
-CLAIMS: Final[Mapping[str, Callable[[ElasticClaims], object]]] = {
+CLAIMS: Final[Mapping[str, Callable[[Any], object]]] = {
     "claim": lambda claims: claims.claim({5: "p1", 6: "p2"}),
     "release": lambda claims: claims.release([Claim(5, "p1", (1, 1))]),
     "forget": lambda claims: claims.forget(9),
@@ -140,12 +139,9 @@ def answered(given: Given, *, damage: float, errors: float) -> None:
             Node.damage, Node.errors = damage, errors
             GENERATIONS[given.call](settings())
             return
-        opened = {
-            "index": lambda: ElasticIndex(parse_address(ADDRESS), fingerprint=Node.fingerprint, options=OPTIONS), "host": lambda: wiring.open_host(ADDRESS, settings()),
-            "jobs": lambda: wiring.open_jobs(ADDRESS, settings()), "claims": lambda: wiring.open_claims(ADDRESS, settings()),
-        }[given.part]()  # fmt: skip
+        opened = _opened(given.part)
         Node.damage, Node.errors = damage, errors
-        calls: Mapping[str, Callable[..., object]] = {
+        calls: Mapping[str, Callable[[Any], object]] = {
             "index": INDEX,
             "host": HOST,
             "jobs": JOBS,
@@ -157,6 +153,17 @@ def answered(given: Given, *, damage: float, errors: float) -> None:
             opened.close()
 
 
+def _opened(part: str) -> Any:
+    match part:
+        case "index":
+            return ElasticIndex(parse_address(ADDRESS), fingerprint=Node.fingerprint, options=OPTIONS)
+        case "host":
+            return wiring.open_host(ADDRESS, settings())
+        case "jobs":
+            return wiring.open_jobs(ADDRESS, settings())
+    return wiring.open_claims(ADDRESS, settings())
+
+
 def refused(given: Given) -> None:
     """Errors that the server may answer with are not taken for answers that cannot be read."""
     try:
@@ -166,6 +173,6 @@ def refused(given: Given) -> None:
 
 
 TARGETS: Final = (
-    Target("elastic-answers", asked, partial(answered, damage=0.3, errors=0.02), 100_000),
-    Target("elastic-errors", asked, refused, 40_000),
+    Target("elastic-answers", asked, partial(answered, damage=0.3, errors=0.02), 60_000),
+    Target("elastic-errors", asked, refused, 30_000),
 )

@@ -142,6 +142,6 @@ def asked(given: Given) -> None:
 
 
 TARGETS: Final = (
-    Target("search-bodies", bodies, asked, 120_000),
-    Target("search-answers", sound, partial(searched, damage=0.5, errors=0.02), 100_000),
+    Target("search-bodies", bodies, asked, 100_000),
+    Target("search-answers", sound, partial(searched, damage=0.5, errors=0.02), 60_000),
 )

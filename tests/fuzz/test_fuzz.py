@@ -44,5 +44,6 @@ def test_what_breaks_the_rule_is_found() -> None:
             pass
 
     target = Target("broken", lambda rng: rng.randrange(3), run, 9)
+    assert not list(findings_of(Target("broken", lambda _: 0, run, 1), SEED, [0]))
     whats = {finding.what.partition(":")[0] for finding in findings_of(target, SEED, range(12))}
     assert whats == {"KeyError", "Hang"}
