@@ -5,8 +5,12 @@ Data is passed as positional arguments, so that errors survive pickling between 
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def wrong_type(what: str, wanted: str, given: object, advice: str = "") -> TypeError:
@@ -166,6 +170,21 @@ class DamagedData(IndexError_, ValueError):
             f"stored {self.what} are damaged ({self.problem}): restore a copy of the index, or make it anew "
             f"(scan the pages again; with attached indices, `es-dedup reindex`)"
         )
+
+
+@contextmanager
+def reading_stored(what: str) -> Iterator[None]:
+    """Read a stored value.
+
+    Raises:
+        DamagedData: it is of another form than what is written.
+    """
+    try:
+        yield
+    except DedupError:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise DamagedData(what, str(error)) from error
 
 
 class IndexLocked(IndexError_):

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.config import Settings, setting_fields, shapes_features, value_of
-from es_dedup.errors import ConfigError, Difference
+from es_dedup.errors import ConfigError, Difference, reading_stored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,8 +101,8 @@ def clustered_with(statistics: str, settings: Settings) -> str:
 
 def decisions_in(note: str | None) -> dict[str, Any]:
     """The decision settings that a note ``STATISTICS`` names; none where there is no note."""
-    found: dict[str, Any] = json.loads(note)["settings"] if note else {}
-    return found
+    with reading_stored("notes on clusters"):
+        return dict(json.loads(note)["settings"]) if note else {}
 
 
 def decision_differences(recorded: Mapping[str, Any], settings: Settings) -> tuple[Difference, ...]:

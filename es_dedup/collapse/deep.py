@@ -122,7 +122,7 @@ def _overview(walk: _Walk, counts: Body) -> Plan[Found]:
         }
     asked = {name: request.given[name] for name in ("suggest",) if name in request.given}
     answer = yield from walk.search(bodies.tally(counts, facets) | request.counted | asked)
-    more = {name: answer[name] for name in asked}
+    more = {name: answer[name] for name in asked if name in answer}  # nothing is said of an empty one
     if grouped:
         here = replace(request, body=request.body | {"pit": walk.point}, header={})
         groups = yield from counting.groups_in(here, answer)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.errors import reading_stored
 from es_dedup.index.host import HostFields
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ class Attachment:
 
 def load_attachments(index: Index) -> list[Attachment]:
     """All attachments of an index, by target."""
-    known = json.loads(index.note(NOTE) or "[]")
-    return [Attachment(each["target"], HostFields(**each["fields"])) for each in known]
+    with reading_stored("attachments"):
+        known = json.loads(index.note(NOTE) or "[]")
+        return [Attachment(each["target"], HostFields(**each["fields"])) for each in known]
 
 
 def save_attachments(index: Index, attachments: Iterable[Attachment]) -> None:

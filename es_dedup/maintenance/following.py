@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.errors import reading_stored
 from es_dedup.maintenance.letters import bury_failed
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def follow(site: Site) -> int:
     Returns:
         Documents that were read.
     """
-    known: dict[str, dict[str, int]] = json.loads(site.index.note(NOTE) or "{}")
+    with reading_stored("positions of followed indices"):
+        known: dict[str, dict[str, int]] = dict(json.loads(site.index.note(NOTE) or "{}"))
     read = 0
     for index, fields in site.indices().items():
         reached = known.setdefault(index, {})

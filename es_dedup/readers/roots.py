@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, Self
 
+from es_dedup.errors import reading_stored
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -71,7 +73,8 @@ class Roots:
     @classmethod
     def from_json(cls, text: str | None) -> Self:
         """What ``as_json`` has written; None stands for no roots."""
-        roots = tuple(Root(namespace, folder) for namespace, folder in json.loads(text or "[]"))
+        with reading_stored("roots"):
+            roots = tuple(Root(str(namespace), str(folder)) for namespace, folder in json.loads(text or "[]"))
         return cls(roots, roots)
 
     def as_json(self) -> str:

@@ -16,12 +16,14 @@ from elastic_transport import ApiResponseMeta, BaseNode, HttpHeaders
 from elastic_transport import ConnectionError as NoConnection
 from elastic_transport._node._base import NodeApiResponse
 
+from es_dedup.config import Settings
 from es_dedup.index.elastic.host import host_properties
 from es_dedup.index.elastic.mappings import MARK, SCHEMA_VERSION
 from es_dedup.index.elastic.tokens import hash_token, tokens_of
 from es_dedup.index.jobs import DeadLetter, Job, JobState, Part
 from es_dedup.index.texts import compress_text
 from es_dedup.judgement.statistics import Statistics
+from es_dedup.recorded import clustered_with
 from tests.fuzz.mutate import as_bytes, damaged, damaged_json
 
 if TYPE_CHECKING:
@@ -45,14 +47,14 @@ class Node(BaseNode):
         rng: decides on answers.
         damage: share of the answers that are damaged.
         errors: share of the answers that are errors.
-        fingerprint: in the marks of our own indices.
+        features: settings in the marks of our own indices.
         payloads: features in stored documents.
     """
 
     rng: ClassVar[random.Random] = random.Random(SEED)
     damage: ClassVar[float] = 0.0
     errors: ClassVar[float] = 0.0
-    fingerprint: ClassVar[str] = ""
+    features: ClassVar[Mapping[str, Any]] = {}
     payloads: ClassVar[tuple[bytes, ...]] = (b"",)
 
     def perform_request(
@@ -195,7 +197,7 @@ class Node(BaseNode):
     @classmethod
     def _other(cls, method: str, name: str, index: str, parts: list[str]) -> Any:
         concrete = f"{index}-v1-000001" if "-dedup-" in index else index
-        marks = {MARK: {"schema": SCHEMA_VERSION, "fingerprint": cls.fingerprint}}
+        marks = {MARK: {"schema": SCHEMA_VERSION, "features": cls.features}}
         fields = {
             f"dedup.{field}": {"full_name": field, "mapping": {field: kind}}
             for field, kind in host_properties()["dedup"]["properties"].items()
@@ -268,9 +270,9 @@ def source(rng: random.Random, index: str, key: str, asked: str) -> dict[str, An
         body = PART.as_dict()
     elif key.startswith("dead:") or '"dead"' in asked:
         body = DEAD.as_dict()
-    value = base64.b64encode(
-        Statistics.empty().to_bytes() if key.startswith("statistics:") else b"1"
-    ).decode()
+    note = clustered_with("v", Settings()).encode() if key == "note:statistics" else b"1"
+    packed = Statistics.empty().to_bytes() if key.startswith("statistics:") else note
+    value = base64.b64encode(packed).decode()
     made = {
         "page_id": name, "length": 40, "content_hash": hash_token(rng.randrange(2**64)), "published": "2026-03-04", "site": "a.example",
         "language": "zh", "url": "http://a/", "title": "水位", "cluster_id": "p0", "representative": "p0", "relation": "duplicate", "score": 0.9,
@@ -332,6 +334,7 @@ def search_answer(rng: random.Random, index: str, asked: Any, payloads: tuple[by
             "value": max(count, rng.randrange(5)),
             "relation": rng.choice(("eq", "eq", "gte")),
         }
+    made |= {name: {} for name in ("suggest", "profile") if asked.get(name)}
     if "pit" in asked:
         made["pit_id"] = "p2"
     facets = asked.get("aggs") or asked.get("aggregations")

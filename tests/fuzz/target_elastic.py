@@ -104,6 +104,7 @@ class Given(NamedTuple):
     call: str
     seed: int
     late: bool
+    damage: float = 0.3
 
 
 def asked(rng: random.Random) -> Given:
@@ -118,7 +119,9 @@ def asked(rng: random.Random) -> Given:
             ("generations", GENERATIONS),
         )
     )
-    return Given(part, rng.choice(list(calls)), rng.randrange(2**32), rng.random() < 0.8)
+    return Given(
+        part, rng.choice(list(calls)), rng.randrange(2**32), rng.random() < 0.8, rng.choice((0.03, 0.1, 0.3))
+    )
 
 
 @cache
@@ -127,10 +130,11 @@ def settings() -> Settings:
     return Settings.model_validate({"elastic": {"retry_seconds": 0}})
 
 
-def answered(given: Given, *, damage: float, errors: float) -> None:
+def answered(given: Given, *, errors: float, damage: float | None = None) -> None:
     """Open what is asked, and ask."""
+    damage = given.damage if damage is None else damage
     Node.rng, Node.payloads = random.Random(given.seed), payloads(Settings())
-    Node.fingerprint = wiring.settings_fingerprint(settings())
+    Node.features = wiring.features_of(settings())
     Node.damage, Node.errors = (0, 0) if given.late else (damage, errors)
     # The client that the adapter makes is the real one, over a node in this process.
     client = partial(Elasticsearch, node_class=Node)
@@ -156,7 +160,7 @@ def answered(given: Given, *, damage: float, errors: float) -> None:
 def _opened(part: str) -> Any:
     match part:
         case "index":
-            return ElasticIndex(parse_address(ADDRESS), fingerprint=Node.fingerprint, options=OPTIONS)
+            return ElasticIndex(parse_address(ADDRESS), features=Node.features, options=OPTIONS)
         case "host":
             return wiring.open_host(ADDRESS, settings())
         case "jobs":
@@ -173,6 +177,6 @@ def refused(given: Given) -> None:
 
 
 TARGETS: Final = (
-    Target("elastic-answers", asked, partial(answered, damage=0.3, errors=0.02), 60_000),
+    Target("elastic-answers", asked, partial(answered, errors=0.02), 60_000),
     Target("elastic-errors", asked, refused, 30_000),
 )

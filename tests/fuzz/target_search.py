@@ -137,6 +137,9 @@ def asked(given: Given) -> None:
     """A body whose answers are sound is never the server's fault."""
     try:
         searched(given, damage=0, errors=0)
+    except TypeError:
+        if isinstance(given.body, dict | None):
+            raise  # only the whole body may be of a wrong type
     except (IndexUnavailable, UnreadableAnswer) as error:
         raise AssertionError(f"blames the server: {error}") from error
 

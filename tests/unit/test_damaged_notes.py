@@ -1,0 +1,29 @@
+"""Notes that an index keeps, in a form that nothing of ours writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_dedup.errors import DamagedData
+from es_dedup.index.embedded import EmbeddedIndex
+from es_dedup.maintenance.attachment import NOTE, load_attachments
+from es_dedup.readers import Roots
+from es_dedup.recorded import decisions_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DAMAGED = ["{", "1", '"x"', "[1]", "[[1]]", '[{"fields": {"a": 1}}]']
+
+
+@pytest.mark.parametrize("text", DAMAGED)
+def test_a_damaged_note_is_an_error_of_ours(text: str, tmp_path: Path) -> None:
+    for read in (Roots.from_json, decisions_in):
+        with pytest.raises(DamagedData):
+            read(text)
+    with EmbeddedIndex(tmp_path / "a.db", features={}) as index:
+        index.set_note(NOTE, text)
+        with pytest.raises(DamagedData):
+            load_attachments(index)
