@@ -15,7 +15,14 @@ from es_dedup.index.elastic.mappings import HOST, KINDS, load_mapping
 from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked
 from es_dedup.index.elastic.reading import partial as partial_answer
 from es_dedup.index.elastic.rewriting import rewrite
-from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, is_engine_error, reads_answers, reason_in, status_of
+from es_dedup.index.elastic.server import (
+    CONFLICT,
+    NOT_FOUND,
+    is_engine_error,
+    reads_answers,
+    reason_in,
+    status_of,
+)
 from es_dedup.index.host import (
     DEDUP,
     DocumentKey,
