@@ -8,7 +8,8 @@ from __future__ import annotations
 import base64
 import json
 import random
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -26,9 +27,6 @@ from es_dedup.judgement.statistics import Statistics
 from es_dedup.recorded import clustered_with
 from tests.fuzz.mutate import as_bytes, damaged, damaged_json
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 SEED: Final = "0"
 ERRORS: Final = (
     (400, "parsing_exception"), (400, "search_phase_execution_exception"), (401, "security_exception"), (403, "cluster_block_exception"),
@@ -38,6 +36,31 @@ ERRORS: Final = (
 JOB: Final = Job("j1", "backfill", JobState.RUNNING, {"target": "i"}, 1, 2, 3, 0, ("a",), (2,), {"done": 1})
 DEAD: Final = DeadLetter("p1", "t", "e", 1, 2)
 PART: Final = Part("j1", "a", 0, {"index": "i"}, 5)
+
+
+NODE: Final = {"name": "n", "version": "8.19.3", "timestamp": 1_700_000_000_000, "settings": {}}
+COPIES: Final = [{"seq_no": {"max_seq_no": 5}, "retention_leases": {"leases": [{"retaining_seq_no": 5}]}}]
+STATS: Final[Mapping[str, Any]] = {"_all": {"primaries": {"store": {"size_in_bytes": 5}}}}
+TEMPLATE: Final = {
+    "index_patterns": ["i*"],
+    "composed_of": ["x"],
+    "priority": 1,
+    "template": {},
+    "version": 1,
+}
+CLUSTER: Final[Mapping[str, Any]] = {
+    "_nodes": {"cluster_name": "c", "nodes": {"a": NODE, "b": NODE}},
+    "_count": {"count": 3, "_shards": {"total": 1, "successful": 1, "failed": 0}},
+    "_pit": {"id": "p1", "succeeded": True, "num_freed": 1},
+    "_index_template": {"index_templates": [{"name": "t", "index_template": TEMPLATE}]},
+    "_component_template": {"component_templates": [{"name": "x", "component_template": {"template": {}}}]},
+    "_cluster": {
+        "cluster_uuid": "u",
+        "version": {"number": "8.19.3"},
+        "status": "green",
+        "metadata": {"indices": {}},
+    },
+}
 
 
 class Node(BaseNode):
@@ -197,65 +220,34 @@ class Node(BaseNode):
     @classmethod
     def _other(cls, method: str, name: str, index: str, parts: list[str]) -> Any:
         concrete = f"{index}-v1-000001" if "-dedup-" in index else index
-        marks = {MARK: {"schema": SCHEMA_VERSION, "features": cls.features}}
-        fields = {
-            f"dedup.{field}": {"full_name": field, "mapping": {field: kind}}
-            for field, kind in host_properties()["dedup"]["properties"].items()
-        }
-        copies = [{"seq_no": {"max_seq_no": 5}, "retention_leases": {"leases": [{"retaining_seq_no": 5}]}}]
-        template = {
-            "index_patterns": [f"{index}*", "i*"],
-            "composed_of": ["x"],
-            "priority": 1,
-            "template": {},
-            "version": 1,
-        }
-        stats = {
-            "_all": {"primaries": {"store": {"size_in_bytes": 5}}},
-            "indices": {concrete: {"shards": {"0": copies}}},
-        }
-        if name == "_nodes":
-            node = {
-                "name": "n",
-                "version": "8.19.3",
-                "timestamp": 1_700_000_000_000,
-                "settings": {},
-                "thread_pool": {"write": {"queue_size": 1}},
-            }
-            return {"cluster_name": "c", "nodes": {"a": node, "b": node}}
-        if name in ("_doc", "_create") and method == "GET":
-            return document(cls.rng, index, parts[-1], cls.payloads) | {"found": True}
+        settings = {"index": {"uuid": "u", "number_of_shards": "2"}}
         if method == "GET" and parts == [index]:
-            settings = {"index": {"uuid": "u"}}
             return {
                 concrete: {"mappings": {"properties": host_properties()}, "settings": settings, "aliases": {}}
             }
-        answers: Mapping[str, Any] = {
-            "_doc": {
-                "_index": concrete,
-                "_id": parts[-1] if parts else "",
-                "_seq_no": 3,
-                "_primary_term": 1,
-                "result": "created",
-            },
-            "_count": {"count": 3, "_shards": {"total": 1, "successful": 1, "failed": 0}},
-            "_settings": {concrete: {"settings": {"index": {"uuid": "u", "number_of_shards": "2"}}}},
-            "_mapping": {
-                concrete: {"mappings": fields if "field" in parts else {"_meta": marks, "properties": {}}}
-            },
-            "_alias": {concrete: {"aliases": {index: {"is_write_index": True}}}},
-            "_stats": stats,
-            "_pit": {"id": "p1", "succeeded": True, "num_freed": 1},
-            "_index_template": {"index_templates": [{"name": "t", "index_template": template}]},
-            "_component_template": {
-                "component_templates": [{"name": "x", "component_template": {"template": {}}}]
-            },
-            "_cluster": {"status": "green", "cluster_uuid": "u", "metadata": {"indices": {}}},
+        if method == "GET" and name in ("_doc", "_create"):
+            return document(cls.rng, index, parts[-1], cls.payloads) | {"found": True}
+        if name == "_mapping":
+            marks = {MARK: {"schema": SCHEMA_VERSION, "features": cls.features}}
+            return {concrete: {"mappings": {"_meta": marks, "properties": {}}}}
+        written = {
+            "_index": concrete,
+            "_id": parts[-1] if parts else "",
+            "_seq_no": 3,
+            "_primary_term": 1,
+            "result": "created",
         }
-        answers = {**answers, "_create": answers["_doc"]}
-        version = {"cluster_uuid": "u", "version": {"number": "8.19.3", "build_flavor": "default"}}
+        answers: Mapping[str, Any] = {
+            **CLUSTER,
+            "_doc": written,
+            "_create": written,
+            "_settings": {concrete: {"settings": settings}},
+            "_alias": {concrete: {"aliases": {index: {"is_write_index": True}}}},
+            "_stats": {**STATS, "indices": {concrete: {"shards": {"0": COPIES}}}},
+        }
         return answers.get(
-            name, version if not parts else {"acknowledged": True, "_shards": {"total": 1, "failed": 0}}
+            name,
+            {"acknowledged": True, "_shards": {"total": 1, "failed": 0}} if parts else CLUSTER["_cluster"],
         )
 
 
