@@ -8,8 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import random
-from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -26,6 +25,9 @@ from es_dedup.index.texts import compress_text
 from es_dedup.judgement.statistics import Statistics
 from es_dedup.recorded import clustered_with
 from tests.fuzz.mutate import as_bytes, damaged, damaged_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SEED: Final = "0"
 ERRORS: Final = (
