@@ -236,6 +236,10 @@ class StoredPages(Closing):
         page = listed[offset : offset + limit]
         return SearchResult(self._hits(page, clusters), len(groups), len(found))
 
+    def count(self) -> int:
+        """Number of stored pages."""
+        return self._index.count()
+
     def stats(self) -> dict[str, object]:
         """Counts and sizes of what is stored, and the versions it was made with."""
         clusters = pages = largest = 0

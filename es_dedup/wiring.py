@@ -110,6 +110,22 @@ def feature_differences(index: Index, settings: Settings) -> tuple[Difference, .
     return differences(index.features, features_of(settings))
 
 
+def prepare_search(path: str | Path, tell: Callable[[int, int], None]) -> None:
+    """Add new texts to the full-text index of a file; on Elasticsearch the server does so.
+
+    Args:
+        path: of an index that is there.
+        tell: told of texts added and of all that have to be.
+
+    Raises:
+        IndexError_: the file cannot be written; a search works all the same, and adds the texts for itself.
+    """
+    if is_address(path) or not Path(path).stat().st_size:
+        return  # an empty file would become an index
+    with EmbeddedIndex(path, features=None, segment=words_for_search, lock_seconds=0) as index:
+        index.prepare_search(tell)
+
+
 def open_host(path: str | Path, settings: Settings) -> ElasticHost:
     """The host indices of the cluster that an index on Elasticsearch is in.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import chain, islice
@@ -83,9 +85,7 @@ def chunks(pages: Iterable[Page], settings: Settings, codec: TextCodec | None) -
         return
     if warm_up():  # before the processes are forked, so that each is born with the kernels loaded
         make_chunk(first[0][:1], settings, extractor, codec)
-    with ProcessPoolExecutor(
-        workers, mp_context=_context(), initializer=_prepare, initargs=(settings, codec, os.getpid())
-    ) as pool:
+    with _pool(workers, settings, codec) as pool:
         waiting: deque[tuple[list[Page], Future[Chunk]]] = deque()
 
         def next_chunk() -> Chunk:
@@ -105,6 +105,18 @@ def chunks(pages: Iterable[Page], settings: Settings, codec: TextCodec | None) -
                 yield next_chunk()
         while waiting:
             yield next_chunk()
+
+
+@contextmanager
+def _pool(workers: int, settings: Settings, codec: TextCodec | None) -> Iterator[ProcessPoolExecutor]:
+    """Worker processes; what leaves the block early, an interrupt too, does not wait for work that was sent ahead."""
+    pool = ProcessPoolExecutor(
+        workers, mp_context=_context(), initializer=_prepare, initargs=(settings, codec, os.getpid())
+    )
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)  # ends with the chunks that are being worked on
 
 
 def make_chunk(pages: list[Page], settings: Settings, extractor: Extractor, codec: TextCodec | None) -> Chunk:
@@ -320,6 +332,9 @@ _worker: dict[str, object] = {}
 
 
 def _prepare(settings: Settings, codec: TextCodec | None, parent: int) -> None:
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches all processes of a terminal; the parent ends these
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     _worker.update(settings=settings, codec=codec, extractor=create_extractor(settings.extraction))
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 WRITE_PAGES: Final = 36_864  # written at a time, and at most lost when the process is killed
 WRITE_BYTES: Final = 128 * 2**20
+INTERRUPTED_SECONDS: Final = 1.5  # an interrupted run goes on storing for so long
+INTERRUPTED_CHUNKS: Final = 4  # and so many chunks at a time
 NAMED_SKIPPED: Final = 1_000  # pages without features that a report names
 AGAIN: Final = "given again later in the same call"
 FULL_SHARE: Final = 5  # a full run when one page in so many is new
@@ -125,8 +127,11 @@ class Ingest:
                 self._tell(Progress("features", self._read, None))
         except IndexError_:
             raise  # storage failed: to try again at once would fail again
+        except KeyboardInterrupt:
+            self._flush_soon(waiting)
+            raise
         except BaseException:
-            self._flush(waiting)  # an interrupted run keeps what it has made
+            self._flush(waiting)  # a run that fails keeps what it has made
             raise
         self._flush(waiting, last=reading is None or reading.error is None)
         self._seconds["features"] = time.perf_counter() - started - self._seconds["write"]
@@ -159,6 +164,13 @@ class Ingest:
             skipped_pages=dict(islice(self._skipped.items(), NAMED_SKIPPED)),
             notes=notes_of(self._unread_times),
         )
+
+    def _flush_soon(self, waiting: list[Chunk]) -> None:
+        """Store what can be stored in a short time: somebody waits for the end."""
+        end = time.monotonic() + INTERRUPTED_SECONDS
+        for start in range(0, len(waiting), INTERRUPTED_CHUNKS):
+            if time.monotonic() < end:
+                self._flush(waiting[start : start + INTERRUPTED_CHUNKS])
 
     def _flush(self, waiting: list[Chunk], *, last: bool = False) -> None:
         if not waiting:

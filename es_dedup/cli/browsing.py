@@ -85,6 +85,8 @@ def search(
 ) -> None:
     """Search the stored texts, one hit per cluster."""
     session = session_of(context)
+    if session.exists:
+        session.prepare_search()
     with session.read() as dedup:
         result = dedup.search(query, limit=limit, offset=offset, collapse=collapse)
     session.output.emit(result)

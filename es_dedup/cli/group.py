@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import sys
+import threading
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 FLAGS: Final = frozenset({"--json", "--quiet", "-q"})
+STOPPING_SECONDS: Final = 0.5  # after which a command that is stopping says so
 VALUED: Final = frozenset({"--db", "--config"})
 
 
@@ -39,6 +41,20 @@ class Terminated(KeyboardInterrupt):
     """The process was asked to end (SIGTERM); handled like Ctrl-C."""
 
 
+class _Stopping(threading.Timer):
+    """Says after a while that the command is about to end."""
+
+    over = False
+
+    def __init__(self) -> None:
+        super().__init__(STOPPING_SECONDS, self._tell)
+        self.daemon = True
+
+    def _tell(self) -> None:
+        if not self.over:
+            _say("stopping: storing what is ready; Ctrl-C again ends at once")
+
+
 class CommandGroup(TyperGroup):
     """The top group."""
 
@@ -52,6 +68,7 @@ class CommandGroup(TyperGroup):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except KeyboardInterrupt as interrupt:
+            _Stopping.over = True
             _say(_interrupted(ctx.obj))
             code = ExitCode.TERMINATED if isinstance(interrupt, Terminated) else ExitCode.INTERRUPTED
             raise typer.Exit(code) from interrupt
@@ -93,20 +110,30 @@ def fail(message: str, code: ExitCode, cause: BaseException | None = None) -> No
 
 
 def handle_signals() -> None:
-    """Let SIGTERM end a command as cleanly as Ctrl-C does."""
+    """Let SIGTERM end a command as cleanly as Ctrl-C does; after a first Ctrl-C a second one ends it at once."""
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        _Stopping().start()
+        raise KeyboardInterrupt
 
     def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
         raise Terminated
 
     signal.signal(signal.SIGTERM, terminate)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, interrupt)
 
 
 def _interrupted(session: Any) -> str:
     written = getattr(session, "writing", False)
     if not written:
         return "interrupted; nothing was being written"
+    kept = session.kept or "what was stored is kept"
+    if session.resume:
+        return f"interrupted; {kept}. To go on: es-dedup --db {session.place} {session.resume}"
     command = shlex.join(["es-dedup", *sys.argv[1:]])
-    return f"interrupted; what was stored is kept. To go on, run the same command again:\n  {command}"
+    return f"interrupted; {kept}. To go on, run the same command again: {command}"
 
 
 def _plain(error: OSError) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from es_dedup.maintenance.site import Site
     from es_dedup.maintenance.status import JobStatus
     from es_dedup.pipeline import ReclusterReport
+
+LOOK_SECONDS: Final = 1.0  # between looks at how far a job is
 
 Target = Annotated[
     str, typer.Argument(help="Index, alias, data stream or pattern.", metavar="INDEX", show_default=False)
@@ -302,7 +306,7 @@ def _dispatch(session: Session, site: Site, job: Job, *, inline: bool) -> Job:
 
     runner = Runner(site)
     if inline:
-        return runner.run(job.id)
+        return _work_here(session, site, job.id)
     with dispatcher_of(session) as dispatcher:
         try:
             dispatcher.work(job.id, runner.waiting(job.id))
@@ -311,6 +315,38 @@ def _dispatch(session: Session, site: Site, job: Job, *, inline: bool) -> Job:
             advice = f"job {job.id} is paused; start Redis, then `es-dedup jobs {job.id} --resume`"
             raise QueueUnavailable(error.queue, error.problem, advice) from error
     return job
+
+
+def _work_here(session: Session, site: Site, job_id: str) -> Job:
+    """Work on a job until it is over, with progress; Ctrl-C pauses it."""
+    from es_dedup.cli.progress import ProgressDisplay
+    from es_dedup.errors import DedupError
+    from es_dedup.index.jobs import JobState
+    from es_dedup.maintenance.runner import Runner
+    from es_dedup.maintenance.status import job_status
+
+    looked = -LOOK_SECONDS
+
+    def show(_stage: str, _counts: Mapping[str, int], _seconds: float) -> None:
+        nonlocal looked
+        if time.monotonic() - looked < LOOK_SECONDS:
+            return
+        looked = time.monotonic()
+        found = site.jobs.job(job_id)
+        if found is not None:
+            status = job_status(site, found[0])
+            progress.count(status.stage, status.done, status.total)
+
+    runner = Runner(site, show)
+    with ProgressDisplay(quiet=session.output.quiet) as progress:
+        try:
+            return runner.run(job_id)
+        except KeyboardInterrupt:
+            session.writing, session.resume = True, f"jobs {job_id} --resume --inline"
+            with suppress(DedupError):
+                runner.set_state(job_id, JobState.PAUSED, "interrupted")
+                session.kept = f"job {job_id} is paused and keeps what it has done"
+            raise
 
 
 def show_jobs(session: Session, listed: list[JobStatus]) -> None:

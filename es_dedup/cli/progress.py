@@ -23,6 +23,7 @@ _WORDS: Final = {
     "cluster": "clustering",
     "write": "writing",
     "compile": "compiling kernels",
+    "search": "indexing texts for search",
     "report": "writing the report",
 }
 
@@ -34,9 +35,12 @@ class ProgressDisplay:
         self._quiet = quiet
         self._bars: Bars | None = None
         self._tasks: dict[str, TaskID] = {}
-        self._stage, self._started, self._said = "", 0.0, 0.0
+        self._expected: dict[str, int] = {}
+        self._entered = 0.0
+        self._stage, self._began, self._said = "", 0.0, 0.0
 
     def __enter__(self) -> Self:
+        self._entered = time.monotonic()
         if not self._quiet and sys.stderr.isatty():
             self._bars = _bars()
             self._bars.start()
@@ -50,10 +54,19 @@ class ProgressDisplay:
 
     def __call__(self, progress: Progress) -> None:
         """Show how far a stage is."""
+        if self._quiet:
+            return
+        now = time.monotonic()
+        if progress.stage != self._stage:
+            # the first stage began with the work, not when something of it was done
+            self._began, self._said = now if self._stage else self._entered, now
+            self._stage = progress.stage
         if self._bars is not None:
             self._draw(self._bars, progress)
-        elif not self._quiet:
-            self._say(progress)
+        elif now - self._said >= PLAIN_EVERY_SECONDS:
+            self._said = now
+            words, figures = _WORDS.get(progress.stage, progress.stage), self._figures(progress, now)
+            sys.stderr.write(f"{words}: {figures}\n")
 
     def count(self, stage: str, done: int, total: int | None) -> None:
         """The same for callers that have numbers only."""
@@ -61,49 +74,39 @@ class ProgressDisplay:
 
         self(Progress(stage, done, total))
 
+    def expect(self, stage: str, total: int | None) -> None:
+        """Take an estimate for the total of a stage that does not know its own."""
+        if total:
+            self._expected[stage] = total
+
+    def _figures(self, progress: Progress, now: float) -> str:
+        """``3,000 of about 73,000 (5,400/s, 13 s left)``."""
+        rate = progress.done / max(now - self._began, 1e-6)
+        about = self._expected.get(progress.stage, 0) if progress.total is None else 0
+        total = progress.total or (about if about >= progress.done else 0)
+        of = f" of {'about ' if about else ''}{total:,}" if total else ""
+        left = f", {(total - progress.done) / rate:,.0f} s left" if total and rate else ""
+        return f"{progress.done:,}{of} ({rate:,.0f}/s{left})"
+
     def _draw(self, bars: Bars, progress: Progress) -> None:
+        total = progress.total or self._expected.get(progress.stage)
         task = self._tasks.get(progress.stage)
         if task is None:
-            task = bars.add_task(_WORDS.get(progress.stage, progress.stage), total=progress.total)
+            task = bars.add_task(_WORDS.get(progress.stage, progress.stage), figures="")
             self._tasks[progress.stage] = task
-        bars.update(task, completed=progress.done, total=progress.total)
-
-    def _say(self, progress: Progress) -> None:
-        now = time.monotonic()
-        if progress.stage != self._stage:
-            self._stage, self._started, self._said = progress.stage, now, now
-        if now - self._said < PLAIN_EVERY_SECONDS:
-            return
-        self._said = now
-        rate = progress.done / (now - self._started)
-        left = ""
-        if progress.total and rate:
-            left = f" of {progress.total:,}, {(progress.total - progress.done) / rate:,.0f} s left"
-        sys.stderr.write(
-            f"{_WORDS.get(progress.stage, progress.stage)}: {progress.done:,}{left} ({rate:,.0f}/s)\n"
+        bars.update(
+            task,
+            completed=progress.done,
+            total=total if total is None else max(total, progress.done),
+            figures=self._figures(progress, time.monotonic()),
         )
 
 
 def _bars() -> Bars:
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        """Steps a second."""
-
-        def render(self, task: object) -> Text:
-            speed = getattr(task, "finished_speed", None) or getattr(task, "speed", None)
-            return Text(f"{speed:,.0f}/s" if speed else "", style="dim")
+    from rich.progress import BarColumn, Progress, TextColumn
 
     columns = (
-        TextColumn("{task.description:<18}"), BarColumn(bar_width=30), MofNCompleteColumn(), Rate(), TimeRemainingColumn(),
+        TextColumn("{task.description:<18}"), BarColumn(bar_width=30), TextColumn("{task.fields[figures]}"),
     )  # fmt: skip
     return Progress(*columns, console=Console(file=sys.stderr), transient=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
@@ -15,8 +16,10 @@ from es_dedup.cli.output import clean
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
 from es_dedup.cli.targets import refuse_index, refuse_input
+from es_dedup.errors import DedupError
 from es_dedup.model import AddReport, WritePolicy
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
+from es_dedup.readers.estimate import estimated_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +64,9 @@ def scan(
         ProgressDisplay(quiet=session.output.quiet) as progress,
     ):
         given.record_roots(dedup, dry_run=dry_run)
-        done = dedup.scan(given.pages, progress=progress, dry_run=dry_run)
+        progress.expect("features", estimated_pages(paths))
+        with _told_when_interrupted(session, dedup):
+            done = dedup.scan(given.pages, progress=progress, dry_run=dry_run)
         if report is not None and not given.empty:
             _write_report(dedup, report, _title(paths), report_clusters, _run_facts(done, intake), progress)
         counts = {} if dry_run else _counts(dedup)
@@ -88,7 +93,9 @@ def add(
         ProgressDisplay(quiet=session.output.quiet) as progress,
     ):
         given.record_roots(dedup, dry_run=dry_run)
-        done = dedup.add_many(given.pages, policy=policy, progress=progress, dry_run=dry_run)
+        progress.expect("features", estimated_pages(paths))
+        with _told_when_interrupted(session, dedup):
+            done = dedup.add_many(given.pages, policy=policy, progress=progress, dry_run=dry_run)
     for page_id, decision in done.decisions.items():
         about = decision.duplicate_of or ", ".join(decision.contained_in or decision.contains)
         session.output.line(
@@ -96,6 +103,17 @@ def add(
         )
     decisions = {page_id: decision.as_dict() for page_id, decision in done.decisions.items()}
     _finish("add", given, done, {"decisions": decisions}, dry_run=dry_run)
+
+
+@contextmanager
+def _told_when_interrupted(session: Session, dedup: Deduplicator) -> Iterator[None]:
+    """Note how many pages are stored when the block is interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        with suppress(DedupError):
+            session.kept = f"{dedup.count():,} pages are stored in {session.place}"
+        raise
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import NotAnIndex
+from es_dedup.errors import IndexError_, NotAnIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,12 +31,16 @@ class Session:
         config: the settings file, None for the usual places.
         output: where results and notes go.
         writing: a command is changing the index; an interruption then tells how to go on.
+        kept: what an interrupted command has saved, in words.
+        resume: the command that goes on with it; empty: the same again.
     """
 
     db: str
     config: Path | None
     output: Output
     writing: bool = False
+    kept: str = ""
+    resume: str = ""
     _settings: Settings | None = field(default=None, repr=False)
     _closing: list[Callable[[], None]] = field(default_factory=list, repr=False)
 
@@ -104,6 +109,14 @@ class Session:
             must_be_place(self.db)
             raise NotAnIndex(self.db, "there is no such file; `es-dedup scan PATH` makes it")
         return self._open(read_only=True, quiet=quiet)
+
+    def prepare_search(self) -> None:
+        """Have the full-text index of a file brought up to date and kept, with progress, where it can be written."""
+        from es_dedup import wiring
+        from es_dedup.cli.progress import ProgressDisplay
+
+        with ProgressDisplay(quiet=self.output.quiet) as progress, suppress(IndexError_):
+            wiring.prepare_search(self.db, lambda done, total: progress.count("search", done, total))
 
     def write(self, *, dry_run: bool = False, whole: bool = False) -> Deduplicator:
         """The index, opened for writing; made when it is not there, in memory on a dry run.

@@ -110,6 +110,9 @@ class Runner:
                 return self._go_on(job, keeper)
             except PartLost:
                 return None
+            except KeyboardInterrupt:  # who resumes the job need not wait until the lease has run out
+                keeper.let_go(attempts=keeper.part.attempts - 1)
+                raise
             except Exception as error:
                 # the server's silence is not the page's fault
                 innocent = isinstance(error, DedupError) and error.retryable

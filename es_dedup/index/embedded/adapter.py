@@ -151,19 +151,31 @@ class EmbeddedIndex(Closing):
                 fulltext.catch_up_aside(connection, self._segment)
             return fulltext.search(connection, self._segment(query), limit, offset, aside=aside)
 
-    def _catch_up(self) -> bool:
+    def prepare_search(self, tell: Callable[[int, int], None]) -> None:
+        """Add new texts to the full-text index now, which the next search would do; nothing while another process writes.
+
+        Args:
+            tell: told of texts added and of all that have to be.
+        """
+        self._catch_up(tell)
+
+    def _catch_up(self, tell: Callable[[int, int], None] | None = None) -> bool:
         """Bring the full-text index up to date; False when the file cannot be written now."""
         with self._connection.reading() as connection:
-            if not fulltext.behind(connection):
-                return True
+            missing = fulltext.missing(connection)
+        if not missing:
+            return True
         if self._connection.read_only:
             return False
         try:
             with self._connection.writing(lock_seconds=0):
-                more = True
+                done, more = 0, True
                 while more:
                     with self._connection.transaction() as connection:
                         more = fulltext.catch_up(connection, self._segment)
+                    done += fulltext.TEXTS_PER_STEP
+                    if tell is not None:
+                        tell(min(done, missing), missing)
         except IndexLocked:
             return False
         return True

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
 
-TEXTS_PER_STEP: Final = 2000
+TEXTS_PER_STEP: Final = 1000
 MAX_QUERY_WORDS: Final = 64  # further ones are left out; FTS5 bounds the depth of an expression
 TITLE_WEIGHT: Final = 3.0  # a word of the title counts like three of the body
 MIN_GONE_ROWS: Final = 1000  # below this, dead rows are not worth a rebuild
@@ -35,10 +35,10 @@ _RANKED: Final = """
     ORDER BY h.score, p.page_id LIMIT ?2 OFFSET ?3"""
 
 
-def behind(connection: sqlite3.Connection) -> bool:
-    """Whether texts came since the index was brought up to date; what went needs no work."""
-    (last,) = connection.execute("SELECT max(row) FROM texts").fetchone()
-    return (last or 0) > _mark(connection)
+def missing(connection: sqlite3.Connection) -> int:
+    """Number of texts that came since the index was brought up to date; what went needs no work."""
+    (count,) = connection.execute("SELECT count(*) FROM texts WHERE row > ?", (_mark(connection),)).fetchone()
+    return int(count)
 
 
 def catch_up(connection: sqlite3.Connection, segment: Callable[[str], str]) -> bool:

@@ -38,7 +38,7 @@ def shown(stream: io.StringIO, *, quiet: bool = False, monkeypatch: pytest.Monke
 def test_a_terminal_gets_a_bar_with_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown(Terminal(), monkeypatch=monkeypatch))
     assert "comparing pairs" in text
-    assert "60/100" in text
+    assert "60 of 100" in text
 
 
 def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +52,7 @@ def test_a_log_tells_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = iter(range(0, 1000, 20))
     monkeypatch.setattr("es_dedup.cli.progress.time.monotonic", lambda: float(next(ticks)))
     lines = shown(io.StringIO(), monkeypatch=monkeypatch).splitlines()
-    assert lines[-1] == "comparing pairs: 60 of 100, 13 s left (3/s)"
+    assert lines[-1] == "comparing pairs: 60 of 100 (3/s, 13 s left)"
 
 
 def test_quiet_means_silent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,74 @@
+"""About how many pages an input holds, without reading it: for showing how far a scan is."""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import os
+import time
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import zstandard
+
+from es_dedup.readers.pagefiles import PAGE_SUFFIXES
+from es_dedup.readers.streams import READ_ERRORS, suffix_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+LINE_SUFFIXES: Final = frozenset({".jsonl", ".ndjson", ".csv", ".tsv"})
+SAMPLE_BYTES: Final = 2**18  # of the file, from which the length of a line is taken
+MOST_SECONDS: Final = 1.0  # for counting the files of folders
+
+
+def estimated_pages(paths: Iterable[Path]) -> int | None:
+    """Pages in files and folders, from names, sizes and the first lines; None where that cannot be said.
+
+    Args:
+        paths: as for ``read_pages``.
+    """
+    end = time.monotonic() + MOST_SECONDS
+    total = 0.0
+    for path in paths:
+        files = _files_of(path) if path.is_dir() else [path]
+        for file in files:
+            pages = _pages_of(file)
+            if pages is None or time.monotonic() > end:
+                return None
+            total += pages
+    return round(total)
+
+
+def _files_of(folder: Path) -> Iterable[Path]:
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = Path(place, name)
+            if suffix_of(path) in {*PAGE_SUFFIXES, *LINE_SUFFIXES}:
+                yield path
+
+
+def _pages_of(path: Path) -> float | None:
+    suffix = suffix_of(path)
+    if suffix in PAGE_SUFFIXES:
+        return 1
+    if suffix not in LINE_SUFFIXES or not path.is_file():
+        return None
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as stream:
+            sample = stream.read(SAMPLE_BYTES)
+        lines = _DECOMPRESS.get(path.suffix.lower(), bytes)(sample).count(b"\n")
+    except READ_ERRORS:
+        return None
+    return lines * size / len(sample) if sample else 0
+
+
+_DECOMPRESS: Final[dict[str, Callable[[bytes], bytes]]] = {
+    ".gz": lambda data: zlib.decompressobj(wbits=31).decompress(data),
+    ".xz": lambda data: lzma.LZMADecompressor().decompress(data),
+    ".bz2": lambda data: bz2.BZ2Decompressor().decompress(data),
+    ".zst": lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data),
+}
+"""What the beginning of a compressed file holds."""
