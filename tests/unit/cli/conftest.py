@@ -161,6 +161,9 @@ class FakeDeduplicator:
     def record_roots(self, roots: Roots) -> None:
         pass
 
+    def count(self) -> int:
+        return len(self.pages)
+
     def stats(self) -> dict[str, object]:
         sizes = Counter(self.pages.values())
         return {
