@@ -401,7 +401,7 @@ class TestErrors:
         fake_pipeline.on_scan = interrupt
         result = run("scan", jsonl("p.jsonl", *PAGES))
         assert result.exit_code == 130
-        assert "what was stored is kept. To go on, run the same command again" in result.stderr
+        assert "0 pages are stored in es-dedup.db. To go on, run the same command again" in result.stderr
 
     def test_termination_has_its_own_code(self, fake_pipeline: Any) -> None:
         def terminate() -> NoReturn:
