@@ -246,13 +246,14 @@ class DedupHook(Closing):
         """
         if self.dispatcher is not None and policy is not WritePolicy.MARK:
             raise ValueError(f"policy {policy} needs a decision before the write: use mark, or no dispatcher")
-        names = [item.page_id for item in items]
+        whole = [item for item in items if item.whole]
+        # of updates and deletes nothing was stored, and an alias may still name them
+        names = [item.page_id for item in whole]
         self._targets.resolve(items, creates=creates, again=True)
-        if (features or ahead) and names != [item.page_id for item in items]:  # a rollover since then
+        if (features or ahead) and names != [item.page_id for item in whole]:  # a rollover since then
             self._take_back(names, report)
             features = ahead = None
         batch = Batch(list(items))
-        whole = [item for item in items if item.whole]
         report.pages += len(items)
         report.failed.update({item.page_id: item.problem for item in items if item.problem})
         if self.dispatcher is not None:

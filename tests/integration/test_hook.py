@@ -11,6 +11,7 @@ import pytest
 from elasticsearch import AsyncElasticsearch
 from elasticsearch.helpers import BulkIndexError
 
+from es_dedup import Deduplicator
 from es_dedup.collapse import DedupSearch
 from es_dedup.config import Settings
 from es_dedup.errors import DuplicatePage
@@ -109,6 +110,23 @@ class TestMark:
         assert {hit["_source"]["dedup"]["cluster_size"] for hit in hits} == {3}
         (chief,) = {hit["_source"]["dedup"].get("duplicate_of") for hit in hits} - {None}
         assert chief in keys
+        client.indices.delete(index=real)
+
+    def test_no_page_is_named_after_an_alias(
+        self, hook: DedupHook, client: Elasticsearch, address: str, name: str
+    ) -> None:
+        real, alias = f"{name}-000001", f"{name}-write"
+        client.indices.create(index=real, aliases={alias: {"is_write_index": True}})
+        actions: list[dict[str, Any]] = [action_of(story(n), alias) for n in range(3)]
+        actions += [
+            {"_op_type": "update", "_index": alias, "_id": "story-0", "doc": {"text": story(2).text}},
+            {"_op_type": "delete", "_index": alias, "_id": "story-1"},
+        ]
+        dedup_bulk(client, actions, hook=hook, chunk_size=1)
+        with Deduplicator.open(address) as dedup:
+            dedup._index.refresh()
+            found = {record.page_id for records in dedup._index.scan() for record in records}
+        assert found == {f"{real}/story-0", f"{real}/story-2"}
         client.indices.delete(index=real)
 
 
