@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -102,6 +103,16 @@ class Place:
         options = {"policy": step["policy"], "chunk_size": step["chunk"], "raise_on_error": False}
         hook = self.hook(step["writer"])
         return dedup_bulk(self.client, self.actions(step), hook=hook, refresh=True, **options)
+
+    def _together(self, step: Step) -> list[Any]:
+        """Both writers at once, each with documents of its own."""
+
+        def send(writer: int) -> Any:
+            mine = [action for action in step["actions"] if int(action[1][1:]) % 2 == writer]
+            return self._bulk({**step, "actions": mine, "writer": writer})
+
+        with ThreadPoolExecutor(2) as pool:
+            return list(pool.map(send, (0, 1)))
 
     def _foreign(self, step: Step) -> None:
         bulk(self.client, self.actions(step), refresh=True, raise_on_error=False)
