@@ -1,14 +1,16 @@
 """The values that flow from step to step: page, content, features, candidate, verdict, decision, cluster.
 
-Everything here is immutable, holds no behaviour beyond small derived properties, and imports nothing of the project.
+Everything here is immutable, holds no behaviour beyond small derived properties, and imports nothing of the project but ``shares``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from es_dedup.shares import WithShares, turned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -267,7 +269,7 @@ class ProbeAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(WithShares):
     """One detector's judgement of one pair.
 
     Attributes:
@@ -283,7 +285,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedPair:
+class JudgedPair(WithShares):
     """The relation of two pages from all evidence.
 
     Attributes:
@@ -315,7 +317,8 @@ class JudgedPair:
     @property
     def reversed(self) -> JudgedPair:
         """The same judgement seen from the right page (detectors' verdicts are left as they are)."""
-        return replace(self, left=self.right, right=self.left, relation=self.relation.reversed)
+        found = replace(self, left=self.right, right=self.left, relation=self.relation.reversed)
+        return replace(found, evidence=turned(self.evidence))
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -327,14 +330,10 @@ class JudgedPair:
             "reason": self.reason,
             "decided_by": self.decided_by,
             "evidence": dict(self.evidence),
+            "shares": self.shares,
             "verdicts": [
-                {
-                    "detector": v.detector,
-                    "relation": str(v.relation),
-                    "score": round(v.score, 4),
-                    "evidence": dict(v.evidence),
-                }
-                for v in self.verdicts
+                {**asdict(verdict), "relation": str(verdict.relation), "score": round(verdict.score, 4)}
+                for verdict in self.verdicts
             ],
         }
 
@@ -350,7 +349,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class Member(WithShares):
     """A page in a cluster, with its relation to the representative (``exact`` or ``duplicate``)."""
 
     page_id: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -241,16 +242,20 @@ class StoredPages(Closing):
         return self._index.count()
 
     def stats(self) -> dict[str, object]:
-        """Counts and sizes of what is stored, and the versions it was made with."""
-        clusters = pages = largest = 0
-        for group in self._index.clusters():
-            clusters, pages, largest = clusters + 1, pages + len(group), max(largest, len(group))
+        """Counts and sizes of what is stored, and the settings it was made with.
+
+        ``clusters`` have at least two pages each; ``unique_pages`` have no duplicate; ``duplicates`` are the pages of clusters without their
+        canonical documents.
+        """
+        sizes = Counter(len(group) for group in self._index.clusters())
+        unique = sizes.pop(1, 0)
         statistics, differ = self._statistics(), self.settings_differ
         return {
             "pages": self._index.count(),
-            "clusters": clusters,
-            "duplicates": pages - clusters,
-            "largest_cluster": largest,
+            "clusters": sizes.total(),
+            "unique_pages": unique,
+            "duplicates": sum((size - 1) * count for size, count in sizes.items()),
+            "largest_cluster": max(sizes, default=0),
             "unsettled": self.unsettled,
             "bytes": self._index.sizes(),
             "statistics": {

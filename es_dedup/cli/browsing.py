@@ -54,7 +54,14 @@ def clusters(
             for cluster in found:
                 _show(session, dedup, cluster, evidence=True)
         else:
-            heads = ("pages", "cluster", "title of the representative", "site", "similarity")
+            heads = (
+                "pages",
+                "cluster",
+                "title of the canonical document",
+                "site",
+                "shared of it",
+                "of the others",
+            )
             session.output.table(heads, (_row(dedup, cluster) for cluster in found))
     if limit:
         session.output.note(f"at most {limit:,} clusters are shown; --limit 0 shows all")
@@ -92,7 +99,7 @@ def search(
     session.output.emit(result)
     rows = ((f"{hit.score:.2f}", hit.page_id, hit.title or hit.url, hit.similar_count) for hit in result.hits)
     session.output.table(("score", "page", "title", "similar pages"), rows)
-    unit = "clusters" if collapse else "pages"
+    unit = "groups (clusters and unique pages)" if collapse else "pages"
     total = result.total_groups if collapse else result.total_documents
     session.output.note(f"{len(result.hits)} of {total:,} {unit}, {result.total_documents:,} pages in all")
 
@@ -111,29 +118,33 @@ def _find(dedup: Deduplicator, name: str) -> Cluster:
 
 
 def _row(dedup: Deduplicator, cluster: Cluster) -> tuple[object, ...]:
+    from es_dedup.report.evidence import share_spans
+
     record = dedup.record(cluster.representative)
-    scores = [member.score for member in cluster.members]
     return (
         cluster.size,
         cluster.id,
         record.title or record.url or record.page_id,
         record.site,
-        f"{min(scores):.2f}-{max(scores):.2f}" if scores else "",
+        *share_spans(cluster),
     )
 
 
 def _show(session: Session, dedup: Deduplicator, cluster: Cluster, *, evidence: bool) -> None:
+    from es_dedup.report.evidence import shares_in_words
+
     output = session.output
     if output.as_json:
         return
     record = dedup.record(cluster.representative)
     output.line(f"cluster {clean(cluster.id)}: {cluster.size} pages")
-    output.line(f"  representative {clean(record.page_id)}  {clean(record.title)}  {clean(record.url)}")
+    output.line(f"  canonical document {clean(record.page_id)}  {clean(record.title)}  {clean(record.url)}")
     if cluster.contained_in:
         output.line(f"  stands inside {', '.join(map(clean, cluster.contained_in))}")
     for member in cluster.members:
         page = dedup.record(member.page_id)
-        head = f"  {member.relation} {member.score:.2f}  {clean(page.page_id)}  {clean(page.title)}  {clean(page.url)}"
+        shared = shares_in_words(member, "the canonical document", "this page", member.score)
+        head = f"  {member.relation}, {shared}  {clean(page.page_id)}  {clean(page.title)}  {clean(page.url)}"
         output.line(head)
         if evidence:
             show_pair(output, dedup.explain(cluster.representative, member.page_id))
@@ -143,7 +154,13 @@ def _show(session: Session, dedup: Deduplicator, cluster: Cluster, *, evidence: 
 def _as_dict(dedup: Deduplicator, cluster: Cluster, *, evidence: bool) -> dict[str, Any]:
     members = []
     for member in cluster.members:
-        shown = _page(dedup, member.page_id) | {"relation": member.relation, "score": member.score}
+        canonical, page = member.shares or (None, None)
+        shown = _page(dedup, member.page_id) | {
+            "relation": member.relation,
+            "score": member.score,
+            "shared_of_canonical": canonical,
+            "shared_of_page": page,
+        }
         if evidence:
             shown["evidence"] = dedup.explain(cluster.representative, member.page_id).as_dict()
         members.append(shown)

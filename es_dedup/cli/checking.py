@@ -92,11 +92,11 @@ def explain(
 
 def show_pair(output: Output, pair: JudgedPair) -> None:
     """A judged pair for people: the relation and its reason, then one line per method."""
-    from es_dedup.report.evidence import measures
+    from es_dedup.report.evidence import measures, shares_in_words
 
-    output.line(
-        f"{clean(pair.left)} ~ {clean(pair.right)}: {pair.relation} {pair.score:.2f} ({clean(pair.reason)})"
-    )
+    left, right = clean(pair.left), clean(pair.right)
+    shared = shares_in_words(pair, left, right, pair.score)
+    output.line(f"{left} ~ {right}: {pair.relation}, {shared} ({clean(pair.reason)})")
     for verdict in pair.all_verdicts:
         shown = ", ".join(clean(measure) for measure in measures(verdict.evidence))
         output.line(f"  {verdict.detector:<10} {verdict.relation!s:<10} {verdict.score:.3f}  {shown}")
@@ -109,6 +109,8 @@ def _decisions(dedup: Deduplicator, intake: Intake) -> Iterator[Decision]:
 
 
 def _in_words(decision: Decision) -> str:
+    from es_dedup.report.evidence import shares_in_words
+
     parts = [f"{clean(decision.page_id)}: {decision.outcome}"]
     if decision.duplicate_of:
         cluster = (
@@ -119,7 +121,8 @@ def _in_words(decision: Decision) -> str:
         if ids:
             parts.append(f"{word} {', '.join(map(clean, ids))}")
     if decision.verdicts:
-        parts.append(f"score {decision.verdicts[0].score:.2f}")
+        first = decision.verdicts[0]
+        parts.append(shares_in_words(first, clean(first.left), clean(first.right), first.score))
     parts += [clean(note) for note in decision.notes]
     return ", ".join(parts).replace(", of ", " of ", 1)
 

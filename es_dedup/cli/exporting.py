@@ -17,6 +17,7 @@ from es_dedup.cli.checking import UNSETTLED
 from es_dedup.cli.group import ExitCode, fail
 from es_dedup.cli.session import session_of
 from es_dedup.cli.targets import refuse_index
+from es_dedup.model import Member, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,10 +27,30 @@ if TYPE_CHECKING:
 
 
 COLUMNS: Final[dict[str, tuple[str, ...]]] = {
-    "clusters": ("cluster_id", "page_id", "representative", "relation", "score", "size", "title", "url"),
+    "clusters": (
+        "cluster_id",
+        "page_id",
+        "representative",
+        "relation",
+        "score",
+        "shared_of_canonical",
+        "shared_of_page",
+        "size",
+        "title",
+        "url",
+    ),
     "keep": ("page_id", "cluster_id", "size"),
-    "drop": ("page_id", "cluster_id", "reason", "because_of", "score"),
+    "drop": (
+        "page_id",
+        "cluster_id",
+        "reason",
+        "because_of",
+        "score",
+        "shared_of_canonical",
+        "shared_of_page",
+    ),
 }
+SHARES: Final = ("shared_of_canonical", "shared_of_page")
 _PARQUET_ROWS: Final = 10_000
 
 
@@ -90,13 +111,13 @@ def _rows(dedup: Deduplicator, what: str, *, min_size: int, drop_contained: bool
 
 
 def _pages(dedup: Deduplicator, cluster: Cluster) -> Iterator[dict[str, Any]]:
-    pages = [(cluster.representative, True, "exact", 1.0)]
-    pages += [(member.page_id, False, str(member.relation), member.score) for member in cluster.members]
-    for page_id, representative, relation, score in pages:
-        record = dedup.record(page_id)
+    own = Member(cluster.representative, Relation.EXACT, 1.0, {"left_cover": 1.0, "right_cover": 1.0})
+    for member in (own, *cluster.members):
+        record = dedup.record(member.page_id)
         yield {
-            "cluster_id": cluster.id, "page_id": page_id, "representative": representative, "relation": relation,
-            "score": round(score, 4), "size": cluster.size, "title": record.title, "url": record.url,
+            "cluster_id": cluster.id, "page_id": member.page_id, "representative": member is own,
+            "relation": str(member.relation), "score": round(member.score, 4), **_shares(member),
+            "size": cluster.size, "title": record.title, "url": record.url,
         }  # fmt: skip
 
 
@@ -104,13 +125,17 @@ def _dropped(cluster: Cluster, *, representative_too: bool) -> Iterator[dict[str
     if representative_too:
         yield {
             "page_id": cluster.representative, "cluster_id": cluster.id, "reason": "contained",
-            "because_of": cluster.contained_in[0], "score": None,
+            "because_of": cluster.contained_in[0], "score": None, **dict.fromkeys(SHARES),
         }  # fmt: skip
     for member in cluster.members:
         yield {
             "page_id": member.page_id, "cluster_id": cluster.id, "reason": str(member.relation),
-            "because_of": cluster.representative, "score": round(member.score, 4),
+            "because_of": cluster.representative, "score": round(member.score, 4), **_shares(member),
         }  # fmt: skip
+
+
+def _shares(member: Member) -> dict[str, float | None]:
+    return dict(zip(SHARES, member.shares or (None, None), strict=True))
 
 
 @contextmanager
@@ -151,7 +176,9 @@ def _write_parquet(rows: Iterator[dict[str, Any]], what: str, target: Path) -> i
         import pyarrow.parquet as pq
     except ImportError as error:
         raise MissingExtra("pyarrow", "parquet", "export to Parquet") from error
-    kinds = {"representative": pa.bool_(), "score": pa.float64(), "size": pa.int64()}
+    kinds = {"representative": pa.bool_(), "size": pa.int64()} | dict.fromkeys(
+        ("score", *SHARES), pa.float64()
+    )
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS[what]])
     count = 0
     with open_target(target) as stream, pq.ParquetWriter(stream, schema) as writer:

@@ -13,6 +13,7 @@ import typer
 
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import Intake, Paths, with_input_options
+from es_dedup.cli.output import clean
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import session_of
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
@@ -128,19 +129,29 @@ def _write(target: Path, dedup: Deduplicator, each: Uncertain, said: str) -> int
 
 def _show(output: Output, dedup: Deduplicator, each: Uncertain, place: str, chars: int) -> None:
     """Both pages, side by side on a terminal and below each other elsewhere, shared clauses marked."""
+    from es_dedup.report.evidence import shares_in_words
+
     left, right = each.pair
     spans = dedup.shared_clauses(left, right)
     sides = (
         _side(dedup, left, [(span.left_start, span.left_end) for span in spans], chars),
         _side(dedup, right, [(span.right_start, span.right_end) for span in spans], chars),
     )
-    said = {"relation": each.judged.relation, "score": each.judged.score, "reason": each.judged.reason}
+    said = {
+        "shares": each.judged.shares,
+        "relation": each.judged.relation,
+        "score": each.judged.score,
+        "reason": each.judged.reason,
+    }
     shown = [{"page": side.page, "title": side.title, "text": side.excerpt} for side in sides]
     output.emit({"pair": place, "left": shown[0], "right": shown[1], **said})
     if output.as_json:
         return
+    shared = shares_in_words(
+        each.judged, clean(each.judged.left), clean(each.judged.right), each.judged.score
+    )
     output.line()
-    output.line(f"{place}: {each.judged.relation} {each.judged.score:.2f} – {each.judged.reason}")
+    output.line(f"{place}: {each.judged.relation}, {shared} – {each.judged.reason}")
     if sys.stdout.isatty():
         _draw(output, sides)
         return

@@ -213,7 +213,7 @@ def _show_recluster(session: Session, done: ReclusterReport, *, dry_run: bool) -
     session.output.facts(
         {
             "pages": done.pages,
-            "clusters of at least two pages": f"{done.clusters:,} (before: {done.clusters_before:,})",
+            "clusters": f"{done.clusters:,} (before: {done.clusters_before:,})",
             "pages with another canonical document": done.changed,
         }
     )

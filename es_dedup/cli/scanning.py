@@ -181,7 +181,9 @@ def _run_facts(done: AddReport, intake: Intake) -> dict[str, object]:
 
 def _counts(dedup: Deduplicator) -> dict[str, Any]:
     stats = dedup.stats()
-    return {name: stats[name] for name in ("pages", "clusters", "duplicates") if name in stats}
+    return {
+        name: stats[name] for name in ("pages", "clusters", "unique_pages", "duplicates") if name in stats
+    }
 
 
 def _finish(command: str, given: _Input, done: AddReport, more: dict[str, Any], *, dry_run: bool) -> None:
@@ -225,7 +227,11 @@ def _facts(done: AddReport, intake: Intake, more: dict[str, Any], *, dry_run: bo
     }
     facts |= {f"without features ({reason})": count for reason, count in done.skipped.items()}
     facts |= {f"outcome {name}": count for name, count in done.outcomes.items()}
-    facts |= {f"in the index: {name}": count for name, count in more.items() if isinstance(count, int)}
+    facts |= {
+        f"in the index: {name.replace('_', ' ')}": count
+        for name, count in more.items()
+        if isinstance(count, int)
+    }
     facts |= {"pairs compared": done.pairs, "seconds": round(float(sum(done.seconds.values())), 2)}
     if "report" in more:
         facts["report"] = more["report"]

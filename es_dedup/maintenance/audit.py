@@ -122,7 +122,7 @@ def _look_at_clusters(site: Site, groups: Sequence[Sequence[Assignment]], found:
     ghosts = [name for name in ids if name not in stored]
     found.add("ghosts", ghosts)
     found.add("headless", (group[0].cluster_id for group in groups if not _has_head(group)))
-    found.clusters += len(groups)
+    found.clusters += sum(len(group) > 1 for group in groups)
     marks = marks_of_groups(groups, site.index.edges_of(ids))
     documents = site.host.read(ids, ())
     found.add("orphans", (name for name in stored if name not in documents))

@@ -32,14 +32,14 @@ def size_bars(sizes: Mapping[int, int]) -> list[tuple[str, int]]:
 
 
 def score_bars(scores: Mapping[int, int]) -> list[tuple[str, int]]:
-    """Number of members by similarity in steps of 0.05, from the lowest that occurs; 1.00 has its own bar."""
+    """Number of members by share in steps of 5 %, from the lowest that occurs; all of a page has its own bar."""
     lowest = min((score for score in scores if score < _FULL), default=80)
     first = min(lowest - lowest % _SCORE_STEP, 80)
     bars = [
-        (f"{low / 100:.2f}", sum(scores.get(score, 0) for score in range(low, low + _SCORE_STEP)))
+        (f"{low} %", sum(scores.get(score, 0) for score in range(low, low + _SCORE_STEP)))
         for low in range(first, _FULL, _SCORE_STEP)
     ]
-    return [*bars, ("1.00", scores.get(_FULL, 0))]
+    return [*bars, ("100 %", scores.get(_FULL, 0))]
 
 
 def bar_chart(title: str, unit: str, bars: Sequence[tuple[str, int]]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_dedup.report.evidence import Measure, measures
+from es_dedup.report.evidence import Measure, measures, shares_in_words
 from es_dedup.report.markup import element, escape, highlighted, link, table
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def _text(page: PageView, role: str, spans: list[tuple[int, int, float]], chars:
 
 def _evidence(each: Comparison) -> str:
     judged = each.judged
+    shared = shares_in_words(judged, "the left page", "the right page", judged.score)
     cells = (
         (
             element("b", escape(verdict.detector)),
@@ -62,9 +63,7 @@ def _evidence(each: Comparison) -> str:
         )
         for verdict in judged.all_verdicts
     )
-    reason = element(
-        "p", relation_tag(str(judged.relation)), f" {judged.score:.2f} – ", escape(judged.reason)
-    )
+    reason = element("p", relation_tag(str(judged.relation)), f" {escape(shared)} – ", escape(judged.reason))
     return reason + table(
         ("Method", "Relation", "Score", "Numbers and the limits they were held against"), cells
     )

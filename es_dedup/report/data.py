@@ -85,7 +85,7 @@ class Totals:
     duplicates: int
     sizes: Mapping[int, int]
     scores: Mapping[int, int]
-    """Score in whole hundredths, rounded down → members."""
+    """Share of the less covered page of canonical document and member, in whole percents, rounded down → members."""
     relations: Mapping[str, int]
     contained: int
 
@@ -166,7 +166,8 @@ def _count(source: ReportSource, keep: int) -> tuple[Totals, list[Cluster]]:
             continue
         sizes[cluster.size] += 1
         for member in cluster.members:
-            scores[min(100, max(0, int(member.score * 100 + 1e-9)))] += 1
+            least = member.score if member.shares is None else min(member.shares)
+            scores[min(100, max(0, int(least * 100 + 1e-9)))] += 1
             relations[str(member.relation)] += 1
         heapq.heappush(heap, (cluster.size, _Last(cluster.id), cluster))
         if len(heap) > keep:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from es_dedup.model import Number
+    from es_dedup.model import Cluster, Number
+    from es_dedup.shares import WithShares
 
+ROUNDING: Final = 1e-9
+"""Room for binary fractions: 0.29 times 100 is a little less than 29."""
 _LIMITS: Final = {"min_": "≥", "max_": "≤"}
 
 
@@ -43,6 +47,28 @@ def measures(evidence: Mapping[str, Number]) -> list[Measure]:
         text = " ".join(f"{_LIMITS[prefix]} {format_number(limit)}" for prefix, limit in limits)
         found.append(Measure(name, format_number(value), text, _met(value, limits)))
     return [measure for measure in found if measure.name not in used]
+
+
+def percent(share: float) -> str:
+    """A share in whole percents, rounded down, so that only all of a page is 100 %."""
+    return f"{math.floor(share * 100 + ROUNDING)} %"
+
+
+def shares_in_words(judged: WithShares, left: str, right: str, score: float) -> str:
+    """How much of each page stands in the other: ``73 % of a, 100 % of b``; the score where that was not measured."""
+    if judged.shares is None:
+        return f"score {score:.2f}"
+    return f"{percent(judged.shares[0])} of {left}, {percent(judged.shares[1])} of {right}"
+
+
+def share_spans(cluster: Cluster) -> tuple[str, str]:
+    """Least and most shared of the canonical document, and of the other pages; empty where nothing was measured."""
+    shares = [member.shares for member in cluster.members if member.shares is not None]
+    spans = [
+        " – ".join(dict.fromkeys((percent(min(side)), percent(max(side)))))
+        for side in zip(*shares, strict=True)
+    ]
+    return (spans[0], spans[1]) if spans else ("", "")
 
 
 def format_number(value: Number) -> str:

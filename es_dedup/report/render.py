@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.report.charts import bar_chart, score_bars, size_bars
 from es_dedup.report.compare import comparison, relation_tag, title_of
-from es_dedup.report.evidence import format_number
+from es_dedup.report.evidence import format_number, share_spans, shares_in_words
 from es_dedup.report.markup import element, escape, table
 from es_dedup.report.shell import document
 
@@ -74,7 +74,11 @@ def _charts(data: ReportData) -> str:
     return element(
         "section",
         bar_chart("Clusters by number of pages", "clusters", size_bars(data.totals.sizes)),
-        bar_chart("Members by similarity to their representative", "members", score_bars(data.totals.scores)),
+        bar_chart(
+            "Members by how much of the less covered page is shared with the canonical document",
+            "members",
+            score_bars(data.totals.scores),
+        ),
         element("p", escape(kinds), class_="note wide"),
         class_="charts",
     )
@@ -87,7 +91,7 @@ def _largest(data: ReportData) -> str:
     rows = [_row(cluster, record, detailed.get(cluster.id)) for cluster, record in data.listed]
     rest = data.totals.clusters - len(data.listed)
     note = element("p", f"{rest:,} smaller clusters are not listed.", class_="note") if rest > 0 else ""
-    heads = ("Pages", "Representative", "Site", "Published", "Similarity")
+    heads = ("Pages", "Canonical document", "Site", "Published", "Shared of it", "Shared of the others")
     first, further = rows[:_ROWS_AT_ONCE], rows[_ROWS_AT_ONCE:]
     unfolded = element("summary", f"Show {len(further):,} more"), table(heads, further, class_="largest")
     return element(
@@ -101,14 +105,12 @@ def _largest(data: ReportData) -> str:
 
 def _row(cluster: Cluster, record: FeatureRecord, place: int | None) -> tuple[str, ...]:
     name = escape(title_of(record))
-    scores = [member.score for member in cluster.members]
-    span = " – ".join(dict.fromkeys((f"{min(scores):.2f}", f"{max(scores):.2f}")))
     return (
         element("b", f"{cluster.size:,}"),
         element("a", name, href=f"#c{place}") if place else name,
         escape(record.site),
         escape(record.published[:10]),
-        span,
+        *share_spans(cluster),
     )
 
 
@@ -140,8 +142,9 @@ def _cluster(view: ClusterView, place: int, chars: int) -> str:
         element(
             "li",
             relation_tag(str(member.relation)),
-            f" {member.score:.2f} ",
+            " ",
             element("code", escape(member.page_id)),
+            f" {shares_in_words(member, 'the canonical document', 'this page', member.score)}",
         )
         for member in cluster.members[:_LISTED_MEMBERS]
     ]

@@ -238,5 +238,5 @@ def test_chart_classes_cover_everything() -> None:
         "2": 3, "3": 0, "4": 0, "5": 0, "6-10": 1, "11-20": 0, "21-50": 0, "51-100": 0, "> 100": 2,
     }  # fmt: skip
     bars = dict(score_bars({62: 1, 99: 2, 100: 4}))
-    assert (bars["0.60"], bars["0.95"], bars["1.00"]) == (1, 2, 4)
+    assert (bars["60 %"], bars["95 %"], bars["100 %"]) == (1, 2, 4)
     assert sum(bars.values()) == 7

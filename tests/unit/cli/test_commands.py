@@ -158,7 +158,7 @@ class TestCheck:
 class TestExplain:
     def test_two_ids(self, scanned: None) -> None:
         result = run("explain", "a", "b")
-        assert "a ~ b: exact 1.00 (by text)" in result.stdout
+        assert "a ~ b: exact, score 1.00 (by text)" in result.stdout
         assert "ccs 1 (≥ 0.6)" in result.stdout
 
     def test_an_id_and_a_file(self, scanned: None) -> None:
@@ -206,7 +206,7 @@ class TestBrowse:
     def test_search_is_collapsed_unless_asked(self, scanned: None) -> None:
         assert len(lines(run("search", "同一", "--json"))[0]["hits"]) == 1
         assert len(lines(run("search", "同一", "--json", "--no-collapse"))[0]["hits"]) == 2
-        assert "1 of 1 clusters, 2 pages" in run("search", "同一").stderr
+        assert "1 of 1 groups (clusters and unique pages), 2 pages" in run("search", "同一").stderr
 
 
 class TestUnsettled:
