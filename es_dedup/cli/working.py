@@ -53,6 +53,8 @@ def worker(
 
     with suppress(NotAnIndex), site_of(session, read_only=True):
         pass  # a worker that the server refuses would only say so task by task; the index may be made later
+    with dispatcher_of(session) as dispatcher:
+        dispatcher.check()
     environment = {**os.environ, "ES_DEDUP_DB": session.db}
     if session.config is not None:
         environment["ES_DEDUP_CONFIG"] = str(session.config)

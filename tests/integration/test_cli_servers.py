@@ -17,6 +17,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from es_dedup.cli.main import app
+from es_dedup.index.jobs import DeadLetter
 from tests.hosts import attached, documents, host_index, settings
 from tests.servers import url_of
 
@@ -155,6 +156,7 @@ ELASTICSEARCH: Final[dict[str, tuple[Fault, dict[str, Any], str]]] = {
         {"status": 403, "body": refusal(403, "security_exception")},
         "role of the user",
     ),
+    "too-old": (answering, {"body": b'{"nodes":{"a":{"version":"8.10.4"}}}'}, "8.16.6"),
     "another-product": (answering, {"product": False}, "Elasticsearch"),
 }
 REDIS: Final[dict[str, tuple[Fault, dict[str, Any], str]]] = {
@@ -220,8 +222,9 @@ def test_elasticsearch_cannot_be_used(folder: Path, fault: str, command: str) ->
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[str]:
-    """An attached index with documents that wait to be looked at."""
-    with host_index(documents()) as (_, name), attached(name, settings()):
+    """An attached index with documents that wait to be looked at, and a page on the dead list."""
+    with host_index(documents()) as (_, name), attached(name, settings()) as site:
+        site.jobs.bury([DeadLetter(f"{name}/none", "ingest", "an error", 5, 0)])
         yield f"{url_of('es8')}/{name}"
 
 
