@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
-from es_dedup.errors import OtherCluster
+from es_dedup.errors import OtherCluster, UnreadableAnswer
 
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
@@ -44,7 +44,7 @@ class ClusterCheck:
             answer = client.cluster.state(**_ASK)
         except (ApiError, TransportError):
             return
-        self._compare(client.transport, answer["cluster_uuid"], self._host.cluster())
+        self._compare(client.transport, _uuid_in(answer.body), self._host.cluster())
 
     async def check_async(self, client: AsyncElasticsearch) -> None:
         """As ``check``."""
@@ -57,9 +57,16 @@ class ClusterCheck:
         except (ApiError, TransportError):
             return
         own = await asyncio.to_thread(self._host.cluster)
-        self._compare(client.transport, answer["cluster_uuid"], own)
+        self._compare(client.transport, _uuid_in(answer.body), own)
 
     def _compare(self, transport: Any, found: str, own: str) -> None:
         if found != own:
             raise OtherCluster(found, own)
         self._same.add(transport)
+
+
+def _uuid_in(state: Any) -> str:
+    uuid = state.get("cluster_uuid") if isinstance(state, dict) else None
+    if not isinstance(uuid, str):
+        raise UnreadableAnswer("cluster state", "it has no cluster_uuid")
+    return uuid

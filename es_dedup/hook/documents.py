@@ -282,7 +282,7 @@ def _simple(value: Any, dumps: Dumps) -> str | None:
     """A value of an action's parameter as the server reads it; None for null."""
     if value is None or isinstance(value, str):
         return value
-    text = _bytes(dumps(value)).decode()
+    text = _bytes(dumps(value)).decode("utf-8", "surrogatepass")
     said = json.loads(text) if text.startswith('"') else text
     return None if said == "null" and text == "null" else str(said)
 

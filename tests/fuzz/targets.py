@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from tests.fuzz import (
     target_elastic,
     target_formats,
+    target_hook,
     target_pages,
     target_readers,
     target_search,
@@ -23,4 +24,5 @@ TARGETS: Final[tuple[Target, ...]] = (
     *target_texts.TARGETS,
     *target_search.TARGETS,
     *target_elastic.TARGETS,
+    *target_hook.TARGETS,
 )

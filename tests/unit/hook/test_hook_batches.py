@@ -53,6 +53,7 @@ class TestItems:
             ({"index": {"_index": "i", "_id": ""}}, {}, "empty _id"),
             ({"index": {"_index": "i", "_id": "x" * 520}}, {}, "511 characters"),
             ({"index": {"_index": "i", "_id": "\ud800"}}, {}, "surrogate"),
+            ({"index": {"_index": "i", "_id": ["\ud800"]}}, {}, "no simple value"),
             ({"index": {"_index": "i", "_id": [1]}}, {}, "simple"),
             ({"delete": {"_index": "i"}}, None, "_id"),
             ({"upsert": {"_index": "i", "_id": 1}}, {}, "no operation"),
