@@ -51,6 +51,9 @@ def decompress_text(stored: bytes) -> str:
         raise DamagedData("texts", f"unknown form {form}")
     try:
         if form in (_UTF8_PACKED, _GB18030_PACKED):
+            size = zstandard.frame_content_size(body)  # room for it is taken before anything is unpacked
+            if not 0 <= size <= _MOST_TEXT_BYTES:
+                raise DamagedData("texts", f"a text of {size:,} bytes")
             body = zstandard.ZstdDecompressor().decompress(body, max_output_size=_MOST_TEXT_BYTES)
         return body.decode(_CODECS[form])
     except (zstandard.ZstdError, UnicodeDecodeError) as error:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.errors import UnknownPage
+from es_dedup.errors import DamagedData, UnknownPage
 from es_dedup.index.embedded import (
     EmbeddedIndex,
     RecordBatch,
@@ -231,6 +231,12 @@ class TestCodec:
         text = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000))))
         assert decompress_text(compress_text(text)) == text
         assert all(decompress_text(compress_text("中" + char)) == "中" + char for char in text[::97])
+
+    def test_a_damaged_size_takes_no_memory(self) -> None:
+        stored = compress_text("text " * 1_000)
+        assert stored[5] == 0x60  # the frame names its size in two bytes
+        with pytest.raises(DamagedData, match="bytes"):
+            decompress_text(stored[:5] + bytes([0xE0]) + b"\xff" * 7 + b"\x0f" + stored[8:])
 
     @pytest.mark.parametrize("stored", [b"\x09abc", b"\x01abc", b"\x00\xff"])
     def test_other_bytes_are_refused(self, stored: bytes) -> None:

@@ -21,7 +21,7 @@ from tests.fuzz.harness import Finding, Target, findings_of
 from tests.fuzz.targets import TARGETS
 
 SEED: Final = 20261122
-STILL_SECONDS: Final = 60.0
+STILL_SECONDS: Final = 300.0
 """After which a process that has not gone on to its next input is ended."""
 MOST_FINDINGS: Final = 200
 

@@ -102,9 +102,8 @@ def findings_of(
 
 
 def _try(target: Target, number: int, value: Any) -> Finding | None:
-    # The first input of a process brings libraries and compiled kernels into it.
+    # The first input of a process that gives a result brings libraries and compiled kernels into it.
     seconds = SECONDS if target.name in _begun else FIRST_SECONDS
-    _begun.add(target.name)
     started = time.process_time()
     try:
         signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -112,6 +111,7 @@ def _try(target: Target, number: int, value: Any) -> Finding | None:
             target.run(value)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
+        _begun.add(target.name)
     except DedupError as error:
         return None if str(error) else Finding(number, f"{type(error).__name__}: says nothing", target.name)
     except target.allowed:

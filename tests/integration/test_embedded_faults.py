@@ -35,11 +35,9 @@ PAGES_PER_BATCH = 40
 WRITER = f"""
 import sys
 from es_dedup.index.embedded import EmbeddedIndex
-from es_dedup.model import Page
-from es_dedup.pipeline import Deduplicator
 from es_dedup.testing.builders import record
 path, name, batches, hold = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "hold"
-with EmbeddedIndex(path, features={"made": "f"}, lock_seconds=60) as index:
+with EmbeddedIndex(path, features={{"made": "f"}}, lock_seconds=60) as index:
     def write(number):
         more = {{"text": f"batch {{number}}", "payload": b"x" * 900}}
         pages = [record(f"{{name}}-{{number}}-{{page}}", range(page, page + 30), **more)
