@@ -42,7 +42,7 @@ def everything(client: Elasticsearch, name: str) -> None:
     with attached(name, OLD) as site:
         place = site.place
         with redis.Redis.from_url(broker(DATABASE)) as queue:
-            window = RedisWindow(queue, name)
+            window = RedisWindow(queue, name, seconds=3600)  # nothing lapses during the test
             with DedupHook.open(place, FIELDS, settings=OLD, window=window) as hook:
                 dedup_bulk(
                     client, [{"_index": name, "_id": key, **each} for key, each in FEW.items()], hook=hook
