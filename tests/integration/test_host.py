@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,6 +10,7 @@ from elasticsearch import Elasticsearch
 
 from es_dedup.config import Settings
 from es_dedup.errors import IndexRefused
+from es_dedup.index.elastic.reading import documents
 from es_dedup.index.host import DocumentKey, HostFields, Mark, document_key
 from es_dedup.wiring import open_host
 from tests.servers import fresh_name, url_of
@@ -69,6 +71,23 @@ class TestIndices:
 
     def test_an_unknown_index_is_none(self, name: str, host: ElasticHost) -> None:
         assert host.indices(name) == []
+
+
+class TestStarting:
+    def test_a_shard_that_starts_is_waited_for(
+        self, client: Elasticsearch, name: str, host: ElasticHost
+    ) -> None:
+        """As after a restart of the server, or when another process has just created the index."""
+        nowhere = {"index.routing.allocation.require._name": "nobody"}
+        client.indices.create(index=name, settings=nowhere, wait_for_active_shards=0)
+        somewhere = dict.fromkeys(nowhere)
+        started = threading.Timer(
+            1, client.indices.put_settings, kwargs={"index": name, "settings": somewhere}
+        )
+        started.start()
+        assert host.read([f"{name}/a"], ()) == {}
+        assert list(documents(host._server, name, ["a"])) == []
+        started.join()
 
 
 class TestMapping:

@@ -12,7 +12,7 @@ from es_dedup.index.elastic import targets, templates
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
 from es_dedup.index.elastic.facts import EXTERNAL_VERSIONS, read_facts
 from es_dedup.index.elastic.mappings import HOST, KINDS, load_mapping
-from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked
+from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked, mget
 from es_dedup.index.elastic.reading import partial as partial_answer
 from es_dedup.index.elastic.rewriting import rewrite
 from es_dedup.index.elastic.server import (
@@ -218,7 +218,7 @@ class ElasticHost:
         for some in chunked(dict.fromkeys(page_ids), KEYS_AT_A_TIME):
             keys = [document_key(page_id) for page_id in some]
             docs = [_place(key) | {"_source": wanted} for key in keys]
-            answers = self._server.call(partial(_mget, docs))
+            answers = self._server.call(partial(mget, docs))
             for key, answer in zip(keys, answers, strict=True):
                 if "error" in answer:
                     if answer["error"].get("type") == "index_not_found_exception":
@@ -398,10 +398,6 @@ def _or_none(ask: Callable[[Elasticsearch], Any], client: Elasticsearch) -> Any:
 
 def _put_mapping(indices: Sequence[str], properties: Mapping[str, Any], client: Elasticsearch) -> None:
     client.indices.put_mapping(index=list(indices), properties=properties)
-
-
-def _mget(docs: Sequence[Mapping[str, Any]], client: Elasticsearch) -> list[Mapping[str, Any]]:
-    return list(client.mget(docs=docs)["docs"])
 
 
 def host_properties(external_versions: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - private to the adapter

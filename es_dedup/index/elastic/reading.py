@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from es_dedup.errors import IndexUnavailable
-from es_dedup.index.elastic.server import reason_in, searched
+from es_dedup.index.elastic.server import Unanswered, reason_in, searched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +22,20 @@ if TYPE_CHECKING:
 
 KEYS_AT_A_TIME: Final = 1_000
 WINDOW: Final = 10_000  # hits of one search; Elasticsearch's own limit
+SILENT: Final = frozenset(
+    {
+        "circuit_breaking_exception",
+        "es_rejected_execution_exception",
+        "illegal_index_shard_state_exception",
+        "no_shard_available_action_exception",
+        "node_closed_exception",
+        "node_disconnected_exception",
+        "node_not_connected_exception",
+        "shard_not_found_exception",
+        "unavailable_shards_exception",
+    }
+)
+"""Errors of single documents that pass: a shard is starting, moving or busy, or its node has gone."""
 VALUES_AT_A_TIME: Final = 1_000  # of one ``terms`` query
 
 
@@ -69,7 +83,7 @@ def documents_of_several(
     ]
     for start in range(0, len(asked), KEYS_AT_A_TIME):
         some = asked[start : start + KEYS_AT_A_TIME]
-        answers = server.call(partial_(_mget, [each for _, each in some]))
+        answers = server.call(partial_(mget, [each for _, each in some]))
         for (place, _), answer in zip(some, answers, strict=True):
             found[place].extend(_there(server, [answer]))
     return found
@@ -82,8 +96,21 @@ def _asked(index: str, key: str, fields: Fields, stored: Sequence[str]) -> Docum
     return {"_index": index, "_id": key, **what}
 
 
-def _mget(asked: list[Document], client: Elasticsearch) -> list[Document]:
-    return list(client.mget(docs=asked)["docs"])
+def mget(asked: Sequence[Document], client: Elasticsearch) -> list[Document]:
+    """Documents by index and ``_id``, for ``Server.call``; one that is not there, and one of no index, has an answer, too.
+
+    Raises:
+        Unanswered: a shard did not answer.
+    """
+    return _answered(client.mget(docs=asked).body)
+
+
+def _answered(answer: Mapping[str, Any]) -> list[Document]:
+    found = list(answer["docs"])
+    for error in (each["error"] for each in found if "error" in each):
+        if isinstance(error, dict) and error.get("type") in SILENT:
+            raise Unanswered(f"some pages could not be read: {reason_in(error)}")
+    return found
 
 
 def _there(server: Server, answers: Iterable[Document]) -> Iterator[Document]:
@@ -104,7 +131,7 @@ def _documents(
             source=fields if isinstance(fields, bool) else list(fields),
             stored_fields=list(stored) or None,
         )
-        return list(answer["docs"])
+        return _answered(answer.body)
 
     return server.call(ask)
 

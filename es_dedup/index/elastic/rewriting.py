@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
-from es_dedup.index.elastic.reading import chunked
+from es_dedup.index.elastic.reading import chunked, mget
 from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, OK, reason_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
-
-    from elasticsearch import Elasticsearch
 
     from es_dedup.index.elastic.options import Options
     from es_dedup.index.elastic.server import Server
@@ -52,7 +50,7 @@ def rewrite(
         waiting = list(some)
         for _ in range(TRIES):
             writes: dict[str, Write] = {}
-            answers = server.call(partial(_mget, [_place(keys[name]) for name in waiting]))
+            answers = server.call(partial(mget, [_place(keys[name]) for name in waiting]))
             for name, answer in zip(waiting, answers, strict=True):
                 if "error" in answer and answer["error"].get("type") != "index_not_found_exception":
                     raise IndexUnavailable(server.name, reason_in(answer["error"]))
@@ -76,10 +74,6 @@ def rewrite(
             if not waiting:
                 break
     return results
-
-
-def _mget(docs: list[dict[str, Any]], client: Elasticsearch) -> list[dict[str, Any]]:
-    return list(client.mget(docs=docs)["docs"])
 
 
 def _place(key: DocumentKey) -> dict[str, Any]:

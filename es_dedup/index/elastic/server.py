@@ -46,6 +46,7 @@ OK, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_LARGE = 200, 403, 404, 409, 413
 OLDEST: Final = (8, 16, 6)
 """The oldest version of Elasticsearch that the tests run on."""
 NO_ANSWER: Final = 0
+BUSY_STATUS: Final = 503  # told of an answer without one, of which a part is missing
 watchers: Final[list[Callable[[str, int], None]]] = []
 """Told of each answer: ``request`` or ``item`` (of a bulk request), and its HTTP status; ``NO_ANSWER`` for none, 200 for any success."""
 REASON_CHARS: Final = 300  # of a server's reason that are repeated
@@ -94,6 +95,10 @@ def _reading(method: Callable[..., Any]) -> Callable[..., Any]:
             yield from method(self, *given, **named)
 
     return read_lazily if inspect.isgeneratorfunction(method) else read
+
+
+class Unanswered(Exception):
+    """A part of an answer is missing that may be there a little later."""
 
 
 class Server:
@@ -171,7 +176,7 @@ class Server:
         """The answer of one request, repeated with growing pauses while the server is busy or silent.
 
         Args:
-            ask: sends the request; must be safe to repeat.
+            ask: sends the request; must be safe to repeat. It may raise ``Unanswered``.
             writing: a failure may have left a part of it done.
 
         Raises:
@@ -184,6 +189,10 @@ class Server:
             try:
                 with reading(self.name):
                     result = ask(self.client)
+            except Unanswered as error:
+                tell("request", BUSY_STATUS)
+                if time.monotonic() + pause > end:
+                    raise IndexUnavailable(self.name, str(error)) from error
             except Exception as error:
                 if not is_engine_error(error):
                     raise
