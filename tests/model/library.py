@@ -107,7 +107,12 @@ class Library:
 
     def _reopen(self) -> None:
         self._dedup.close()
+        self._open()
+
+    def _open(self) -> None:
         self._dedup = Deduplicator.open(self._address, settings=SETTINGS)
+        self._dedup._index.refresh()  # searches see what another object wrote within a second, or after this
+        self._dedup._index.refresh_clusters()
 
     def _follow(self, step: Step) -> None:
         live = self._model.live
@@ -129,7 +134,7 @@ class Library:
             try:
                 dies(act_alone, self._address, step["step"], at=step["at"])
             finally:
-                self._dedup = Deduplicator.open(self._address, settings=SETTINGS)
+                self._open()
         self._follow(step["step"])
         real = self._stored()
         for name in {*real, *before, *self._model.live}:
