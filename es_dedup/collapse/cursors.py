@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 import zlib
@@ -69,7 +68,7 @@ def unpack(text: str) -> Cursor:
         documents, groups = (None if each is None else Total(int(each[0]), Bound(each[1])) for each in totals)
         sound = version == VERSION and isinstance(pit, str) and isinstance(search, str) and opened.eof
         made = Cursor(pit, search, tuple(after), documents, groups)
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError, binascii.Error, zlib.error) as error:
+    except (ValueError, TypeError, LookupError, OverflowError, RecursionError, zlib.error) as error:
         raise SearchRefused(
             "the cursor is damaged", "pass on what the page before gave, unchanged"
         ) from error

@@ -156,9 +156,8 @@ def _send(server: Server, writes: list[Write], *, alias: bool) -> list[Result]:
 
     def ask(client: Any) -> list[Result]:
         try:
-            return [
-                _result(item) for item in client.bulk(operations=operations, require_alias=alias)["items"]
-            ]
+            items = client.bulk(operations=operations, require_alias=alias)["items"]
+            return [_result(item) for _, item in zip(writes, items, strict=True)]
         except Exception as error:
             if not is_engine_error(error) or status_of(error) != TOO_LARGE:
                 raise

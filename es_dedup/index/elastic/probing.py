@@ -25,6 +25,8 @@ from es_dedup.model import Candidate, ProbeAnswer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from elasticsearch import Elasticsearch
+
     from es_dedup.index.elastic.recent import Carriers, Part, RecentPages
     from es_dedup.index.elastic.server import Server
     from es_dedup.model import Probe, Scope
@@ -184,7 +186,12 @@ class Prober:
             {"index": self._index, "allow_partial_search_results": False, "request_cache": False}
         )
         searches: Any = [line for body in bodies for line in (head, body)]  # text goes as it is
-        return list(self._server.call(lambda client: client.msearch(searches=searches))["responses"])
+
+        def ask(client: Elasticsearch) -> list[Answer]:
+            answers: list[Answer] = client.msearch(searches=searches)["responses"]
+            return [answer for _, answer in zip(bodies, answers, strict=True)]
+
+        return self._server.call(ask)
 
 
 class _Asked:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 import pickle
+import zlib
 from typing import Any
 
 import pytest
@@ -153,6 +155,15 @@ def test_a_cursor_survives_its_journey(cursor: Cursor) -> None:
 def test_any_other_text_is_refused(text: str) -> None:
     with pytest.raises(SearchRefused):
         unpack(text)
+
+
+@pytest.mark.parametrize(
+    "total", ["[Infinity, 1]", "[1e400, 1]", '["x", "exact"]', "[1]", "5", "{}", "[[], {}]"]
+)
+def test_a_cursor_with_a_wrong_total_is_refused(total: str) -> None:
+    text = f'[1, "pit", "0123456789abcdef", [], {total}, null]'
+    with pytest.raises(SearchRefused):
+        unpack(base64.urlsafe_b64encode(zlib.compress(text.encode())).decode())
 
 
 def test_a_digest_tells_searches_apart() -> None:
