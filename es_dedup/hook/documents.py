@@ -262,7 +262,7 @@ def _problem(item: Item, source: Mapping[str, Any] | None) -> str:
         return f"{item.key.index} is no name of an index"
     if any(isinstance(item.head.get(name), list | dict) for name in ("_id", "_index", "routing", "_routing")):
         return "_index, _id or routing is no simple value"
-    if not encodable(item.page_id):
+    if not encodable(f"{item.key.index}{item.key.routing}{item.key.id}"):
         return "its place holds half a surrogate pair"
     return item.key.problem or ("its body is no JSON object" if source is None else "")
 

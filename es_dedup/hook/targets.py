@@ -61,6 +61,7 @@ class Targets:
                     continue  # the write that follows tells more
             if known[given] != item.key.index:
                 item.key = replace(item.key, index=known[given])
+                item.problem = item.key.problem  # an alias may be shorter than its index
 
     def check(self, batch: Batch) -> None:
         """Refuse a batch right before it is written, when it, or what it asks to be marked elsewhere, cannot be marked.

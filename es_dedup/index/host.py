@@ -33,7 +33,11 @@ class DocumentKey:
     @property
     def page_id(self) -> str:
         """``index/_id``, or ``index?routing/_id`` with the routing percent-encoded; no index name has ``/`` or ``?``."""
-        head = f"{self.index}?{quote(self.routing, safe='')}" if self.routing else self.index
+        head = (
+            f"{self.index}?{quote(self.routing, safe='', errors='surrogatepass')}"
+            if self.routing
+            else self.index
+        )
         return f"{head}/{self.id}"
 
     @property

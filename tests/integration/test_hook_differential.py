@@ -349,6 +349,18 @@ def test_what_is_no_page_is_reported(server: tuple[Elasticsearch, str, DedupHook
     assert client.get(index=index, id="1")["_source"]["dedup"]["relation"] == "unique"
 
 
+def test_an_id_that_is_too_long_for_the_index_behind_an_alias_is_reported(
+    server: tuple[Elasticsearch, str, DedupHook],
+) -> None:
+    client, name, hook = server
+    index, alias = f"{name}-{fresh_name()}", fresh_name()[:8]
+    client.indices.create(index=index, aliases={alias: {}})
+    long = "x" * (511 - len(alias))
+    report = dedup_bulk(client, [{"_id": long, "text": "a"}], index=alias, hook=hook).report
+    assert report.failed == {f"{index}/{long}": "index name and _id have more than 511 characters together"}
+    assert client.get(index=index, id=long)["_source"]["text"] == "a"
+
+
 def test_pipelines_that_move_rename_and_drop_documents() -> None:
     address, index, pipeline = f"{url_of('full')}/{fresh_name()}", fresh_name(), fresh_name()
     rename = {"script": {"source": "ctx._id = ctx._id + '-new'", "if": "ctx.how == 'rename'"}}

@@ -289,10 +289,10 @@ def reason_in(error: Any) -> str:
     """Type and reason out of an error object of an answer, with the first cause when that says more."""
     if not isinstance(error, dict):
         return str(error or "")
-    cause: dict[str, Any] = error.get("caused_by") or next(iter(error.get("root_cause") or ()), {})
-    said = [
-        f"{part.get('type', '')}: {part.get('reason', '')}" for part in (error, cause) if part.get("type")
-    ]
+    causes = error.get("root_cause")
+    cause = error.get("caused_by") or (causes[0] if isinstance(causes, list) and causes else None)
+    parts = [part for part in (error, cause) if isinstance(part, dict) and part.get("type")]
+    said = [f"{part['type']}: {part.get('reason', '')}" for part in parts]
     return "; ".join(dict.fromkeys(said))
 
 

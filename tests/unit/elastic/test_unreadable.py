@@ -17,6 +17,7 @@ from es_dedup.index.elastic import ElasticHost, Options, Server, parse_address
 from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.probing import Prober
 from es_dedup.index.elastic.recent import RecentPages
+from es_dedup.index.elastic.server import reason_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,3 +79,21 @@ def test_writing(server: Server) -> None:
 def test_searching_for_candidates(server: Server) -> None:
     with pytest.raises(UnreadableAnswer):
         Prober(server, "i", RecentPages())._search(["{}"])
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        None,
+        5,
+        "x",
+        [],
+        {},
+        {"root_cause": ["x"]},
+        {"type": "a", "caused_by": "x"},
+        {"type": "a", "root_cause": {"b": 1}},
+        {"caused_by": [1]},
+    ],
+)
+def test_reasons_of_any_form(error: Any) -> None:
+    assert isinstance(reason_in(error), str)

@@ -54,6 +54,7 @@ class TestItems:
             ({"index": {"_index": "i", "_id": "x" * 520}}, {}, "511 characters"),
             ({"index": {"_index": "i", "_id": "\ud800"}}, {}, "surrogate"),
             ({"index": {"_index": "i", "_id": ["\ud800"]}}, {}, "no simple value"),
+            ({"index": {"_index": "i", "_id": "1", "routing": "\ud800"}}, {}, "surrogate"),
             ({"index": {"_index": "i", "_id": [1]}}, {}, "simple"),
             ({"delete": {"_index": "i"}}, None, "_id"),
             ({"upsert": {"_index": "i", "_id": 1}}, {}, "no operation"),
@@ -64,6 +65,7 @@ class TestItems:
     def test_what_is_no_page_is_sent_as_it_was_given(self, action: Any, body: Any, problem: str) -> None:
         item = item_of(action, body, {})
         assert problem in item.problem
+        assert item.page_id  # it is reported
         head, sent = item.action
         assert sent is body
         assert next(iter(head.values())).items() >= next(iter(action.values())).items()
