@@ -74,7 +74,10 @@ class Roots:
     def from_json(cls, text: str | None) -> Self:
         """What ``as_json`` has written; None stands for no roots."""
         with reading_stored("roots"):
-            roots = tuple(Root(str(namespace), str(folder)) for namespace, folder in json.loads(text or "[]"))
+            roots = tuple(
+                Root(str(namespace), None if folder is None else str(folder))
+                for namespace, folder in json.loads(text or "[]")
+            )
         return cls(roots, roots)
 
     def as_json(self) -> str:

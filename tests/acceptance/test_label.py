@@ -89,7 +89,7 @@ def test_what_was_labelled_before_this_start_is_not_taken_back(tmp_path: Path) -
 
 
 def test_without_a_pair_in_doubt_that_is_said(tmp_path: Path) -> None:
-    (tmp_path / "pages.jsonl").write_text("", encoding="utf-8")
+    (tmp_path / "pages.jsonl").write_text('{"id": "a", "text": "One page alone."}\n', encoding="utf-8")
     done = run("", tmp_path, "label", "pages.jsonl")
     assert done.returncode == 0
     assert "no pair is in doubt" in done.stderr
