@@ -23,12 +23,15 @@ MODEL_ARGS ?=
 PYTEST = $(BIN)/python -m pytest --numprocesses=auto --no-loadscope-reorder
 SERVERS := $(BIN)/python scripts/servers
 CLIENT9 := .venv-client9
-# 9.1 takes the place of 8.19; tests that ask for both by name run once
+# 9.1 takes the place of 8.19
 ON_ES9 := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_ES9_URL exec "$$@"' run
-NOT_TWICE := -k 'not es9'
+# which tests run where: CONTRIBUTING.md, "Tests"
+DAILY := not slow and not traffic and not data and not other_servers
+SLOW := slow and not traffic and not data and not other_servers
+export ES_DEDUP_SERVERS_REQUIRED := 1
 BENCH ?= features w1 candidates judge
 
-.PHONY: help demo test test-traffic test-all test-model test-client9 servers lint format types imports bench fuzz clean
+.PHONY: help demo test test-slow test-traffic test-all coverage test-model test-client9 servers lint format types imports bench fuzz clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -44,15 +47,25 @@ demo: $(CORE)  ## find the duplicates among the sample pages, show them with the
 	@echo "  $(BIN)/es-dedup --db $(DEMO_DB) search 三桥"
 	@echo "  $(BIN)/es-dedup --db $(DEMO_DB) explain forum/bridge-excerpt.html zhportal/bridge-opening.html"
 
-test: $(DEV)  ## all tests, with coverage, on real servers it starts and stops; PYTEST_ARGS goes to pytest
-	$(SERVERS) run --optional elastic redis -- $(PYTEST) --cov --cov-report=term $(PYTEST_ARGS)
+test: $(DEV)  ## the tests of every day, within ten minutes, on an Elasticsearch and a Redis it starts and stops; PYTEST_ARGS goes to pytest
+	@$(BIN)/es-dedup --quiet compile >/dev/null
+	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY)' --durations=10 $(PYTEST_ARGS)
 
-test-traffic: $(DEV)  ## only writers while servers fail, are restarted, or are given new settings
-	$(SERVERS) run es8 redis -- $(PYTEST) -m traffic $(PYTEST_ARGS)
+test-slow: $(DEV)  ## those that take longer than ten seconds each, on the same servers
+	@$(BIN)/es-dedup --quiet compile >/dev/null
+	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(SLOW)' --durations=10 $(PYTEST_ARGS)
 
-test-all: $(DEV)  ## all of these on both versions of Elasticsearch, a secured node, three nodes, and one with a short queue
-	$(SERVERS) run es8 es9 secured three narrow redis -- $(PYTEST) $(PYTEST_ARGS)
-	$(SERVERS) run es9 redis -- $(ON_ES9) $(PYTEST) $(NOT_TWICE) tests/integration
+test-traffic: $(DEV)  ## writers while servers fail, are restarted, or are given new settings
+	$(SERVERS) run es8 three redis -- $(PYTEST) -m traffic $(PYTEST_ARGS)
+
+test-all: $(DEV)  ## everything on all servers, then fuzz and test-model: hours
+	@$(BIN)/es-dedup --quiet compile >/dev/null
+	$(SERVERS) run es8 es9 secured three narrow full redis -- $(PYTEST) $(PYTEST_ARGS)
+	$(SERVERS) run es9 redis -- $(ON_ES9) $(PYTEST) -m 'not other_servers and not data' tests/integration
+	$(MAKE) fuzz test-model
+
+coverage: $(DEV)  ## the tests of every day and the slow ones, with branch coverage
+	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY) or $(SLOW)' --cov --cov-report=term $(PYTEST_ARGS)
 
 test-model: $(DEV)  ## random steps beside a plain model, on files and on a server that is restarted at times, for SECONDS
 	$(SERVERS) run es8 redis -- $(BIN)/python -m tests.model --seconds $(SECONDS) --restarts --workers $(MODEL_ARGS)
@@ -62,7 +75,7 @@ test-client9: $(DEV)  ## hook, collapse and maintenance with client 9.x on Elast
 	@grep -viE '^(elasticsearch|elastic-transport)==' constraints.txt > $(CLIENT9)/constraints.txt
 	@$(CLIENT9)/bin/python -m pip install --quiet --constraint $(CLIENT9)/constraints.txt --editable '.[dev]'
 	@$(CLIENT9)/bin/python -m pip install --quiet 'elasticsearch>=9.1,<10' 2>/dev/null  # past the pin of the extra
-	$(SERVERS) run es9 redis -- $(ON_ES9) $(CLIENT9)/bin/python -m pytest $(NOT_TWICE) tests/integration
+	$(SERVERS) run es9 redis -- $(ON_ES9) $(CLIENT9)/bin/python -m pytest -m 'not other_servers and not traffic and not data' tests/integration
 
 servers: $(DEV)  ## start Elasticsearch and Redis and leave them running; scripts/servers down stops them
 	$(SERVERS) up elastic redis

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from functools import cache
 from pathlib import Path
@@ -34,12 +35,28 @@ def both_paths(request: pytest.FixtureRequest) -> Iterator[bool]:
     compiled._State.chosen = before
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the second half of tests that run on two versions: in the smaller tiers there is one server."""
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        if callspec is not None and "es9" in callspec.params.values():
+            item.add_marker("other_servers")
+
+
 class ByServers(LoadScopeScheduling):  # type: ignore[misc]  # shipped without types
-    """A file runs whole in one process; those on real servers all in the same, because some of them stop a server."""
+    """A file runs whole in one process.
+
+    Files with workers and queues all run in the same, because some flush Redis; where a file that is run stops a server, so do all
+    on servers.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
+        files = frozenset(each.partition("::")[0] for each in self.collection)
         file = nodeid.partition("::")[0]
-        return "servers" if _on_servers(ROOT / file) else file
+        if _on_servers(ROOT / file) and any(map(_stops_a_server, files)):
+            return "servers"
+        return "queues" if _on_queues(ROOT / file) else file
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -52,3 +69,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByServe
 def _on_servers(path: Path) -> bool:
     source = path.read_text(encoding="utf-8")
     return any(name in source for name in ("tests.servers", "tests.hosts", "tests.workers", "address: str"))
+
+
+@cache
+def _on_queues(path: Path) -> bool:
+    source = path.read_text(encoding="utf-8")
+    return any(name in source for name in ("tests.workers", "flushdb", 'url_of("redis")'))
+
+
+@cache
+def _stops_a_server(file: str) -> bool:
+    return re.search(r"\b(restart|kill)\(\"", (ROOT / file).read_text(encoding="utf-8")) is not None

@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="scripts/servers",
         description="Start, watch and stop real servers for tests, benchmarks and trying out.",
         epilog=f"profiles:\n{listed}\n  {EITHER:<9}es8, or es9 where no Java for that is installed\n"
-        f"  {REDIS:<9}Redis, from the machine's own package\n\n"
+        f"  {REDIS:<9}Redis, installed on the machine or from a Python package\n\n"
         "environment: ES_DEDUP_SERVERS (folder of downloads and data), ES_DEDUP_SERVERS_USER, "
         "ES_DEDUP_SERVERS_HEAP,\nES_DEDUP_MAVEN, JAVA_HOME; ES_DEDUP_ES_URL names a server of your own to use "
         "in place of es8,\nES_DEDUP_REDIS_URL one in place of redis",
@@ -63,9 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     form.add_argument("--json", action="store_true", help="as JSON, without passwords")
     form.add_argument("--env", action="store_true", help="as lines for a shell's eval")
     run = commands.add_parser("run", help="start, run a command, and stop what was started")
-    run.usage = "scripts/servers run [--optional] PROFILE … -- COMMAND …"
+    run.usage = "scripts/servers run PROFILE … -- COMMAND …"
     run.add_argument("profiles", nargs="+", choices=NAMES, metavar="PROFILE")
-    run.add_argument("--optional", action="store_true", help="run the command also when a server is missing")
     return parser
 
 
@@ -146,16 +145,7 @@ def _run(asked: argparse.Namespace, settings: Settings) -> int:
             wanted = VARIABLES.get("es8" if profile == EITHER else profile, "")
             if environ.get(wanted):
                 continue  # the caller has one of its own
-            try:
-                server, fresh = ensure(profile, settings)
-            except Trouble as trouble:
-                if settings.ci or not asked.optional:
-                    raise
-                print(
-                    f"!!! {profile} is missing, tests that need it will be SKIPPED: {trouble}",
-                    file=sys.stderr,
-                )
-                continue
+            server, fresh = ensure(profile, settings)
             environ |= server.variables()
             if profile == EITHER:
                 environ[wanted] = server.url

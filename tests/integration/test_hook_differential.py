@@ -361,6 +361,7 @@ def test_an_id_that_is_too_long_for_the_index_behind_an_alias_is_reported(
     assert client.get(index=index, id=long)["_source"]["text"] == "a"
 
 
+@pytest.mark.other_servers
 def test_pipelines_that_move_rename_and_drop_documents() -> None:
     address, index, pipeline = f"{url_of('full')}/{fresh_name()}", fresh_name(), fresh_name()
     rename = {"script": {"source": "ctx._id = ctx._id + '-new'", "if": "ctx.how == 'rename'"}}

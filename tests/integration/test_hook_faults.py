@@ -54,6 +54,7 @@ def test_elasticsearch_restarted_during_hook_traffic() -> None:
         all_is_well(site, client, name, given | first.expected | second.expected)
 
 
+@pytest.mark.other_servers
 def test_one_of_three_nodes_killed_under_load() -> None:
     server = server_of("three")
     nodes, name = ",".join(server.urls), fresh_name()

@@ -12,6 +12,8 @@ from es_dedup.hook import DedupHook, async_dedup_bulk, dedup_bulk, dedup_streami
 from tests.hooked import FIELDS, five
 from tests.servers import fresh_name, remove, url_of
 
+pytestmark = pytest.mark.other_servers
+
 
 def test_the_bulk_helpers_refuse_another_cluster() -> None:
     features, documents, name = url_of("es8"), url_of("es9"), fresh_name()

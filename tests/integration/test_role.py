@@ -25,6 +25,7 @@ from tests.traffic import run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.other_servers
 HOST = "pages"  # as in the role
 
 

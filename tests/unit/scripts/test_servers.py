@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
+import re
 import socket
 import subprocess
 import sys
@@ -13,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.serversupport import cli, fetch, java, profiles, running, settings
+from scripts.serversupport import cli, fetch, java, profiles, redis, running, settings
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -37,10 +39,6 @@ class TestSettings:
         one, two = (settings.load(environ, tmp_path / name) for name in ("one", "two"))
         assert one.run != two.run
         assert one.cache == two.cache
-
-    @pytest.mark.parametrize(("value", "ci"), [("true", True), ("1", True), ("", False), ("false", False)])
-    def test_ci_is_known_by_its_variable(self, value: str, ci: bool) -> None:
-        assert settings.load({"CI": value}).ci is ci
 
     def test_an_unknown_user_is_named_with_advice(
         self, places: settings.Settings, monkeypatch: pytest.MonkeyPatch
@@ -91,6 +89,19 @@ class TestJava:
         monkeypatch.setattr(java, "installed", lambda _: [])
         with pytest.raises(java.NoJava, match="openjdk-17"):
             java.find((17, 25), {}, places, wheel=False)
+
+
+class TestRedis:
+    @pytest.mark.skipif(
+        platform.machine() != "x86_64" or sys.platform != "linux", reason="the package is for Linux on x86-64"
+    )
+    def test_where_none_is_installed_a_python_package_has_one(
+        self, places: settings.Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        program = redis.find(places)
+        assert Path(program).is_relative_to(tmp_path)
+        assert re.fullmatch(r"6\.2\.\d+", redis._version(program))
 
 
 class TestConfiguration:
@@ -248,19 +259,15 @@ class TestCommandLine:
         )  # fmt: skip
         assert done.stdout == "{}\n"
 
-    def test_a_command_runs_without_servers_where_they_are_optional(
+    def test_a_server_that_cannot_be_had_is_an_error_with_advice(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setenv("ES_DEDUP_SERVERS", str(tmp_path))
-        for name in ("CI", "ES_DEDUP_REDIS_URL"):
-            monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv("ES_DEDUP_REDIS_URL", raising=False)
         monkeypatch.setenv("PATH", str(tmp_path))
-        command = ["redis", "--", sys.executable, "-c", "raise SystemExit(7)"]
-        assert cli.main(["run", "--optional", *command]) == 7
-        assert "redis is missing" in capsys.readouterr().err
-        assert cli.main(["run", *command]) == 1
-        monkeypatch.setenv("CI", "true")
-        assert cli.main(["run", "--optional", *command]) == 1
+        monkeypatch.setattr(fetch, "PYTHONS", ())
+        assert cli.main(["run", "redis", "--", sys.executable, "-c", "raise SystemExit(7)"]) == 1
+        assert "apt-get install redis-server" in capsys.readouterr().err
 
     def test_a_server_of_ones_own_is_used_and_left_alone(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
