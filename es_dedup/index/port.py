@@ -75,12 +75,13 @@ class WriteReport:
     Attributes:
         written: pages written; equal ids count once.
         failed: the reason of each id that was not.
-        alone: nobody else has written features since this object's last batch; False where that is not known.
+        alone: nobody else has written features since this object's last batch; False where that is not known. It is
+            knowledge about other writers, not an effect of the batch, so reports of equal effect are equal.
     """
 
     written: int
     failed: Mapping[str, str] = field(default_factory=dict)
-    alone: bool = False
+    alone: bool = field(default=False, compare=False)
 
 
 class FeatureIndex(Protocol):
