@@ -80,7 +80,7 @@ test-client9: $(DEV)  ## hook, collapse and maintenance with client 9.x on Elast
 servers: $(DEV)  ## start Elasticsearch and Redis and leave them running; scripts/servers down stops them
 	$(SERVERS) up elastic redis
 
-fuzz: $(DEV)  ## a million generated and damaged inputs, about an hour; FUZZ_ARGS='--target read-csv --seed 1 --count 1000'
+fuzz: $(DEV)  ## a million generated and damaged inputs, some two hours; FUZZ_ARGS='--target read-csv --seed 1 --count 1000'
 	$(BIN)/python -m tests.fuzz $(FUZZ_ARGS)
 
 lint: $(DEV)  ## ruff: rules and format

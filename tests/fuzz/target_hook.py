@@ -138,7 +138,7 @@ def answered(given: Given) -> None:
 def _of_the_client(error: Exception) -> bool:
     """Whether the client's own code raised it: for another action of the call, or for an answer that it reads itself."""
     last = traceback.extract_tb(error.__traceback__)[-1].filename
-    return Path(last).parent.name in ("json", "helpers") or "elastic_transport" in last
+    return not {"json", "elasticsearch", "elastic_transport"}.isdisjoint(Path(last).parts)
 
 
 TARGETS: Final = (
