@@ -249,7 +249,12 @@ class DedupHook(Closing):
         whole = [item for item in items if item.whole]
         # of updates and deletes nothing was stored, and an alias may still name them
         names = [item.page_id for item in whole]
-        self._targets.resolve(items, creates=creates, again=True)
+        try:
+            self._targets.resolve(items, creates=creates, again=True)
+        except REFUSALS:
+            if ahead:
+                self._take_back(names, report)
+            raise
         if (features or ahead) and names != [item.page_id for item in whole]:  # a rollover since then
             self._take_back(names, report)
             features = ahead = None

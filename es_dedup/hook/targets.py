@@ -49,18 +49,19 @@ class Targets:
             given = item.target
             if item.problem:
                 continue
-            if given not in known:
+            index = known.get(given)  # another thread may forget it meanwhile
+            if index is None:
                 made = creates and item.operation != "delete" and not item.head.get("require_alias")
                 if not made and not self._host.indices(given):
                     continue
                 try:
-                    known[given] = self._known[given] = self._ready([item], given)
+                    index = known[given] = self._known[given] = self._ready([item], given)
                 except REFUSALS:
                     raise
                 except IndexError_:
                     continue  # the write that follows tells more
-            if known[given] != item.key.index:
-                item.key = replace(item.key, index=known[given])
+            if index != item.key.index:
+                item.key = replace(item.key, index=index)
                 item.problem = item.key.problem  # an alias may be shorter than its index
 
     def check(self, batch: Batch) -> None:

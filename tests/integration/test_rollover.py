@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_dedup.errors import MappingConflict
+from es_dedup import Deduplicator
+from es_dedup.errors import MappingConflict, UnknownPage
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
@@ -132,6 +133,23 @@ def test_the_hook_stops_where_dynamic_mapping_was_faster(client: Elasticsearch, 
             dedup_bulk(client, [action_of(story(1), name)], hook=hook)
     client.indices.refresh(index=name)
     assert client.count(index=name)["count"] == 2
+
+
+def test_a_batch_that_is_refused_after_a_rollover_leaves_no_features(
+    client: Elasticsearch, name: str
+) -> None:
+    """It was compared with the stored pages while the batch before it was written."""
+    first(client, name, "true")
+    place = f"{url_of('es8')}/{name}"
+    with DedupHook.open(place, FIELDS) as hook:
+        dedup_bulk(client, [action_of(story(0), name)], hook=hook)
+        Rolling.alias = name
+        with pytest.raises(MappingConflict):
+            dedup_bulk(client, [action_of(story(at), name) for at in (1, 2)], hook=hook, chunk_size=1)
+    with Deduplicator.open(place, read_only=True) as stored:
+        stored.record(f"{name}-000001/story-0")
+        with pytest.raises(UnknownPage):
+            stored.record(f"{name}-000001/story-2")
 
 
 def test_attach_gives_the_templates_behind_an_alias_the_mapping(
