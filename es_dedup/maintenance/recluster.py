@@ -9,7 +9,7 @@ from es_dedup.maintenance.backfill import Settle
 from es_dedup.maintenance.guard import guard
 from es_dedup.maintenance.plans import PLANS
 from es_dedup.maintenance.runner import Runner
-from es_dedup.recorded import STATISTICS, decisions_in
+from es_dedup.recorded import STATISTICS, decision_settings, decisions_in, with_recorded
 
 if TYPE_CHECKING:
     from es_dedup.index.jobs import Job
@@ -44,8 +44,9 @@ def start_recluster(site: Site, hours: float = 0.0) -> Job | None:
     earliest = time.time() * 1000 - hours * 3_600_000
     if any(not job.state.over or (settles(job) and job.changed > earliest) for job in jobs):
         return None
-    recorded = decisions_in(site.index.note(STATISTICS))
-    return Runner(site).start("recluster", {"settings": recorded} if recorded else {})
+    # without the settings that a later release has removed, which ``settings_of`` refuses
+    settings = with_recorded(site.settings, decisions_in(site.index.note(STATISTICS)))
+    return Runner(site).start("recluster", {"settings": decision_settings(settings)})
 
 
 def settles(job: Job) -> bool:

@@ -26,8 +26,8 @@ LATE: Final = 2  # times its interval
 MIN_BEAT_SECONDS: Final = 60.0  # a worker that starts again is not late
 AUDIT_SECONDS: Final = 2 * 86_400.0  # an audit is due each day
 ADVICE: Final[Mapping[str, str]] = {
-    BEAT: "no periodic task runs, so deferred documents wait: see that one `es-dedup worker --beat` and Redis are running",
-    RECLUSTER: "see that a `es-dedup worker --beat` is running, or run `es-dedup recluster --inline`",
+    BEAT: "no periodic task runs, so deferred documents wait: see that `es-dedup worker --beat` and Redis are running",
+    RECLUSTER: "see that `es-dedup worker --beat` is running, or run `es-dedup recluster --inline`",
     AUDIT: "run `es-dedup audit` daily",
 }
 

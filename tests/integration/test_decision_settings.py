@@ -16,6 +16,7 @@ from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.site import open_site
+from es_dedup.recorded import STATISTICS, decision_settings
 from tests.hosts import FIELDS as HOST_FIELDS
 from tests.hosts import attached, canonical_counts, documents, host_index
 from tests.hosts import settings as host_settings
@@ -155,6 +156,17 @@ def test_a_job_brings_the_settings_of_its_caller_to_the_worker() -> None:
         assert again is not None
         assert Runner(worker).run(again.id).state is JobState.DONE
         assert len(canonical_counts(client, name)) == 2
+
+
+def test_periodic_reclustering_passes_over_recorded_settings_that_a_release_has_removed() -> None:
+    with host_index(documents()) as (_, name), attached(name) as site:
+        recorded = {**decision_settings(chosen("strict")), "judge.removed_setting": 1}
+        note = {"statistics": "", "settings": recorded}
+        site.index.set_note(STATISTICS, json.dumps(note))
+        job = start_recluster(site)
+        assert job is not None
+        assert Runner(site).run(job.id).state is JobState.DONE
+        assert job.options["settings"] == decision_settings(chosen("strict"))
 
 
 @pytest.mark.parametrize(
