@@ -9,6 +9,7 @@ from elasticsearch.helpers import bulk, scan
 
 from es_dedup.errors import IndexRefused, PreflightFailed
 from es_dedup.hook import DedupHook, HostFields, dedup_bulk
+from es_dedup.index.host import Mark
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.detach import detach
@@ -108,3 +109,33 @@ def test_an_index_whose_documents_cannot_be_indexed_again_is_refused() -> None:
         client.indices.put_settings(index=name, settings={"index.final_pipeline": "audit-trail"})
         with pytest.raises(IndexRefused, match="audit-trail would change documents"):
             attach(site, name, FIELDS, external_versions=True)
+
+
+def test_documents_that_can_no_longer_be_indexed_again_are_refused_with_the_reason() -> None:
+    with host_index({}) as (client, name), open_site(f"{url_of('es8')}/{name}", settings()) as site:
+        bulk(client, actions(name, 1), refresh=True)
+        attach(site, name, FIELDS, external_versions=True)
+        run(site, "backfill")
+        client.indices.put_settings(index=name, settings={"index.final_pipeline": "audit-trail"})
+        other = Mark("another", canonical=True, relation="unique")
+        report = site.host.mark({f"{name}/0": other, f"{name}/1": other})
+        assert (report.changed, report.gone) == (0, ())
+        assert report.failed.keys() == {f"{name}/0", f"{name}/1"}
+        assert "refused: index.final_pipeline audit-trail" in report.failed[f"{name}/0"]
+        assert detach(site, name, force=True).failed == COUNT
+        assert marked(client, name) == COUNT
+
+
+def test_a_decision_does_not_index_again_what_would_lose_data() -> None:
+    with host_index({}) as (client, name), open_site(f"{url_of('es8')}/{name}", settings()) as site:
+        bulk(client, actions(name, 1), refresh=True)
+        attach(site, name, FIELDS, external_versions=True)
+        run(site, "backfill")
+        site.host.mark({f"{name}/0": Mark("0", canonical=True, relation="pending", waiting=True)})
+        site.host.refresh(name)
+        client.indices.put_settings(index=name, settings={"index.final_pipeline": "audit-trail"})
+        documents = [each for some in site.host.waiting(name, FIELDS.names) for each in some]
+        assert len(documents) == 1
+        assert site.host.decided(documents, FIELDS.names) == 0
+        client.indices.put_settings(index=name, settings={"index.final_pipeline": "_none"})
+        assert site.host.decided(documents, FIELDS.names) == 1

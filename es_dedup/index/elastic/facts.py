@@ -32,6 +32,7 @@ FILTER: Final = (
     "*.settings.index.final_pipeline",
     "*.settings.index.uuid",
 )
+NO_PIPELINE: Final = "_none"  # the name that stands for no pipeline
 EXTERNAL_VERSIONS: Final = {"versions": "external"}
 """``meta`` of the mapping of ``dedup.cluster_id`` where documents keep their ``_version``."""
 SYNTHETIC_MODES: Final = ("logsdb", "time_series")
@@ -72,12 +73,13 @@ def _ask(names: Sequence[str], client: Elasticsearch) -> Mapping[str, Any]:
 
 def _facts(said: Mapping[str, Any]) -> IndexFacts:
     mappings, settings = said.get("mappings", {}), said.get("settings", {}).get("index", {})
+    pipeline = settings.get("final_pipeline", NO_PIPELINE)
     fields = mappings.get("properties", {}).get(DEDUP, {}).get("properties", {})
     return IndexFacts(
         _source_problem(mappings.get("_source", {}), settings),
         {name: field.get("type", "object") for name, field in fields.items()},
         fields.get("cluster_id", {}).get("meta") == EXTERNAL_VERSIONS,
-        settings.get("final_pipeline", ""),
+        "" if pipeline == NO_PIPELINE else pipeline,
     )
 
 

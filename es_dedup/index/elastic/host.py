@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.errors import IndexRefused, IndexUnavailable, MappingConflict, SourceIncomplete
 from es_dedup.index.elastic import targets, templates
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
-from es_dedup.index.elastic.facts import EXTERNAL_VERSIONS, read_facts
+from es_dedup.index.elastic.facts import EXTERNAL_VERSIONS, INDICES_AT_A_TIME, read_facts
 from es_dedup.index.elastic.mappings import HOST, KINDS, load_mapping
 from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked, mget
 from es_dedup.index.elastic.reading import partial as partial_answer
-from es_dedup.index.elastic.rewriting import rewrite
+from es_dedup.index.elastic.rewriting import place_of, rewrite
 from es_dedup.index.elastic.server import (
+    BAD_REQUEST,
     CONFLICT,
     NOT_FOUND,
     is_engine_error,
@@ -51,7 +52,6 @@ CLUSTER_ID: Final = f"{DEDUP}.cluster_id"
 WAITING: Final = {"term": {f"{DEDUP}.waiting": True}}
 NO_HITS: Final[Mapping[str, Any]] = {"hits": {"total": {"value": 0}, "hits": []}}
 CLOSED: Final = "index.verified_before_close"  # a setting that only closed indices have
-INDICES_AT_A_TIME: Final = 50  # of one mapping request: their names stand in its address
 NO_VECTORS: Final = (9, 2)  # from this version on, what is read of a document may lack its vectors
 REMOVE: Final = {
     "lang": "painless",
@@ -217,7 +217,7 @@ class ElasticHost:
         wanted = [*fields, DEDUP]
         for some in chunked(dict.fromkeys(page_ids), KEYS_AT_A_TIME):
             keys = [document_key(page_id) for page_id in some]
-            docs = [_place(key) | {"_source": wanted} for key in keys]
+            docs = [place_of(key) | {"_source": wanted} for key in keys]
             answers = self._server.call(partial(mget, docs))
             for key, answer in zip(keys, answers, strict=True):
                 if "error" in answer:
@@ -293,12 +293,7 @@ class ElasticHost:
         done = self._write(_write(keys[page_id], marks[page_id]) for page_id in updated)
         results |= dict(zip(updated, done, strict=True))
         whole |= {page_id for page_id in updated if marks[page_id] is None and _no_script(results[page_id])}
-        allowed = {name for name, facts in there.items() if whole and not self._not_rewritable(facts)}
-        again = {
-            page_id: keys[page_id]
-            for page_id in wanted
-            if page_id in whole and keys[page_id].index in allowed
-        }
+        again = {page_id: keys[page_id] for page_id in wanted if page_id in whole}
         return report_of(
             results | self._rewrite(again, lambda name, source: _marked(source, marks[name]), there)
         )
@@ -306,8 +301,16 @@ class ElasticHost:
     def _rewrite(
         self, keys: Mapping[str, DocumentKey], change: Change, facts: Mapping[str, IndexFacts]
     ) -> dict[str, Result]:
+        """Index documents again; those of indices where they would lose data are refused, with the reason."""
+        problems = {name: self._not_rewritable(facts[name]) for name in {key.index for key in keys.values()}}
+        refused = {
+            page_id: Result(BAD_REQUEST, f"{problem}, and the document would have to be indexed again")
+            for page_id, key in keys.items()
+            if (problem := problems[key.index])
+        }
+        rest = {page_id: key for page_id, key in keys.items() if page_id not in refused}
         external = {name for name, said in facts.items() if said.external}
-        return rewrite(self._server, self._options, keys, change, external=external)
+        return refused | rewrite(self._server, self._options, rest, change, external=external)
 
     def refresh(self, target: str) -> None:
         """See ``Host.refresh``."""
@@ -480,11 +483,6 @@ def _release(document: HostDocument) -> Write:
     key, condition = document.key, (document.seq_no, document.term)
     body = {"doc": {DEDUP: {"waiting": None}}}
     return Write("update", key.index, key.id, body, condition=condition, routing=key.routing)
-
-
-def _place(key: DocumentKey) -> dict[str, Any]:
-    place = {"_index": key.index, "_id": key.id}
-    return place | {"routing": key.routing} if key.routing else place
 
 
 def _document(answer: Mapping[str, Any], seq_no: int) -> HostDocument:

@@ -50,7 +50,7 @@ def rewrite(
         waiting = list(some)
         for _ in range(TRIES):
             writes: dict[str, Write] = {}
-            answers = server.call(partial(mget, [_place(keys[name]) for name in waiting]))
+            answers = server.call(partial(mget, [place_of(keys[name]) for name in waiting]))
             for name, answer in zip(waiting, answers, strict=True):
                 if "error" in answer and answer["error"].get("type") != "index_not_found_exception":
                     raise IndexUnavailable(server.name, reason_in(answer["error"]))
@@ -76,7 +76,8 @@ def rewrite(
     return results
 
 
-def _place(key: DocumentKey) -> dict[str, Any]:
+def place_of(key: DocumentKey) -> dict[str, Any]:
+    """What ``mget`` takes for a document."""
     place = {"_index": key.index, "_id": key.id}
     return place | {"routing": key.routing} if key.routing else place
 

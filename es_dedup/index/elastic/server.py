@@ -42,7 +42,7 @@ FIRST_PAUSE: Final = 0.1  # seconds; doubled each time
 LONGEST_PAUSE: Final = 5.0
 BUSY: Final = frozenset({429, 502, 503, 504})
 """Statuses after which the same request may succeed."""
-OK, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_LARGE = 200, 403, 404, 409, 413
+OK, BAD_REQUEST, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_LARGE = 200, 400, 403, 404, 409, 413
 OLDEST: Final = (8, 16, 6)
 """The oldest version of Elasticsearch that the tests run on."""
 NO_ANSWER: Final = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.index.elastic.server import NOT_FOUND, is_engine_error, status_of
+from es_dedup.index.elastic.server import BAD_REQUEST, NOT_FOUND, is_engine_error, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +58,7 @@ def _make(server: Server, target: str, properties: Mapping[str, Any]) -> None:
             client.indices.create(index=target, mappings={"properties": dict(properties)})
         except Exception as error:
             # Another process was first, or a template makes it a data stream.
-            if not is_engine_error(error) or status_of(error) != 400:  # noqa: PLR2004 - HTTP
+            if not is_engine_error(error) or status_of(error) != BAD_REQUEST:
                 raise
 
     server.call(ask, writing=True)
