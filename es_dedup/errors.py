@@ -127,14 +127,14 @@ class SettingsDiffer(UserWarning):
         if self.features:
             said.append(
                 f"{self.index} was made with other settings: {'; '.join(map(str, self.features))}. The settings of the index "
-                f"are used for reading; writing is refused"
+                f"are used for reading; writing is refused."
             )
         if self.decisions:
             said.append(
                 f"the clusters of {self.index} were made with other settings: {'; '.join(map(str, self.decisions))}. "
-                f"The settings of the index are in force; `es-dedup recluster` applies the current ones"
+                f"The settings of the index are in force; `es-dedup recluster` applies the current ones."
             )
-        return ". ".join(said)
+        return "\n".join(said)
 
 
 def _shown(value: Any) -> str:
@@ -323,8 +323,8 @@ class SourceIncomplete(IndexError_):
         return (
             f"documents of {self.index} cannot be marked: its _source is not the whole document ({self.problem}), and an "
             f"update of a document would delete for good what _source leaves out; no document was changed: index the "
-            f"pages from their origin into an index that stores the whole _source, and attach that one; an index that is "
-            f"attached already is let go by `es-dedup detach --keep-marks`"
+            f"pages from their origin into an index that stores the whole _source, and attach that one; to stop "
+            f"maintaining an index that is attached already, run `es-dedup detach --keep-marks`"
         )
 
 

@@ -209,7 +209,9 @@ def must_be_place(path: str | Path) -> None:
         return
     file = Path(path)
     if not file.exists() and not (len(file.parts) > 1 and file.parent.is_dir()):
-        raise ConfigError((f"{path} is no file: for an index on Elasticsearch write http://{path}",), "index")
+        raise ConfigError(
+            (f"{path} is not a file: for an index on Elasticsearch write http://{path}",), "index"
+        )
 
 
 def is_remote(path: str | Path) -> bool:

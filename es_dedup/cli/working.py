@@ -11,7 +11,7 @@ import typer
 
 from es_dedup.cli.session import session_of
 from es_dedup.cli.sites import dispatch_of, dispatcher_of, site_of
-from es_dedup.errors import NotAnIndex
+from es_dedup.errors import NotAnIndex, QueueUnavailable
 
 dead_app = typer.Typer(help="Pages that could not be worked on.", no_args_is_help=True)
 Ids = Annotated[
@@ -54,7 +54,11 @@ def worker(
     with suppress(NotAnIndex), site_of(session, read_only=True):
         pass  # a worker that the server refuses would only say so task by task; the index may be made later
     with dispatcher_of(session) as dispatcher:
-        dispatcher.check()
+        try:
+            dispatcher.check()
+        except QueueUnavailable as error:  # a worker has no --inline
+            advice = "start Redis or set maintenance.broker"
+            raise QueueUnavailable(error.queue, error.problem, advice) from error
     environment = {**os.environ, "ES_DEDUP_DB": session.db}
     if session.config is not None:
         environment["ES_DEDUP_CONFIG"] = str(session.config)

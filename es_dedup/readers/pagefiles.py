@@ -42,7 +42,7 @@ def _page(path: Path, options: ReadOptions) -> Item:
             # One byte more than the limit, so that extraction sees (and says) that the page was cut.
             data = stream.read(options.max_page_bytes + 1)
     except READ_ERRORS as error:
-        return InputFailure(source, None, plain_problem(error))
+        return InputFailure(source, None, plain_problem(error, "the page was not read"))
     if kind := binary_kind(data):
         return InputFailure(source, None, f"{kind}, not a page")
     if suffix_of(path) in HTML_SUFFIXES:

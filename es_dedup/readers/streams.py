@@ -99,14 +99,14 @@ def lines_of(stream: IO[bytes], max_bytes: int) -> Iterator[tuple[int, bytes | N
             pass
 
 
-def plain_problem(error: BaseException) -> str:
-    """What went wrong while reading, in plain words."""
+def plain_problem(error: BaseException, outcome: str = "what came before was read") -> str:
+    """What went wrong while reading, in plain words; ``outcome`` says what became of the part before the damage."""
     if isinstance(error, UnicodeDecodeError):
         return f"not {error.encoding} text; the rest of the file was left out"
     if isinstance(error, EOFError):
-        return "the file is cut short; what came before was read"
+        return f"the file is cut short; {outcome}"
     if isinstance(error, (zlib.error, lzma.LZMAError, gzip.BadGzipFile)):
-        return f"the packed data is damaged ({error}); what came before was read"
+        return f"the packed data is damaged ({error}); {outcome}"
     if isinstance(error, OSError):
         return f"cannot be read: {error.strerror or error}"
     return f"cannot be read: {error}"

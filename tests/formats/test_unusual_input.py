@@ -157,6 +157,13 @@ class TestCompression:
                 failures,
             )
 
+    def test_of_a_page_file_that_is_cut_short_nothing_is_read(self, tmp_path: Path) -> None:
+        (tmp_path / "a.html.gz").write_bytes(gzip.compress(random.Random(1).randbytes(2000))[:300])
+        assert read(tmp_path / "a.html.gz") == (
+            [],
+            [f"{tmp_path}/a.html.gz: the file is cut short; the page was not read"],
+        )
+
     def test_empty_standard_input_is_named(self, tmp_path: Path) -> None:
         done = scan_stdin(b"", tmp_path)
         assert (done.returncode, b"standard input is empty" in done.stderr) == (3, True)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page, Settings
 from es_dedup.cli.main import app
-from es_dedup.errors import ConfigError, SettingsDiffer, SettingsMismatch
+from es_dedup.errors import ConfigError, Difference, SettingsDiffer, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.recluster import start_recluster
@@ -81,6 +81,16 @@ def not_in_force(dedup: Deduplicator) -> list[str]:
     """Names of the caller's settings that are not in force."""
     differ = dedup.settings_differ
     return [] if differ is None else [each.name for each in (*differ.features, *differ.decisions)]
+
+
+def test_two_kinds_of_settings_that_differ_are_two_lines() -> None:
+    features = (Difference("ccdet.window", 10, 12),)
+    decisions = (Difference("judge.preset", "strict", "balanced"),)
+    made, clustered = str(SettingsDiffer("pages.db", features, decisions)).splitlines()
+    assert made.startswith(
+        "pages.db was made with other settings: ccdet.window is 10 in the index and 12 now."
+    )
+    assert clustered.endswith("`es-dedup recluster` applies the current ones.")
 
 
 def test_the_settings_of_the_index_stay_in_force_until_it_is_reclustered(place: str) -> None:

@@ -109,6 +109,7 @@ def test_a_letter_that_a_worker_has_written_again_stays() -> None:
 def test_without_redis_no_job_is_begun_or_resumed() -> None:
     with site_with(FEW) as (site, name):
         refused(site, CLOSED, "backfill")
+        assert "--inline" not in refused(site, CLOSED, "worker"), "it has no such option"
         refused(site, CLOSED, "recluster")
         assert site.jobs.jobs() == []
         job = Runner(site).start("backfill", {"target": name})
