@@ -207,3 +207,8 @@ def test_a_page_id_gives_its_key_back() -> None:
         assert document_key(key.page_id) == key
     with pytest.raises(ValueError, match="names no document"):
         document_key("nothing")
+
+
+def test_many_indices_with_long_names_are_checked(name: str, host: ElasticHost) -> None:
+    """Their names stand in the address of a request, which the server limits."""
+    host.check([f"{name}-{number:02}-{'x' * (251 - len(name))}" for number in range(30)])
