@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_dedup.errors import DuplicatePage
 from es_dedup.hook.bulk import until
 from es_dedup.hook.run import Run, Tally
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+    from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 
     from elasticsearch import AsyncElasticsearch
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     Action = bytes | str | Mapping[str, Any]
     Actions = Iterable[Action] | AsyncIterable[Action]
     Result = tuple[bool, dict[str, Any]]
+
+T = TypeVar("T")
 
 
 async def async_dedup_streaming_bulk(
@@ -72,28 +74,46 @@ async def async_dedup_bulk(
 
 async def _written(client: AsyncElasticsearch, run: Run, items: list[Item]) -> AsyncIterator[Result]:
     """Write a batch, and what it left out because of documents that then failed."""
-    for part, features in await asyncio.to_thread(run.parts, items):
+    for part, features in await _in_thread(run.parts, items):
         waiting, made = part, features
         while waiting:
             try:
-                batch = await asyncio.to_thread(run.prepare, waiting, made)
+                batch = await _in_thread(run.prepare, waiting, made)
             except DuplicatePage as duplicate:
                 if before := until(waiting, duplicate):
                     async for result in _written(client, run, before):
                         yield result
+                raise
+            except asyncio.CancelledError:
+                await _in_thread(run.take_back, waiting)
                 raise
             results: list[Result] = []
             try:
                 await _send(client, run, run.actions(batch), results)
                 await _send(client, run, run.withdrawals(batch, results), results)
             except BaseException:  # a cancelled task too
-                await asyncio.shield(asyncio.to_thread(run.lost, batch, results))
+                await _in_thread(run.lost, batch, results)
                 raise
-            again = await asyncio.to_thread(run.finish, batch, results)
+            again = await _in_thread(run.finish, batch, results)
             for result in run.results(batch, results, again):
                 yield result
             waiting, made = again, None
     run.raise_errors(items)
+
+
+async def _in_thread(call: Callable[..., T], *given: Any) -> T:
+    """The result of a call in a thread.
+
+    A cancelled task waits for the end of the call: the hook serves one thread at a time, and only then is known what to undo.
+    """
+    running = asyncio.ensure_future(asyncio.to_thread(call, *given))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait({running})
+        if not running.cancelled():
+            running.exception()  # retrieved: the cancellation is what the caller is told of
+        raise
 
 
 async def _send(client: AsyncElasticsearch, run: Run, actions: list[Any], results: list[Result]) -> None:

@@ -113,13 +113,12 @@ def _overlapping(client: Elasticsearch, run: Run, actions: Iterable[Action]) -> 
                 following = next(coming, None)
                 if following is not None and run.independent(following, items):
                     ahead = run.look(following)
-            except Exception as error:  # noqa: BLE001 - raised when what came before it is written
+            except BaseException as error:  # noqa: BLE001 - an interrupt too: raised when what came before it is written
                 problem = error
             try:
                 yield from writing.result()
             except BaseException:
-                if ahead is not None and following is not None:
-                    run.take_back(following)
+                run.take_back(following or [])
                 raise
             if problem is not None:
                 run.take_back(following or [])
@@ -188,11 +187,14 @@ def _written(
                 before = until(waiting, duplicate)
                 yield from _written(client, run, before) if before else ()
                 raise
+            except KeyboardInterrupt:
+                run.take_back(waiting)
+                raise
             results: list[Result] = []
             try:
                 _send(client, run, run.actions(batch), results)
                 _send(client, run, run.withdrawals(batch, results), results)
-            except Exception:
+            except BaseException:  # an interrupt too
                 run.lost(batch, results)
                 raise
             again = run.finish(batch, results)

@@ -361,8 +361,9 @@ class DedupHook(Closing):
         self._targets.forget(item.target)
         before, item.key = item.page_id, place
         try:
+            self._reconcile([before], report)  # its features go even if the new index is refused
             self._host.prepare([place.index])
-            self._reconcile([before, item.page_id], report)
+            self._reconcile([item.page_id], report)
         except IndexError_ as error:
             report.not_repaired[item.page_id] = str(error)
 
