@@ -297,7 +297,7 @@ class StoredPages(Closing):
             if failed:
                 raise ValueError(next(iter(failed.values())))
             return pages
-        pages = self._lookup().load([side])
+        pages = self._lookup().load([checked_id(side)])
         if not pages.ids:
             raise UnknownPage(side)
         return pages

@@ -43,8 +43,8 @@ async def async_dedup_streaming_bulk(
     Arguments, results and errors are those of ``dedup_streaming_bulk``. The hook has a connection of its own and works
     in a thread, so that the event loop is never blocked.
     """
-    await hook.cluster.check_async(client)
     run = Run(hook, policy, report, chunk_size, options, client)
+    await hook.cluster.check_async(client)
     async for items in _batches(actions, run):
         async for result in _written(client, run, items):
             yield result

@@ -62,8 +62,8 @@ def dedup_streaming_bulk(
         OtherCluster: the client writes to another cluster than the hook; nothing was written.
         ValueError: an action names no index, or its body is no object.
     """
-    hook.cluster.check(client)
     run = Run(hook, policy, report, chunk_size, options, client)
+    hook.cluster.check(client)
     yield from _one_by_one(client, run, actions)
 
 
@@ -86,10 +86,10 @@ def dedup_bulk(
     Returns:
         ``(successes, errors)`` as the helper, with the attribute ``report``.
     """
-    hook.cluster.check(client)
     tally = Tally(report, stats_only=stats_only)
     options |= {"yield_ok": True, "ignore_status": ignore_status}
     run = Run(hook, policy, tally.report, options.pop("chunk_size", CHUNK_SIZE), options, client)
+    hook.cluster.check(client)
     for ok, item in (_overlapping if run.overlaps else _one_by_one)(client, run, actions):
         tally.add(item, ok=ok)
     return tally.result

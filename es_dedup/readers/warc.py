@@ -16,7 +16,6 @@ from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import MissingExtra
-from es_dedup.extraction.reading.charset import normal_name
 from es_dedup.model import Page
 from es_dedup.readers.binary import binary_kind
 from es_dedup.readers.port import Found, InputFailure
@@ -193,6 +192,8 @@ def _page(entry: tuple[Any, bytes], source: str, number: int, options: ReadOptio
 
 
 def _plain(body: bytes, charset: str | None) -> str:
+    from es_dedup.extraction.reading.charset import normal_name  # slow to load
+
     wide = (charset or "").lower().startswith(("utf-16", "utf-32"))  # which no page of markup is declared in
     try:
         return body.decode((charset if wide else normal_name(charset)) or "utf-8")

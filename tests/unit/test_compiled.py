@@ -203,14 +203,15 @@ def kernels_of_this_machine() -> Path:
     return folder
 
 
-def test_work_after_compile_compiles_nothing(kernels_of_this_machine: Path) -> None:
+def test_work_after_compile_compiles_nothing(kernels_of_this_machine: Path, tmp_path: Path) -> None:
+    shutil.copytree(kernels_of_this_machine, tmp_path / "es-dedup")
     code = (
         "from es_dedup import Deduplicator; from tests.samples import pages; from es_dedup.kernel_cache import kernels\n"
         "with Deduplicator.open(':memory:') as dedup:\n"
         "    dedup.scan(pages()); dedup.check(pages()[0])\n"
         "print(len(kernels) > 50, [each for each in kernels if each.stats.cache_misses])"
     )
-    found = run_in(kernels_of_this_machine.parent, code, **{compiled.SWITCH: "on", "PYTHONPATH": str(ROOT)})
+    found = run_in(tmp_path, code, **{compiled.SWITCH: "on", "PYTHONPATH": str(ROOT)})
     assert found == "True []\n"
 
 

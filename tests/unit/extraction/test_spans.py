@@ -241,6 +241,7 @@ def test_both_ways_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_kernels_are_taken_after_some_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled._State, "chosen", None)
     monkeypatch.setattr(compiled._State, "handled", 0)
+    monkeypatch.setattr(compiled._State, "next_look", compiled.WORTH_LOADING)
     monkeypatch.delenv(compiled.SWITCH, raising=False)
     extractor, page = create_extractor(), "<p>One line, and more of it.</p>" * 2_000
     ways = []
