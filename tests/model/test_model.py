@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import random
     from pathlib import Path
 
-STEPS = 20
+STEPS = 15
 
 
 def test_relations_are_those_that_the_texts_were_made_for() -> None:
