@@ -171,7 +171,7 @@ def use_testing(at: Environment) -> None:
         "import pytest\nfrom es_dedup.index.embedded import EmbeddedIndex\n"
         "from es_dedup.testing.index_contract import FeatureIndexContract\n"
         "class TestEmbedded(FeatureIndexContract):\n    @pytest.fixture\n    def index(self, tmp_path):\n"
-        "        with EmbeddedIndex(tmp_path / 'pages.db', fingerprint='0' * 16) as index:\n            yield index\n"
+        "        with EmbeddedIndex(tmp_path / 'pages.db', features={}) as index:\n            yield index\n"
     )
     at.run("pytest", "-q", "-p", "no:cacheprovider", "test_index.py")
 
