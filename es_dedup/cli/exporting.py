@@ -66,9 +66,9 @@ def export(
         typer.Option(help="All pages of clusters; the pages to keep; the pages to drop."),
     ] = "clusters",
     format_: Annotated[
-        Literal["jsonl", "csv", "parquet"],
-        typer.Option("--format", help="Form of the rows: jsonl, csv or parquet."),
-    ] = "jsonl",
+        Literal["jsonl", "csv", "parquet"] | None,
+        typer.Option("--format", help="Form of the rows (else by the ending of --output, or jsonl)."),
+    ] = None,
     target: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="File to write (else standard output).", dir_okay=False),
@@ -83,7 +83,8 @@ def export(
     Every stored page is in exactly one of the two lists: each cluster's representative is kept, its members dropped.
     """
     session = session_of(context)
-    if format_ == "parquet" and target is None:
+    form = format_ or _form_of(target)
+    if form == "parquet" and target is None:
         raise typer.BadParameter("Parquet needs --output FILE", param_hint="--format")
     if target is not None:
         refuse_index(target, session, "--output")
@@ -91,12 +92,17 @@ def export(
         if dedup.unsettled:
             fail(UNSETTLED, ExitCode.ERROR)
         rows = _rows(dedup, what, min_size=min_size, drop_contained=drop_contained)
-        if format_ == "parquet" and target is not None:
+        if form == "parquet" and target is not None:
             count = _write_parquet(rows, what, target)
         else:
             with _stream(target) as stream:
-                count = _write_lines(rows, COLUMNS[what], format_, stream)
+                count = _write_lines(rows, COLUMNS[what], form, stream)
     session.output.note(f"{count:,} rows{f' in {target}' if target else ''}")
+
+
+def _form_of(target: Path | None) -> str:
+    ending = target.suffix.lower().removeprefix(".") if target else ""
+    return ending if ending in ("csv", "parquet") else "jsonl"
 
 
 def _rows(dedup: Deduplicator, what: str, *, min_size: int, drop_contained: bool) -> Iterator[dict[str, Any]]:

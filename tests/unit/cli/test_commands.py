@@ -230,7 +230,7 @@ class TestExport:
         assert (drop[0]["because_of"], drop[0]["reason"]) == ("a", "exact")
 
     def test_csv_into_a_file(self, scanned: None) -> None:
-        assert run("export", "--format", "csv", "-o", "out.csv").exit_code == 0
+        assert run("export", "-o", "out.csv").exit_code == 0
         with Path("out.csv").open(encoding="utf-8", newline="") as stream:
             rows = list(csv.DictReader(stream))
         assert [(row["page_id"], row["representative"]) for row in rows] == [("a", "True"), ("b", "False")]
@@ -238,7 +238,7 @@ class TestExport:
     def test_parquet_needs_a_file(self, scanned: None) -> None:
         pq = pytest.importorskip("pyarrow.parquet")
         assert run("export", "--format", "parquet").exit_code == 2
-        assert run("export", "--format", "parquet", "--output", "out.parquet").exit_code == 0
+        assert run("export", "--output", "out.parquet").exit_code == 0
         assert pq.read_table("out.parquet").column("page_id").to_pylist() == ["a", "b"]
 
     def test_a_failed_export_leaves_the_old_file(
@@ -250,7 +250,7 @@ class TestExport:
             raise OSError(errno.ENOSPC, "No space left on device", "out.csv")
 
         monkeypatch.setattr("es_dedup.cli.exporting._pages", full)
-        result = run("export", "--format", "csv", "-o", "out.csv")
+        result = run("export", "-o", "out.csv")
         assert (result.exit_code, "no space left on the disk" in result.stderr) == (1, True)
         assert Path("out.csv").read_text(encoding="utf-8") == "old"
 
