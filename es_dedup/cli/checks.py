@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from es_dedup.cli.checking import UNSETTLED
-from es_dedup.errors import DedupError
+from es_dedup.errors import DedupError, QueueUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -205,11 +205,14 @@ def _attached(session: Session) -> Iterator[CheckResult]:
 
 def _periodic(site: Site, waiting: int) -> Iterator[CheckResult]:
     """When beat, reclustering and audit were last seen; a late beat is a fault while documents or jobs wait for it."""
-    from es_dedup.maintenance.status import BEAT, last_times, moment, overdue
+    from es_dedup.maintenance.status import ADVICE, BEAT, last_times, moment, overdue
 
     late = overdue(site)
     needed = waiting or any(job.state == "running" for job in site.jobs.jobs(unfinished=True))
-    for what, at in last_times(site).items():
+    times = last_times(site)
+    if needed and times[BEAT] is None:
+        late[BEAT] = ADVICE[BEAT]
+    for what, at in times.items():
         state: Literal["ok", "note", "fault"] = "ok"
         if what in late:
             state = "fault" if what == BEAT and needed else "note"
@@ -224,6 +227,10 @@ def _queues(session: Session) -> Iterator[CheckResult]:
     try:
         with dispatcher_of(session) as dispatcher:
             depths, workers = dispatcher.depths(), dispatcher.workers()
+    except QueueUnavailable as error:
+        advice = "start Redis or set maintenance.broker"
+        yield CheckResult("queues", "note", str(QueueUnavailable(error.queue, error.problem, advice)))
+        return
     except DedupError as error:
         yield CheckResult("queues", "note", str(error))
         return

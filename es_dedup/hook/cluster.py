@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
-from es_dedup.errors import OtherCluster, UnreadableAnswer
+from es_dedup.errors import IndexRefused, OtherCluster, UnreadableAnswer
 
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
@@ -19,7 +19,7 @@ _ASK: Final[dict[str, Any]] = {"metric": "version", "filter_path": "cluster_uuid
 class ClusterCheck:
     """Compares the cluster of each client that is new with the one of the user index, by their UUIDs.
 
-    A client that may not ask for it (cluster privilege ``monitor``), or gets no answer, passes.
+    Who may not ask for it (cluster privilege ``monitor``), client or hook, or a client that gets no answer, passes.
 
     Args:
         host: the user index as the hook sees it.
@@ -44,7 +44,7 @@ class ClusterCheck:
             answer = client.cluster.state(**_ASK)
         except (ApiError, TransportError):
             return
-        self._compare(client.transport, _uuid_in(answer.body), self._host.cluster())
+        self._compare(client.transport, _uuid_in(answer.body), self._own())
 
     async def check_async(self, client: AsyncElasticsearch) -> None:
         """As ``check``."""
@@ -56,11 +56,17 @@ class ClusterCheck:
             answer = await client.cluster.state(**_ASK)
         except (ApiError, TransportError):
             return
-        own = await asyncio.to_thread(self._host.cluster)
+        own = await asyncio.to_thread(self._own)
         self._compare(client.transport, _uuid_in(answer.body), own)
 
-    def _compare(self, transport: Any, found: str, own: str) -> None:
-        if found != own:
+    def _own(self) -> str | None:
+        try:
+            return self._host.cluster()
+        except IndexRefused:
+            return None
+
+    def _compare(self, transport: Any, found: str, own: str | None) -> None:
+        if own is not None and found != own:
             raise OtherCluster(found, own)
         self._same.add(transport)
 

@@ -191,12 +191,12 @@ def _repair(site: Site, found: Audit, *, force: bool) -> None:
         site.index.delete_many(ids)
     if any(bad.get(kind) for kind in ("headless", "unclustered", "unsettled", "ghosts")):
         site.dedup.recluster_as_before()
-        found.repaired["swept"] += 1
+        found.repaired["reclustered"] += 1
     for ids in _chunked(name for kind in ("unknown", "undecided", "outdated") for name in bad.get(kind, ())):
         found.repaired.update(ingest(site, ids))
-    for ids in _chunked(() if found.repaired["swept"] else bad.get("overwritten", ())):
+    for ids in _chunked(() if found.repaired["reclustered"] else bad.get("overwritten", ())):
         found.repaired.update(mark_pages(site, ids))
-    if found.repaired["swept"]:
+    if found.repaired["reclustered"]:
         for groups in together(site.index.clusters(), GROUP_PAGES):
             found.repaired.update(mark_pages(site, [each.page_id for group in groups for each in group]))
 

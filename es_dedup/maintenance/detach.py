@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.index.host import document_key
+from es_dedup.index.host import MarkReport, document_key
 from es_dedup.maintenance.attachment import save_attachments
 from es_dedup.maintenance.guard import guard
 from es_dedup.maintenance.marking import forget
@@ -61,7 +61,7 @@ def detach(
     pages = [page for some in _pages(site, set(going)) for page in some]
     marked = 0 if keep_marks else len(pages)
     templates = site.host.uninstall(dry_run=True) if not others else []
-    failed = 0
+    report = MarkReport()
     if not dry_run:
         if not keep_marks:
             site.host.check(going)
@@ -69,12 +69,12 @@ def detach(
         for start in range(0, len(pages), BATCH):
             some = pages[start : start + BATCH]
             if not keep_marks:
-                failed += len(site.host.mark(dict.fromkeys(some)).failed)
+                report += site.host.mark(dict.fromkeys(some))
             forget(site, some)
         if not others:
             site.host.uninstall()
         save_attachments(site.index, others)
-    return Detached(marked - failed, len(pages), tuple(templates), failed)
+    return Detached(marked if dry_run else report.changed, len(pages), tuple(templates), len(report.failed))
 
 
 def _pages(site: Site, indices: set[str]) -> Iterator[list[str]]:

@@ -50,8 +50,9 @@ def replay(
 
 def dead_letters(site: Site, page_ids: Sequence[str] | None = None) -> list[DeadLetter]:
     """The whole dead list, or the letters of some pages."""
+    wanted = frozenset(page_ids or ())
     letters = site.jobs.dead(limit=1_000_000)
-    return [letter for letter in letters if not page_ids or letter.page_id in page_ids]
+    return [letter for letter in letters if not wanted or letter.page_id in wanted]
 
 
 def _process(site: Site, letter: DeadLetter) -> None:

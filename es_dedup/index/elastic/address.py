@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from es_dedup.errors import ConfigError
 from es_dedup.index.checks import encodable
@@ -58,7 +58,7 @@ def parse_address(text: str) -> Address:
     try:
         parts = [urlsplit(part) for part in (first, *others)]
         name = unquote(urlsplit(last).path.strip("/"))
-        hosts = tuple(f"{part.scheme}://{part.hostname}:{part.port or 9200}" for part in parts)
+        hosts = tuple(f"{part.scheme}://{_host(part)}:{part.port or 9200}" for part in parts)
         fits = all(part.scheme in SCHEMES and part.hostname for part in parts) and encodable(text)
     except ValueError:
         fits, hosts, name = False, (), ""
@@ -71,3 +71,8 @@ def parse_address(text: str) -> Address:
         )
         raise ConfigError((problem,), "index")
     return Address(hosts, name, unquote(parts[0].username or ""), unquote(parts[0].password or ""))
+
+
+def _host(part: SplitResult) -> str:
+    host = part.hostname or ""
+    return f"[{host}]" if ":" in host else host  # an IPv6 address

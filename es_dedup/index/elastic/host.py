@@ -23,6 +23,7 @@ from es_dedup.index.elastic.server import (
     reads_answers,
     reason_in,
     status_of,
+    version_numbers,
 )
 from es_dedup.index.host import (
     DEDUP,
@@ -175,7 +176,8 @@ class ElasticHost:
         said = self._server.call(lambda client: client.nodes.stats(metric="os"))
         now = (before + time.time()) / 2
         clocks = [node["timestamp"] / 1000 - now for node in said["nodes"].values()]
-        return ServerFacts(min(node["version"] for node in nodes), max(clocks, key=abs, default=0.0))
+        oldest = min((node["version"] for node in nodes), key=version_numbers)
+        return ServerFacts(oldest, max(clocks, key=abs, default=0.0))
 
     def uninstall(self, *, dry_run: bool = False) -> list[str]:
         """See ``Host.uninstall``."""

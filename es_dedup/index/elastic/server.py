@@ -221,8 +221,8 @@ class Server:
                 return
             raise
         versions = [str(node["version"]) for node in nodes.get("nodes", {}).values()]
-        oldest = min(versions, key=_numbers, default="")
-        if oldest and _numbers(oldest) < OLDEST:
+        oldest = min(versions, key=version_numbers, default="")
+        if oldest and version_numbers(oldest) < OLDEST:
             raise ServerTooOld(self.name, oldest, ".".join(map(str, OLDEST)))
 
     def translated(self, error: Exception, *, writing: bool = False) -> IndexError_:
@@ -240,7 +240,8 @@ class Server:
         return kind(self.name, reason)
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def version_numbers(version: str) -> tuple[int, ...]:
+    """Major, minor and patch number, to compare versions by."""
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 

@@ -60,6 +60,9 @@ class TestAddress:
         assert found.hosts == ("http://a:9231", "http://b:9232", "http://c:9200")
         assert str(found) == "http://a:9231,http://b:9232,http://c:9200/pages"
 
+    def test_an_ipv6_address_keeps_its_brackets(self) -> None:
+        assert parse_address("http://[::1]:9201/pages").hosts == ("http://[::1]:9201",)
+
     @pytest.mark.parametrize(
         "text",
         ["http:///pages", "http://host", "http://host/", "http://host/a/b", "http://host/_x", "http://host:x/a",
