@@ -55,12 +55,12 @@ class Worker:
 
     def children(self, *, beat: bool = False) -> list[int]:
         """Processes that run tasks, or the one that sends the periodic tasks."""
-        tasks = Path(f"/proc/{self.process.pid}/task")
-        found = [int(child) for task in tasks.iterdir() for child in (task / "children").read_text().split()]
-        is_beat = {
-            child: b"es_dedup_tasks.beat" in Path(f"/proc/{child}/cmdline").read_bytes() for child in found
-        }
-        return [child for child in found if is_beat[child] is beat]
+        found: dict[int, bool] = {}
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            with suppress(OSError):  # a thread or a child that has ended meanwhile
+                for child in map(int, (task / "children").read_text().split()):
+                    found[child] = b"es_dedup_tasks.beat" in Path(f"/proc/{child}/cmdline").read_bytes()
+        return [child for child, is_beat in found.items() if is_beat is beat]
 
     def kill_child(self) -> bool:
         """SIGKILL one of the processes that run tasks; whether there was one."""
