@@ -2,7 +2,7 @@
 FROM python:3.12.7-slim
 ENV NUMBA_CACHE_DIR=/var/cache/es-dedup
 WORKDIR /build
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml constraints.txt README.md LICENSE NOTICE ./
 COPY es_dedup es_dedup
 COPY tasks tasks
 COPY mappings mappings

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     parser = parser_of(__doc__)
     add_options(parser)
-    parser.add_argument("--synonyms", default="", help="file of synonyms; without it concepts are words")
+    parser.add_argument("--synonyms", default="none", help="wordnet, none, or a file of synonyms")
     parser.add_argument("--min-occurrences", type=int, default=DwdcsConfig().min_occurrences)
     given = parser.parse_args(arguments)
     config = DwdcsConfig(min_occurrences=given.min_occurrences, synonyms=given.synonyms)
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _row(folder: Path | None, name: str, config: DwdcsConfig, given: Any) -> Row:
-    known = synonyms.load(config.synonyms) if config.synonyms else synonyms.NONE
+    known = synonyms.named(config.synonyms)
     method = Dwdcs(config, known)
     texts = texts_of(folder, name, given.pages)
     normalised = batches(texts)

@@ -64,7 +64,12 @@ class MultiSimhashConfig(Section):
     weights: Literal["count", "tfidf"] = Field(
         "count", description="how words vote in the SimHash of the text", json_schema_extra=SHAPES
     )
-    synonyms: str = Field("", description="file of synonyms; empty: none", json_schema_extra=SHAPES)
+    synonyms: str = Field(
+        "wordnet",
+        min_length=1,
+        description="synonyms: wordnet (Chinese Open Wordnet, shipped), none, or the path of a file",
+        json_schema_extra=SHAPES,
+    )
 
     @model_validator(mode="after")
     def _as_the_source_orders(self) -> MultiSimhashConfig:
@@ -148,7 +153,12 @@ class DwdcsConfig(Section):
         json_schema_extra=SHAPES,
     )
     senses: int = Field(1, ge=1, le=10, description="meanings of a word that count", json_schema_extra=SHAPES)
-    synonyms: str = Field("", description="file of synonyms; empty: none", json_schema_extra=SHAPES)
+    synonyms: str = Field(
+        "wordnet",
+        min_length=1,
+        description="synonyms: wordnet (Chinese Open Wordnet, shipped), none, or the path of a file",
+        json_schema_extra=SHAPES,
+    )
     min_similarity: float = Field(0.9, ge=0, lt=1, description="cosine of key concepts that must be passed")
     max_spread: float = Field(
         0.05, gt=0, le=1, description="spread of the shift of positions, as a share of the longer page"

@@ -25,13 +25,8 @@ if TYPE_CHECKING:
 
     from es_dedup.config import Settings
     from es_dedup.detectors.port import Detector
-    from es_dedup.text.synonyms import Synonyms
 
     Factory: TypeAlias = Callable[[Settings], Detector[Any]]
-
-
-def _synonyms(path: str) -> Synonyms:
-    return synonyms.load(path) if path else synonyms.NONE
 
 
 _FACTORIES: Final[dict[str, Factory]] = {
@@ -39,10 +34,10 @@ _FACTORIES: Final[dict[str, Factory]] = {
     Simhash.name: lambda settings: Simhash(settings.simhash),
     Coverage.name: lambda settings: Coverage(settings.coverage),
     MultiSimhash.name: lambda settings: MultiSimhash(
-        settings.multi_simhash, _synonyms(settings.multi_simhash.synonyms)
+        settings.multi_simhash, synonyms.named(settings.multi_simhash.synonyms)
     ),
     CharFrequency.name: lambda settings: CharFrequency(settings.char_frequency),
-    Dwdcs.name: lambda settings: Dwdcs(settings.dwdcs, _synonyms(settings.dwdcs.synonyms)),
+    Dwdcs.name: lambda settings: Dwdcs(settings.dwdcs, synonyms.named(settings.dwdcs.synonyms)),
     Dwswn.name: lambda settings: Dwswn(settings.dwdcs),
     **COMPARATORS,
 }

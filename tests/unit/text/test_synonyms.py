@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import lzma
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +11,10 @@ import pytest
 from es_dedup.config import Settings
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError
-from es_dedup.text.synonyms import NONE, load, of_groups, parse
+from es_dedup.model import Content, Skipped
+from es_dedup.text.normalise import normalise_many
+from es_dedup.text.synonyms import NONE, WORDNET_FILE, load, named, of_groups, parse, wordnet
+from es_dedup.text.words import content_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +52,31 @@ def test_cilin_gives_only_its_synonyms() -> None:
 def test_multilingual_wordnet() -> None:
     found = parse(WORDNET.splitlines())
     assert [set(group) for group in found.groups] == [{"设备", "装置"}]
+
+
+def test_particles_that_a_wordnet_sets_apart_are_left_out() -> None:
+    lines = [
+        f"00435342-r\tcmn:lemma\t{word}"
+        for word in ("一丝不苟+地", "严谨+的", "东北+的+地", "塞尔维亚+语", "小农地 小农场")
+    ]
+    assert [set(group) for group in parse(lines).groups] == [{"一丝不苟", "严谨", "东北", "塞尔维亚语"}]
+
+
+def test_the_shipped_groups_are_those_that_features_were_made_with() -> None:
+    """Other groups make other features: raise ``version`` of multi_simhash and dwdcs with this digest."""
+    digest = hashlib.sha256(lzma.decompress(WORDNET_FILE.read_bytes())).hexdigest()
+    assert digest == "7a29bd1fb1c5ddba81ae93d8512aa9692861763fb498753f4868ffce24a603a2"
+    assert "Francis Bond" in (WORDNET_FILE.parent / "LICENSE").read_text(encoding="utf-8")
+    assert len(wordnet()) == 19_880
+
+
+def test_words_of_texts_are_found_in_the_shipped_groups() -> None:
+    found = wordnet()
+    assert "成长" in found.concept("发展", 3)
+    assert found.code("计算机") == found.code("电脑") is not None
+    words = content_words(normalise_many(["计算机专家认为，电脑已经改变了人类社会的发展和进化。"])).vocabulary
+    assert {"计算机", "电脑"} <= set(words) & found.senses.keys()
+    assert found.concept("计算机", 1) & found.concept("电脑", 1) >= {"计算机", "电脑"}
 
 
 def test_a_wordnet_folder_orders_senses_by_frequency(tmp_path: Path) -> None:
@@ -104,6 +134,39 @@ def test_files_that_cannot_be_used_are_refused(tmp_path: Path, content: bytes | 
         path.write_bytes(content)
     with pytest.raises(ConfigError, match=message):
         load(path)
+
+
+def test_a_setting_names_the_shipped_groups_none_or_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "cilin.txt"
+    path.write_text(CILIN, encoding="utf-8")
+    assert named("wordnet") is wordnet()
+    assert named("none") is NONE
+    assert named(str(path)).code("设备") == named(str(path)).code("装置")
+    with pytest.raises(ValueError, match="synonyms"):
+        Settings.model_validate({"dwdcs": {"synonyms": ""}})
+
+
+@pytest.mark.parametrize("method", ["multi_simhash", "dwdcs"])
+def test_the_shipped_groups_are_the_default(method: str) -> None:
+    text = "".join(
+        f"医院第{at}台计算机在工厂的仓库里检修完成。医生报告了设备故障，城市居民恢复用水，学校的老师检查水泵。"
+        for at in range(4)
+    )
+    pages = [Content(text), Content(text.replace("计算机", "电脑").replace("医生", "大夫"))]
+    verdicts = {}
+    for source in ("wordnet", "none"):
+        settings = Settings.model_validate(
+            {"detectors": (method,), "dwdcs": {"synonyms": source}, "multi_simhash": {"synonyms": source}}
+        )
+        detector = create_detectors(settings)[method]
+        one, other = detector.featurise_many(pages)
+        assert not isinstance(one, Skipped)
+        verdicts[source] = detector.verify(one, other).evidence
+    measure = {"multi_simhash": "keyword_bits", "dwdcs": "similarity"}[method]
+    assert verdicts["wordnet"][measure] != verdicts["none"][measure]
+    assert verdicts["wordnet"][measure] == {"multi_simhash": 0, "dwdcs": 1.0}[method]
+    defaults = create_detectors(Settings(detectors=(method,)))[method]
+    assert defaults.verify(*defaults.featurise_many(pages)).evidence == verdicts["wordnet"]
 
 
 @pytest.mark.parametrize("method", ["multi_simhash", "dwdcs"])
