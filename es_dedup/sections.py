@@ -104,8 +104,22 @@ class CharFrequencyConfig(Section):
     min_characters: int = Field(
         5, ge=1, le=100, description="frequent characters a page needs", json_schema_extra=SHAPES
     )
-    min_main: float = Field(0.8, gt=0, le=1, description="share of frequent characters found again")
-    min_aux: float = Field(0.8, gt=0, le=1, description="share of their followers found again")
+    followers: Literal["adjacent", "coded"] = Field(
+        "adjacent",
+        description="what follows a frequent character: the next character, whatever it is, or the next that has a number "
+        "(punctuation is passed over)",
+        json_schema_extra=SHAPES,
+    )
+    min_main: float = Field(
+        0.8, gt=0, lt=1, description="share of frequent characters found again that must be passed, M"
+    )
+    min_aux: float = Field(
+        0.8, gt=0, lt=1, description="share of their followers found again that must be passed"
+    )
+    aux_alone: bool = Field(
+        default=False,
+        description="where followers are compared they decide alone, as in the source's steps; else both shares must be passed",
+    )
     long_chars: int = Field(500, ge=1, le=1_000_000, description="characters above which a page is long, T")
     min_length_ratio: float = Field(
         0.3, ge=0, le=1, description="ratio of lengths below which followers are compared too, R"

@@ -64,9 +64,9 @@ class Measures:
 
 
 def needed(size: int, share: float) -> int:
-    """The smallest whole number whose share of ``size`` is at least ``share``; at least 1."""
-    least = max(1, math.ceil(share * size) - 1)
-    while least / size < share:
+    """The smallest whole number whose share of ``size`` is more than ``share``, a number below 1."""
+    least = max(0, math.floor(share * size) - 1)
+    while least / size <= share:
         least += 1
     return least
 
@@ -92,14 +92,17 @@ class CharFrequency:
     """The detector."""
 
     name = "char_frequency"
-    version = 1
+    version = 2
 
     def __init__(self, config: CharFrequencyConfig) -> None:
         self._config = config
 
     def strings(self, batch: TextBatch) -> list[FrequentUnits]:
         """Both strings of each page of normalised texts, however short."""
-        return frequent_units(batch, self._config.count_above, _LIMITS[self._config.characters])
+        config = self._config
+        return frequent_units(
+            batch, config.count_above, _LIMITS[config.characters], adjacent=config.followers == "adjacent"
+        )
 
     def featurise(self, content: Content) -> FrequentUnits | Skipped:
         """Both strings of one page, or ``Skipped`` when too few characters are frequent."""
@@ -127,9 +130,9 @@ class CharFrequency:
         return tuple(tagged_terms(TAG, self.compared(features)).tolist())
 
     def probe(self, features: FrequentUnits) -> Probe:
-        """Pages that have ``min_main`` of this page's frequent characters: all that can be accepted, and no others.
+        """Pages that have more than ``min_main`` of this page's frequent characters: all that can be accepted, and no others.
 
-        A page that stands inside this one may have fewer of them; only its own probe finds the pair. Of a set that must
+        With ``aux_alone`` the source's tree looks for the same pages, though its second branch might accept others. A page that stands inside this one may have fewer of them; only its own probe finds the pair. Of a set that must
         be had nearly whole no character may be left out as common, so the limit on pages of a term is ``MOST_PAGES``.
         """
         terms = self.terms(features)
@@ -170,7 +173,11 @@ class CharFrequency:
         config = self._config
         sides = ((measures.main_left, measures.aux_left), (measures.main_right, measures.aux_right))
         left, right = (
-            measures.equal or (main >= config.min_main and (not measures.followers or aux >= config.min_aux))
+            measures.equal
+            or (
+                (main > config.min_main or (measures.followers and config.aux_alone))
+                and (aux > config.min_aux or not measures.followers)
+            )
             for main, aux in sides
         )
         return left, right
@@ -184,7 +191,16 @@ class CharFrequency:
             (True, False): Relation.CONTAINED,
             (False, True): Relation.CONTAINS,
         }.get(accepted, Relation.DIFFERENT)
-        return Verdict(self.name, relation, _score(measures), self._evidence(measures))
+        return Verdict(self.name, relation, self._score(measures), self._evidence(measures))
+
+    def _score(self, measures: Measures) -> float:
+        """The better side's deciding share: of S1, and of the followers where they are compared; 1 for equal S1."""
+        if measures.equal:
+            return 1.0
+        sides = ((measures.main_left, measures.aux_left), (measures.main_right, measures.aux_right))
+        if not measures.followers:
+            return max(main for main, _ in sides)
+        return max(aux if self._config.aux_alone else min(main, aux) for main, aux in sides)
 
     def _evidence(self, measures: Measures) -> dict[str, Number]:
         config = self._config
@@ -237,11 +253,3 @@ class CharFrequency:
         return FrequentUnits(
             length, codes, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts))), rest
         )
-
-
-def _score(measures: Measures) -> float:
-    """The better side's deciding share: of S1, and of the followers where they are compared; 1 for equal S1."""
-    if measures.equal:
-        return 1.0
-    sides = ((measures.main_left, measures.aux_left), (measures.main_right, measures.aux_right))
-    return max(min(main, aux) if measures.followers else main for main, aux in sides)

@@ -44,6 +44,7 @@ class FrequentUnits:
     Attributes:
         length: characters of the normalised text without white space.
         units: S1: codes of the frequent characters (or words), ascending, distinct; unsigned 32-bit.
+            A follower without a number in GB 2312 has one from 6,799 on (``follower_table``).
         offsets: the followers of ``units[i]`` are ``followers[offsets[i]:offsets[i + 1]]``.
         followers: S2: for each frequent unit the unit after each of its occurrences, in text order.
     """
@@ -85,20 +86,23 @@ def gb_code(character: str) -> int:
     return (row - _FIRST_ROW) * _ROW + cell - 1 - (5 if row > _SHORT_ROW else 0)
 
 
-def frequent_units(batch: TextBatch, count_above: int, limit: int) -> list[FrequentUnits]:
+def frequent_units(batch: TextBatch, count_above: int, limit: int, *, adjacent: bool) -> list[FrequentUnits]:
     """Both strings of each page of normalised texts.
 
     Args:
         batch: the pages. One with more words of letters than Chinese characters is compared by words.
         count_above: a unit is frequent when it occurs more often than this.
         limit: only characters with a smaller number become frequent; followers may be any.
+        adjacent: the follower is the next character of the text without white space; else the next that has a number. Of a
+            page compared by words it is the next word.
     """
     words = _mostly_words(batch)
     by_words, by_characters = np.flatnonzero(words), np.flatnonzero(~words)
     chinese = _rows(batch, by_characters) if len(by_words) else batch
     found: list[FrequentUnits] = []
     for start in range(0, len(chinese), _BLOCK):
-        found += _by_characters(chinese, start, min(start + _BLOCK, len(chinese)), count_above, limit)
+        stop = min(start + _BLOCK, len(chinese))
+        found += _by_characters(chinese, start, stop, count_above, limit, adjacent=adjacent)
     if len(by_words):
         found += _by_words(tokenise(_rows(batch, by_words)), count_above)
     lengths = _lengths(batch).tolist()
@@ -129,29 +133,31 @@ def _rows(batch: TextBatch, pages: NDArray[np.int64]) -> TextBatch:
 
 
 def _lengths(batch: TextBatch) -> NDArray[np.int64]:
-    solid = np.concatenate(([0], np.cumsum((batch.codes != ord(" ")) & (batch.codes != ord("\n")))))
+    solid = np.concatenate(([0], np.cumsum(_solid(batch.codes))))
     lengths: NDArray[np.int64] = np.diff(solid[batch.offsets])
     return lengths
 
 
 def _by_characters(
-    batch: TextBatch, start: int, stop: int, count_above: int, limit: int
+    batch: TextBatch, start: int, stop: int, count_above: int, limit: int, *, adjacent: bool
 ) -> list[FrequentUnits]:
     """Both strings of the pages ``start`` to ``stop``, by characters; lengths are left 0."""
     low, high = batch.offsets[start], batch.offsets[stop]
-    units = _code_table()[np.minimum(batch.codes[low:high], PLANE - 1)]
-    known = units >= 0
-    places = np.concatenate(([0], np.cumsum(known)))[batch.offsets[start : stop + 1] - low]
-    codes = units[known].astype(np.int64)
+    text = batch.codes[low:high]
+    codes = follower_table()[np.minimum(text, PLANE - 1)].astype(np.int64)
+    kept = _solid(text) if adjacent else codes < CODES
+    places = np.concatenate(([0], np.cumsum(kept)))[batch.offsets[start : stop + 1] - low]
+    codes = codes[kept]
     owner = np.repeat(np.arange(stop - start), np.diff(places))
-    key = owner * CODES + codes
-    frequent = np.bincount(key, minlength=(stop - start) * CODES) > count_above
+    numbered = codes < CODES
+    key = owner * CODES + np.where(numbered, codes, 0)
+    frequent = np.bincount(key[numbered], minlength=(stop - start) * CODES) > count_above
     frequent.reshape(-1, CODES)[:, limit:] = False
     entries = np.flatnonzero(frequent)
-    has_next = np.ones(len(codes), dtype=np.bool_)
+    has_next = numbered.copy()
     has_next[places[1:][places[1:] > places[:-1]] - 1] = False
     at = np.flatnonzero(frequent[key] & has_next)
-    number = np.empty(len(frequent), dtype=np.int32)
+    number = np.empty(len(frequent), dtype=np.int64)
     number[entries] = np.arange(len(entries))
     return _pages(
         entries // CODES,
@@ -160,6 +166,12 @@ def _by_characters(
         codes[np.minimum(at + 1, len(codes) - 1)],
         stop - start,
     )
+
+
+def _solid(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Whether each code point of normalised text is no white space."""
+    solid: NDArray[np.bool_] = (codes != ord(" ")) & (codes != ord("\n"))
+    return solid
 
 
 def _by_words(tokens: TokenBatch, count_above: int) -> list[FrequentUnits]:
@@ -207,9 +219,12 @@ def _word_units(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 @cache
-def _code_table() -> NDArray[np.int16]:
-    """Number of each code point of the basic plane."""
-    table = np.full(PLANE, -1, dtype=np.int16)
+def follower_table() -> NDArray[np.uint16]:
+    """Number of each code point of the basic plane: that of ``gb_code``, else one from 6,799 on in the order of Unicode.
+
+    All numbers differ and fit two bytes; code points beyond the plane share that of its last one.
+    """
+    table = np.full(PLANE, -1, dtype=np.int32)
     for row in range(_FIRST_ROW, 88):
         for cell in range(1, _ROW + 1):
             try:
@@ -219,7 +234,9 @@ def _code_table() -> NDArray[np.int16]:
             table[ord(character)] = gb_code(character)
     for character in "0123456789abcdefghijklmnopqrstuvwxyz":
         table[ord(character)] = gb_code(character)
-    return table
+    without = table < 0
+    table[without] = CODES + np.arange(int(without.sum()))
+    return table.astype(np.uint16)
 
 
 @cache

@@ -1,14 +1,15 @@
 """Reference of character frequency: main and auxiliary string, similarities, routing, edit distance.
 
-Source: algorithms note, section 4 and readings 10 to 14 of section 9.
+Source: the patent application itself, steps (1) to (5) of its pairwise process. ``S1`` is a set, ``S2`` maps each character
+of S1 to the list of the characters after its occurrences.
 
-A text is a sequence of units: characters of the alphabet, or words. ``S1`` is a set, ``S2`` maps each unit of S1 to the
-list of the units after its occurrences.
+Settled:
+    The text is folded, simplified and without white space. The neighbour is the next character: with ``adjacent`` whatever
+    stands there, else the next one that has a number. Acceptance is "greater than". One long page is enough for followers.
+    The main similarity must be passed there too, unless ``aux_alone``.
 """
 
-import math
 from collections import Counter
-from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 
@@ -47,17 +48,20 @@ def alphabet(text: str) -> list[str]:
     return [character for character in text if row_cell_code(character) >= 0]
 
 
-def strings(
-    units: Sequence[str], length: int, above: int = 3, allowed: Callable[[str], bool] = lambda unit: True
-) -> Strings:
-    """Both strings: S1 has the allowed units with more than ``above`` occurrences."""
-    counts = Counter(units)
-    main = frozenset(unit for unit, count in counts.items() if count > above and allowed(unit))
-    aux: dict[str, list[str]] = {unit: [] for unit in main}
-    for at in range(len(units) - 1):
-        if units[at] in main:
-            aux[units[at]].append(units[at + 1])
-    return Strings(main, aux, length)
+def strings(text: str, above: int = 3, codes: int = 3755, *, adjacent: bool = True) -> Strings:
+    """Both strings: S1 has the characters of a number below ``codes`` with more than ``above`` occurrences."""
+    solid = [character for character in text if not character.isspace()]
+    main = frozenset(
+        character
+        for character, count in Counter(solid).items()
+        if count > above and 0 <= row_cell_code(character) < codes
+    )
+    aux: dict[str, list[str]] = {character: [] for character in main}
+    sequence = solid if adjacent else alphabet(text)
+    for at in range(len(sequence) - 1):
+        if sequence[at] in main:
+            aux[sequence[at]].append(sequence[at + 1])
+    return Strings(main, aux, len(solid))
 
 
 def main_similarity(page: frozenset[str], base: frozenset[str]) -> float:
@@ -80,13 +84,16 @@ def compares_followers(left: int, right: int, long: int = 500, ratio: float = 0.
     return max(left, right) > long or (max(left, right) > 0 and min(left, right) / max(left, right) < ratio)
 
 
-def covers(page: Strings, base: Strings, stop: frozenset[str] = frozenset()) -> bool:
+def covers(
+    page: Strings, base: Strings, stop: frozenset[str] = frozenset(), *, aux_alone: bool = False
+) -> bool:
     """Whether the page is a duplicate of the base page; function words do not count in the main comparison."""
     if page.main and page.main == base.main:
         return True
-    if main_similarity(page.main - stop, base.main - stop) < 0.8:
-        return False
-    return not compares_followers(page.length, base.length) or aux_similarity(page, base) >= 0.8
+    alike = main_similarity(page.main - stop, base.main - stop) > 0.8
+    if not compares_followers(page.length, base.length):
+        return alike
+    return (alike or aux_alone) and aux_similarity(page, base) > 0.8
 
 
 def edit_distance(left: frozenset[str], right: frozenset[str]) -> int:
@@ -97,4 +104,4 @@ def edit_distance(left: frozenset[str], right: frozenset[str]) -> int:
 
 def least_shared(size: int, share: float = 0.8) -> int:
     """The smallest number of shared units that is enough."""
-    return next(n for n in range(1, size + 1) if n / size >= share or math.isclose(n / size, share))
+    return next(n for n in range(1, size + 1) if n / size > share)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -32,23 +32,18 @@ LIMITS: Final = {"level1": LEVEL_1, "gb2312": 6763, "all": 6799}
 STOP: Final = frozenset(STOP_CHARACTERS)
 
 
-def strings(text: str, characters: str = "level1", above: int = 3) -> slow.Strings:
+def strings(text: str, characters: str = "level1", above: int = 3, *, adjacent: bool = True) -> slow.Strings:
     """Both strings of a Chinese text by the reference."""
-    plain = normalise(text)
-    length = sum(not character.isspace() for character in plain)
-    return slow.strings(
-        slow.alphabet(plain),
-        length,
-        above,
-        lambda unit: slow.row_cell_code(unit) < LIMITS[characters],
-    )
+    return slow.strings(normalise(text), above, LIMITS[characters], adjacent=adjacent)
 
 
 @cache
 def letters() -> dict[int, str]:
-    """Character of each code, by the reference."""
-    characters = (chr(code) for code in range(PLANE) if not 0xD800 <= code < 0xE000)
-    return {slow.row_cell_code(character): character for character in characters}
+    """Character of each code; those without a number in GB 2312 follow in the order of Unicode."""
+    characters = [chr(code) for code in range(PLANE)]
+    coded = {slow.row_cell_code(character): character for character in characters}
+    others = [character for character in characters if slow.row_cell_code(character) < 0]
+    return coded | dict(enumerate(others, CODES))
 
 
 def as_strings(page: FrequentUnits) -> slow.Strings:
@@ -78,15 +73,18 @@ def repeated(rng: random.Random, alphabet: str, size: int) -> str:
 
 @pytest.mark.parametrize("characters", ["level1", "gb2312", "all"])
 @pytest.mark.parametrize("above", [1, 3])
-def test_random_pages_equal_the_reference(characters: str, above: int) -> None:
+@pytest.mark.parametrize("followers", ["adjacent", "coded"])
+def test_random_pages_equal_the_reference(characters: str, above: int, followers: str) -> None:
     print(f"seed {SEED}")
     rng = random.Random(SEED)
     alphabet = "的一是水泵站完成检修设备亍丌兀齄，。 \n12ab大年中皮其"
     texts = [repeated(rng, alphabet, rng.randrange(200)) for _ in range(150)] + ["", "水" * 5, "水水水水泵"]
-    config = CharFrequencyConfig.model_validate({"characters": characters, "count_above": above})
+    config = CharFrequencyConfig.model_validate(
+        {"characters": characters, "count_above": above, "followers": followers}
+    )
     found = CharFrequency(config).strings(normalise_many(texts))
     for text, page in zip(texts, found, strict=True):
-        assert as_strings(page) == strings(text, characters, above)
+        assert as_strings(page) == strings(text, characters, above, adjacent=followers == "adjacent")
 
 
 def test_real_pages_and_pairs_equal_the_reference() -> None:
@@ -127,9 +125,33 @@ def test_pages_of_letters_are_compared_by_words() -> None:
     assert len(method.compared(one)) < len(one.units)
 
 
-def test_the_order_of_followers_is_kept() -> None:
-    page = CharFrequency(CONFIG).strings(normalise_many(["大年大中，大皮大 其大"]))[0]
-    assert as_strings(page) == slow.Strings(frozenset("大"), {"大": ["年", "中", "皮", "其"]}, 10)
+@pytest.mark.parametrize(("followers", "expected"), [("adjacent", "年中,皮其🙂"), ("coded", "年中大皮其中")])
+def test_the_order_of_followers_is_kept(followers: Any, expected: str) -> None:
+    method = CharFrequency(CharFrequencyConfig(followers=followers))
+    page = method.strings(normalise_many(["大年大中大，大皮大 其大🙂中大"]))[0]
+    assert as_strings(page).aux == {"大": [chr(min(ord(each), PLANE - 1)) for each in expected]}
+    assert page.length == 14
+    assert method.unpack(method.pack(page)) == page
+
+
+@pytest.mark.parametrize("aux_alone", [False, True])
+def test_followers_decide_alone_where_the_steps_of_the_source_say_so(*, aux_alone: bool) -> None:
+    method = CharFrequency(CharFrequencyConfig(aux_alone=aux_alone, stop_characters=False))
+    one = FrequentUnits(
+        900,
+        np.arange(100, 110, dtype=np.uint32),
+        np.arange(11, dtype=np.int64),
+        np.full(10, 7, dtype=np.uint32),
+    )
+    other = FrequentUnits(
+        900,
+        np.arange(105, 115, dtype=np.uint32),
+        np.arange(11, dtype=np.int64),
+        np.full(10, 7, dtype=np.uint32),
+    )
+    assert method.measure(one, other).aux_left == 1.0
+    assert (method.verify(one, other).relation is Relation.DUPLICATE) == aux_alone
+    assert method.verify(one, other).score == (1.0 if aux_alone else 0.5)
 
 
 @pytest.mark.parametrize(
@@ -166,18 +188,18 @@ def test_a_part_is_contained_and_equality_is_enough() -> None:
     whole, part = units(*range(100, 120)), units(*range(100, 110))
     assert method.verify(part, whole).relation is Relation.CONTAINED
     assert method.verify(whole, part).relation is Relation.CONTAINS
-    assert method.verify(whole, units(*range(96, 116))).relation is Relation.DUPLICATE
-    assert method.verify(whole, units(*range(95, 115))).relation is Relation.DIFFERENT
+    assert method.verify(whole, units(*range(97, 117))).relation is Relation.DUPLICATE
+    assert method.verify(whole, units(*range(96, 116))).relation is Relation.DIFFERENT  # .8 is not passed
     long = units(*range(100, 120), length=5000)
     assert method.verify(long, long).relation is Relation.DUPLICATE
     assert method.verify(long, units(*range(100, 121), length=5000)).relation is Relation.DIFFERENT
 
 
-@given(st.integers(1, 300), st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0]))
+@given(st.integers(1, 300), st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95]))
 def test_the_number_needed_is_the_smallest_that_passes(size: int, share: float) -> None:
     least = needed(size, share)
-    assert least / size >= share
-    assert least == 1 or (least - 1) / size < share
+    assert least / size > share
+    assert (least - 1) / size <= share
     if share == 0.8:
         assert least == slow.least_shared(size)
 
@@ -203,7 +225,7 @@ def test_the_sources_example_of_a_distance() -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.frozensets(st.integers(200, 240), min_size=1, max_size=25), max_size=25),
-    st.sampled_from([0.5, 0.8, 1.0]),
+    st.sampled_from([0.5, 0.8, 0.95]),
     st.sampled_from([100, 600]),
 )
 def test_tree_postings_and_full_scan_find_the_same(
@@ -252,7 +274,7 @@ def test_the_probe_finds_all_that_a_scan_finds_and_nothing_else() -> None:
         group = method.probe(page).groups[0]
         for base in found:
             asked = len(set(group.terms) & set(method.terms(base))) >= group.min_shared
-            assert asked == (method.measure(page, base).main_left >= 0.8)
+            assert asked == (method.measure(page, base).main_left > 0.8)
 
 
 def test_wide_payloads_come_back() -> None:
@@ -265,7 +287,8 @@ def test_wide_payloads_come_back() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"min_main": 0}, {"count_above": 0}, {"min_length_ratio": 1.1}, {"characters": "x"}]
+    "changes",
+    [{"min_main": 0}, {"min_aux": 1}, {"count_above": 0}, {"min_length_ratio": 1.1}, {"characters": "x"}],
 )
 def test_values_outside_their_ranges_are_refused(changes: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
