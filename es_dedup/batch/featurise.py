@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.compiled import warm_up
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
+from es_dedup.detectors.named_fields import named_fields
 from es_dedup.errors import DamagedData, wrong_type
 from es_dedup.extraction import create_extractor
 from es_dedup.extraction.language import language_of
@@ -67,13 +68,16 @@ class Chunk:
     unread_times: int = 0
 
 
-def chunks(pages: Iterable[Page], settings: Settings, codec: TextCodec | None) -> Iterator[Chunk]:
+def chunks(
+    pages: Iterable[Page], settings: Settings, codec: TextCodec | None, *, named: bool = False
+) -> Iterator[Chunk]:
     """Features of all pages, in order; worker processes are used when there are many pages.
 
     Args:
         pages: taken lazily, a bounded number ahead.
         settings: detectors, extraction, number of workers.
         codec: packs a text for storage; None keeps none.
+        named: make named fields, for an index that keeps them.
     """
     groups = _groups(iter(pages))
     first = list(islice(groups, _pool_groups()))
@@ -81,11 +85,11 @@ def chunks(pages: Iterable[Page], settings: Settings, codec: TextCodec | None) -
     extractor = create_extractor(settings.extraction)
     if workers < 2 or sum(map(len, first)) < POOL_FROM_PAGES:  # noqa: PLR2004 - one worker is this process
         for group in chain(first, groups):
-            yield make_chunk(group, settings, extractor, codec)
+            yield make_chunk(group, settings, extractor, codec, named=named)
         return
     if warm_up():  # before the processes are forked, so that each is born with the kernels loaded
-        make_chunk(first[0][:1], settings, extractor, codec)
-    with _pool(workers, settings, codec) as pool:
+        make_chunk(first[0][:1], settings, extractor, codec, named=named)
+    with _pool(workers, settings, codec, named=named) as pool:
         waiting: deque[tuple[list[Page], Future[Chunk]]] = deque()
 
         def next_chunk() -> Chunk:
@@ -97,7 +101,7 @@ def chunks(pages: Iterable[Page], settings: Settings, codec: TextCodec | None) -
                 TypeError,
                 AttributeError,
             ):  # a page holds what cannot be sent to a process
-                return make_chunk(group, settings, extractor, codec)
+                return make_chunk(group, settings, extractor, codec, named=named)
 
         for group in chain(first, groups):
             waiting.append((group, pool.submit(_work, group)))
@@ -108,10 +112,12 @@ def chunks(pages: Iterable[Page], settings: Settings, codec: TextCodec | None) -
 
 
 @contextmanager
-def _pool(workers: int, settings: Settings, codec: TextCodec | None) -> Iterator[ProcessPoolExecutor]:
+def _pool(
+    workers: int, settings: Settings, codec: TextCodec | None, *, named: bool
+) -> Iterator[ProcessPoolExecutor]:
     """Worker processes; what leaves the block early, an interrupt too, does not wait for work that was sent ahead."""
     pool = ProcessPoolExecutor(
-        workers, mp_context=_context(), initializer=_prepare, initargs=(settings, codec, os.getpid())
+        workers, mp_context=_context(), initializer=_prepare, initargs=(settings, codec, named, os.getpid())
     )
     try:
         yield pool
@@ -119,7 +125,14 @@ def _pool(workers: int, settings: Settings, codec: TextCodec | None) -> Iterator
         pool.shutdown(cancel_futures=True)  # ends with the chunks that are being worked on
 
 
-def make_chunk(pages: list[Page], settings: Settings, extractor: Extractor, codec: TextCodec | None) -> Chunk:
+def make_chunk(
+    pages: list[Page],
+    settings: Settings,
+    extractor: Extractor,
+    codec: TextCodec | None,
+    *,
+    named: bool = False,
+) -> Chunk:
     """Features of some pages in this process; a page that cannot be processed is named in ``failed``."""
     kept, failed = _read(pages, extractor)
     contents = [content for _, content, _ in kept]
@@ -137,6 +150,7 @@ def make_chunk(pages: list[Page], settings: Settings, extractor: Extractor, code
         urls=[(content.url or "")[:MAX_URL_CHARS] for content in contents],
         sites=[content.site for content in contents],
         titles=[content.title[:MAX_TITLE_CHARS] for content in contents],
+        named=named_fields(*_texts_and_titles(contents), settings, table) if named else (),
         published=list(map(_time, contents)),
         languages=[content.language for content in contents],
         skipped=[
@@ -170,7 +184,11 @@ def _read(pages: list[Page], extractor: Extractor) -> tuple[list[tuple[Page, Con
 
 
 def _table(contents: list[Content], settings: Settings) -> FeatureTable:
-    return featurise([each.text for each in contents], [each.title for each in contents], settings)
+    return featurise(*_texts_and_titles(contents), settings)
+
+
+def _texts_and_titles(contents: list[Content]) -> tuple[list[str], list[str]]:
+    return [each.text for each in contents], [each.title for each in contents]
 
 
 def _time(content: Content) -> str:
@@ -331,12 +349,14 @@ def _context() -> multiprocessing.context.BaseContext:
 _worker: dict[str, object] = {}
 
 
-def _prepare(settings: Settings, codec: TextCodec | None, parent: int) -> None:
+def _prepare(settings: Settings, codec: TextCodec | None, named: bool, parent: int) -> None:  # noqa: FBT001 - of a process
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches all processes of a terminal; the parent ends these
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    _worker.update(settings=settings, codec=codec, extractor=create_extractor(settings.extraction))
+    _worker.update(
+        settings=settings, codec=codec, named=named, extractor=create_extractor(settings.extraction)
+    )
 
 
 def _end_with(parent: int) -> None:
@@ -347,4 +367,10 @@ def _end_with(parent: int) -> None:
 
 
 def _work(pages: list[Page]) -> Chunk:
-    return make_chunk(pages, _worker["settings"], _worker["extractor"], _worker["codec"])  # type: ignore[arg-type]
+    return make_chunk(
+        pages,
+        _worker["settings"],  # type: ignore[arg-type]
+        _worker["extractor"],  # type: ignore[arg-type]
+        _worker["codec"],  # type: ignore[arg-type]
+        named=bool(_worker["named"]),
+    )

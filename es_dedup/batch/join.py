@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.compiled import worthwhile
-from es_dedup.detectors import coverage, simhash
+from es_dedup.detectors import coverage, fingerprint, simhash
 from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.detectors.others import asked_by_others, stored_by_others
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
@@ -208,7 +208,7 @@ def _fingerprint_pairs(table: FeatureTable, settings: Settings, rows: Carriers) 
     stored, asked = bands_of(table.fingerprints[having], limit)
     offsets = np.zeros(len(table) + 1, dtype=np.int64)
     offsets[having + 1] = asked.shape[1]
-    join = TermJoin(stored.ravel(), np.repeat(having, simhash.BANDS), rows, TERM_BITS)
+    join = TermJoin(stored.ravel(), np.repeat(having, fingerprint.BANDS), rows, TERM_BITS)
     keys = [
         fingerprint_keys(hits, table.fingerprints, limit)
         for hits in join.run(asked.ravel(), np.cumsum(offsets))
@@ -220,7 +220,7 @@ def bands_of(values: NDArray[np.uint64], limit: int) -> tuple[NDArray[np.uint64]
     """Bands that fingerprints are found by, and those they ask for within so many bits; a row each."""
     bands = simhash.band_matrix(values)
     near = [bands] + [
-        bands[:, band : band + 1] ^ (np.uint64(1) << np.arange(simhash.BAND_BITS, dtype=np.uint64))
+        bands[:, band : band + 1] ^ (np.uint64(1) << np.arange(fingerprint.BAND_BITS, dtype=np.uint64))
         for band in range(max(0, limit - 3))
     ]
     return bands, np.concatenate(near, axis=1)

@@ -7,7 +7,7 @@ lost in the stored copy and restored from the text (docs/algorithms/ccdet.md).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -96,6 +96,16 @@ def dense_period_table(dense: TextBatch, window: int) -> PeriodTable:
     return PeriodTable(offsets_of(owner[keep], pages), hashes[keep])
 
 
+def signature_strings(batch: TextBatch, window: int) -> list[list[str]]:
+    """The characters of each page's signatures, distinct, in the order of the text; none is left out of a long page."""
+    dense = without_white_space(batch)
+    found = []
+    for page in range(len(dense)):
+        *sentences, _ = dense.string(page).split(chr(_STOP))
+        found.append(list(dict.fromkeys(sentence[-window:] for sentence in sentences if sentence)))
+    return found
+
+
 def common_counts(
     left: PeriodTable, left_rows: NDArray[np.int64], right: PeriodTable, right_rows: NDArray[np.int64]
 ) -> NDArray[np.int64]:
@@ -137,6 +147,7 @@ class Ccdet:
 
     name = "ccdet"
     version = 1
+    field_types: ClassVar[Mapping[str, str]] = {"period_signatures": "keyword"}
 
     def __init__(self, config: CcdetConfig, noise: NDArray[np.uint64] | None = None) -> None:
         self._config = config
@@ -175,6 +186,16 @@ class Ccdet:
                 "few-full-stops", f"{len(signatures)} signatures, {self._config.min_features} needed"
             )
         return PeriodFeatures(signatures)
+
+    def fields(
+        self,
+        contents: Sequence[Content],
+        features: Sequence[PeriodFeatures | None],  # noqa: ARG002 - hashes, which nobody can read
+    ) -> list[dict[str, Any]]:
+        """``period_signatures``: the characters themselves, normalised, without white space."""
+        batch = normalise_many([content.text for content in contents])
+        found = signature_strings(batch, self._config.window)
+        return [{"period_signatures": list(page)} if page else {} for page in found]
 
     def terms(self, features: PeriodFeatures) -> tuple[int, ...]:
         """Terms to store: all signatures."""

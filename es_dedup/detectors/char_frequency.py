@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -18,14 +18,16 @@ from es_dedup.detectors.char_frequency_features import (
     LEVEL_1,
     WORD,
     FrequentUnits,
+    followers_by_name,
     frequent_units,
+    unit_names,
 )
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.normalise import normalise_many
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -93,6 +95,10 @@ class CharFrequency:
 
     name = "char_frequency"
     version = 2
+    field_types: ClassVar[Mapping[str, str]] = {
+        "char_frequency_characters": "keyword",
+        "char_frequency_followers": "object",
+    }
 
     def __init__(self, config: CharFrequencyConfig) -> None:
         self._config = config
@@ -124,6 +130,28 @@ class CharFrequency:
     def compared(self, page: FrequentUnits) -> NDArray[np.uint32]:
         """S1 as the main comparison takes it."""
         return page.compared(stop=self._config.stop_characters)
+
+    def fields(
+        self, contents: Sequence[Content], features: Sequence[FrequentUnits | None]
+    ) -> list[dict[str, Any]]:
+        """``char_frequency_characters``: S1 as it is compared; ``char_frequency_followers``: S2 for all of S1.
+
+        Pages of words have words in the place of characters, and between their followers spaces.
+        """
+        characters, followers = self.field_types
+        found: list[dict[str, Any]] = []
+        for content, page in zip(contents, features, strict=True):
+            if page is None:
+                found.append({})
+                continue
+            named = unit_names(page, content.text)
+            found.append(
+                {
+                    characters: [named[unit] for unit in self.compared(page).tolist()],
+                    followers: followers_by_name(page, named),
+                }
+            )
+        return found
 
     def terms(self, features: FrequentUnits) -> tuple[int, ...]:
         """Terms to store: the frequent characters that are compared."""

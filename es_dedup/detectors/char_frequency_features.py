@@ -15,12 +15,14 @@ import numpy as np
 
 from es_dedup.text.characters import CJK, PLANE
 from es_dedup.text.characters import WORD as WORD_KIND
-from es_dedup.text.normalise import TextBatch, normalise_many
+from es_dedup.text.normalise import TextBatch, decode, normalise_many
 from es_dedup.text.ragged import gather, offsets_of
 from es_dedup.text.stopwords import STOP_CHARACTERS, STOP_WORDS
 from es_dedup.text.tokens import character_kinds, tokenise
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from es_dedup.text.tokens import TokenBatch
@@ -110,6 +112,28 @@ def frequent_units(batch: TextBatch, count_above: int, limit: int, *, adjacent: 
     return [
         FrequentUnits(length, pages[at].units, pages[at].offsets, pages[at].followers)
         for at, length in enumerate(lengths)
+    ]
+
+
+def unit_names(page: FrequentUnits, text: str) -> dict[int, str]:
+    """The characters, or words, of the units and followers of a page that was made from this text."""
+    numbers = {*page.units.tolist(), *page.followers.tolist()}
+    if all(number < WORD for number in numbers):
+        return {number: chr(_code_points()[number]) for number in numbers}
+    batch = normalise_many([text])
+    tokens = tokenise(batch)
+    units = _word_units(tokens.hashes).tolist()
+    edges = zip(tokens.starts.tolist(), tokens.ends.tolist(), strict=True)
+    return {unit: decode(batch.codes[start:end]) for unit, (start, end) in zip(units, edges, strict=True)}
+
+
+def followers_by_name(page: FrequentUnits, names: Mapping[int, str]) -> list[dict[str, str]]:
+    """For each frequent unit its followers in text order, as one string; words are separated by spaces."""
+    space = " " if any(unit >= WORD for unit in page.units.tolist()) else ""
+    after = [names[unit] for unit in page.followers.tolist()]
+    return [
+        {"character": names[unit], "followers": space.join(after[low:high])}
+        for unit, (low, high) in zip(page.units.tolist(), pairwise(page.offsets.tolist()), strict=True)
     ]
 
 
@@ -237,6 +261,14 @@ def follower_table() -> NDArray[np.uint16]:
     without = table < 0
     table[without] = CODES + np.arange(int(without.sum()))
     return table.astype(np.uint16)
+
+
+@cache
+def _code_points() -> NDArray[np.int64]:
+    """Code point of each number of ``follower_table``; U+FFFD for the number of all beyond the basic plane."""
+    codes = np.argsort(follower_table())
+    codes[follower_table()[-1]] = ord("\N{REPLACEMENT CHARACTER}")
+    return codes
 
 
 @cache

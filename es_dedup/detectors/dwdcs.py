@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from es_dedup.text.synonyms import NONE
 from es_dedup.text.words import content_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
 
 TAG: Final = 34
 WORD_TAG: Final = 35
-PAYLOAD_VERSION: Final = 1
+PAYLOAD_VERSION: Final = 2
 _HEAD: Final = struct.Struct("<B?IHBI")  # version, wide, content words, nodes, key concepts, positions
 _CODE_BYTES: Final = 5
+POSITION_DIGITS: Final = 4  # after the point, of a position as a share of the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,15 @@ def _positions(page: KeyConcepts, concept: int) -> NDArray[np.int64]:
     return page.positions[page.offsets[concept] : page.offsets[concept + 1]]
 
 
+def relative_positions(page: KeyConcepts) -> list[dict[str, Any]]:
+    """For each key concept its word and its positions, ascending, as shares of the page's content words."""
+    shares = np.round(page.positions / page.length, POSITION_DIGITS).tolist()
+    return [
+        {"concept": word, "positions": shares[low:high]}
+        for word, (low, high) in zip(page.words, pairwise(page.offsets.tolist()), strict=True)
+    ]
+
+
 class Dwdcs:
     """The detector.
 
@@ -102,8 +113,9 @@ class Dwdcs:
     """
 
     name = "dwdcs"
-    version = 1
+    version = 2
     tag = TAG
+    field_types: ClassVar[Mapping[str, str]] = {"key_concepts": "keyword", "key_concept_positions": "object"}
 
     def __init__(self, config: DwdcsConfig, synonyms: Synonyms = NONE) -> None:
         self._config = config
@@ -124,6 +136,21 @@ class Dwdcs:
             if len(page.concepts)
             else Skipped("few-concepts", f"{page.nodes} nodes, {self._config.min_concepts} needed")
             for page in key_concepts(words, self._config, self._merger)
+        ]
+
+    def fields(
+        self,
+        contents: Sequence[Content],  # noqa: ARG002 - the features hold the words
+        features: Sequence[KeyConcepts | None],
+    ) -> list[dict[str, Any]]:
+        """``key_concepts``: their words, the most important first; ``key_concept_positions``: where these stand.
+
+        A position is the number of content words before an occurrence as a share of all of the page, 0 to 1.
+        """
+        words, places = self.field_types
+        return [
+            {} if page is None else {words: list(page.words), places: relative_positions(page)}
+            for page in features
         ]
 
     def terms(self, features: KeyConcepts) -> tuple[int, ...]:
@@ -169,7 +196,7 @@ class Dwdcs:
         )
 
     def pack(self, features: KeyConcepts) -> bytes:
-        """A head, five bytes a concept, two bytes an occurrence count, two (long pages: four) a position."""
+        """A head, five bytes a concept, four an occurrence count, two (long pages: four) a position, and the words."""
         wide = features.length > 1 << 16
         head = _HEAD.pack(
             PAYLOAD_VERSION,
@@ -182,7 +209,8 @@ class Dwdcs:
         codes = features.concepts.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :_CODE_BYTES]
         counts = np.diff(features.offsets).astype("<u4")
         positions = features.positions.astype("<u4" if wide else "<u2")
-        return b"".join((head, codes.tobytes(), counts.tobytes(), positions.tobytes()))
+        words = "\n".join(features.words).encode()
+        return b"".join((head, codes.tobytes(), counts.tobytes(), positions.tobytes(), words))
 
     def unpack(self, payload: bytes) -> KeyConcepts:
         """The key concepts from ``pack``; raises ``ValueError`` on bytes that it did not make."""
@@ -192,7 +220,9 @@ class Dwdcs:
             )
         _, wide, length, nodes, concepts, positions = _HEAD.unpack_from(payload)
         size, kind = (4, "<u4") if wide else (2, "<u2")
-        if len(payload) != _HEAD.size + concepts * (_CODE_BYTES + 4) + positions * size or not concepts:
+        end = _HEAD.size + concepts * (_CODE_BYTES + 4) + positions * size
+        words = tuple(payload[end:].decode().split("\n"))
+        if len(words) != concepts or not all(words) or not length:
             raise ValueError(f"{concepts} key concepts do not take {len(payload)} bytes")
         codes = np.zeros((concepts, 8), dtype=np.uint8)
         codes[:, :_CODE_BYTES] = np.frombuffer(payload, np.uint8, concepts * _CODE_BYTES, _HEAD.size).reshape(
@@ -204,7 +234,8 @@ class Dwdcs:
         found = codes.view("<u8").ravel().astype(np.uint64)
         if int(counts.sum()) != positions or not counts.all() or len(np.unique(found)) < concepts:
             raise ValueError("key concepts are damaged: concepts or counts do not fit")
-        return KeyConcepts(length, nodes, found & MASK, np.concatenate(([0], np.cumsum(counts))), places)
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        return KeyConcepts(length, nodes, found & MASK, words, offsets, places)
 
 
 class Dwswn(Dwdcs):
@@ -212,6 +243,10 @@ class Dwswn(Dwdcs):
 
     name = "dwswn"
     tag = WORD_TAG
+    field_types: ClassVar[Mapping[str, str]] = {
+        "dwswn_key_concepts": "keyword",
+        "dwswn_key_concept_positions": "object",
+    }
 
     def __init__(self, config: DwdcsConfig) -> None:
         super().__init__(config)

@@ -14,6 +14,7 @@ import numpy as np
 
 from es_dedup.detectors.dwdcs_paths import Graphs, largest_components, removal_sums
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
+from es_dedup.text.idf import general
 from es_dedup.text.ragged import heads, offsets_of
 from es_dedup.text.words import distinct_words
 
@@ -37,6 +38,7 @@ class KeyConcepts:
         length: content words of the page.
         nodes: concepts in its network.
         concepts: 40-bit code of each key concept; distinct.
+        words: the word that stands for each key concept: equal codes have equal words.
         offsets: positions of concept ``i`` are ``positions[offsets[i]:offsets[i + 1]]``.
         positions: places among the content words, from 0, ascending within a concept.
     """
@@ -44,13 +46,14 @@ class KeyConcepts:
     length: int
     nodes: int
     concepts: NDArray[np.uint64]
+    words: tuple[str, ...]
     offsets: NDArray[np.int64]
     positions: NDArray[np.int64]
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, KeyConcepts)
-            and (self.length, self.nodes) == (other.length, other.nodes)
+            and (self.length, self.nodes, self.words) == (other.length, other.nodes, other.words)
             and np.array_equal(self.concepts, other.concepts)
             and np.array_equal(self.offsets, other.offsets)
             and np.array_equal(self.positions, other.positions)
@@ -66,12 +69,14 @@ class Concepts:
     Attributes:
         pages: page of each concept, ascending.
         codes: 40-bit code of each, the same for the same meaning on every page.
+        ids: place in the vocabulary of the word that gave the code.
         counts: occurrences.
         of: the concept that each content word belongs to; shape (occurrences,).
     """
 
     pages: NDArray[np.int64]
     codes: NDArray[np.uint64]
+    ids: NDArray[np.int64]
     counts: NDArray[np.int64]
     of: NDArray[np.int64]
 
@@ -90,6 +95,7 @@ class Merger:
     def __init__(self, synonyms: Synonyms, senses: int, min_overlap: float) -> None:
         self._synonyms, self._senses, self._min_overlap = synonyms, senses, min_overlap
         self._related: dict[str, frozenset[str]] = {}
+        self._names: dict[int, str] = {}
 
     def __bool__(self) -> bool:
         return bool(self._synonyms.groups)
@@ -98,6 +104,20 @@ class Merger:
         """Code of a word's meaning: of its first group of synonyms, else the word's own hash."""
         code = self._synonyms.code(word)
         return value if code is None else code
+
+    def name(self, word: str) -> str:
+        """The word that stands for a word's meaning: of its first group of synonyms the most frequent in general Chinese.
+
+        Of equals it is the shortest, then the first by code points; a word without synonyms stands for itself.
+        """
+        senses = self._synonyms.senses.get(word)
+        if not senses:
+            return word
+        found = self._names.get(senses[0])
+        if found is None:
+            group = sorted(self._synonyms.groups[senses[0]], key=lambda each: (len(each), each))
+            found = self._names[senses[0]] = group[int(np.argmin(general().of(group)))]
+        return found
 
     def related(self, word: str) -> frozenset[str]:
         """All words that are one concept with this word, itself not counted."""
@@ -123,7 +143,7 @@ def concepts_of(words: WordBatch, merger: Merger) -> Concepts:
     distinct = distinct_words(words)
     codes = words.hashes[distinct.ids]
     if not merger:
-        return Concepts(distinct.pages, codes & MASK, distinct.counts, distinct.entry)
+        return Concepts(distinct.pages, codes & MASK, distinct.ids, distinct.counts, distinct.entry)
     own = np.array(
         [
             merger.code(word, value)
@@ -137,12 +157,19 @@ def concepts_of(words: WordBatch, merger: Merger) -> Concepts:
     ids = distinct.ids.tolist()
     for low, high in pairwise(edges):
         _join(root, low, [words.vocabulary[at] for at in ids[low:high]], merger)
-    np.minimum.at(codes, root, codes.copy())
+    least = np.lexsort((codes, root))
+    least = least[np.diff(root[least], prepend=-1) > 0]  # of each set the word with the smallest code
+    codes[root[least]], named = codes[least], distinct.ids.copy()
+    named[root[least]] = distinct.ids[least]
     counts = np.bincount(root, weights=distinct.counts, minlength=len(codes)).astype(np.int64)
     chosen = root == np.arange(len(root))
     number = np.cumsum(chosen) - 1
     return Concepts(
-        distinct.pages[chosen], codes[chosen] & MASK, counts[chosen], number[root[distinct.entry]]
+        distinct.pages[chosen],
+        codes[chosen] & MASK,
+        named[chosen],
+        counts[chosen],
+        number[root[distinct.entry]],
     )
 
 
@@ -210,7 +237,7 @@ def key_concepts(words: WordBatch, config: DwdcsConfig, merger: Merger) -> list[
     owner = np.repeat(np.arange(len(words)), np.diff(hub_offsets))
     order = np.lexsort((np.arange(len(hubs)), -sums, owner))
     at, offsets = heads(hub_offsets, np.minimum(np.diff(hub_offsets), config.key_concepts))
-    return _pages(words, concepts, place[hubs[order[at]]], offsets, sizes)
+    return _pages(words, concepts, merger, (place[hubs[order[at]]], offsets), sizes)
 
 
 def _hubs(graphs: Graphs, counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -224,11 +251,12 @@ def _hubs(graphs: Graphs, counts: NDArray[np.int64]) -> tuple[NDArray[np.int64],
 def _pages(
     words: WordBatch,
     concepts: Concepts,
-    chosen: NDArray[np.int64],
-    offsets: NDArray[np.int64],
+    merger: Merger,
+    heads_: tuple[NDArray[np.int64], NDArray[np.int64]],
     sizes: NDArray[np.int64],
 ) -> list[KeyConcepts]:
-    """One object a page from the chosen concepts, which are ordered by page, then by importance."""
+    """One object a page from the chosen concepts, which are ordered by page, then by importance, with their offsets."""
+    chosen, offsets = heads_
     rank = np.full(len(concepts.codes), -1, dtype=np.int64)
     rank[chosen] = np.arange(len(chosen))
     of = rank[concepts.of]
@@ -237,13 +265,19 @@ def _pages(
     places = at - words.offsets[words.pages[at]]
     ends = np.concatenate(([0], np.cumsum(np.bincount(of[at], minlength=len(chosen)))))
     codes = concepts.codes[chosen]
+    named = [merger.name(words.vocabulary[at]) for at in concepts.ids[chosen].tolist()]
     lengths = np.diff(words.offsets).tolist()
     found = []
     for page, (low, high) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
         own = ends[low : high + 1]
         found.append(
             KeyConcepts(
-                lengths[page], int(sizes[page]), codes[low:high], own - own[0], places[own[0] : own[-1]]
+                lengths[page],
+                int(sizes[page]),
+                codes[low:high],
+                tuple(named[low:high]),
+                own - own[0],
+                places[own[0] : own[-1]],
             )
         )
     return found

@@ -8,11 +8,11 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from es_dedup.detectors import ccdet, coverage, coverage_codec, simhash
+from es_dedup.detectors import ccdet, coverage, coverage_codec, fingerprint, simhash
 from es_dedup.detectors.ccdet import Ccdet, PeriodTable
 from es_dedup.detectors.coverage_features import CoverageTable, build_from
 from es_dedup.detectors.others import (
@@ -22,6 +22,7 @@ from es_dedup.detectors.others import (
     pack_others,
     stored_by_others,
     unpack_others,
+    unpacked_by,
 )
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.errors import DamagedData
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.config import Settings
+    from es_dedup.detectors.port import Detector
     from es_dedup.text.normalise import TextBatch
 
 PAYLOAD_VERSION: Final = 1
@@ -209,6 +211,20 @@ def _head(payload: bytes) -> tuple[int, int, int, int, bool, int]:
     return version, size, length, digest, words, value
 
 
+def features_of(table: FeatureTable, detector: Detector[Any]) -> list[Any]:
+    """Features of each row in the detector's own form; None where it skipped the page or the table has none of it.
+
+    Of the default three those of ``coverage`` are in the table alone.
+    """
+    if detector.name == Simhash.name:
+        pages = zip(table.fingerprints.tolist(), table.has_words.tolist(), strict=True)
+        return [simhash.Fingerprint(value) if has else None for value, has in pages]
+    if detector.name == Ccdet.name:
+        edges = pairwise(table.periods.offsets.tolist())
+        return [ccdet.PeriodFeatures(table.periods.signatures[low:high]) for low, high in edges]
+    return unpacked_by(detector, table.others, len(table))
+
+
 def stored_terms(table: FeatureTable, settings: Settings) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """All terms each page is stored under, with page offsets of shape (pages + 1,)."""
     rows = len(table)
@@ -219,7 +235,7 @@ def stored_terms(table: FeatureTable, settings: Settings) -> tuple[NDArray[np.ui
     if Simhash.name in enabled:
         having = np.flatnonzero(table.has_words)
         bands = simhash.band_matrix(table.fingerprints[having])
-        parts.append((bands.ravel(), np.repeat(having, simhash.BANDS)))
+        parts.append((bands.ravel(), np.repeat(having, fingerprint.BANDS)))
     if coverage.Coverage.name in enabled:
         for tag, chosen in (
             (coverage.GRAM_TAG, coverage.stored_grams(table.coverage)),

@@ -14,12 +14,30 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BITS: Final = 64
+BANDS: Final = 4
+BAND_BITS: Final = 16
 _COUNTER_LIMIT: Final = 255
 
 
 def hamming_distance(left: int, right: int) -> int:
     """Number of bits in which two fingerprints differ, 0-64."""
     return (left ^ right).bit_count()
+
+
+def band_types(name: str) -> dict[str, str]:
+    """Types of the fields that ``band_fields`` gives."""
+    return {name: "keyword", **{f"{name}_band_{at}": "integer" for at in range(BANDS)}}
+
+
+def band_fields(name: str, value: int) -> dict[str, str | int]:
+    """A fingerprint as named values.
+
+    Returns:
+        ``{name}``: 16 hexadecimal digits; ``{name}_band_0`` to ``_3``: its bands A to D as numbers below 65,536, in the
+        order of the digits. The terms of methods count them from the other end.
+    """
+    bands = {f"{name}_band_{at}": (value >> (BITS - BAND_BITS * (at + 1))) & 0xFFFF for at in range(BANDS)}
+    return {name: f"{value:016x}", **bands}
 
 
 def fingerprints(

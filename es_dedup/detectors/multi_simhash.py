@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from es_dedup.detectors.fingerprint import BITS, fingerprints, hamming_distance
+from es_dedup.detectors.fingerprint import (
+    BAND_BITS,
+    BANDS,
+    BITS,
+    band_fields,
+    band_types,
+    fingerprints,
+    hamming_distance,
+)
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
 from es_dedup.text.idf import general
@@ -22,7 +30,7 @@ from es_dedup.text.synonyms import NONE
 from es_dedup.text.words import content_words, distinct_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,8 +41,6 @@ if TYPE_CHECKING:
     from es_dedup.text.words import DistinctWords, WordBatch
 
 TAG: Final = 32
-BANDS: Final = 4
-BAND_BITS: Final = 16
 LONGEST_WORD: Final = (
     4  # characters; longer words are names and runs of Latin letters, which should not win by length
 )
@@ -125,6 +131,10 @@ class MultiSimhash:
 
     name = "multi_simhash"
     version = 1
+    field_types: ClassVar[Mapping[str, str]] = {
+        **band_types("multi_simhash_text"),
+        **band_types("multi_simhash_keywords"),
+    }
 
     def __init__(self, config: MultiSimhashConfig, synonyms: Synonyms = NONE, idf: Idf | None = None) -> None:
         self._config = config
@@ -174,6 +184,22 @@ class MultiSimhash:
             for one, other, length in zip(
                 text.tolist(), keywords.tolist(), np.diff(words.offsets).tolist(), strict=True
             )
+        ]
+
+    def fields(
+        self,
+        contents: Sequence[Content],  # noqa: ARG002 - the fingerprints are all
+        features: Sequence[TwoFingerprints | None],
+    ) -> list[dict[str, Any]]:
+        """``multi_simhash_text`` and ``multi_simhash_keywords`` with four bands each, see ``band_fields``."""
+        return [
+            {}
+            if page is None
+            else {
+                **band_fields("multi_simhash_text", page.text),
+                **band_fields("multi_simhash_keywords", page.keywords),
+            }
+            for page in features
         ]
 
     def terms(self, features: TwoFingerprints) -> tuple[int, ...]:

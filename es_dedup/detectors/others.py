@@ -124,6 +124,12 @@ def stored_by_others(
         yield np.array(terms, dtype=np.uint64), np.array(rows, dtype=np.int64)
 
 
+def unpacked_by(detector: Detector[Any], others: Others, rows: int) -> list[Any]:
+    """One method's features of each row; None where it skipped the page, or made none at all."""
+    column = others.columns.get(detector.name, (None,) * rows)
+    return [None if packed is None else _unpacked(detector, packed) for packed in column]
+
+
 def asked_by_others(others: Others, row: int, settings: Settings) -> list[TermGroup]:
     """What the methods ask an index for one page."""
     groups: list[TermGroup] = []

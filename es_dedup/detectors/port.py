@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from es_dedup.model import Content, Probe, Skipped, Verdict
 
 F = TypeVar("F")
+G_contra = TypeVar("G_contra", contravariant=True)
 
 
 class Detector(Protocol[F]):
@@ -54,3 +55,27 @@ class Learner(Protocol):
 
     def learned(self, contents: Sequence[Content]) -> Detector[Any]:
         """The same method, knowing these pages; the detector asked stays as it is."""
+
+
+@runtime_checkable
+class Readable(Protocol[G_contra]):
+    """A method whose features have named fields that people read and query; ``G_contra`` is its feature type.
+
+    Attributes:
+        field_types: name of each field, unique among all methods, to its type in Elasticsearch: ``keyword`` and
+            ``integer`` can be searched, ``object`` is shown only.
+    """
+
+    @property
+    def field_types(self) -> Mapping[str, str]:
+        """See above."""
+
+    def fields(
+        self, contents: Sequence[Content], features: Sequence[G_contra | None]
+    ) -> list[dict[str, Any]]:
+        """Values by field name for each page, JSON-ready; a field without a value is left out.
+
+        Args:
+            contents: pages.
+            features: of the same pages, as ``featurise_many`` gives them; None where it skipped the page.
+        """

@@ -7,12 +7,20 @@ Source: Charikar, "Similarity estimation techniques from rounding algorithms", S
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
 from es_dedup.compiled import worthwhile
-from es_dedup.detectors.fingerprint import BITS, fingerprints, hamming_distance
+from es_dedup.detectors.fingerprint import (
+    BAND_BITS,
+    BANDS,
+    BITS,
+    band_fields,
+    band_types,
+    fingerprints,
+    hamming_distance,
+)
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import TERM_BITS, mix64
 from es_dedup.text.idf import general
@@ -21,7 +29,7 @@ from es_dedup.text.segment import segmenter
 from es_dedup.text.tokens import character_kinds, segment_hashes, tokenise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,8 +40,6 @@ if TYPE_CHECKING:
     from es_dedup.text.normalise import TextBatch
     from es_dedup.text.tokens import TokenBatch
 
-BANDS: Final = 4
-BAND_BITS: Final = 16
 TAG: Final = 2  # the four bands of a fingerprint carry the tags 2, 3, 4 and 5
 IDF_STEPS: Final = 8  # votes are whole numbers of eighths, so that sums do not depend on their order
 _PAIR: Final = np.uint64(0x9FB21C651E98DF25)
@@ -92,6 +98,7 @@ class Simhash:
 
     name = "simhash"
     version = 1
+    field_types: ClassVar[Mapping[str, str]] = band_types("simhash")
 
     def __init__(self, config: SimhashConfig, idf: Idf | None = None, layout: Layout | None = None) -> None:
         self._config = config
@@ -130,6 +137,14 @@ class Simhash:
             Fingerprint(value) if known else Skipped("no-words")
             for value, known in zip(values.tolist(), has.tolist(), strict=True)
         ]
+
+    def fields(
+        self,
+        contents: Sequence[Content],  # noqa: ARG002 - the fingerprint is all
+        features: Sequence[Fingerprint | None],
+    ) -> list[dict[str, Any]]:
+        """``simhash`` and its four bands, see ``band_fields``."""
+        return [{} if page is None else band_fields(self.name, page.value) for page in features]
 
     def terms(self, features: Fingerprint) -> tuple[int, ...]:
         """Terms to store: the four bands, or the tables of the layout."""

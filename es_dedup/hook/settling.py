@@ -131,7 +131,9 @@ class Settling:
     def featurise(self, pages: Sequence[Page]) -> Chunk:
         """Features of pages; one that breaks an extractor is named in ``failed``, and the others go on."""
         try:
-            return make_chunk(list(pages), self._settings, self._extractor, None)
+            return make_chunk(
+                list(pages), self._settings, self._extractor, None, named=self._index.keeps_named
+            )
         except Exception as error:  # noqa: BLE001 - one page must not stop the others
             if len(pages) == 1:
                 empty = make_chunk([], self._settings, self._extractor, None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,6 +32,7 @@ class RecordBatch:
         term_offsets: one more than there are pages, ascending from 0.
         texts: main texts, or what ``compress_text`` made of them; empty where not kept. No column: none is
             kept.
+        named: features by field name; no column: none is kept.
         urls, sites, titles, published, languages, skipped: as in ``FeatureRecord``; no column stands for its
             default.
     """
@@ -43,6 +44,7 @@ class RecordBatch:
     terms: NDArray[np.uint64]
     term_offsets: NDArray[np.int64]
     texts: Sequence[str | bytes] = ()
+    named: Sequence[Mapping[str, Any]] = ()
     urls: Sequence[str] = ()
     sites: Sequence[str] = ()
     titles: Sequence[str] = ()
@@ -58,7 +60,7 @@ class RecordBatch:
         """
         size = len(self.ids)
         must = (self.lengths, self.content_hashes, self.payloads)
-        may = (self.texts, *self.words)
+        may = (self.texts, self.named, *self.words)
         fits = all(len(column) == size for column in must) and all(len(column) in (0, size) for column in may)
         offsets = self.term_offsets
         if (
@@ -120,6 +122,7 @@ class RecordBatch:
             terms=_all_terms(records),
             term_offsets=offsets,
             texts=[record.text for record in records],
+            named=[record.named for record in records],
             urls=[record.url for record in records],
             sites=[record.site for record in records],
             titles=[record.title for record in records],

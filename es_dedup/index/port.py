@@ -33,6 +33,8 @@ class FeatureRecord:
         language: ``zh``, ``en`` or ``und``.
         text: main text kept for search and reports; empty when not kept.
         skipped: why the page has no features; empty when it has.
+        named: features by field name, JSON-ready, as ``es_dedup.detectors.named_fields`` gives them; empty where the index
+            keeps none.
     """
 
     page_id: str
@@ -47,6 +49,7 @@ class FeatureRecord:
     language: str = "und"
     text: str = ""
     skipped: str = ""
+    named: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,10 @@ class FeatureIndex(Protocol):
     passes for a whole one.
     """
 
+    @property
+    def keeps_named(self) -> bool:
+        """Whether ``FeatureRecord.named`` is kept; elsewhere it need not be made."""
+
     def put_many(self, records: Iterable[FeatureRecord]) -> WriteReport:
         """Store records; one with a known ``page_id`` replaces the old one and its terms.
 
@@ -124,13 +131,16 @@ class FeatureIndex(Protocol):
         """
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
-        """Records by id, without ``text``, their terms in any order; unknown ids are absent."""
+        """Records by id, without ``text`` and ``named``, their terms in any order; unknown ids are absent."""
 
     def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
         """Payload and time of publication by id, which is what comparing needs; unknown ids are absent."""
 
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
         """Main texts by id, where kept; unknown ids are absent."""
+
+    def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Features by field name by page id, where kept; unknown ids are absent."""
 
     def probe_many(self, probes: Sequence[Probe]) -> list[ProbeAnswer]:
         """One answer per probe, in order.
@@ -170,7 +180,7 @@ class FeatureIndex(Protocol):
         """
 
     def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
-        """All records, without ``text``, in batches, by page id ascending; resumable with the last id seen.
+        """All records, without ``text`` and ``named``, in batches, by page id ascending; resumable with the last id seen.
 
         Ids are ordered by code points. A page written meanwhile is met if its id lies ahead.
 

@@ -220,7 +220,8 @@ def _features_of(
     pages = [
         fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible
     ]
-    return make_chunk(pages, site.settings, site.extractor, None), impossible
+    chunk = make_chunk(pages, site.settings, site.extractor, None, named=site.index.keeps_named)
+    return chunk, impossible
 
 
 def _ranges(shard: Shard, fields: HostFields, documents: int) -> Iterator[Share]:

@@ -16,7 +16,7 @@ from es_dedup.batch import join as whole
 from es_dedup.batch.join import Carriers, Hits, TermJoin
 from es_dedup.batch.piecewise.column import Column, offsets_from, value_ranges
 from es_dedup.batch.piecewise.memory import give_back
-from es_dedup.detectors import coverage, simhash
+from es_dedup.detectors import coverage, fingerprint
 from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
 
@@ -158,7 +158,7 @@ class StoredJoin:
                 having = self._pages.has_words[first : first + ASKERS]
                 kept, near = whole.bands_of(self._pages.fingerprints[first : first + ASKERS][having], limit)
                 asked.add(near.ravel(), having * near.shape[1])
-                stored.add(kept.ravel(), having * simhash.BANDS)
+                stored.add(kept.ravel(), having * fingerprint.BANDS)
             for _, hits in self._hits(asked, stored, TERM_BITS, least=2):
                 self._keep(whole.fingerprint_keys(hits, self._pages.fingerprints, limit))
         finally:

@@ -113,6 +113,11 @@ class ElasticIndex(Store, Closing):
 
     # FeatureIndex
 
+    @property
+    def keeps_named(self) -> bool:
+        """See ``FeatureIndex.keeps_named``: not in this form."""
+        return False
+
     def put_many(self, records_: Iterable[FeatureRecord]) -> WriteReport:
         """See ``FeatureIndex.put_many``."""
         return self.put_batch(RecordBatch.of(list(records_)))
@@ -235,6 +240,10 @@ class ElasticIndex(Store, Closing):
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
         """See ``FeatureIndex.texts``."""
         return fulltext.texts(self._server, self._of[TEXTS], page_ids)
+
+    def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:  # noqa: ARG002 - none are kept
+        """See ``FeatureIndex.named``."""
+        return {}
 
     def probe_many(self, probes: Sequence[Probe]) -> list[ProbeAnswer]:
         """See ``FeatureIndex.probe_many``."""

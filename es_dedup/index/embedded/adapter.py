@@ -94,6 +94,11 @@ class EmbeddedIndex(Closing):
 
     # FeatureIndex
 
+    @property
+    def keeps_named(self) -> bool:
+        """See ``FeatureIndex.keeps_named``: not in this form."""
+        return False
+
     def put_many(self, records_: Iterable[FeatureRecord]) -> WriteReport:
         """See ``FeatureIndex.put_many``."""
         return self.put_batch(RecordBatch.of(list(records_)))
@@ -112,6 +117,10 @@ class EmbeddedIndex(Closing):
         """See ``FeatureIndex.texts``."""
         with self._connection.reading() as connection:
             return records.texts(connection, page_ids)
+
+    def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:  # noqa: ARG002 - none are kept
+        """See ``FeatureIndex.named``."""
+        return {}
 
     def probe_many(self, probes: Sequence[Probe]) -> list[ProbeAnswer]:
         """See ``FeatureIndex.probe_many``."""

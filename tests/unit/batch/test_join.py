@@ -13,7 +13,7 @@ import pytest
 
 from es_dedup.batch.join import CARRIERS, CLAUSE_SHARE, COPIES, FEW_TERMS, GRAM_SHARE, candidate_pairs
 from es_dedup.config import Settings
-from es_dedup.detectors import coverage, simhash
+from es_dedup.detectors import coverage, fingerprint
 from es_dedup.detectors.features import FeatureTable, featurise
 from tests.texts import article
 
@@ -81,7 +81,7 @@ def fingerprint_pairs(table: FeatureTable) -> Pairs:
     limit = SETTINGS.simhash.max_hamming_bits
     values = table.fingerprints.tolist()
     rows = np.flatnonzero(table.has_words).tolist()
-    assert limit <= simhash.BANDS - 1, "else bands one bit apart are asked for too"
+    assert limit <= fingerprint.BANDS - 1, "else bands one bit apart are asked for too"
     return {
         (left, right)
         for left in rows

@@ -183,7 +183,12 @@ def page(places: dict[int, list[int]], length: int = 1000) -> KeyConcepts:
     counts = np.cumsum([0, *(len(each) for each in places.values())])
     flat = [at for each in places.values() for at in each]
     return KeyConcepts(
-        length, len(places), np.array(list(places), dtype=np.uint64), counts, np.array(flat, dtype=np.int64)
+        length,
+        len(places),
+        np.array(list(places), dtype=np.uint64),
+        tuple(f"w{each}" for each in places),
+        counts,
+        np.array(flat, dtype=np.int64),
     )
 
 

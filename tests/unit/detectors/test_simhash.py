@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.detectors.fingerprint import fingerprints, hamming_distance
+from es_dedup.detectors.fingerprint import BANDS, fingerprints, hamming_distance
 from es_dedup.detectors.simhash import (
-    BANDS,
     TAG,
     Fingerprint,
     Simhash,

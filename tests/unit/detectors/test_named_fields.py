@@ -1,0 +1,115 @@
+"""Named features: what is stored of a page in fields that people read."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_dedup.config import load_settings
+from es_dedup.detectors import ccdet
+from es_dedup.detectors.dwdcs import Dwdcs
+from es_dedup.detectors.features import featurise
+from es_dedup.detectors.named_fields import field_types, named_fields
+from es_dedup.detectors.registry import create_detectors
+from es_dedup.model import Content, Skipped
+from es_dedup.text.normalise import normalise_many
+from es_dedup.text.synonyms import of_groups
+
+if TYPE_CHECKING:
+    from es_dedup.config import Settings
+
+PAPERS = ("ccdet", "simhash", "dwdcs", "dwswn", "multi_simhash", "char_frequency", "coverage")
+TEXT = (
+    "跨海大桥昨日正式通车。大桥全长三十公里,桥面宽敞。交通部门表示,大桥将缓解两岸交通压力。\n"
+    "工程师介绍,大桥施工克服了深水困难,工程师团队采用新技术。两岸居民期待大桥带来发展,居民出行更方便。\n"
+    "交通压力得到缓解后,两岸经济发展将加快。经济专家认为,新技术的应用值得推广,工程质量可靠。\n"
+    "专家还说,工程施工中的技术经验很宝贵。居民认为出行方便了,质量也可靠。跨海大桥昨日正式通车。"
+) * 2
+
+
+def settings(*detectors: str, **more: Any) -> Settings:
+    return load_settings(overrides={"detectors": detectors or PAPERS, **more}, environ={})
+
+
+def test_every_field_of_every_method_is_named_and_json_ready() -> None:
+    (page,) = named_fields([TEXT], ["大桥通车"], settings())
+    kinds = field_types(settings())
+    assert page.keys() == kinds.keys()
+    assert json.loads(json.dumps(page)) == page
+    for name, kind in kinds.items():
+        if kind == "integer":
+            assert 0 <= page[name] < 1 << 16, name
+
+
+def test_period_signatures_are_the_characters_before_the_stops() -> None:
+    text = "甲乙丙。第一条规定如下 如下如下如下如下。甲乙丙。。戊己。没有句号"
+    (page,) = named_fields([text], [""], settings("ccdet"))
+    assert page == {"period_signatures": ["甲乙丙", "如下如下如下如下如下", "戊己"]}
+
+
+def test_signatures_number_as_many_as_are_compared() -> None:
+    texts = [TEXT, "。".join(f"第{number:04d}条规定如下" for number in range(90)) + "。", "no stop"]
+    table = ccdet.period_table(normalise_many(texts), 10)
+    named = named_fields(texts, [""] * 3, settings("ccdet"))
+    counts = [len(page.get("period_signatures", ())) for page in named]
+    assert counts == (table.offsets[1:] - table.offsets[:-1]).tolist()
+
+
+def test_bands_are_the_digits_of_the_fingerprint_in_order() -> None:
+    (page,) = named_fields([TEXT], [""], settings("simhash", "multi_simhash"))
+    for name in ("simhash", "multi_simhash_text", "multi_simhash_keywords"):
+        assert page[name] == "".join(f"{page[f'{name}_band_{at}']:04x}" for at in range(4))
+
+
+def test_key_concepts_are_words_of_the_text_with_their_places() -> None:
+    (page,) = named_fields([TEXT], [""], settings("dwdcs", **{"dwdcs.synonyms": "none"}))
+    assert "大桥" in page["key_concepts"]
+    assert len(set(page["key_concepts"])) == len(page["key_concepts"])
+    assert all(word in TEXT for word in page["key_concepts"])
+    assert [each["concept"] for each in page["key_concept_positions"]] == page["key_concepts"]
+    for each in page["key_concept_positions"]:
+        assert each["positions"] == sorted(each["positions"])
+        assert all(0 <= place < 1 for place in each["positions"])
+
+
+def test_synonyms_have_one_name() -> None:
+    detector = Dwdcs(settings().dwdcs, of_groups([["大桥", "桥梁"]]))
+    pages = detector.featurise_many([Content(TEXT), Content(TEXT.replace("大桥", "桥梁"))])
+    assert all("大桥" in page.words for page in pages if not isinstance(page, Skipped))
+
+
+def test_frequent_characters_are_characters_or_words() -> None:
+    english = "The bridge opened and the bridge carries traffic over the wide bay. " * 5
+    chinese, words = named_fields(
+        [TEXT, english], ["", ""], settings("char_frequency", **{"char_frequency.min_characters": 1})
+    )
+    assert {"桥", "工"} <= set(chinese["char_frequency_characters"])
+    followers = {each["character"]: each["followers"] for each in chinese["char_frequency_followers"]}
+    assert set(followers["居"]) == {"民"}
+    assert "bridge" in words["char_frequency_characters"]
+    assert {each["character"]: each["followers"] for each in words["char_frequency_followers"]}[
+        "bridge"
+    ].split() == ["opened", "carries"] * 5
+
+
+@pytest.mark.parametrize("text", ["", "。。。", "a", "1", "\n", "😀。"])
+def test_pages_without_features_lack_the_fields(text: str) -> None:
+    (page,) = named_fields([text], [""], settings())
+    assert all(page.values())
+
+
+def test_fields_follow_from_the_table_alone() -> None:
+    texts, titles = [TEXT, "", "短。"], ["题", "", ""]
+    table = featurise(texts, titles, settings())
+    assert named_fields(texts, titles, settings(), table) == named_fields(texts, titles, settings())
+
+
+def test_names_are_unique_among_methods() -> None:
+    found = [
+        name
+        for detector in create_detectors(settings()).values()
+        for name in getattr(detector, "field_types", ())
+    ]
+    assert len(found) == len(set(found))
