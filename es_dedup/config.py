@@ -289,6 +289,12 @@ def shapes_features(field: FieldInfo) -> bool:
     return isinstance(extra, dict) and bool(extra.get("shapes"))
 
 
+def names_file(field: FieldInfo) -> bool:
+    """Whether a setting names a file whose content stored features depend on."""
+    extra = field.json_schema_extra
+    return isinstance(extra, dict) and bool(extra.get("file"))
+
+
 def value_of(settings: BaseModel, key: str) -> Any:
     """A setting by its dotted key, JSON-ready; a secret as stars, or empty when there is none."""
     value: Any = settings

@@ -7,9 +7,13 @@ duplicates and how they are clustered; they may change, and take effect when eve
 from __future__ import annotations
 
 import json
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.config import Settings, setting_fields, shapes_features, value_of
+import xxhash
+
+from es_dedup.config import Settings, names_file, setting_fields, shapes_features, value_of
 from es_dedup.errors import ConfigError, Difference, reading_stored
 
 if TYPE_CHECKING:
@@ -45,6 +49,33 @@ def feature_settings(
         if key != DETECTORS and shapes_features(field) and section.serves(settings.detectors):
             found[key] = value_of(settings, key)
     return dict(sorted(found.items()))
+
+
+def file_contents(settings: Settings) -> dict[str, str]:
+    """What is in the files that feature settings name, by ``content of`` and the name of the setting; JSON-ready.
+
+    Raises:
+        ConfigError: a file cannot be read.
+    """
+    named = {
+        key: value_of(settings, key)
+        for key, field, section in setting_fields()
+        if names_file(field) and section.serves(settings.detectors)
+    }
+    return {f"content of {key}": _digest(key, value) for key, value in named.items() if value}
+
+
+def _digest(key: str, path: str) -> str:
+    try:
+        stamp = Path(path).stat()
+        return _digest_of(path, stamp.st_mtime_ns, stamp.st_size)
+    except OSError as error:
+        raise ConfigError((f"{key}: {path} cannot be read: {error.strerror or error}",)) from error
+
+
+@lru_cache(maxsize=16)
+def _digest_of(path: str, modified: int, size: int) -> str:  # noqa: ARG001 - a changed file is another key
+    return xxhash.xxh3_64_hexdigest(Path(path).read_bytes())
 
 
 def decision_settings(settings: Settings) -> dict[str, Any]:

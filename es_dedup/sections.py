@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 SHAPES: Final[dict[str, Any]] = {"shapes": True}
 """Marks a setting that stored features depend on: an index records it, and is made for its value alone."""
+FILE: Final[dict[str, Any]] = SHAPES | {"file": True}
+"""Marks such a setting that names a file: an index records what is in the file, too."""
 ROUNDING: Final = 1e-9
 """Room for decimal fractions: 1.5 times 0.4 is a little more than 0.6 in binary."""
 
@@ -63,6 +65,16 @@ class MultiSimhashConfig(Section):
     other: float = Field(0.1, ge=0, le=1, description="weight of any other word", json_schema_extra=SHAPES)
     weights: Literal["count", "tfidf"] = Field(
         "count", description="how words vote in the SimHash of the text", json_schema_extra=SHAPES
+    )
+    windows: Literal["once", "each"] = Field(
+        "once",
+        description="a word that stands in several windows around keywords counts once, or in each window",
+        json_schema_extra=SHAPES,
+    )
+    idf: str = Field(
+        "",
+        description="file of learned inverse document frequencies (es-dedup idf makes one); empty: general Chinese",
+        json_schema_extra=FILE,
     )
     synonyms: str = Field(
         "wordnet",
@@ -215,6 +227,11 @@ class SimhashConfig(Section):
         "grams",
         description="what is hashed: pairs of neighbouring tokens, or segmented words, each once or by tf-idf",
         json_schema_extra=SHAPES,
+    )
+    idf: str = Field(
+        "",
+        description="file of learned inverse document frequencies (es-dedup idf makes one); empty: general Chinese",
+        json_schema_extra=FILE,
     )
 
 

@@ -31,6 +31,7 @@ from es_dedup.recorded import (
     clustered_with,
     differences,
     feature_settings,
+    file_contents,
     with_recorded,
 )
 from es_dedup.text.hashing import SIGNATURE_VERSION
@@ -244,12 +245,14 @@ def elastic_options(settings: Settings) -> Options:
 
 
 def features_of(settings: Settings) -> dict[str, Any]:
-    """The settings that stored features depend on, with the versions of text processing and methods; see ``recorded``.
+    """The settings that stored features depend on, with versions of the code and what is in the files they name; see ``recorded``.
 
     Raises:
-        ConfigError: the settings name an unknown detector.
+        ConfigError: the settings name an unknown detector, or a file that cannot be read.
     """
-    return feature_settings(settings, SIGNATURE_VERSION, detector_versions(settings))
+    return feature_settings(settings, SIGNATURE_VERSION, detector_versions(settings)) | file_contents(
+        settings
+    )
 
 
 def words_for_search(text: str) -> str:

@@ -18,6 +18,7 @@ from es_dedup.cli import (
     exporting,
     extracting,
     labelling,
+    learning,
     maintaining,
     managing,
     scanning,
@@ -49,6 +50,7 @@ for group in (
     evaluating,
     comparing,
     labelling,
+    learning,
     maintaining,
     working,
 ):

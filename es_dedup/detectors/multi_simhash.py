@@ -23,7 +23,7 @@ from es_dedup.detectors.fingerprint import (
 )
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
-from es_dedup.text.idf import general
+from es_dedup.text.idf import chosen
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.ragged import offsets_of
 from es_dedup.text.synonyms import NONE
@@ -94,8 +94,8 @@ def keyword_entries(weights: NDArray[np.float64], distinct: DistinctWords, count
     return chosen
 
 
-def near_keywords(words: WordBatch, keyword: NDArray[np.bool_], context: int) -> NDArray[np.bool_]:
-    """Whether each occurrence stands within ``context`` words of a keyword of its page, or is one.
+def windows_around(words: WordBatch, keyword: NDArray[np.bool_], context: int) -> NDArray[np.int64]:
+    """How many occurrences of keywords of its page each occurrence stands within ``context`` words of, itself included.
 
     Args:
         words: all content words.
@@ -107,7 +107,7 @@ def near_keywords(words: WordBatch, keyword: NDArray[np.bool_], context: int) ->
     change = np.zeros(len(keyword) + 1, dtype=np.int64)
     np.add.at(change, np.maximum(at - context, words.offsets[page]), 1)
     np.add.at(change, np.minimum(at + context + 1, words.offsets[page + 1]), -1)
-    return np.cumsum(change[:-1]) > 0
+    return np.cumsum(change[:-1])
 
 
 def band_terms(value: int, which: int) -> tuple[int, ...]:
@@ -126,7 +126,7 @@ class MultiSimhash:
     Args:
         config: windows, weights and limits.
         synonyms: words of one meaning; they get one code in the second fingerprint.
-        idf: rarity of words; that of general Chinese when None.
+        idf: rarity of words; that of the settings when None.
     """
 
     name = "multi_simhash"
@@ -143,7 +143,7 @@ class MultiSimhash:
 
     def values(self, words: WordBatch) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """Both fingerprints of each page; 0 where a page has no content word."""
-        config, idf = self._config, self._idf or general()
+        config, idf = self._config, self._idf or chosen(self._config.idf)
         pages, count = words.pages, len(words)
         distinct = distinct_words(words)
         weights = word_weights(words, distinct, config, idf)
@@ -153,9 +153,11 @@ class MultiSimhash:
             rarity = np.rint(IDF_STEPS * idf.of(words.vocabulary)).astype(np.int64)
             votes = votes * np.maximum(rarity, 1)[distinct.ids]
         text = fingerprints(words.hashes[distinct.ids], distinct.pages, count, votes)
-        near = near_keywords(words, keyword[distinct.entry], config.context)
+        windows = windows_around(words, keyword[distinct.entry], config.context)
+        near = np.flatnonzero(windows)
+        each = windows[near] if config.windows == "each" else None
         codes = self._codes(words)
-        return text, fingerprints(codes[words.ids[near]], pages[near], count)
+        return text, fingerprints(codes[words.ids[near]], pages[near], count, each)
 
     def _codes(self, words: WordBatch) -> NDArray[np.uint64]:
         """Hash of each distinct word, or the code of its meaning where it has synonyms."""

@@ -23,7 +23,7 @@ from es_dedup.detectors.fingerprint import (
 )
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import TERM_BITS, mix64
-from es_dedup.text.idf import general
+from es_dedup.text.idf import chosen
 from es_dedup.text.normalise import decode, normalise_many
 from es_dedup.text.segment import segmenter
 from es_dedup.text.tokens import character_kinds, segment_hashes, tokenise
@@ -88,7 +88,7 @@ class Simhash:
 
     Args:
         config: features and limit.
-        idf: rarity of words, for features that are weighted by it; that of general Chinese when None.
+        idf: rarity of words, for features that are weighted by it; that of the settings when None.
         layout: how the detector, used by itself, stores and asks for fingerprints; the built-in index always stores the
             four bands of ``band_terms``, which is what None means.
 
@@ -119,7 +119,9 @@ class Simhash:
         if self._config.features == "grams":
             hashes, owners = _pair_features(tokens)
         else:
-            idf = (self._idf or general()) if self._config.features == "words-tfidf" else None
+            idf = None
+            if self._config.features == "words-tfidf":
+                idf = self._idf or chosen(self._config.idf)
             hashes, owners, weights = _word_features(batch, idf)
         count = len(batch)
         has = np.bincount(owners, minlength=count) > 0

@@ -1,17 +1,24 @@
-"""How rare a word is: inverse document frequencies of general Chinese, or learned from pages at hand."""
+"""How rare a word is: inverse document frequencies of general Chinese, or learned from pages at hand and kept in a file.
+
+A file has a word and its number on each line, separated by a space, as jieba's list has; a first line ``# unknown NUMBER``
+says what every other word has.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
+import xxhash
+
+from es_dedup.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -66,9 +73,71 @@ def general() -> Idf:
     path = Path(found.origin).parent / "analyse" / "idf.txt" if found and found.origin else None
     if path is None or not path.is_file():
         return Idf({}, 1.0, "none")
-    values = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        word, _, number = line.rpartition(" ")
-        if word:
-            values[word] = float(number)
+    values, _ = _parsed(path.read_text(encoding="utf-8"))
     return Idf(values, median(values.values()), "jieba")
+
+
+def chosen(path: str) -> Idf:
+    """The idf that a setting names: that of a file, or of general Chinese where it is empty.
+
+    Raises:
+        ConfigError: as ``load``.
+    """
+    return load(path) if path else general()
+
+
+def load(path: str | Path) -> Idf:
+    """Idf of a file, kept until the file changes; its version names the content.
+
+    Without a line ``# unknown`` an unknown word has the median.
+
+    Raises:
+        ConfigError: it cannot be read, is no UTF-8 text, or a line is not a word and a number above 0.
+    """
+    place = Path(path)
+    try:
+        stamp = place.stat()
+        return _load(place, stamp.st_mtime_ns, stamp.st_size)
+    except OSError as error:
+        raise ConfigError((f"idf: {place} cannot be read: {error.strerror or error}",)) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError((f"idf: {place} is not UTF-8 text: save it as UTF-8",)) from error
+    except ValueError as error:
+        raise ConfigError((f"idf: {place}: {error}",)) from error
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path, modified: int, size: int) -> Idf:  # noqa: ARG001 - a changed file is another key
+    raw = path.read_bytes()
+    values, unknown = _parsed(raw.decode("utf-8-sig"))
+    if not values:
+        raise ValueError("holds no line with a word and its number")
+    return Idf(values, unknown or median(values.values()), f"file-{xxhash.xxh3_64_hexdigest(raw)}")
+
+
+def _parsed(text: str) -> tuple[dict[str, float], float | None]:
+    """Words with their numbers, and the number of unknown words where a line names it."""
+    values: dict[str, float] = {}
+    unknown = None
+    for place, line in enumerate(text.splitlines(), 1):
+        word, _, number = line.rpartition(" ")
+        if not word:
+            continue
+        try:
+            value = float(number)
+        except ValueError:
+            value = 0.0
+        if not 0 < value < math.inf:
+            raise ValueError(f"line {place}: a word, a space and a number above 0 are expected")
+        if word == "# unknown":
+            unknown = value
+        else:
+            values[word] = value
+    return values, unknown
+
+
+def as_text(idf: Idf) -> str:
+    """The lines of a file that ``load`` reads, words in order, numbers to six digits."""
+    lines = [f"# unknown {idf.unknown:.6g}"]
+    lines += [f"{word} {value:.6g}" for word, value in sorted(idf.values.items())]
+    return "\n".join(lines) + "\n"

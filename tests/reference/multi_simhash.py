@@ -49,15 +49,13 @@ def keywords(weights: dict[str, float], count: int) -> set[str]:
     return set(ranked[:count])
 
 
-def windows(words: Sequence[str], chosen: set[str], context: int) -> list[int]:
-    """Positions within ``context`` of an occurrence of a keyword, each once, ascending."""
-    near = set()
+def windows(words: Sequence[str], chosen: set[str], context: int, *, each: bool = False) -> list[int]:
+    """Positions within ``context`` of an occurrence of a keyword, ascending; once, or once in each window."""
+    near = []
     for at, word in enumerate(words):
         if word in chosen:
-            for other in range(at - context, at + context + 1):
-                if 0 <= other < len(words):
-                    near.add(other)
-    return sorted(near)
+            near += [other for other in range(at - context, at + context + 1) if 0 <= other < len(words)]
+    return sorted(near if each else set(near))
 
 
 def fingerprints(

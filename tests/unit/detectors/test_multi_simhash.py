@@ -18,7 +18,7 @@ from es_dedup.detectors.multi_simhash import (
     MultiSimhash,
     TwoFingerprints,
     keyword_entries,
-    near_keywords,
+    windows_around,
     word_weights,
 )
 from es_dedup.errors import ConfigError
@@ -51,7 +51,9 @@ def expected(words: WordBatch, page: int, config: MultiSimhashConfig, synonyms: 
         return float(idf.of([word])[0])
 
     weights = slow.word_weights(own, rarity, lambda word: facts[word][1])
-    near = slow.windows(own, slow.keywords(weights, config.keywords), config.context)
+    near = slow.windows(
+        own, slow.keywords(weights, config.keywords), config.context, each=config.windows == "each"
+    )
 
     def code(word: str) -> int:
         found = synonyms.code(word)
@@ -78,11 +80,14 @@ def check(texts: list[str], config: MultiSimhashConfig, synonyms: Synonyms = NON
     st.integers(5, 15),
     st.integers(6, 14),
     st.sampled_from(("count", "tfidf")),
+    st.sampled_from(("once", "each")),
 )
 def test_random_pages_equal_the_reference(
-    texts: list[str], keywords: int, context: int, weights: str
+    texts: list[str], keywords: int, context: int, weights: str, windows: str
 ) -> None:
-    config = MultiSimhashConfig.model_validate({"keywords": keywords, "context": context, "weights": weights})
+    config = MultiSimhashConfig.model_validate(
+        {"keywords": keywords, "context": context, "weights": weights, "windows": windows}
+    )
     check(texts, config, SYNONYMS)
 
 
@@ -114,7 +119,9 @@ def test_windows_end_with_the_page() -> None:
     words = content_words(normalise_many(["甲 乙 丙 丁 戊 己 庚 辛 壬", "子 丑 寅"]))
     keyword = np.zeros(len(words.ids), dtype=np.bool_)
     keyword[[1, 10]] = True
-    assert np.flatnonzero(near_keywords(words, keyword, 6)).tolist() == [*range(8), 9, 10, 11]
+    assert windows_around(words, keyword, 6).tolist() == [1] * 8 + [0] + [1] * 3
+    keyword[4] = True
+    assert windows_around(words, keyword, 6).tolist() == [2] * 8 + [1] * 4
 
 
 @pytest.mark.parametrize(("near", "wide"), [(1, 5), (2, 6), (3, 7)])

@@ -1,0 +1,70 @@
+"""``idf``: how rare each word is in a corpus, as a file that settings of methods name."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from es_dedup.cli.group import ExitCode
+from es_dedup.cli.inputs import Intake, Paths, with_input_options
+from es_dedup.cli.progress import ProgressDisplay
+from es_dedup.cli.session import session_of
+from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_dedup.cli.session import Session
+
+BATCH: Final = 256
+"""Pages segmented at a time."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    app.command()(idf)
+
+
+@with_input_options
+def idf(
+    context: typer.Context,
+    paths: Paths,
+    options: ReadOptions,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File that is written: a word and its number a line.")
+    ],
+) -> None:
+    """Learn inverse document frequencies of content words from pages, for settings like `multi_simhash.idf`."""
+    from es_dedup.report.target import open_target
+    from es_dedup.text.idf import as_text, learned
+
+    session = session_of(context)
+    intake = Intake(paths, options, session)
+    found = learned(_words(session, intake))
+    with open_target(output) as stream:
+        stream.write(as_text(found).encode())
+    session.output.emit({"words": len(found.values), "learned": found.version} | intake.as_dict())
+    session.output.line(f"{len(found.values):,} words, {found.version} pages: {output}")
+    if intake.failed:
+        raise typer.Exit(ExitCode.LEFT_OUT)
+
+
+def _words(session: Session, intake: Intake) -> Iterator[list[str]]:
+    """Content words of each page."""
+    from es_dedup.batch.featurise import content_of
+    from es_dedup.extraction import create_extractor
+    from es_dedup.text.normalise import normalise_many
+    from es_dedup.text.words import content_words
+
+    extractor = create_extractor(session.settings.extraction)
+    read = 0
+    with ProgressDisplay(quiet=session.output.quiet) as progress:
+        pages = intake.pages()
+        while some := list(islice(pages, BATCH)):
+            words = content_words(normalise_many([content_of(page, extractor)[0].text for page in some]))
+            yield from map(words.words, range(len(words)))
+            read += len(some)
+            progress.count("read", read, None)
