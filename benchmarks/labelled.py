@@ -14,7 +14,8 @@ from es_dedup import Deduplicator, Settings
 from es_dedup.batch.join import candidate_pairs
 from es_dedup.batch.settle import load_corpus
 from es_dedup.clustering import canonical_order
-from es_dedup.evaluation import Label, read_labels
+from es_dedup.evaluation import Label
+from es_dedup.evaluation.labels import parse_labels
 from es_dedup.judgement.statistics import Statistics
 from es_dedup.wiring import open_index
 
@@ -32,7 +33,11 @@ if TYPE_CHECKING:
 
 RANDOM_PAIRS: Final = 20_000  # of different groups, where a set has groups in place of labelled pairs
 LABELLED: Final = {"portal-zh": "zh", "news-zh-2025": "zh", "judged-en": "en"}
+FURTHER: Final = {"judged-gov": "en", "news-en": "en"}
+"""Labelled sets that were not looked at while the defaults were chosen."""
 GROUPED: Final = {"edits-zh": "zh"}
+UNDECIDED: Final = "?"
+"""In the place of a label: the readers did not agree; the pair is left out."""
 READ: Final = ROOT / "tests" / "golden" / "labels"
 """Labels of pairs that were read for this project."""
 
@@ -116,12 +121,17 @@ def _labelled(folder: Path | None, name: str) -> PairSet:
     rows = rows_of(data_file(folder, f"{name}.jsonl.xz"))
     pages = [page_of(row) for row in rows]
     groups = {row["id"]: row["group"] for row in rows if row.get("group")}
-    labels = read_labels(data_file(folder, f"{name}.pairs.tsv"))
+    file = data_file(folder, f"{name}.pairs.tsv")
+    lines = file.read_text(encoding="utf-8").splitlines()
+    decided = "\n".join(line for line in lines if UNDECIDED not in line.split("\t"))
+    labels = parse_labels(decided, str(file), jsonl=False)
     kinds = {
         kind: [each.pair for each in labels if each.label == kind] for kind in ("dup", "contain", "diff")
     }
     every = {each.pair: each.label for each in labels}
-    return PairSet(name, LABELLED[name], pages, kinds["dup"] + kinds["contain"], kinds["diff"], every, groups)
+    return PairSet(
+        name, (LABELLED | FURTHER)[name], pages, kinds["dup"] + kinds["contain"], kinds["diff"], every, groups
+    )
 
 
 def read_sets(folder: Path | None, labels: Path) -> list[PairSet]:

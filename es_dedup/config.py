@@ -41,6 +41,7 @@ from es_dedup.sections import (
     MultiSimhashConfig,
     Section,
     SimhashConfig,
+    WordsConfig,
 )
 from es_dedup.server_sections import ElasticConfig, MaintenanceConfig
 
@@ -149,6 +150,7 @@ class Settings(Section):
     )
     workers: int = Field(0, ge=0, le=256, description="processes for large batches; 0: one per core")
     extraction: ExtractionConfig = ExtractionConfig()
+    words: WordsConfig = WordsConfig()
     ccdet: CcdetConfig = CcdetConfig()
     simhash: SimhashConfig = SimhashConfig()
     coverage: CoverageConfig = CoverageConfig()

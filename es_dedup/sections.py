@@ -36,6 +36,16 @@ class Section(BaseModel):
         return names is None or not set(names).isdisjoint(detectors)
 
 
+class WordsConfig(Section):
+    """How Chinese text is cut into words."""
+
+    segmenter: Literal["rjieba", "jieba", "rjieba-hmm", "jieba-hmm"] = Field(
+        "rjieba",
+        description="what cuts Chinese text into words, by jieba's dictionary: rjieba (native code) or jieba itself; with -hmm also words that are not in it, by its model",
+        json_schema_extra=SHAPES,
+    )
+
+
 class MultiSimhashConfig(Section):
     """Two SimHashes: of all content words, and of the words around the keywords (CN106649222A)."""
 

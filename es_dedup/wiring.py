@@ -36,7 +36,7 @@ from es_dedup.recorded import (
 )
 from es_dedup.text.hashing import SIGNATURE_VERSION
 from es_dedup.text.normalise import normalise
-from es_dedup.text.segment import search_text
+from es_dedup.text.segment import DEFAULT, search_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,11 +65,15 @@ def open_index(
     must_be_place(path)
     features = None if read_only else features_of(settings)
     index: Index
+
+    def segment(text: str) -> str:
+        return words_for_search(text, _segmenter_of(index))
+
     if is_address(path):
         index = ElasticIndex(
             parse_address(str(path)),
             features=features,
-            segment=words_for_search,
+            segment=segment,
             options=replace(elastic_options(settings), fresh_probes=fresh_probes),
             read_only=read_only,
         )
@@ -77,7 +81,7 @@ def open_index(
         index = EmbeddedIndex(
             path,
             features=features,
-            segment=words_for_search,
+            segment=segment,
             lock_seconds=settings.index.lock_seconds,
             read_only=read_only,
         )
@@ -123,7 +127,11 @@ def prepare_search(path: str | Path, tell: Callable[[int, int], None]) -> None:
     """
     if is_address(path) or not Path(path).stat().st_size:
         return  # an empty file would become an index
-    with EmbeddedIndex(path, features=None, segment=words_for_search, lock_seconds=0) as index:
+
+    def segment(text: str) -> str:
+        return words_for_search(text, _segmenter_of(index))
+
+    with EmbeddedIndex(path, features=None, segment=segment, lock_seconds=0) as index:
         index.prepare_search(tell)
 
 
@@ -255,9 +263,14 @@ def features_of(settings: Settings) -> dict[str, Any]:
     )
 
 
-def words_for_search(text: str) -> str:
-    """Words of a text or query, in the form that full text is indexed in."""
-    return search_text(normalise(text))
+def words_for_search(text: str, by: str = DEFAULT) -> str:
+    """Words of a text or query, in the form that full text is indexed in; ``by`` names the segmenter."""
+    return search_text(normalise(text), by)
+
+
+def _segmenter_of(index: Index) -> str:
+    """The segmenter that an index was made with: texts and queries are cut alike."""
+    return str(index.features.get("words.segmenter", DEFAULT))
 
 
 def text_codec(settings: Settings) -> Callable[[str], bytes] | None:

@@ -64,7 +64,8 @@ def _words(session: Session, intake: Intake) -> Iterator[list[str]]:
     with ProgressDisplay(quiet=session.output.quiet) as progress:
         pages = intake.pages()
         while some := list(islice(pages, BATCH)):
-            words = content_words(normalise_many([content_of(page, extractor)[0].text for page in some]))
+            texts = normalise_many([content_of(page, extractor)[0].text for page in some])
+            words = content_words(texts, session.settings.words.segmenter)
             yield from map(words.words, range(len(words)))
             read += len(some)
             progress.count("read", read, None)

@@ -19,6 +19,7 @@ from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.sections import ROUNDING
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.normalise import normalise_many
+from es_dedup.text.segment import DEFAULT
 from es_dedup.text.synonyms import NONE
 from es_dedup.text.words import content_words
 
@@ -110,6 +111,7 @@ class Dwdcs:
     Args:
         config: network, key concepts and limits.
         synonyms: words of one meaning; without them a concept is a word.
+        segmenter: name of what cuts words.
     """
 
     name = "dwdcs"
@@ -117,8 +119,9 @@ class Dwdcs:
     tag = TAG
     field_types: ClassVar[Mapping[str, str]] = {"key_concepts": "keyword", "key_concept_positions": "object"}
 
-    def __init__(self, config: DwdcsConfig, synonyms: Synonyms = NONE) -> None:
+    def __init__(self, config: DwdcsConfig, synonyms: Synonyms = NONE, *, segmenter: str = DEFAULT) -> None:
         self._config = config
+        self._segmenter = segmenter
         self._merger = Merger(synonyms, config.senses, config.min_overlap)
 
     def featurise(self, content: Content) -> KeyConcepts | Skipped:
@@ -127,7 +130,9 @@ class Dwdcs:
 
     def featurise_many(self, contents: Sequence[Content]) -> list[KeyConcepts | Skipped]:
         """Key concepts of several pages."""
-        return self.of_words(content_words(normalise_many([content.text for content in contents])))
+        return self.of_words(
+            content_words(normalise_many([content.text for content in contents]), self._segmenter)
+        )
 
     def of_words(self, words: WordBatch) -> list[KeyConcepts | Skipped]:
         """The same of pages that are segmented already."""
@@ -248,5 +253,5 @@ class Dwswn(Dwdcs):
         "dwswn_key_concept_positions": "object",
     }
 
-    def __init__(self, config: DwdcsConfig) -> None:
-        super().__init__(config)
+    def __init__(self, config: DwdcsConfig, *, segmenter: str = DEFAULT) -> None:
+        super().__init__(config, segmenter=segmenter)

@@ -107,7 +107,7 @@ def featurise(texts: Sequence[str], titles: Sequence[str], settings: Settings) -
     has_words = np.diff(tokens.offsets) > 0
     values = np.zeros(len(batch), dtype=np.uint64)
     if Simhash.name in enabled:
-        values, _ = Simhash(settings.simhash).values(batch, tokens)
+        values, _ = Simhash(settings.simhash, segmenter=settings.words.segmenter).values(batch, tokens)
     dense = ccdet.without_white_space(batch)
     periods = ccdet.dense_period_table(dense, settings.ccdet.window)
     if Ccdet.name not in enabled:

@@ -26,6 +26,7 @@ from es_dedup.text.hashing import HASH_BITS_IN_TERM
 from es_dedup.text.idf import chosen
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.ragged import offsets_of
+from es_dedup.text.segment import DEFAULT
 from es_dedup.text.synonyms import NONE
 from es_dedup.text.words import content_words, distinct_words
 
@@ -127,6 +128,7 @@ class MultiSimhash:
         config: windows, weights and limits.
         synonyms: words of one meaning; they get one code in the second fingerprint.
         idf: rarity of words; that of the settings when None.
+        segmenter: name of what cuts words.
     """
 
     name = "multi_simhash"
@@ -136,8 +138,16 @@ class MultiSimhash:
         **band_types("multi_simhash_keywords"),
     }
 
-    def __init__(self, config: MultiSimhashConfig, synonyms: Synonyms = NONE, idf: Idf | None = None) -> None:
+    def __init__(
+        self,
+        config: MultiSimhashConfig,
+        synonyms: Synonyms = NONE,
+        idf: Idf | None = None,
+        *,
+        segmenter: str = DEFAULT,
+    ) -> None:
         self._config = config
+        self._segmenter = segmenter
         self._synonyms = synonyms
         self._idf = idf
 
@@ -176,7 +186,9 @@ class MultiSimhash:
 
     def featurise_many(self, contents: Sequence[Content]) -> list[TwoFingerprints | Skipped]:
         """Both fingerprints of several pages."""
-        return self.of_words(content_words(normalise_many([content.text for content in contents])))
+        return self.of_words(
+            content_words(normalise_many([content.text for content in contents]), self._segmenter)
+        )
 
     def of_words(self, words: WordBatch) -> list[TwoFingerprints | Skipped]:
         """The same of pages that are segmented already."""

@@ -31,14 +31,18 @@ if TYPE_CHECKING:
 
 _FACTORIES: Final[dict[str, Factory]] = {
     Ccdet.name: lambda settings: Ccdet(settings.ccdet),
-    Simhash.name: lambda settings: Simhash(settings.simhash),
+    Simhash.name: lambda settings: Simhash(settings.simhash, segmenter=settings.words.segmenter),
     Coverage.name: lambda settings: Coverage(settings.coverage),
     MultiSimhash.name: lambda settings: MultiSimhash(
-        settings.multi_simhash, synonyms.named(settings.multi_simhash.synonyms)
+        settings.multi_simhash,
+        synonyms.named(settings.multi_simhash.synonyms),
+        segmenter=settings.words.segmenter,
     ),
     CharFrequency.name: lambda settings: CharFrequency(settings.char_frequency),
-    Dwdcs.name: lambda settings: Dwdcs(settings.dwdcs, synonyms.named(settings.dwdcs.synonyms)),
-    Dwswn.name: lambda settings: Dwswn(settings.dwdcs),
+    Dwdcs.name: lambda settings: Dwdcs(
+        settings.dwdcs, synonyms.named(settings.dwdcs.synonyms), segmenter=settings.words.segmenter
+    ),
+    Dwswn.name: lambda settings: Dwswn(settings.dwdcs, segmenter=settings.words.segmenter),
     **COMPARATORS,
 }
 

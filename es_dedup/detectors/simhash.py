@@ -25,7 +25,8 @@ from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import TERM_BITS, mix64
 from es_dedup.text.idf import chosen
 from es_dedup.text.normalise import decode, normalise_many
-from es_dedup.text.segment import segmenter
+from es_dedup.text.segment import DEFAULT
+from es_dedup.text.segment import segmenter as segmenter_of
 from es_dedup.text.tokens import character_kinds, segment_hashes, tokenise
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class Simhash:
         idf: rarity of words, for features that are weighted by it; that of the settings when None.
         layout: how the detector, used by itself, stores and asks for fingerprints; the built-in index always stores the
             four bands of ``band_terms``, which is what None means.
+        segmenter: name of what cuts words, for features that are words.
 
     Raises:
         ValueError: the layout misses pairs at the distance that the settings accept.
@@ -100,10 +102,18 @@ class Simhash:
     version = 1
     field_types: ClassVar[Mapping[str, str]] = band_types("simhash")
 
-    def __init__(self, config: SimhashConfig, idf: Idf | None = None, layout: Layout | None = None) -> None:
+    def __init__(
+        self,
+        config: SimhashConfig,
+        idf: Idf | None = None,
+        layout: Layout | None = None,
+        *,
+        segmenter: str = DEFAULT,
+    ) -> None:
         self._config = config
         self._idf = idf
         self._layout = layout
+        self._segmenter = segmenter
         if layout is not None:
             layout.radii(config.max_hamming_bits)
 
@@ -122,7 +132,7 @@ class Simhash:
             idf = None
             if self._config.features == "words-tfidf":
                 idf = self._idf or chosen(self._config.idf)
-            hashes, owners, weights = _word_features(batch, idf)
+            hashes, owners, weights = _word_features(batch, idf, self._segmenter)
         count = len(batch)
         has = np.bincount(owners, minlength=count) > 0
         return fingerprints(hashes, owners, count, weights), has
@@ -185,7 +195,7 @@ class Simhash:
 
 
 def _word_features(
-    batch: TextBatch, idf: Idf | None
+    batch: TextBatch, idf: Idf | None, by: str
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64] | None]:
     """Hashes of all words that hold a letter or digit, their pages, and their weights where ``idf`` is given.
 
@@ -193,7 +203,7 @@ def _word_features(
     """
     codes = np.insert(batch.codes, batch.offsets[1:], ord("\n"))
     offsets = batch.offsets + np.arange(len(batch) + 1)
-    words = segmenter().cut(decode(codes))
+    words = segmenter_of(by).cut(decode(codes))
     ends = np.cumsum(np.fromiter(map(len, words), dtype=np.int64, count=len(words)))
     starts = np.concatenate(([0], ends[:-1]))
     letters = np.concatenate(([0], np.cumsum(character_kinds(codes) > 0)))

@@ -14,7 +14,7 @@ import numpy as np
 
 from es_dedup.text.hashing import hash64
 from es_dedup.text.normalise import decode
-from es_dedup.text.segment import segmenter
+from es_dedup.text.segment import DEFAULT, segmenter
 from es_dedup.text.stopwords import STOP_WORDS
 from es_dedup.text.tokens import character_kinds
 
@@ -91,17 +91,25 @@ class DistinctWords:
     entry: NDArray[np.int64]
 
 
-def content_words(batch: TextBatch) -> WordBatch:
-    """Content words of normalised texts: words that hold a letter or digit and are no function words."""
+def content_words(batch: TextBatch, by: str = DEFAULT) -> WordBatch:
+    """Content words of normalised texts: words that hold a letter or digit and are no function words.
+
+    Args:
+        batch: the texts.
+        by: name of the segmenter.
+
+    Raises:
+        ConfigError: as ``segmenter``.
+    """
     codes = np.insert(batch.codes, batch.offsets[1:], ord("\n"))
     edges = batch.offsets + np.arange(len(batch) + 1)
-    cut = segmenter().cut(decode(codes)) if len(batch) else []
+    cut = segmenter(by).cut(decode(codes)) if len(batch) else []
     ends = np.cumsum(np.fromiter(map(len, cut), dtype=np.int64, count=len(cut)))
     starts = np.concatenate((np.zeros(1, dtype=np.int64), ends))[:-1]
     letters = np.concatenate(([0], np.cumsum(character_kinds(codes) > 0)))
     number = {word: at for at, word in enumerate(dict.fromkeys(cut))}
     raw = np.fromiter(map(number.__getitem__, cut), dtype=np.int64, count=len(cut))
-    entries = [_entry(word) for word in number]
+    entries = [_entry(word, by) for word in number]
     known = dict.fromkeys(word for word, _, _ in entries if word)
     place = {word: at for at, word in enumerate(known)}
     new = np.array([place.get(word, -1) for word, _, _ in entries], dtype=np.int64)
@@ -166,12 +174,12 @@ def speech_of(tag: str) -> Speech:
 
 
 @lru_cache(maxsize=KEPT_WORDS)
-def _entry(word: str) -> tuple[str, int, int]:
+def _entry(word: str, by: str) -> tuple[str, int, int]:
     """Stem, part of speech and hash of a word; an empty stem for a function word."""
     if word in STOP_WORDS:
         return "", int(Speech.OTHER), 0
     base = stem(word)
-    return base, int(speech_of(segmenter().tag(base))), hash64(base)
+    return base, int(speech_of(segmenter(by).tag(base))), hash64(base)
 
 
 def _by_appearance(

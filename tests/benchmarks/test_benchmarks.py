@@ -25,6 +25,10 @@ SMALL: Final = {
     "bench_scan": ["--sizes", "30", "0", "--workers", "1"],
     "bench_check": ["--pages", "12"],
     "bench_elastic": ["--stored", "80", "--pages", "12", "--compact"],
+    "bench_words": [
+        *("--sets", "portal-zh", "--methods", "multi_simhash", "dwdcs"),
+        *("--segmenters", "rjieba", "jieba", "--synonyms", "none"),
+    ],
     "bench_w1": ["--bases", "60"],
     "bench_features": ["--pages", "20", "--rounds", "1"],
     "bench_comparators": ["--pages", "40", "--rounds", "1"],

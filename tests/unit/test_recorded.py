@@ -57,9 +57,10 @@ def test_what_does_not_shape_features_is_not_among_them(changed: dict[str, Any])
         ({"ccdet__min_features": 4}, ["ccdet.min_features"]),
         ({"simhash__features": "words"}, ["simhash.features"]),
         ({"extraction__parser": "lxml"}, ["extraction.parser"]),
+        ({"words__segmenter": "jieba"}, ["words.segmenter"]),
         (
             {"detectors": ["ccdet"]},
-            ["detectors", "simhash.features", "version of coverage", "version of simhash"],
+            ["detectors", "simhash.features", "simhash.idf", "version of coverage", "version of simhash"],
         ),
     ],
 )
