@@ -188,14 +188,14 @@ def _below(ordered: NDArray[np.uint64], offsets: Rows, rows: Rows, bound: NDArra
 
 
 def _period_pairs(table: FeatureTable, settings: Settings, rows: Carriers) -> tuple[NDArray[np.uint64], int]:
-    periods, size = table.periods, np.diff(table.periods.offsets)
+    periods, size = table.periods, table.periods.comparable
     join = TermJoin(periods.signatures, owners_of(periods.offsets), rows, HASH_BITS_IN_TERM)
     keys = [period_keys(hits, size, settings.ccdet) for hits in join.run(periods.signatures, periods.offsets)]
     return _merged(keys), join.capped
 
 
 def period_keys(hits: Hits, size: Rows, config: CcdetConfig) -> NDArray[np.uint64]:
-    """Of counted pairs those with enough common signatures, by the number of signatures of each row."""
+    """Of counted pairs those with enough common signatures, by ``PeriodTable.comparable`` of each row."""
     fewer = np.minimum(size[hits.asker], size[hits.stored])
     keep = (hits.shared >= config.min_common) & (hits.shared >= config.min_ccs * fewer)
     return pair_keys(hits.asker[keep], hits.stored[keep])

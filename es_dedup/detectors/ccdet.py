@@ -13,9 +13,9 @@ import numpy as np
 
 from es_dedup.compiled import worthwhile
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
-from es_dedup.text.hashing import mix64, tagged_terms
+from es_dedup.text.hashing import HASH_BITS_IN_TERM, mix64, tagged_terms
 from es_dedup.text.normalise import TextBatch, normalise_many
-from es_dedup.text.ragged import gather, offsets_of
+from es_dedup.text.ragged import offsets_of
 from es_dedup.text.tokens import segment_hashes
 
 if TYPE_CHECKING:
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from es_dedup.model import Content
 
 TAG: Final = 1
-MOST_SIGNATURES: Final = 256  # of a page; the smallest hashes, so that long pages stay comparable
-PROBE_TERMS: Final = 12  # asked of an index; grams and clauses of the coverage method ask too
+MOST_SIGNATURES: Final = 2_048  # kept of a page, the smallest hashes: 10 KB and as many terms; of 19,000 real pages none has more than 1,538
+PROBE_TERMS: Final = 12  # asked of an index where grams and clauses of the coverage method ask too
 SIGNATURE_BYTES: Final = 5
+TOTAL_BYTES: Final = 4  # after the signatures of a page of which not all are kept: how many there are
+ALL_HASHES: Final = (1 << HASH_BITS_IN_TERM) - 1
 _STOP: Final = 0x3002
 _BASE: Final = 0x8CB92BA72F3D8DD7
 _WHITE: Final = (0x20, 0x0A)
@@ -37,27 +39,65 @@ _WHITE: Final = (0x20, 0x0A)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PeriodFeatures:
-    """Signatures of one page: distinct 40-bit hashes, ascending."""
+    """Signatures of one page.
+
+    Attributes:
+        signatures: distinct 40-bit hashes, ascending; of more than ``MOST_SIGNATURES`` the smallest.
+        total: how many distinct signatures the page has.
+    """
 
     signatures: NDArray[np.uint64]
+    total: int
+
+    @classmethod
+    def whole(cls, signatures: NDArray[np.uint64]) -> PeriodFeatures:
+        """Features of a page of which all signatures are kept."""
+        return cls(signatures, len(signatures))
+
+    @property
+    def bound(self) -> int:
+        """Up to this hash all signatures of the page are kept."""
+        return ALL_HASHES if len(self.signatures) == self.total else int(self.signatures[-1])
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, PeriodFeatures) and np.array_equal(self.signatures, other.signatures)
+        return (
+            isinstance(other, PeriodFeatures)
+            and self.total == other.total
+            and np.array_equal(self.signatures, other.signatures)
+        )
 
     __hash__ = None  # type: ignore[assignment]  # arrays are not hashable
 
 
 @dataclass(frozen=True, slots=True)
 class PeriodTable:
-    """Signatures of several pages: ``signatures[offsets[i]:offsets[i + 1]]`` ascending and distinct."""
+    """Signatures of several pages: ``signatures[offsets[i]:offsets[i + 1]]`` ascending and distinct, ``totals[i]`` in all."""
 
     RAGGED: ClassVar[Mapping[str, tuple[str, ...]]] = {"offsets": ("signatures",)}
 
     offsets: NDArray[np.int64]
     signatures: NDArray[np.uint64]
+    totals: NDArray[np.int64]
+
+    @classmethod
+    def whole(cls, offsets: NDArray[np.int64], signatures: NDArray[np.uint64]) -> PeriodTable:
+        """A table of pages of which all signatures are kept."""
+        return cls(offsets, signatures, np.diff(offsets))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    @property
+    def comparable(self) -> NDArray[np.int64]:
+        """Signatures of each page, for rules on how many of them a pair shares; 0 where not all are kept."""
+        kept: NDArray[np.int64] = np.diff(self.offsets)
+        return np.where(kept == self.totals, kept, 0)
+
+    def row(self, row: int) -> PeriodFeatures:
+        """Features of one page."""
+        return PeriodFeatures(
+            self.signatures[self.offsets[row] : self.offsets[row + 1]], int(self.totals[row])
+        )
 
 
 def period_table(batch: TextBatch, window: int) -> PeriodTable:
@@ -78,7 +118,7 @@ def dense_period_table(dense: TextBatch, window: int) -> PeriodTable:
     stops = np.flatnonzero(codes == _STOP)
     pages = len(dense)
     if not len(stops):
-        return PeriodTable(np.zeros(pages + 1, dtype=np.int64), np.zeros(0, dtype=np.uint64))
+        return PeriodTable.whole(np.zeros(pages + 1, dtype=np.int64), np.zeros(0, dtype=np.uint64))
     owner = np.searchsorted(offsets, stops, side="right") - 1
     earliest = offsets[owner]
     earliest[1:] = np.maximum(earliest[1:], stops[:-1] + 1)
@@ -91,31 +131,58 @@ def dense_period_table(dense: TextBatch, window: int) -> PeriodTable:
     first = np.ones(len(hashes), dtype=np.bool_)
     first[1:] = (hashes[1:] != hashes[:-1]) | (owner[1:] != owner[:-1])
     hashes, owner = hashes[first], owner[first]
-    rank = np.arange(len(owner)) - offsets_of(owner, pages)[owner]
-    keep = rank < MOST_SIGNATURES
-    return PeriodTable(offsets_of(owner[keep], pages), hashes[keep])
+    starts = offsets_of(owner, pages)
+    keep = np.arange(len(owner)) - starts[owner] < MOST_SIGNATURES
+    return PeriodTable(offsets_of(owner[keep], pages), hashes[keep], np.diff(starts))
 
 
 def signature_strings(batch: TextBatch, window: int) -> list[list[str]]:
-    """The characters of each page's signatures, distinct, in the order of the text; none is left out of a long page."""
+    """The characters of each page's signatures, distinct, in the order of the text; of very many those that are kept."""
     dense = without_white_space(batch)
     found = []
     for page in range(len(dense)):
         *sentences, _ = dense.string(page).split(chr(_STOP))
-        found.append(list(dict.fromkeys(sentence[-window:] for sentence in sentences if sentence)))
+        strings = list(dict.fromkeys(sentence[-window:] for sentence in sentences if sentence))
+        found.append(strings if len(strings) <= MOST_SIGNATURES else _smallest(strings, window))
     return found
 
 
-def common_counts(
-    left: PeriodTable, left_rows: NDArray[np.int64], right: PeriodTable, right_rows: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Signatures that both pages of each pair have; shape (pairs,)."""
-    places_left, owners_left = gather(left.offsets, left_rows)
-    places_right, owners_right = gather(right.offsets, right_rows)
-    keys_left = mix64(left.signatures[places_left] ^ mix64(owners_left.astype(np.uint64)))
-    keys_right = mix64(right.signatures[places_right] ^ mix64(owners_right.astype(np.uint64)))
-    shared = np.isin(keys_left, keys_right)
-    return np.bincount(owners_left[shared], minlength=len(left_rows))
+def _smallest(strings: list[str], window: int) -> list[str]:
+    """Of the signatures of a page those with the smallest hashes, in their order."""
+    codes = np.frombuffer((chr(_STOP).join(strings) + chr(_STOP)).encode("utf-32-le"), dtype=np.uint32)
+    ends = np.flatnonzero(codes == _STOP) + 1
+    batch = TextBatch(codes, np.concatenate((np.zeros(1, dtype=np.int64), ends)))
+    hashes = dense_period_table(batch, window).signatures
+    return [strings[at] for at in np.sort(np.argsort(hashes)[:MOST_SIGNATURES]).tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What two pages share.
+
+    Attributes:
+        common: signatures that both have.
+        left, right: how many each of them has.
+        left_compared, right_compared: of how many of these it is known whether the other has them: all, but of pages
+            with more than ``MOST_SIGNATURES`` a sample.
+    """
+
+    common: int
+    left: int
+    right: int
+    left_compared: int
+    right_compared: int
+
+    @property
+    def ccs(self) -> float:
+        """Common containment similarity: the share of the page with fewer signatures that the other has, in [0, 1]."""
+        compared = min((self.left, self.left_compared), (self.right, self.right_compared))[1]
+        return ccs(self.common, compared, compared)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the similarity is an estimate."""
+        return (self.left, self.right) != (self.left_compared, self.right_compared)
 
 
 def ccs(common: int, left: int, right: int) -> float:
@@ -146,7 +213,7 @@ class Ccdet:
     """
 
     name = "ccdet"
-    version = 1
+    version = 2
     field_types: ClassVar[Mapping[str, str]] = {"period_signatures": "keyword"}
 
     def __init__(self, config: CcdetConfig, noise: NDArray[np.uint64] | None = None) -> None:
@@ -162,14 +229,6 @@ class Ccdet:
         """Signatures of normalised texts."""
         return period_table(batch, self._config.window)
 
-    def prune(self, table: PeriodTable) -> PeriodTable:
-        """The table without noise signatures; counts are recomputed by it."""
-        if not len(self._noise):
-            return table
-        keep = ~np.isin(table.signatures, self._noise)
-        owner = np.repeat(np.arange(len(table)), np.diff(table.offsets))
-        return PeriodTable(offsets_of(owner[keep], len(table)), table.signatures[keep])
-
     def featurise(self, content: Content) -> PeriodFeatures | Skipped:
         """Signatures of one page, or ``Skipped`` when it has fewer than ``min_features``."""
         return self.featurise_many([content])[0]
@@ -180,12 +239,12 @@ class Ccdet:
         return [self._features(table, row) for row in range(len(table))]
 
     def _features(self, table: PeriodTable, row: int) -> PeriodFeatures | Skipped:
-        signatures = table.signatures[table.offsets[row] : table.offsets[row + 1]]
-        if len(signatures) < self._config.min_features:
+        features = table.row(row)
+        if features.total < self._config.min_features:
             return Skipped(
-                "few-full-stops", f"{len(signatures)} signatures, {self._config.min_features} needed"
+                "few-full-stops", f"{features.total} signatures, {self._config.min_features} needed"
             )
-        return PeriodFeatures(signatures)
+        return features
 
     def fields(
         self,
@@ -198,7 +257,7 @@ class Ccdet:
         return [{"period_signatures": list(page)} if page else {} for page in found]
 
     def terms(self, features: PeriodFeatures) -> tuple[int, ...]:
-        """Terms to store: all signatures."""
+        """Terms to store: all signatures, of very many the ``MOST_SIGNATURES`` smallest."""
         return tuple(tagged_terms(TAG, features.signatures).tolist())
 
     def probe(self, features: PeriodFeatures) -> Probe:
@@ -208,25 +267,39 @@ class Ccdet:
 
     def verify(self, left: PeriodFeatures, right: PeriodFeatures) -> Verdict:
         """Duplicate, containment or different by CCS and CLR."""
-        tables = [PeriodTable(np.array([0, len(f.signatures)]), f.signatures) for f in (left, right)]
-        pruned = [self.prune(table) for table in tables]
-        row = np.zeros(1, dtype=np.int64)
-        common = int(common_counts(pruned[0], row, pruned[1], row)[0])
-        counted = pruned if self._config.recount else tables
-        return self.judge(common, len(counted[0].signatures), len(counted[1].signatures))
+        return self.judge(self.shared(left, right))
+
+    def shared(self, left: PeriodFeatures, right: PeriodFeatures) -> Shared:
+        """What two pages share; noise counts on neither side.
+
+        Of a page with more than ``MOST_SIGNATURES`` the smallest are known. Then both pages are compared up to the greatest hash
+        that both know all signatures below: hashes are spread evenly, so this is a fair sample of both.
+        """
+        bound = np.uint64(min(left.bound, right.bound))
+        kept = [self._useful(side.signatures) for side in (left, right)]
+        below = [useful[: np.searchsorted(useful, bound, side="right")] for useful in kept]
+        common = len(np.intersect1d(below[0], below[1], assume_unique=True))
+        if not self._config.recount:
+            kept = [left.signatures, right.signatures]
+            below = [side[: np.searchsorted(side, bound, side="right")] for side in kept]
+        totals = [
+            round(side.total * len(useful) / len(side.signatures)) if len(side.signatures) else 0
+            for side, useful in zip((left, right), kept, strict=True)
+        ]
+        return Shared(common, *totals, *map(len, below))
+
+    def _useful(self, signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        return signatures[~np.isin(signatures, self._noise)] if len(self._noise) else signatures
 
     def verify_rows(self, left: PeriodTable, left_row: int, right: PeriodTable, right_row: int) -> Verdict:
         """``verify`` on rows of two tables."""
-        rows = [
-            PeriodFeatures(table.signatures[table.offsets[row] : table.offsets[row + 1]])
-            for table, row in ((left, left_row), (right, right_row))
-        ]
-        return self.verify(rows[0], rows[1])
+        return self.verify(left.row(left_row), right.row(right_row))
 
-    def judge(self, common: int, left: int, right: int) -> Verdict:
-        """The verdict from three counts: shared signatures, those of the left and of the right page."""
-        config = self._config
-        similarity, ratio = ccs(common, left, right), clr(left, right)
+    def judge(self, shared: Shared) -> Verdict:
+        """The verdict from what two pages share."""
+        config, left, right = self._config, shared.left, shared.right
+        similarity, ratio = shared.ccs, clr(left, right)
+        common = round(similarity * min(left, right)) if shared.sampled else shared.common
         evidence: dict[str, float | int | str | bool | None] = {
             "ccs": round(similarity, 4),
             "min_ccs": config.min_ccs,
@@ -238,9 +311,15 @@ class Ccdet:
             "min_common": config.min_common,
             "min_features": config.min_features,
         }
+        if shared.sampled:  # numbers of signatures stay those of the pages
+            evidence |= {
+                "sampled_common": shared.common,
+                "left_sampled": shared.left_compared,
+                "right_sampled": shared.right_compared,
+            }
         if (
-            min(left, right) < config.min_features
-            or common < config.min_common
+            min(left, right, shared.left_compared, shared.right_compared) < config.min_features
+            or shared.common < config.min_common
             or similarity < config.min_ccs
         ):
             relation = Relation.DIFFERENT
@@ -251,31 +330,49 @@ class Ccdet:
         return Verdict(self.name, relation, similarity, evidence)
 
     def pack(self, features: PeriodFeatures) -> bytes:
-        """Five bytes a signature."""
-        return pack_signatures(features.signatures)
+        """Five bytes a signature, and four bytes of how many there are where not all are kept."""
+        return pack_signatures(features.signatures) + total_bytes(len(features.signatures), features.total)
 
     def unpack(self, payload: bytes) -> PeriodFeatures:
         """Signatures from ``pack``; raises ``ValueError`` when the length does not fit."""
-        return unpack_signatures(payload)
+        return unpack_signatures([payload]).row(0)
 
 
 def pack_signatures(signatures: NDArray[np.uint64]) -> bytes:
     """Five bytes a signature, little-endian."""
-    return signatures.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :5].tobytes()
+    return signatures.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :SIGNATURE_BYTES].tobytes()
 
 
-def unpack_signatures(payload: bytes) -> PeriodFeatures:
-    """The inverse of ``pack_signatures``.
+def total_bytes(kept: int, total: int) -> bytes:
+    """What stands after the signatures of a page: nothing where all are kept, else how many there are."""
+    return b"" if kept == total else total.to_bytes(TOTAL_BYTES, "little")
+
+
+def unpack_signatures(payloads: Sequence[bytes]) -> PeriodTable:
+    """A table of pages, each the bytes of ``Ccdet.pack``.
 
     Raises:
-        ValueError: the length is no multiple of five.
+        ValueError: a length does not fit, or not all signatures are kept of a page where they would be.
     """
-    if len(payload) % 5:
-        message = f"period signatures take 5 bytes each, got {len(payload)} bytes"
+    kept, rest = np.divmod(np.array([len(payload) for payload in payloads], dtype=np.int64), SIGNATURE_BYTES)
+    if not np.isin(rest, (0, TOTAL_BYTES)).all():
+        message = f"period signatures take {SIGNATURE_BYTES} bytes each, got {max(map(len, payloads))} bytes"
         raise ValueError(message)
-    wide = np.zeros((len(payload) // 5, 8), dtype=np.uint8)
-    wide[:, :5] = np.frombuffer(payload, dtype=np.uint8).reshape(-1, 5)
-    return PeriodFeatures(wide.view("<u8").ravel().astype(np.uint64))
+    totals = kept.copy()
+    for row in np.flatnonzero(rest).tolist():
+        totals[row] = int.from_bytes(payloads[row][-TOTAL_BYTES:], "little")
+        if kept[row] != MOST_SIGNATURES or totals[row] <= MOST_SIGNATURES:
+            raise ValueError(f"{kept[row]} period signatures are kept of {totals[row]}")
+    raw = b"".join(
+        [
+            payload[:-TOTAL_BYTES] if cut else payload
+            for payload, cut in zip(payloads, rest.tolist(), strict=True)
+        ]
+    )
+    wide = np.zeros((int(kept.sum()), 8), dtype=np.uint8)
+    wide[:, :SIGNATURE_BYTES] = np.frombuffer(raw, dtype=np.uint8).reshape(-1, SIGNATURE_BYTES)
+    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))
+    return PeriodTable(offsets, wide.view("<u8").ravel().astype(np.uint64), totals)
 
 
 def noise_by_site(

@@ -112,7 +112,7 @@ def featurise(texts: Sequence[str], titles: Sequence[str], settings: Settings) -
     periods = ccdet.dense_period_table(dense, settings.ccdet.window)
     if Ccdet.name not in enabled:
         periods = take(periods, np.zeros(0, dtype=np.int64))
-        periods = PeriodTable(np.zeros(len(batch) + 1, dtype=np.int64), periods.signatures)
+        periods = PeriodTable.whole(np.zeros(len(batch) + 1, dtype=np.int64), periods.signatures)
     return FeatureTable(
         lengths=np.diff(batch.offsets),
         hashes=np.where(has_words, content_hashes(dense), np.uint64(0)),
@@ -133,10 +133,17 @@ def content_hashes(dense: TextBatch) -> NDArray[np.uint64]:
 
 def pack(table: FeatureTable) -> list[bytes]:
     """Each row as bytes."""
-    raw = ccdet.pack_signatures(table.periods.signatures)
-    edges = (table.periods.offsets * ccdet.SIGNATURE_BYTES).tolist()
+    periods = table.periods
+    raw, edges = ccdet.pack_signatures(periods.signatures), (periods.offsets * ccdet.SIGNATURE_BYTES).tolist()
+    kept = np.diff(periods.offsets)
+    totals: dict[int, bytes] = {
+        row: ccdet.total_bytes(int(kept[row]), int(periods.totals[row]))
+        for row in np.flatnonzero(kept != periods.totals).tolist()
+    }
+    sizes = kept * ccdet.SIGNATURE_BYTES
+    sizes[list(totals)] += ccdet.TOTAL_BYTES
     heads = zip(
-        np.diff(table.periods.offsets * ccdet.SIGNATURE_BYTES).tolist(),
+        sizes.tolist(),
         table.lengths.tolist(),
         table.hashes.tolist(),
         table.has_words.tolist(),
@@ -144,9 +151,9 @@ def pack(table: FeatureTable) -> list[bytes]:
         strict=True,
     )
     packed = [
-        b"".join((_HEAD.pack(PAYLOAD_VERSION, *head), raw[start:end], rest))
-        for head, start, end, rest in zip(
-            heads, edges[:-1], edges[1:], coverage_codec.pack(table.coverage), strict=True
+        b"".join((_HEAD.pack(PAYLOAD_VERSION, *head), raw[start:end], totals.get(row, b""), rest))
+        for row, (head, start, end, rest) in enumerate(
+            zip(heads, edges[:-1], edges[1:], coverage_codec.pack(table.coverage), strict=True)
         )
     ]
     if not table.others.columns:
@@ -175,19 +182,14 @@ def _unpacked(payloads: Sequence[bytes]) -> FeatureTable:
         payloads = [rest for _, rest in found]
     heads = [_head(payload) for payload in payloads]
     ends = [_HEAD.size + head[1] for head in heads]
-    signatures = b"".join([payload[_HEAD.size : end] for payload, end in zip(payloads, ends, strict=True)])
     rest = [payload[end:] for payload, end in zip(payloads, ends, strict=True)]
-    sizes = np.array([head[1] for head in heads], dtype=np.int64)
-    if (sizes % ccdet.SIGNATURE_BYTES).any():
-        raise ValueError("a page's period signatures are damaged: their size does not fit")
     return FeatureTable(
         lengths=np.array([head[2] for head in heads], dtype=np.int64),
         hashes=np.array([head[3] for head in heads], dtype=np.uint64),
         fingerprints=np.array([head[5] for head in heads], dtype=np.uint64),
         has_words=np.array([head[4] for head in heads], dtype=np.bool_),
-        periods=PeriodTable(
-            np.concatenate(([0], np.cumsum(sizes // ccdet.SIGNATURE_BYTES))),
-            ccdet.unpack_signatures(signatures).signatures,
+        periods=ccdet.unpack_signatures(
+            [payload[_HEAD.size : end] for payload, end in zip(payloads, ends, strict=True)]
         ),
         coverage=coverage_codec.unpack_many(rest),
         others=others,
@@ -220,8 +222,7 @@ def features_of(table: FeatureTable, detector: Detector[Any]) -> list[Any]:
         pages = zip(table.fingerprints.tolist(), table.has_words.tolist(), strict=True)
         return [simhash.Fingerprint(value) if has else None for value, has in pages]
     if detector.name == Ccdet.name:
-        edges = pairwise(table.periods.offsets.tolist())
-        return [ccdet.PeriodFeatures(table.periods.signatures[low:high]) for low, high in edges]
+        return [table.periods.row(row) for row in range(len(table))]
     return unpacked_by(detector, table.others, len(table))
 
 

@@ -142,10 +142,12 @@ class StoredJoin:
 
     def _periods(self) -> None:
         column = Column(self._folder, "signatures", np.uint64)
+        sizes = [np.zeros(0, dtype=np.int64)]
         try:
             for _, table in self._pages.batches():
                 column.add(table.periods.signatures, np.diff(table.periods.offsets))
-            rule = partial(whole.period_keys, size=np.diff(column.offsets), config=self._settings.ccdet)
+                sizes.append(table.periods.comparable)
+            rule = partial(whole.period_keys, size=np.concatenate(sizes), config=self._settings.ccdet)
             self._counted("periods", column, column, HASH_BITS_IN_TERM, rule)
         finally:
             column.close()

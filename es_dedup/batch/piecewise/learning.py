@@ -60,7 +60,7 @@ def learn_stored(pages: StoredPages, settings: Settings, folder: Path, most: int
         noise = [np.zeros(0, dtype=np.uint64)]
         for low, high in value_ranges([periods], most, HASH_BITS_IN_TERM):
             values, owners = periods.between(low, high)
-            table_ = PeriodTable(offsets_from(owners, len(kept)), values)
+            table_ = PeriodTable.whole(offsets_from(owners, len(kept)), values)
             noise.append(learn_noise(table_, sites, settings.ccdet))
         learned = [_weighed(column, about, most) for column in (grams, clauses)]
     finally:

@@ -36,9 +36,10 @@ def without_white_space(
 @kernel
 def signatures_of(
     codes: NDArray[np.uint32], offsets: NDArray[np.int64], stop: int, window: int, most: int, base: np.uint64
-) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Offsets and signatures of texts without white space; see ``period_table``."""
+) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
+    """Offsets, signatures and how many each text has, of texts without white space; see ``period_table``."""
     pages = len(offsets) - 1
+    totals = np.zeros(pages, dtype=np.int64)
     bounds = np.zeros(pages + 1, dtype=np.int64)
     stops = 0
     for place in range(len(codes)):
@@ -65,9 +66,9 @@ def signatures_of(
         for place in range(len(found)):
             if place and found[place] == found[place - 1]:
                 continue
-            if end - begin == most:
-                break
-            values[end] = found[place]
-            end += 1
+            totals[page] += 1
+            if end - begin < most:
+                values[end] = found[place]
+                end += 1
         bounds[page + 1] = end
-    return bounds, values[:end].copy()
+    return bounds, values[:end].copy(), totals

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from es_dedup.config import CcdetConfig
 from es_dedup.detectors import ccdet
 from es_dedup.detectors.ccdet import (
+    MOST_SIGNATURES,
     Ccdet,
     PeriodFeatures,
     PeriodTable,
@@ -21,7 +22,7 @@ from es_dedup.detectors.ccdet import (
     noise_by_site,
     period_table,
 )
-from es_dedup.model import Content, Relation, Skipped
+from es_dedup.model import Content, Relation, Skipped, Verdict
 from es_dedup.text.normalise import normalise, normalise_many
 from tests.reference import ccdet as slow
 from tests.texts import SENTENCES, ZH, page_texts
@@ -54,12 +55,12 @@ def table_of(pages: list[frozenset[str]]) -> tuple[PeriodTable, dict[str, int]]:
     numbers = {name: 7 + 13 * at for at, name in enumerate(sorted(set().union(*pages)))}
     rows = [sorted(numbers[name] for name in page) for page in pages]
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    return PeriodTable(offsets, np.array([n for row in rows for n in row], dtype=np.uint64)), numbers
+    return PeriodTable.whole(offsets, np.array([n for row in rows for n in row], dtype=np.uint64)), numbers
 
 
 def features_of(numbers: set[int]) -> PeriodFeatures:
     """Features of these signatures."""
-    return PeriodFeatures(np.array(sorted(numbers), dtype=np.uint64))
+    return PeriodFeatures.whole(np.array(sorted(numbers), dtype=np.uint64))
 
 
 @settings(max_examples=300, deadline=None)
@@ -101,11 +102,91 @@ def test_only_the_ideographic_full_stop_counts() -> None:
     assert signatures("上一句。 这一\n句话。") == signatures("这一句话。上一句。")
 
 
-def test_a_page_of_very_many_stops_keeps_the_smallest_signatures() -> None:
-    text = "".join(f"{chr(0x4E00 + at)}{chr(0x5E00 + at)}。" for at in range(1000))
-    kept = signatures(text)
-    whole = sorted(signatures(f"{text[3 * at : 3 * at + 2]}。")[0] for at in range(1000))
-    assert kept == whole[: ccdet.MOST_SIGNATURES]
+def rules(count: int) -> Content:
+    """A text of so many sentences, each with a number of its own: the first of ``rules(900)`` are those of ``rules(300)``."""
+    return Content("".join(f"第{at:04}条规定如下。" for at in range(count)))
+
+
+def verdict_on(left: Content, right: Content) -> Verdict:
+    """What the detector says of two pages, also after their features were stored."""
+    detector = Ccdet(CcdetConfig())
+    sides = [detector.featurise(content) for content in (left, right)]
+    assert not any(isinstance(side, Skipped) for side in sides)
+    stored = [detector.unpack(detector.pack(side)) for side in sides if isinstance(side, PeriodFeatures)]
+    assert sides == stored
+    return detector.verify(*stored)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "relation", "length_ratio"),
+    [
+        (50, 500, Relation.CONTAINED, 0.1),
+        (300, 900, Relation.CONTAINED, 0.3333),
+        (900, 300, Relation.CONTAINS, 0.3333),
+        (400, 700, Relation.DUPLICATE, 0.5714),
+        (2_000, 2_000, Relation.DUPLICATE, 1.0),
+    ],
+)
+def test_pages_of_many_sentences_are_compared_by_all_of_them(
+    left: int, right: int, relation: Relation, length_ratio: float
+) -> None:
+    verdict = verdict_on(rules(left), rules(right))
+    assert (verdict.relation, verdict.score) == (relation, 1.0)
+    shown = ("clr", "common", "left_signatures", "right_signatures")
+    assert [verdict.evidence[name] for name in shown] == [length_ratio, min(left, right), left, right]
+    assert "sampled_common" not in verdict.evidence
+
+
+def test_a_page_of_very_many_stops_keeps_the_smallest_signatures_and_their_number() -> None:
+    count = MOST_SIGNATURES + 1_000
+    text = "".join(f"{chr(0x4E00 + at)}{chr(0x5E00 + at)}。" for at in range(count))
+    (features,) = Ccdet(CcdetConfig()).featurise_many([Content(text)])
+    assert isinstance(features, PeriodFeatures)
+    whole = sorted(signatures(f"{text[3 * at : 3 * at + 2]}。")[0] for at in range(count))
+    assert features.signatures.tolist() == whole[:MOST_SIGNATURES]
+    assert features.total == count
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "relation"),
+    [
+        (9_000, 9_000, Relation.DUPLICATE),
+        (6_000, 9_000, Relation.DUPLICATE),
+        (3_000, 9_000, Relation.CONTAINED),
+        (1_000, 9_000, Relation.CONTAINED),
+        (9_000, 200, Relation.CONTAINS),
+    ],
+)
+def test_pages_of_very_many_stops_are_compared_by_a_fair_sample(
+    left: int, right: int, relation: Relation
+) -> None:
+    verdict = verdict_on(rules(left), rules(right))
+    assert (verdict.relation, verdict.score) == (relation, 1.0)
+    shown = ("clr", "common", "left_signatures", "right_signatures")
+    ratio = round(min(left, right) / max(left, right), 4)
+    assert [verdict.evidence[name] for name in shown] == [ratio, min(left, right), left, right]
+    sampled = verdict.evidence["left_sampled" if left < right else "right_sampled"]
+    assert verdict.evidence["sampled_common"] == sampled
+    assert isinstance(sampled, int)
+    assert sampled == pytest.approx(MOST_SIGNATURES * min(left, right) / max(left, right), rel=0.3)
+
+
+def test_the_share_of_a_sample_is_near_that_of_all() -> None:
+    half = Content(rules(4_000).text + "".join(f"另有{at:04}款不在此列。" for at in range(4_000)))
+    for other, share in ((rules(8_000), 0.5), (half, 1.0), (rules(5_000), 0.8), (rules(6_000), 2 / 3)):
+        verdict = verdict_on(half, other)
+        assert verdict.score == pytest.approx(share, abs=0.04)
+        assert verdict.evidence["left_signatures"] == 8_000
+
+
+def test_a_page_of_sentences_alone_stays_small() -> None:
+    text = "".join(f"{chr(0x4E00 + at % 20_000)}{at // 20_000}。" for at in range(5_000_000 // 7))
+    detector = Ccdet(CcdetConfig())
+    features = detector.featurise(Content(text))
+    assert isinstance(features, PeriodFeatures)
+    assert features.total > 600_000
+    assert len(detector.terms(features)) == MOST_SIGNATURES
+    assert len(detector.pack(features)) == 5 * MOST_SIGNATURES + 4
 
 
 SETS: Final = st.frozensets(st.integers(0, 15), max_size=12)
@@ -205,8 +286,14 @@ def test_too_few_signatures_are_skipped_with_the_number_needed(text: str, needed
 
 def test_bytes_of_another_length_are_refused() -> None:
     with pytest.raises(ValueError, match="5 bytes each"):
-        ccdet.unpack_signatures(b"1234567")
-    assert ccdet.unpack_signatures(b"") == features_of(set())
+        ccdet.unpack_signatures([b"1234567"])
+    assert ccdet.unpack_signatures([b""]).row(0) == features_of(set())
+    many = PeriodFeatures(np.arange(MOST_SIGNATURES, dtype=np.uint64), MOST_SIGNATURES + 7)
+    packed = Ccdet(CcdetConfig()).pack(many)
+    assert ccdet.unpack_signatures([packed, packed[:5]]).totals.tolist() == [MOST_SIGNATURES + 7, 1]
+    for damaged in (packed[:-4] + b"\x03\0\0\0", packed[5:], b"\x09\0\0\0"):
+        with pytest.raises(ValueError, match="are kept of"):
+            ccdet.unpack_signatures([damaged])
 
 
 @settings(max_examples=60, deadline=None)

@@ -50,11 +50,17 @@ def test_period_signatures_are_the_characters_before_the_stops() -> None:
 
 
 def test_signatures_number_as_many_as_are_compared() -> None:
-    texts = [TEXT, "。".join(f"第{number:04d}条规定如下" for number in range(90)) + "。", "no stop"]
+    lengths = (90, 900, ccdet.MOST_SIGNATURES + 700)
+    rules = ["。".join(f"第{number:04d}条规定如下" for number in range(length)) + "。" for length in lengths]
+    texts = [TEXT, *rules, "no stop"]
     table = ccdet.period_table(normalise_many(texts), 10)
-    named = named_fields(texts, [""] * 3, settings("ccdet"))
+    named = named_fields(texts, [""] * len(texts), settings("ccdet"))
     counts = [len(page.get("period_signatures", ())) for page in named]
     assert counts == (table.offsets[1:] - table.offsets[:-1]).tolist()
+    kept = "。".join(named[3]["period_signatures"]) + "。"
+    assert (
+        ccdet.period_table(normalise_many([kept]), 10).signatures.tolist() == table.row(3).signatures.tolist()
+    )
 
 
 def test_bands_are_the_digits_of_the_fingerprint_in_order() -> None:

@@ -1,0 +1,204 @@
+"""The default methods against their slow references on 200 real pages, and all pairs of them: nothing may differ."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pytest
+
+from es_dedup.config import CcdetConfig
+from es_dedup.detectors.ccdet import Ccdet, PeriodFeatures, learn_noise, period_table
+from es_dedup.detectors.coverage_features import COMPLETE, build
+from es_dedup.detectors.coverage_pairs import measure, uniform_weights
+from es_dedup.detectors.simhash import Fingerprint, Simhash, band_terms, probe_terms
+from es_dedup.model import Content, Relation, Skipped
+from es_dedup.sections import SimhashConfig
+from es_dedup.text.idf import general
+from es_dedup.text.normalise import normalise_many
+from es_dedup.text.segment import words
+from tests.reference import ccdet as slow_ccdet
+from tests.reference import coverage as slow_coverage
+from tests.reference import simhash as slow_simhash
+from tests.reference.normalise import normalise
+
+pytestmark = [pytest.mark.data, pytest.mark.slow]
+
+COUNT: Final = 200
+LONGEST_CLAUSE: Final = 255
+SET: Final = "portal-zh"
+LONG: Final = ("statutes-zh", "7a347f250010", "3b1e62fc9158")
+RELATIONS: Final = {
+    "undecided": Relation.DIFFERENT,
+    "different": Relation.DIFFERENT,
+    "duplicate": Relation.DUPLICATE,
+    "left_in_right": Relation.CONTAINED,
+    "right_in_left": Relation.CONTAINS,
+}
+
+
+def folder() -> Path:
+    found = Path(os.environ.get("ES_DEDUP_DATA", "nowhere"))
+    if not found.is_dir():
+        pytest.skip("ES_DEDUP_DATA names no folder")
+    return found
+
+
+def read(name: str, wanted: set[str]) -> dict[str, Content]:
+    """Some pages of a set, by id."""
+    with lzma.open(folder() / f"{name}.jsonl.xz", "rt", encoding="utf8") as lines:
+        rows = [row for row in map(json.loads, lines) if row["id"] in wanted]
+    # no set names sites; the stories of a set stand for them where signatures are pruned by site
+    return {row["id"]: Content(row["text"], row["title"] or "", site=row.get("group") or "") for row in rows}
+
+
+@pytest.fixture(scope="module")
+def contents() -> list[Content]:
+    """The first pages that the labels of a set name, so that many of them are related."""
+    rows = (folder() / f"{SET}.pairs.tsv").read_text("utf8").splitlines()[1:]
+    named = list(dict.fromkeys(page for row in rows for page in row.split("\t")[:2]))[:COUNT]
+    found = list(read(SET, set(named)).values())
+    assert len(found) == COUNT
+    return found
+
+
+@pytest.fixture(scope="module")
+def texts(contents: list[Content]) -> list[str]:
+    """Their texts, normalised by the reference."""
+    return [normalise(content.text) for content in contents]
+
+
+PAIRS: Final = list(combinations(range(COUNT), 2))
+
+
+class TestCcdet:
+    @pytest.mark.parametrize("prune", ["none", "site", "idf"])
+    def test_every_pair(self, contents: list[Content], texts: list[str], prune: str) -> None:
+        config = CcdetConfig.model_validate({"prune": prune})
+        signed = [slow_ccdet.period_signatures(text) for text in texts]
+        named = {str(at): page for at, page in enumerate(signed)}
+        table = period_table(normalise_many([content.text for content in contents]), config.window)
+        assert table.totals.tolist() == [len(page) for page in signed]
+        sites = [content.site for content in contents]
+        dropped: frozenset[str] = frozenset()
+        if prune == "site":
+            dropped = slow_ccdet.pruned_by_site(named, dict(zip(named, sites, strict=True)))
+        elif prune == "idf":
+            carriers = slow_ccdet.posting_lists(named)
+            rare = slow_ccdet.pruned_by_idf(named, config.prune_min_idf)
+            dropped = frozenset(each for each in rare if len(carriers[each]) >= config.prune_min_pages)
+        noise = learn_noise(table, sites, config)
+        assert len(noise) == len(dropped)
+        detector = Ccdet(config, noise)
+        shown = ("common", "left_signatures", "right_signatures")
+        related = 0
+        for left, right in PAIRS:
+            found = detector.verify_rows(table, left, table, right)
+            expected = slow_ccdet.decide_pages(signed[left], signed[right], dropped)
+            counts = [len(signed[page] - dropped) for page in (left, right)]
+            assert found.relation is RELATIONS[expected.relation], (left, right)
+            assert (found.score, [found.evidence[name] for name in shown]) == (
+                expected.ccs,
+                [expected.common, *counts],
+            )
+            related += found.relation is not Relation.DIFFERENT
+        assert related > 100
+
+    def test_a_pair_of_long_statutes(self) -> None:
+        name, left, right = LONG
+        contents = read(name, {left, right})
+        sides = [Ccdet(CcdetConfig()).featurise(contents[page]) for page in (left, right)]
+        signed = [slow_ccdet.period_signatures(normalise(contents[page].text)) for page in (left, right)]
+        expected = slow_ccdet.decide_pages(*signed)
+        one, other = (side for side in sides if isinstance(side, PeriodFeatures))
+        verdict = Ccdet(CcdetConfig()).verify(one, other)
+        assert (round(expected.ccs, 2), *map(len, signed)) == (0.63, 417, 509)
+        assert (verdict.score, verdict.relation) == (expected.ccs, RELATIONS[expected.relation])
+        assert (verdict.evidence["left_signatures"], verdict.evidence["right_signatures"]) == (417, 509)
+
+
+def hashes_of(features: set[str], config: SimhashConfig) -> dict[str, int]:
+    """The hash of each feature: the fingerprint of a page of nothing else."""
+    names = sorted(features)
+    found = Simhash(config).featurise_many([Content(name) for name in names])
+    return {
+        name: each.value for name, each in zip(names, found, strict=True) if isinstance(each, Fingerprint)
+    }
+
+
+class TestSimhash:
+    @pytest.mark.parametrize("features", ["grams", "words", "words-tfidf"])
+    def test_every_page_and_pair(self, contents: list[Content], texts: list[str], features: str) -> None:
+        config = SimhashConfig.model_validate({"features": features})
+        detector = Simhash(config)
+        if features == "grams":
+            sequences = [slow_coverage.tokens(text) for text in texts]
+            # a comma keeps two runs of letters apart and is no token itself
+            votes = [[(f"{one},{other}", 1) for one, other in pairwise(each)] for each in sequences]
+        else:
+            idf = general()
+            weighted = features == "words-tfidf"
+            votes = [
+                [
+                    (word, max(1, round(8 * idf.values.get(word, idf.unknown))) if weighted else 1)
+                    for word in words(text)
+                ]
+                for text in texts
+            ]
+            config = SimhashConfig(features="words")
+        hashes = hashes_of({name for page in votes for name, _ in page}, config)
+        expected = [
+            slow_simhash.fingerprint((hashes[name], weight) for name, weight in page) for page in votes
+        ]
+        found = [
+            None if isinstance(each, Skipped) else each.value for each in detector.featurise_many(contents)
+        ]
+        assert found == expected
+        near = 0
+        for left, right in PAIRS:
+            one, other = found[left], found[right]
+            assert one is not None
+            assert other is not None
+            verdict = detector.verify(Fingerprint(one), Fingerprint(other))
+            close = slow_simhash.hamming(one, other) <= 3
+            assert (verdict.relation is Relation.DUPLICATE) == close
+            assert not close or set(probe_terms(one, 3)) & set(band_terms(other)), "the bands find it"
+            near += close
+        assert near > 5
+
+
+class TestCoverage:
+    def test_every_page(self, contents: list[Content], texts: list[str]) -> None:
+        table = build([content.text for content in contents], [content.title for content in contents])
+        for page, text in enumerate(texts):
+            units = [1 if slow_coverage.is_cjk(token[0]) else 2 for token in slow_coverage.tokens(text)]
+            assert table.tokens[page] == sum(units)
+            for kind, expected in (
+                ("gram", set(slow_coverage.grams(text))),
+                ("clause", set(slow_coverage.clauses(text))),
+            ):
+                offsets = getattr(table, f"{kind}_offsets")
+                kept = int(offsets[page + 1] - offsets[page])
+                whole = getattr(table, f"{kind}_threshold")[page] == COMPLETE
+                assert kept == len(expected) if whole else kept < len(expected)
+
+    def test_every_pair_of_pages_with_all_clauses(self, contents: list[Content], texts: list[str]) -> None:
+        table = build([content.text for content in contents], [content.title for content in contents])
+        whole = [page for page in range(COUNT) if table.clause_threshold[page] == COMPLETE]
+        places = np.array(list(combinations(whole, 2)), dtype=np.int64)
+        weights = uniform_weights(table)
+        measures = measure(table, places[:, 0], table, places[:, 1], weights, weights)
+        said = [slow_coverage.clauses(text) for text in texts]
+        for pair, (left, right) in enumerate(places.tolist()):
+            if max(map(slow_coverage.clause_length, (*said[left], *said[right]))) > LONGEST_CLAUSE:
+                continue  # a longer clause counts as this
+            ours = slow_coverage.clause_cover(said[left], said[right])
+            theirs = slow_coverage.clause_cover(said[right], said[left])
+            assert measures.left.clause_cover[pair] == pytest.approx(ours)
+            assert measures.right.clause_cover[pair] == pytest.approx(theirs)
+        assert len(places) > 5_000
