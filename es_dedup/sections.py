@@ -195,9 +195,35 @@ class DwdcsConfig(Section):
         description="synonyms: wordnet (Chinese Open Wordnet, shipped), none, or the path of a file",
         json_schema_extra=SHAPES,
     )
+    min_phrase_occurrences: int = Field(
+        0,
+        ge=0,
+        le=20,
+        description="neighbouring words that stand together so often on a page are one phrase; 0: a phrase is one word",
+        json_schema_extra=SHAPES,
+    )
+    weights: Literal["count", "tfidf", "contribution"] = Field(
+        "count",
+        description="weight of a key concept in the cosine: its occurrences, these by idf, or its contribution CB to the "
+        "network",
+        json_schema_extra=SHAPES,
+    )
+    idf: str = Field(
+        "",
+        description="for weights by tf-idf: file of learned inverse document frequencies (es-dedup idf makes one); empty: "
+        "general Chinese",
+        json_schema_extra=FILE,
+    )
     min_similarity: float = Field(0.9, ge=0, lt=1, description="cosine of key concepts that must be passed")
     max_spread: float = Field(
-        0.05, gt=0, le=1, description="spread of the shift of positions, as a share of the longer page"
+        0.05,
+        gt=0,
+        le=1,
+        description="spread of the shift of positions that is too much, as a share of the longer page",
+    )
+    deviation: Literal["signed", "absolute"] = Field(
+        "signed",
+        description="spread around the mean shift, or around the mean distance as formula 12 is printed",
     )
     query: Literal["complete", "leading"] = Field(
         "complete",
@@ -210,6 +236,8 @@ class DwdcsConfig(Section):
     def _in_order(self) -> DwdcsConfig:
         if not self.query_hits <= self.query_concepts <= self.key_concepts <= self.hubs:
             raise ValueError("query_hits <= query_concepts <= key_concepts <= hubs must hold")
+        if self.min_phrase_occurrences == 1:
+            raise ValueError("min_phrase_occurrences must be 0 (no phrases) or at least 2")
         return self
 
 

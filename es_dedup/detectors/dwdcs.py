@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 TAG: Final = 34
 WORD_TAG: Final = 35
 PAYLOAD_VERSION: Final = 2
-_HEAD: Final = struct.Struct("<B?IHBI")  # version, wide, content words, nodes, key concepts, positions
+_HEAD: Final = struct.Struct("<BBIHBI")  # version, form, content words, nodes, key concepts, positions
+_WIDE: Final = 1  # in the form: positions take four bytes
+_WEIGHTED: Final = 2  # each concept has a weight of its own
 _CODE_BYTES: Final = 5
 POSITION_DIGITS: Final = 4  # after the point, of a position as a share of the page
 
@@ -58,23 +60,24 @@ class Spread:
 
 
 def cosine(left: KeyConcepts, right: KeyConcepts) -> float:
-    """Cosine of two pages' key concepts, weighted by occurrences, in [0, 1].
+    """Cosine of two pages' weighted key concepts, in [0, 1].
 
     Source:
         DWDCS, formula 9 (reading: the printed denominator means the product of the norms).
     """
     _, ours, theirs = np.intersect1d(left.concepts, right.concepts, assume_unique=True, return_indices=True)
-    counts = np.diff(left.offsets), np.diff(right.offsets)
-    product = int((counts[0][ours] * counts[1][theirs]).sum())
-    norms = int((counts[0] ** 2).sum()) * int((counts[1] ** 2).sum())
+    first, second = left.vector, right.vector
+    product = float((first[ours] * second[theirs]).sum())
+    norms = float((first**2).sum()) * float((second**2).sum())
     return min(1.0, product / math.sqrt(norms)) if norms else 0.0
 
 
-def spread(left: KeyConcepts, right: KeyConcepts) -> Spread:
+def spread(left: KeyConcepts, right: KeyConcepts, *, signed: bool = True) -> Spread:
     """How the positions of shared key concepts differ.
 
-    Occurrences are paired in order, as many as the page with fewer has. The signed mean is subtracted where the source
-    prints the mean of absolute values: a paragraph put before a text shifts all positions alike and must not count.
+    Occurrences are paired in order, as many as the page with fewer has. The signed mean is subtracted: a paragraph put before
+    a text shifts all positions alike and must not count. With ``signed`` off it is the mean of absolute values, as printed:
+    then the result depends on which page is left.
 
     Source:
         DWDCS, formulas 10 to 13.
@@ -86,7 +89,8 @@ def spread(left: KeyConcepts, right: KeyConcepts) -> Spread:
         paired = min(len(first), len(second))
         delta = (first[:paired] - second[:paired]).astype(np.float64)
         shifts.append(float(np.abs(delta).mean()))
-        spreads.append(float(np.sqrt(((delta - delta.mean()) ** 2).mean())))
+        mean = delta.mean() if signed else np.abs(delta).mean()
+        spreads.append(float(np.sqrt(((delta - mean) ** 2).mean())))
     if not shifts:
         return Spread(0, 0.0, math.inf)
     return Spread(len(shifts), sum(shifts) / len(shifts), sum(spreads) / len(spreads))
@@ -117,12 +121,14 @@ class Dwdcs:
     name = "dwdcs"
     version = 2
     tag = TAG
+    merges: ClassVar[bool] = True
     field_types: ClassVar[Mapping[str, str]] = {"key_concepts": "keyword", "key_concept_positions": "object"}
 
     def __init__(self, config: DwdcsConfig, synonyms: Synonyms = NONE, *, segmenter: str = DEFAULT) -> None:
         self._config = config
         self._segmenter = segmenter
-        self._merger = Merger(synonyms, config.senses, config.min_overlap)
+        phrases = self.merges and bool(config.min_phrase_occurrences)
+        self._merger = Merger(synonyms, config.senses, config.min_overlap, phrases=phrases)
 
     def featurise(self, content: Content) -> KeyConcepts | Skipped:
         """Key concepts of one page, or ``Skipped`` when its network is too small."""
@@ -166,7 +172,7 @@ class Dwdcs:
         """Pages that share enough key concepts.
 
         ``complete``: as many as any page with the cosine needed must share. By Cauchy and Schwarz the shared concepts
-        hold at least ``min_similarity`` squared of the sum of this page's squared counts, which takes at least as many
+        hold at least ``min_similarity`` squared of the sum of this page's squared weights, which takes at least as many
         concepts as the heaviest ones that hold so much. ``leading``: ``query_hits`` of the first ``query_concepts``, as
         the source looks up its first n dimensions.
         """
@@ -174,16 +180,18 @@ class Dwdcs:
         if config.query == "leading":
             asked = terms[: config.query_concepts]
             return Probe((TermGroup(asked, min(config.query_hits, len(asked))),))
-        squares = np.sort(np.diff(features.offsets) ** 2)[::-1]
+        squares = np.sort(features.vector**2)[::-1]
         least = config.min_similarity**2 * float(squares.sum()) * (1 - ROUNDING)
-        return Probe((TermGroup(terms, 1 + int(np.searchsorted(np.cumsum(squares), least))),))
+        fewest = min(len(terms), 1 + int(np.searchsorted(np.cumsum(squares), least)))
+        return Probe((TermGroup(terms, fewest),))
 
     def verify(self, left: KeyConcepts, right: KeyConcepts) -> Verdict:
-        """Duplicate iff the cosine is above ``min_similarity`` and the relative spread at most ``max_spread``."""
-        similarity, found = cosine(left, right), spread(left, right)
+        """Duplicate iff the cosine is above ``min_similarity`` and the relative spread below ``max_spread``."""
+        similarity = cosine(left, right)
+        found = spread(left, right, signed=self._config.deviation == "signed")
         longer = max(left.length, right.length)
         relative = found.spread / longer if found.shared else 1.0
-        same = similarity > self._config.min_similarity and relative <= self._config.max_spread
+        same = similarity > self._config.min_similarity and relative < self._config.max_spread
         return Verdict(
             self.name,
             Relation.DUPLICATE if same and found.shared else Relation.DIFFERENT,
@@ -201,11 +209,14 @@ class Dwdcs:
         )
 
     def pack(self, features: KeyConcepts) -> bytes:
-        """A head, five bytes a concept, four an occurrence count, two (long pages: four) a position, and the words."""
+        """A head, five bytes a concept, four an occurrence count, two (long pages: four) a position, and the words.
+
+        Before the words stand four bytes a concept where weights are not occurrences.
+        """
         wide = features.length > 1 << 16
         head = _HEAD.pack(
             PAYLOAD_VERSION,
-            wide,
+            (_WIDE if wide else 0) | (_WEIGHTED if len(features.weights) else 0),
             features.length,
             min(features.nodes, 0xFFFF),
             len(features.concepts),
@@ -215,7 +226,10 @@ class Dwdcs:
         counts = np.diff(features.offsets).astype("<u4")
         positions = features.positions.astype("<u4" if wide else "<u2")
         words = "\n".join(features.words).encode()
-        return b"".join((head, codes.tobytes(), counts.tobytes(), positions.tobytes(), words))
+        weights = features.weights.astype("<f4")
+        return b"".join(
+            (head, codes.tobytes(), counts.tobytes(), positions.tobytes(), weights.tobytes(), words)
+        )
 
     def unpack(self, payload: bytes) -> KeyConcepts:
         """The key concepts from ``pack``; raises ``ValueError`` on bytes that it did not make."""
@@ -223,11 +237,13 @@ class Dwdcs:
             raise ValueError(
                 f"key concepts of version {PAYLOAD_VERSION} are wanted, got {len(payload)} bytes"
             )
-        _, wide, length, nodes, concepts, positions = _HEAD.unpack_from(payload)
-        size, kind = (4, "<u4") if wide else (2, "<u2")
-        end = _HEAD.size + concepts * (_CODE_BYTES + 4) + positions * size
+        _, form, length, nodes, concepts, positions = _HEAD.unpack_from(payload)
+        size, kind = (4, "<u4") if form & _WIDE else (2, "<u2")
+        weighted = concepts if form & _WEIGHTED else 0
+        before = _HEAD.size + concepts * (_CODE_BYTES + 4) + positions * size
+        end = before + 4 * weighted
         words = tuple(payload[end:].decode().split("\n"))
-        if len(words) != concepts or not all(words) or not length:
+        if len(words) != concepts or not all(words) or not length or form > _WIDE | _WEIGHTED:
             raise ValueError(f"{concepts} key concepts do not take {len(payload)} bytes")
         codes = np.zeros((concepts, 8), dtype=np.uint8)
         codes[:, :_CODE_BYTES] = np.frombuffer(payload, np.uint8, concepts * _CODE_BYTES, _HEAD.size).reshape(
@@ -236,11 +252,18 @@ class Dwdcs:
         at = _HEAD.size + concepts * _CODE_BYTES
         counts = np.frombuffer(payload, "<u4", concepts, at).astype(np.int64)
         places = np.frombuffer(payload, kind, positions, at + 4 * concepts).astype(np.int64)
+        weights = np.frombuffer(payload, "<f4", weighted, before).astype(np.float32)
         found = codes.view("<u8").ravel().astype(np.uint64)
-        if int(counts.sum()) != positions or not counts.all() or len(np.unique(found)) < concepts:
+        usual = bool((np.isfinite(weights) & (weights >= 0)).all())
+        if (
+            int(counts.sum()) != positions
+            or not counts.all()
+            or len(np.unique(found)) < concepts
+            or not usual
+        ):
             raise ValueError("key concepts are damaged: concepts or counts do not fit")
         offsets = np.concatenate(([0], np.cumsum(counts)))
-        return KeyConcepts(length, nodes, found & MASK, words, offsets, places)
+        return KeyConcepts(length, nodes, found & MASK, words, offsets, places, weights)
 
 
 class Dwswn(Dwdcs):
@@ -248,6 +271,7 @@ class Dwswn(Dwdcs):
 
     name = "dwswn"
     tag = WORD_TAG
+    merges: ClassVar[bool] = False
     field_types: ClassVar[Mapping[str, str]] = {
         "dwswn_key_concepts": "keyword",
         "dwswn_key_concept_positions": "object",

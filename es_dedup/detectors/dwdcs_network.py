@@ -6,20 +6,22 @@ Source: Cao, Niu, Zhao, Peng, "Near duplicated Web pages detection based on conc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.detectors.dwdcs_paths import Graphs, largest_components, removal_sums
-from es_dedup.text.hashing import HASH_BITS_IN_TERM
+from es_dedup.detectors.dwdcs_paths import Graphs, largest_components, mean_paths, removal_sums
+from es_dedup.detectors.dwdcs_phrases import BETWEEN, with_phrases
+from es_dedup.text.hashing import HASH_BITS_IN_TERM, hash64
+from es_dedup.text.idf import chosen as chosen_idf
 from es_dedup.text.idf import general
 from es_dedup.text.ragged import heads, offsets_of
 from es_dedup.text.words import distinct_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -40,7 +42,8 @@ class KeyConcepts:
         concepts: 40-bit code of each key concept; distinct.
         words: the word that stands for each key concept: equal codes have equal words.
         offsets: positions of concept ``i`` are ``positions[offsets[i]:offsets[i + 1]]``.
-        positions: places among the content words, from 0, ascending within a concept.
+        positions: places among the content words, from 0, ascending within a concept. A phrase counts as one word.
+        weights: weight of each concept in the cosine, at least 0; empty where its occurrences are its weight.
     """
 
     length: int
@@ -49,6 +52,13 @@ class KeyConcepts:
     words: tuple[str, ...]
     offsets: NDArray[np.int64]
     positions: NDArray[np.int64]
+    weights: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
+
+    @property
+    def vector(self) -> NDArray[np.float64]:
+        """Weight of each concept in the cosine; shape (concepts,)."""
+        weights = self.weights if len(self.weights) else np.diff(self.offsets)
+        return weights.astype(np.float64)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -57,6 +67,7 @@ class KeyConcepts:
             and np.array_equal(self.concepts, other.concepts)
             and np.array_equal(self.offsets, other.offsets)
             and np.array_equal(self.positions, other.positions)
+            and np.array_equal(self.weights, other.weights)
         )
 
     __hash__ = None  # type: ignore[assignment]  # arrays are not hashable
@@ -90,26 +101,34 @@ class Merger:
         synonyms: groups of words.
         senses: meanings of a word that count.
         min_overlap: share above which two concepts are one.
+        phrases: words may be phrases; the synonyms of a phrase are those of all its words (formula 6).
     """
 
-    def __init__(self, synonyms: Synonyms, senses: int, min_overlap: float) -> None:
+    def __init__(self, synonyms: Synonyms, senses: int, min_overlap: float, *, phrases: bool = False) -> None:
         self._synonyms, self._senses, self._min_overlap = synonyms, senses, min_overlap
+        self._phrases = phrases
         self._related: dict[str, frozenset[str]] = {}
         self._names: dict[int, str] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._synonyms.groups)
+        return bool(self._synonyms.groups) or self._phrases
 
     def code(self, word: str, value: int) -> int:
-        """Code of a word's meaning: of its first group of synonyms, else the word's own hash."""
+        """Code of a word's meaning: of its first group of synonyms, else the word's own hash; of a phrase, of its words' codes."""
+        if BETWEEN in word:
+            codes = [self._synonyms.code(part) or hash64(part) for part in word.split(BETWEEN)]
+            return hash64(BETWEEN.join(map(str, codes)))
         code = self._synonyms.code(word)
         return value if code is None else code
 
     def name(self, word: str) -> str:
         """The word that stands for a word's meaning: of its first group of synonyms the most frequent in general Chinese.
 
-        Of equals it is the shortest, then the first by code points; a word without synonyms stands for itself.
+        Of equals it is the shortest, then the first by code points; a word without synonyms stands for itself. A phrase is
+        named by the names of its words.
         """
+        if BETWEEN in word:
+            return BETWEEN.join(map(self.name, word.split(BETWEEN)))
         senses = self._synonyms.senses.get(word)
         if not senses:
             return word
@@ -134,8 +153,29 @@ class Merger:
         return {other for number in senses for other in groups[number]}
 
     def _overlap(self, ours: frozenset[str], word: str) -> float:
-        theirs = self._synonyms.concept(word, self._senses)
+        theirs = self.concept(word)
         return 2 * len(ours & theirs) / (len(ours) + len(theirs))
+
+    def concept(self, word: str) -> frozenset[str]:
+        """Con(p): a word with its synonyms, or all words of a phrase with theirs (formulas 5 and 6)."""
+        parts = word.split(BETWEEN)
+        return frozenset().union(*(self._synonyms.concept(part, self._senses) for part in parts))
+
+    def related_phrases(self, words: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Pairs of a phrase and another word or phrase of one page that are one concept."""
+        if not self._phrases:
+            return
+        known = {word: self.concept(word) for word in words}
+        holders: dict[str, list[str]] = {}
+        for word, concept in known.items():
+            for each in concept:
+                holders.setdefault(each, []).append(word)
+        for phrase, concept in known.items():
+            if BETWEEN in phrase:
+                near = {word for each in concept for word in holders[each]} - {phrase}
+                yield from (
+                    (phrase, word) for word in near if self._overlap(concept, word) > self._min_overlap
+                )
 
 
 def concepts_of(words: WordBatch, merger: Merger) -> Concepts:
@@ -182,11 +222,16 @@ def _join(root: NDArray[np.int64], low: int, words: list[str], merger: Merger) -
             at = int(root[at])
         return at
 
-    for word, at in place.items():
+    def join(one: str, other: str) -> None:
+        left, right = top(place[one]), top(place[other])
+        root[max(left, right)] = min(left, right)
+
+    for word in place:
         for other in merger.related(word):
             if other in place:
-                left, right = top(at), top(place[other])
-                root[max(left, right)] = min(left, right)
+                join(word, other)
+    for phrase, other in merger.related_phrases(place):
+        join(phrase, other)
     for at in place.values():
         root[at] = top(at)
 
@@ -226,6 +271,8 @@ def network(words: WordBatch, concepts: Concepts, config: DwdcsConfig) -> tuple[
 
 def key_concepts(words: WordBatch, config: DwdcsConfig, merger: Merger) -> list[KeyConcepts]:
     """Key concepts of segmented pages; none on a page whose network has fewer than ``min_concepts`` nodes."""
+    if config.min_phrase_occurrences:
+        words = with_phrases(words, config.min_phrase_occurrences)
     concepts = concepts_of(words, merger)
     graphs, place = network(words, concepts, config)
     sizes = np.diff(graphs.offsets)
@@ -237,7 +284,21 @@ def key_concepts(words: WordBatch, config: DwdcsConfig, merger: Merger) -> list[
     owner = np.repeat(np.arange(len(words)), np.diff(hub_offsets))
     order = np.lexsort((np.arange(len(hubs)), -sums, owner))
     at, offsets = heads(hub_offsets, np.minimum(np.diff(hub_offsets), config.key_concepts))
-    return _pages(words, concepts, merger, (place[hubs[order[at]]], offsets), sizes)
+    found = _pages(words, concepts, merger, (place[hubs[order[at]]], offsets), sizes)
+    if config.weights == "count":
+        return found
+    if config.weights == "tfidf":
+        idf = chosen_idf(config.idf)
+        return [
+            replace(page, weights=(np.diff(page.offsets) * idf.of(page.words)).astype(np.float32))
+            for page in found
+        ]
+    others = np.maximum((sizes - 1) * (sizes - 2), 1)
+    gained = np.maximum(sums / others[owner] - mean_paths(graphs)[owner], 0)[order[at]].astype(np.float32)
+    return [
+        replace(page, weights=gained[low:high])
+        for page, (low, high) in zip(found, pairwise(offsets), strict=True)
+    ]
 
 
 def _hubs(graphs: Graphs, counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

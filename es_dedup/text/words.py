@@ -116,7 +116,7 @@ def content_words(batch: TextBatch, by: str = DEFAULT) -> WordBatch:
     ids = new[raw]
     keep = (letters[ends] > letters[starts]) & (ids >= 0)
     starts, ids = starts[keep], ids[keep]
-    ids, vocabulary = _by_appearance(ids, tuple(place))
+    ids, vocabulary = by_appearance(ids, tuple(place))
     marks = np.concatenate(([0], np.cumsum(np.isin(codes, _ENDS))))
     facts = {word: (speech, value) for word, speech, value in entries}
     return WordBatch(
@@ -182,7 +182,7 @@ def _entry(word: str, by: str) -> tuple[str, int, int]:
     return base, int(speech_of(segmenter(by).tag(base))), hash64(base)
 
 
-def _by_appearance(
+def by_appearance(
     ids: NDArray[np.int64], vocabulary: Sequence[str]
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Renumber so that only words that occur are left, in order of first appearance."""

@@ -1,6 +1,10 @@
 """Reference of DWDCS: merging, network, key concepts by path lengths, both similarities.
 
-Source: algorithms note, section 5 and readings 16 to 19 of section 9.
+Source: Cao, Niu, Zhao, Peng, Journal of Software 22(8), 2011, sections 3.1 to 3.5.
+
+Settled:
+    Joins are transitive; a lost path counts the diameter plus 1; equals keep the order of degree, then of first occurrence;
+    the cosine's denominator is the product of the norms. A phrase is two words that recur side by side.
 
 A page is a list of ``(word, sentence number)``; a concept is named by any hashable value.
 """
@@ -14,14 +18,35 @@ K = TypeVar("K", bound=Hashable)
 Graph = dict[int, set[int]]
 
 
+def with_phrases(
+    words: Sequence[str], sentences: Sequence[int], least: int
+) -> tuple[list[tuple[str, ...]], list[int]]:
+    """Words as tuples, neighbours of one sentence that stand together ``least`` times as one; and their sentences."""
+    together = Counter(
+        (words[at], words[at + 1]) for at in range(len(words) - 1) if sentences[at] == sentences[at + 1]
+    )
+    found: list[tuple[str, ...]] = []
+    of: list[int] = []
+    at = 0
+    while at < len(words):
+        pair = tuple(words[at : at + 2])
+        size = (
+            2
+            if len(pair) == 2 and sentences[at] == sentences[at + 1] and together[pair[0], pair[1]] >= least
+            else 1
+        )
+        found.append(pair[:size])
+        of.append(sentences[at])
+        at += size
+    return found, of
+
+
 def rel(left: frozenset[str], right: frozenset[str]) -> float:
     """Formula 7: twice the common synonyms over the sum of both."""
     return 2 * len(left & right) / (len(left) + len(right))
 
 
-def merged(
-    words: Sequence[str], concept: Callable[[str], frozenset[str]], min_overlap: float
-) -> dict[str, str]:
+def merged(words: Sequence[K], concept: Callable[[K], frozenset[str]], min_overlap: float) -> dict[K, K]:
     """For each distinct word the earliest word of its set: words above the overlap are joined, transitively."""
     distinct = list(dict.fromkeys(words))
     sets = {word: concept(word) for word in distinct}
@@ -104,19 +129,41 @@ def key_nodes(graph: Graph, hubs: int = 30, count: int = 20) -> list[int]:
     return sorted(ranked, key=lambda node: -sums[node])[:count]
 
 
-def cosine(left: dict[K, list[int]], right: dict[K, list[int]]) -> float:
-    """Formula 9 over occurrence counts of the key concepts."""
-    product = sum(len(left[each]) * len(right[each]) for each in left.keys() & right.keys())
-    norms = [math.sqrt(sum(len(places) ** 2 for places in page.values())) for page in (left, right)]
+def mean_path(graph: Graph) -> float:
+    """Formulas 3 and 4: the mean over all nodes of the mean distance to all others."""
+    if len(graph) < 2:
+        return 0.0
+    means = [sum(distances(graph, node).values()) / (len(graph) - 1) for node in graph]
+    return sum(means) / len(graph)
+
+
+def contribution(graph: Graph, node: int) -> float:
+    """CB: the mean path without a node, less the mean path with it."""
+    others = len(graph) - 1
+    return removal_sum(graph, node) / (others * (others - 1)) - mean_path(graph)
+
+
+def weighted_cosine(left: dict[K, float], right: dict[K, float]) -> float:
+    """Formula 9 over weights of the key concepts."""
+    product = sum(left[each] * right[each] for each in left.keys() & right.keys())
+    norms = [math.sqrt(sum(weight**2 for weight in page.values())) for page in (left, right)]
     return product / (norms[0] * norms[1]) if all(norms) else 0.0
 
 
-def spread(left: dict[K, list[int]], right: dict[K, list[int]]) -> float | None:
-    """Formulas 10 to 13 with the signed mean; None when no concept is shared."""
+def cosine(left: dict[K, list[int]], right: dict[K, list[int]]) -> float:
+    """Formula 9 over occurrence counts of the key concepts."""
+    return weighted_cosine(
+        {each: float(len(places)) for each, places in left.items()},
+        {each: float(len(places)) for each, places in right.items()},
+    )
+
+
+def spread(left: dict[K, list[int]], right: dict[K, list[int]], *, signed: bool = True) -> float | None:
+    """Formulas 10 to 13, with the signed mean or that of absolute values; None when no concept is shared."""
     shared = left.keys() & right.keys()
     deviations = []
     for each in shared:
         deltas = [one - other for one, other in zip(left[each], right[each], strict=False)]
-        mean = sum(deltas) / len(deltas)
+        mean = sum(delta if signed else abs(delta) for delta in deltas) / len(deltas)
         deviations.append(math.sqrt(sum((delta - mean) ** 2 for delta in deltas) / len(deltas)))
     return sum(deviations) / len(deviations) if deviations else None
