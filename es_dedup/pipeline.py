@@ -292,9 +292,12 @@ class Deduplicator(StoredPages):
             )
             ingest.write(made, reading)
             try:
-                return ingest.finish(policy, whole=whole)
+                report = ingest.finish(policy, whole=whole)
             finally:
                 self._basis = None
+            if whole:  # another command may follow at once
+                self._index.refresh()
+            return report
 
 
 def _compared(before: Mapping[str, str], assigned: Collection[Assignment]) -> ReclusterReport:
