@@ -348,10 +348,13 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
 
 def _wrong_names(values: Mapping[str, Any], origins: Mapping[str, str]) -> Iterator[str]:
     """What is wrong with the names of methods; values of other types are left to the model."""
-    detectors, extractor = values.get("detectors"), values.get("extraction.extractor")
-    if isinstance(detectors, (list, tuple)):
-        place, known = _place("detectors", origins["detectors"]), _known("detectors", _DETECTORS)
-        if not detectors:
+    extractor = values.get("extraction.extractor")
+    for key in ("detectors", "elastic.also_stored"):
+        detectors = values.get(key)
+        if not isinstance(detectors, (list, tuple)):
+            continue
+        place, known = _place(key, origins[key]), _known("detectors", _DETECTORS)
+        if not detectors and key == "detectors":
             yield f"{place}: must name at least one of {', '.join(known)}"
         names = [name for name in detectors if isinstance(name, str)]
         for name in dict.fromkeys(names):

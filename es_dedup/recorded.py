@@ -17,11 +17,12 @@ from es_dedup.config import Settings, names_file, setting_fields, shapes_feature
 from es_dedup.errors import ConfigError, Difference, reading_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 STATISTICS: Final = "statistics"
 """Name of the note that says what the clusters of an index were made with; see ``clustered_with``."""
 DETECTORS: Final = "detectors"
+ALSO_STORED: Final = "elastic.also_stored"
 DECIDING_SECTIONS: Final = frozenset({"judge", "cluster"})
 """Sections of which every setting shapes decisions, beside the thresholds of the enabled methods."""
 DECIDING: Final = frozenset({"index.limit", "index.max_df"})
@@ -29,7 +30,10 @@ DECIDING: Final = frozenset({"index.limit", "index.max_df"})
 
 
 def feature_settings(
-    settings: Settings, text_version: int, detector_versions: Mapping[str, int]
+    settings: Settings,
+    text_version: int,
+    detector_versions: Mapping[str, int],
+    also: Collection[str] = (),
 ) -> dict[str, Any]:
     """The settings that stored features depend on, by name, with the versions of the code that makes them.
 
@@ -39,14 +43,18 @@ def feature_settings(
         settings: all settings.
         text_version: version of text processing (normalising, hashing), from ``es_dedup.text``.
         detector_versions: version of the features of each enabled method, from ``es_dedup.detectors``.
+        also: methods whose named features are stored beside those of the enabled ones; their versions must be given too.
 
     Returns:
         JSON-ready values; two settings with equal ones make comparable features.
     """
-    versions = {f"version of {name}": detector_versions[name] for name in settings.detectors}
+    stored = tuple(dict.fromkeys((*settings.detectors, *also)))
+    versions = {f"version of {name}": detector_versions[name] for name in stored}
     found = {"version of text processing": text_version, **versions, DETECTORS: sorted(settings.detectors)}
+    if further := set(stored) - set(settings.detectors):
+        found[ALSO_STORED] = sorted(further)
     for key, field, section in setting_fields():
-        if key != DETECTORS and shapes_features(field) and section.serves(settings.detectors):
+        if key not in (DETECTORS, ALSO_STORED) and shapes_features(field) and section.serves(stored):
             found[key] = value_of(settings, key)
     return dict(sorted(found.items()))
 
@@ -122,7 +130,7 @@ def with_recorded(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
 
 def _same(settings: Settings, key: str, value: Any) -> bool:
     own = value_of(settings, key)
-    return sorted(own) == sorted(value) if key == DETECTORS else bool(own == value)
+    return sorted(own) == sorted(value) if key in (DETECTORS, ALSO_STORED) else bool(own == value)
 
 
 def clustered_with(statistics: str, settings: Settings) -> str:

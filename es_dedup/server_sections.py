@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr
 
-from es_dedup.sections import Section
+from es_dedup.sections import SHAPES, Section
 
 
 class ElasticConfig(Section):
@@ -25,6 +25,12 @@ class ElasticConfig(Section):
     )
     refresh: str = Field(
         "1s", pattern=r"^(-1|\d+(ms|s|m))$", description="time until a write is seen by searches"
+    )
+    also_stored: tuple[str, ...] = Field(
+        ("dwdcs",),
+        description="methods beside those of detectors whose features are stored in named fields; they take no part in "
+        "candidates and decisions",
+        json_schema_extra=SHAPES,
     )
     durability: Literal["request", "async"] = Field(
         "request", description="async: faster, but a crash of the server may lose 5 s of features"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from es_dedup.batch.featurise import (
     checked_id,
     checked_page,
     checked_pages,
+    content_of,
     day_of,
     features_of,
     name_of,
@@ -24,6 +26,8 @@ from es_dedup.batch.members import clusters_with_evidence
 from es_dedup.batch.settle import UNSETTLED
 from es_dedup.closing import Closing
 from es_dedup.decisions import decide
+from es_dedup.detectors.features import unpack
+from es_dedup.detectors.page_features import of_stored, of_text
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import NotAnIndex, SettingsDiffer, UnknownPage, wrong_type
 from es_dedup.extraction import create_extractor
@@ -32,7 +36,7 @@ from es_dedup.judgement.limits import limits_of
 from es_dedup.judgement.lookup import Lookup
 from es_dedup.judgement.method import decided
 from es_dedup.judgement.spans import shared_clauses
-from es_dedup.model import Cluster, Decision, JudgedPair, Page, SearchHit, SearchResult
+from es_dedup.model import Cluster, Content, Decision, JudgedPair, Page, SearchHit, SearchResult, Skipped
 from es_dedup.readers import Roots
 from es_dedup.recorded import STATISTICS, decision_settings
 
@@ -40,11 +44,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from es_dedup.config import Settings
+    from es_dedup.detectors.page_features import PageFeatures
     from es_dedup.errors import Difference
     from es_dedup.index.port import Assignment, FeatureRecord, Index
     from es_dedup.judgement.spans import SharedClause
     from es_dedup.judgement.statistics import Statistics
-    from es_dedup.model import Edge
+    from es_dedup.model import Edge, Verdict
 
 CLUSTERS_AT_A_TIME = 256  # whose evidence is computed together
 CHECKED_AT_A_TIME = 64
@@ -138,18 +143,45 @@ class StoredPages(Closing):
         most = self._settings.index.limit
         return lookup.among(asked, [[name for name in names[:most] if name != page.id]]).related(0)
 
-    def explain(self, left: str | Page, right: str | Page) -> JudgedPair:
+    def explain(self, left: str | Page, right: str | Page, *, also: Sequence[str] = ()) -> JudgedPair:
         """The relation of two pages, stored (by id) or given, with all evidence and each detector's verdict.
+
+        Args:
+            left, right: the pages.
+            also: methods that are asked beside the enabled ones, and beside those of ``elastic.also_stored`` where the index
+                keeps these. They need the texts of both pages, and have no part in the relation.
 
         Raises:
             UnknownPage: an id that is not stored.
+            ConfigError: an unknown method.
         """
         self._warn()
         statistics = self._statistics()
         sides = [self._pages_of(side) for side in (left, right)]
         row = np.zeros(1, dtype=np.int64)
         comparison = compare(sides[0], row, sides[1], row, statistics, limits_of(self._settings.judge.preset))
-        return judged_pair(decided(comparison, self._settings, statistics), 0, self._settings, statistics)
+        judged = judged_pair(decided(comparison, self._settings, statistics), 0, self._settings, statistics)
+        stored = self._settings.elastic.also_stored if self._index.keeps_named else ()
+        further = self._verdicts_of(dict.fromkeys((*stored, *also)), left, right)
+        return replace(judged, verdicts=(*judged.verdicts, *further))
+
+    def _verdicts_of(self, names: Iterable[str], *sides: str | Page) -> Iterator[Verdict]:
+        """What methods that are not enabled say of a pair; nothing of one that skips a page or cannot have its text."""
+        wanted = tuple(name for name in names if name not in self._settings.detectors)
+        contents = [self._content_of(side) for side in sides] if wanted else []
+        known = [content for content in contents if content is not None]
+        if not wanted or len(known) < len(contents):
+            return
+        for detector in create_detectors(self._settings.model_copy(update={"detectors": wanted})).values():
+            left, right = detector.featurise_many(known)
+            if not isinstance(left, Skipped) and not isinstance(right, Skipped):
+                yield detector.verify(left, right)
+
+    def _content_of(self, side: str | Page) -> Content | None:
+        if isinstance(side, Page):
+            return content_of(side, self._extractor)[0]
+        text = self.text(side)
+        return Content(text, title=self.record(side).title) if text else None
 
     def candidates(self, page_id: str) -> list[str]:
         """Ids that the probes of a stored page find, before verification.
@@ -168,6 +200,31 @@ class StoredPages(Closing):
             UnknownPage: an id that is not stored.
         """
         return shared_clauses(self.text(left), self.text(right), self._statistics())
+
+    def features(self, page: str | Page, *, also: Sequence[str] = ()) -> PageFeatures:
+        """All features of a page, stored (by id) or given, under the names that Elasticsearch stores them by.
+
+        Where the index keeps no named fields they are made from the kept text, by the same code.
+
+        Args:
+            page: an id or a page.
+            also: methods that are asked beside those of ``detectors`` and ``elastic.also_stored``.
+
+        Raises:
+            UnknownPage: an id that is not stored.
+            ConfigError: an unknown method.
+        """
+        settings = self._settings
+        methods = (*settings.elastic.also_stored, *also)
+        if isinstance(page, Page):
+            if problem := problem_of(page):
+                raise ValueError(problem)
+            content, _ = content_of(page, self._extractor)
+            return of_text(page.id, content.text, content.title, settings, methods)
+        record = self.record(page)
+        content_of_page = self._index.texts([page]).get(page, ""), record.title
+        named = self._index.named([page]).get(page, {})
+        return of_stored(page, unpack([record.payload]), named, content_of_page, settings, methods)
 
     def record(self, page_id: str) -> FeatureRecord:
         """What is stored of a page, without its text.

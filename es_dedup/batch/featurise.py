@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import chain, islice
 from pickle import PicklingError
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.compiled import warm_up
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
@@ -150,7 +150,7 @@ def make_chunk(
         urls=[(content.url or "")[:MAX_URL_CHARS] for content in contents],
         sites=[content.site for content in contents],
         titles=[content.title[:MAX_TITLE_CHARS] for content in contents],
-        named=named_fields(*_texts_and_titles(contents), settings, table) if named else (),
+        named=_named(contents, table, settings) if named else (),
         published=list(map(_time, contents)),
         languages=[content.language for content in contents],
         skipped=[
@@ -185,6 +185,11 @@ def _read(pages: list[Page], extractor: Extractor) -> tuple[list[tuple[Page, Con
 
 def _table(contents: list[Content], settings: Settings) -> FeatureTable:
     return featurise(*_texts_and_titles(contents), settings)
+
+
+def _named(contents: list[Content], table: FeatureTable, settings: Settings) -> list[dict[str, Any]]:
+    """Named features as they are stored: those of methods that are stored only among them."""
+    return named_fields(*_texts_and_titles(contents), settings, table, also=settings.elastic.also_stored)
 
 
 def _texts_and_titles(contents: list[Content]) -> tuple[list[str], list[str]]:

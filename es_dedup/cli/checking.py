@@ -1,7 +1,9 @@
-"""``check`` and ``explain``: pages against the index, and pages against each other."""
+"""``check``, ``explain`` and ``features``: pages against the index, pages against each other, and what is compared of a page."""
 
 from __future__ import annotations
 
+import re
+import sys
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -10,21 +12,29 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from es_dedup.cli.group import ExitCode
-from es_dedup.cli.inputs import Intake, Paths, with_input_options
+from es_dedup.cli.inputs import STDIN, Intake, Paths, with_input_options
 from es_dedup.cli.output import Output, clean
 from es_dedup.cli.session import session_of
-from es_dedup.model import Outcome
+from es_dedup.model import Outcome, Page
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_dedup.model import Decision, JudgedPair, Page
+    from es_dedup.cli.session import Session
+    from es_dedup.detectors.page_features import PageFeatures
+    from es_dedup.model import Decision, JudgedPair
     from es_dedup.pipeline import Deduplicator
     from es_dedup.readers import Roots
 
 _BATCH: Final = 256
+_HEAD_BYTES: Final = 4096
+_TAG: Final = re.compile(rb"<(!doctype|html|head|body|div|p|meta)\b", re.IGNORECASE)
 UNSETTLED: Final = "pages are stored that are not clustered yet: run the same scan again"
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(help="Ask this method too; may be repeated.", metavar="NAME", show_default=False),
+]
 _KNOWN: Final = (Outcome.DUPLICATE, Outcome.CONTAINED)
 
 
@@ -32,6 +42,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     app.command()(check)
     app.command()(explain)
+    app.command()(features)
 
 
 @with_input_options
@@ -75,6 +86,10 @@ def explain(
     right: Annotated[
         str, typer.Argument(help="Id of a stored page, or a page file.", metavar="B", show_default=False)
     ],
+    method: Methods = None,
+    with_features: Annotated[
+        bool, typer.Option("--features", help="Show the named features of both pages beside each other.")
+    ] = False,
 ) -> None:
     """Show how two pages stand to each other, with the numbers of every method and their limits.
 
@@ -85,9 +100,60 @@ def explain(
     with session.scratch() if files and not session.exists else session.read() as dedup:
         named = [path for path in (left, right) if Path(path).is_file()]
         roots = dedup.roots().covering(named)
-        pair = dedup.explain(_page_or_id(dedup, left, roots), _page_or_id(dedup, right, roots))
-    session.output.emit(pair)
+        sides = [_page_or_id(dedup, name, roots) for name in (left, right)]
+        pair = dedup.explain(*sides, also=tuple(method or ()))
+        features = [dedup.features(side, also=tuple(method or ())) for side in sides] if with_features else []
+    session.output.emit({**pair.as_dict(), "features": features} if features else pair)
     show_pair(session.output, pair)
+    if features:
+        _show_fields(session.output, *features)
+
+
+def features(
+    context: typer.Context,
+    page: Annotated[
+        str,
+        typer.Argument(
+            help="Id of a stored page, a page file, or - for HTML or text on standard input.",
+            metavar="PAGE",
+            show_default=False,
+        ),
+    ],
+    method: Methods = None,
+) -> None:
+    """Show all features of a page by their names: what Elasticsearch stores and candidates are found by.
+
+    A page id that is stored comes before a file of the same name. A file needs no index.
+    """
+    from es_dedup.report.features import feature_rows
+
+    session = session_of(context)
+    given = page == STDIN or Path(page).is_file()
+    with session.scratch() if given and not session.exists else session.read(quiet=True) as dedup:
+        roots = dedup.roots().covering([page] if Path(page).is_file() else [])
+        asked = _page_on_stdin(session) if page == STDIN else _page_or_id(dedup, page, roots)
+        found = dedup.features(asked, also=tuple(method or ()))
+    session.output.emit(found)
+    session.output.facts({"page": found.page_id, **dict(feature_rows(found))})
+
+
+def _page_on_stdin(session: Session) -> Page:
+    """A page of standard input: HTML where there is a tag in its beginning, else text in UTF-8."""
+    data = sys.stdin.buffer.read(session.settings.extraction.max_bytes + 1)
+    if _TAG.search(data[:_HEAD_BYTES]):
+        return Page(id=STDIN, html=data)
+    return Page(id=STDIN, text=data.decode("utf-8-sig", "replace"))
+
+
+def _show_fields(output: Output, left: PageFeatures, right: PageFeatures) -> None:
+    """Named features of two pages: what both have, and what one has alone."""
+    from es_dedup.report.features import compared_fields, listed
+
+    for each in compared_fields(left, right):
+        sides = (("both", each.shared), ("only left", each.left), ("only right", each.right))
+        for side, texts in sides:
+            if texts:
+                output.line(f"  {each.name:<24} {side:<10} {len(texts):>4}  {clean(listed(texts))}")
 
 
 def show_pair(output: Output, pair: JudgedPair) -> None:

@@ -248,11 +248,11 @@ class Ccdet:
 
     def fields(
         self,
-        contents: Sequence[Content],
+        contents: Sequence[Content | None],
         features: Sequence[PeriodFeatures | None],  # noqa: ARG002 - hashes, which nobody can read
     ) -> list[dict[str, Any]]:
         """``period_signatures``: the characters themselves, normalised, without white space."""
-        batch = normalise_many([content.text for content in contents])
+        batch = normalise_many(["" if content is None else content.text for content in contents])
         found = signature_strings(batch, self._config.window)
         return [{"period_signatures": list(page)} if page else {} for page in found]
 

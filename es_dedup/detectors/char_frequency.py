@@ -132,7 +132,7 @@ class CharFrequency:
         return page.compared(stop=self._config.stop_characters)
 
     def fields(
-        self, contents: Sequence[Content], features: Sequence[FrequentUnits | None]
+        self, contents: Sequence[Content | None], features: Sequence[FrequentUnits | None]
     ) -> list[dict[str, Any]]:
         """``char_frequency_characters``: S1 as it is compared; ``char_frequency_followers``: S2 for all of S1.
 
@@ -141,10 +141,10 @@ class CharFrequency:
         characters, followers = self.field_types
         found: list[dict[str, Any]] = []
         for content, page in zip(contents, features, strict=True):
-            if page is None:
+            named = None if page is None else unit_names(page, "" if content is None else content.text)
+            if page is None or named is None:
                 found.append({})
                 continue
-            named = unit_names(page, content.text)
             found.append(
                 {
                     characters: [named[unit] for unit in self.compared(page).tolist()],

@@ -115,8 +115,11 @@ def frequent_units(batch: TextBatch, count_above: int, limit: int, *, adjacent: 
     ]
 
 
-def unit_names(page: FrequentUnits, text: str) -> dict[int, str]:
-    """The characters, or words, of the units and followers of a page that was made from this text."""
+def unit_names(page: FrequentUnits, text: str) -> dict[int, str] | None:
+    """The characters, or words, of the units and followers of a page that was made from this text.
+
+    Characters need no text; None for words that are not in it.
+    """
     numbers = {*page.units.tolist(), *page.followers.tolist()}
     if all(number < WORD for number in numbers):
         return {number: chr(_code_points()[number]) for number in numbers}
@@ -124,7 +127,8 @@ def unit_names(page: FrequentUnits, text: str) -> dict[int, str]:
     tokens = tokenise(batch)
     units = _word_units(tokens.hashes).tolist()
     edges = zip(tokens.starts.tolist(), tokens.ends.tolist(), strict=True)
-    return {unit: decode(batch.codes[start:end]) for unit, (start, end) in zip(units, edges, strict=True)}
+    found = {unit: decode(batch.codes[start:end]) for unit, (start, end) in zip(units, edges, strict=True)}
+    return found if numbers <= found.keys() else None
 
 
 def followers_by_name(page: FrequentUnits, names: Mapping[int, str]) -> list[dict[str, str]]:

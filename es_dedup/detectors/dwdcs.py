@@ -151,7 +151,7 @@ class Dwdcs:
 
     def fields(
         self,
-        contents: Sequence[Content],  # noqa: ARG002 - the features hold the words
+        contents: Sequence[Content | None],  # noqa: ARG002 - the features hold the words
         features: Sequence[KeyConcepts | None],
     ) -> list[dict[str, Any]]:
         """``key_concepts``: their words, the most important first; ``key_concept_positions``: where these stand.

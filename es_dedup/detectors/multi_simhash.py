@@ -202,7 +202,7 @@ class MultiSimhash:
 
     def fields(
         self,
-        contents: Sequence[Content],  # noqa: ARG002 - the fingerprints are all
+        contents: Sequence[Content | None],  # noqa: ARG002 - the fingerprints are all
         features: Sequence[TwoFingerprints | None],
     ) -> list[dict[str, Any]]:
         """``multi_simhash_text`` and ``multi_simhash_keywords`` with four bands each, see ``band_fields``."""

@@ -8,43 +8,76 @@ from typing import TYPE_CHECKING, Any
 from es_dedup.detectors.features import FeatureTable, features_of, featurise
 from es_dedup.detectors.port import Readable
 from es_dedup.detectors.registry import create_detectors
-from es_dedup.model import Content
+from es_dedup.model import Content, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from es_dedup.config import Settings
+    from es_dedup.detectors.port import Detector
 
 
 def named_fields(
-    texts: Sequence[str], titles: Sequence[str], settings: Settings, table: FeatureTable | None = None
+    texts: Sequence[str | None],
+    titles: Sequence[str],
+    settings: Settings,
+    table: FeatureTable | None = None,
+    *,
+    also: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Named features of pages: values by field name, as they are stored and shown, JSON-ready.
 
     Args:
-        texts: main texts.
+        texts: main texts; None where it is not at hand: of the fields those are made that need only the table.
         titles: of the same pages.
         settings: whose enabled methods are asked.
         table: features of the same pages with the same settings, where they have been made already.
+        also: further methods that are asked, whether enabled or not.
 
     Returns:
         One dictionary a page; a field without a value is left out.
     """
     if table is None:
-        table = featurise(texts, titles, settings)
-    contents = [Content(text=text, title=title) for text, title in zip(texts, titles, strict=True)]
+        table = featurise([text or "" for text in texts], titles, settings)
+    contents = [
+        None if text is None else Content(text=text, title=title)
+        for text, title in zip(texts, titles, strict=True)
+    ]
     found: list[dict[str, Any]] = [{} for _ in contents]
-    for detector in create_detectors(settings).values():
-        if isinstance(detector, Readable):
-            for page, fields in zip(
-                found, detector.fields(contents, features_of(table, detector)), strict=True
-            ):
-                page.update(fields)
+    for name, detector in _readable(settings, tuple(also)).items():
+        features = features_of(table, detector) if name in settings.detectors else _made(detector, contents)
+        for page, fields in zip(found, detector.fields(contents, features), strict=True):
+            page.update(fields)
     return found
 
 
-@lru_cache(maxsize=8)
-def field_types(settings: Settings) -> dict[str, str]:
-    """Names of all fields of the enabled methods with their types, see ``Readable``."""
-    readable = [each for each in create_detectors(settings).values() if isinstance(each, Readable)]
+def field_types(settings: Settings, *, also: Sequence[str] = ()) -> dict[str, str]:
+    """Names of all fields of the enabled methods, and of those in ``also``, with their types, see ``Readable``."""
+    readable = _readable(settings, tuple(also)).values()
     return {name: kind for detector in readable for name, kind in detector.field_types.items()}
+
+
+def skipped_by(text: str, title: str, settings: Settings, *, also: Sequence[str] = ()) -> dict[str, str]:
+    """The enabled methods, and those in ``also``, that have nothing to compare on a page, each with the reason."""
+    content = Content(text=text, title=title)
+    said = {name: detector.featurise(content) for name, detector in _readable(settings, tuple(also)).items()}
+    return {
+        name: f"{each.reason}: {each.detail}" if each.detail else each.reason
+        for name, each in said.items()
+        if isinstance(each, Skipped)
+    }
+
+
+def _made(detector: Detector[Any], contents: Sequence[Content | None]) -> list[Any]:
+    """Features of pages; None for one that was skipped or is None itself."""
+    made = iter(detector.featurise_many([content for content in contents if content is not None]))
+    found = (None if content is None else next(made) for content in contents)
+    return [None if isinstance(each, Skipped) else each for each in found]
+
+
+@lru_cache(maxsize=8)
+def _readable(settings: Settings, also: tuple[str, ...]) -> dict[str, Any]:
+    """The methods that name their features; each is a ``Detector`` and ``Readable``."""
+    names = tuple(dict.fromkeys((*settings.detectors, *also)))
+    made = create_detectors(settings.model_copy(update={"detectors": names}))
+    return {name: detector for name, detector in made.items() if isinstance(detector, Readable)}

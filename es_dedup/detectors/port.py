@@ -71,11 +71,11 @@ class Readable(Protocol[G_contra]):
         """See above."""
 
     def fields(
-        self, contents: Sequence[Content], features: Sequence[G_contra | None]
+        self, contents: Sequence[Content | None], features: Sequence[G_contra | None]
     ) -> list[dict[str, Any]]:
         """Values by field name for each page, JSON-ready; a field without a value is left out.
 
         Args:
-            contents: pages.
+            contents: pages; None where the text is not at hand, then a field that needs it is left out.
             features: of the same pages, as ``featurise_many`` gives them; None where it skipped the page.
         """

@@ -21,7 +21,7 @@ from es_dedup.errors import ConfigError
 from es_dedup.text import synonyms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from es_dedup.config import Settings
     from es_dedup.detectors.port import Detector
@@ -80,9 +80,11 @@ def create_detectors(settings: Settings) -> dict[str, Detector[Any]]:
     return {name: _FACTORIES[name](settings) for name in settings.detectors}
 
 
-def detector_versions(settings: Settings) -> dict[str, int]:
-    """``Detector.version`` of each enabled detector, by name; errors as for ``create_detectors``."""
-    return {name: detector.version for name, detector in create_detectors(settings).items()}
+def detector_versions(settings: Settings, also: Collection[str] = ()) -> dict[str, int]:
+    """``Detector.version`` of each enabled detector and of those in ``also``, by name; errors as for ``create_detectors``."""
+    names = tuple(dict.fromkeys((*settings.detectors, *also)))
+    made = create_detectors(settings.model_copy(update={"detectors": names}))
+    return {name: detector.version for name, detector in made.items()}
 
 
 def _problems(names: tuple[str, ...]) -> list[str]:

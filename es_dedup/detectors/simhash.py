@@ -152,7 +152,7 @@ class Simhash:
 
     def fields(
         self,
-        contents: Sequence[Content],  # noqa: ARG002 - the fingerprint is all
+        contents: Sequence[Content | None],  # noqa: ARG002 - the fingerprint is all
         features: Sequence[Fingerprint | None],
     ) -> list[dict[str, Any]]:
         """``simhash`` and its four bands, see ``band_fields``."""

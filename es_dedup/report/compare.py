@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_dedup.report.evidence import Measure, measures, shares_in_words
+from es_dedup.report.features import listed
 from es_dedup.report.markup import element, escape, highlighted, link, table
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def comparison(representative: PageView, each: Comparison, chars: int) -> str:
     return element(
         "article",
         _evidence(each),
+        _fields(each),
         element(
             "div",
             _text(representative, "representative", left, chars),
@@ -29,6 +31,21 @@ def comparison(representative: PageView, each: Comparison, chars: int) -> str:
             class_="pair",
         ),
     )
+
+
+def _fields(each: Comparison) -> str:
+    """Named features of both pages, closed at first: what both have, and what one has alone."""
+    if not each.fields:
+        return ""
+    cells = (
+        (
+            element("code", escape(pair.name)),
+            *(escape(listed(texts)) for texts in (pair.shared, pair.left, pair.right)),
+        )
+        for pair in each.fields
+    )
+    heads = ("Feature", "Both pages", "Representative only", "Member only")
+    return element("details", element("summary", "Features by name"), table(heads, cells))
 
 
 def _text(page: PageView, role: str, spans: list[tuple[int, int, float]], chars: int) -> str:

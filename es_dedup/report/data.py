@@ -7,11 +7,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from es_dedup.report.features import compared_fields
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from es_dedup.detectors.page_features import PageFeatures
     from es_dedup.index.port import FeatureRecord
     from es_dedup.model import Cluster, JudgedPair, Member
+    from es_dedup.report.features import FieldPair
 
 
 class Clause(Protocol):
@@ -52,6 +56,9 @@ class ReportSource(Protocol):
 
     def explain(self, left: str, right: str) -> JudgedPair:
         """How two pages stand to each other, with every method's verdict."""
+
+    def features(self, page: str) -> PageFeatures:
+        """All features of a page by their names."""
 
     def shared_clauses(self, left_id: str, right_id: str) -> Sequence[Clause]:
         """The clauses that stand in both texts."""
@@ -100,12 +107,13 @@ class PageView:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A member beside its representative."""
+    """A member beside its representative; ``fields``: their named features, the representative's on the left."""
 
     member: Member
     page: PageView
     judged: JudgedPair
     clauses: Sequence[Clause]
+    fields: Sequence[FieldPair] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +195,14 @@ class _Last(str):
 
 def _view(source: ReportSource, cluster: Cluster, limits: ReportLimits) -> ClusterView:
     chosen = sorted(cluster.members, key=lambda member: (member.score, member.page_id))[: limits.members]
+    ours = source.features(cluster.representative)
     comparisons = [
         Comparison(
             member,
             _page(source, member.page_id),
             source.explain(cluster.representative, member.page_id),
             source.shared_clauses(cluster.representative, member.page_id),
+            compared_fields(ours, source.features(member.page_id)),
         )
         for member in chosen
     ]

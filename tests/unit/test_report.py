@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from es_dedup.detectors.page_features import PageFeatures
 from es_dedup.index.port import FeatureRecord
 from es_dedup.model import Cluster, JudgedPair, Member, Relation, Verdict
 from es_dedup.report import ReportLimits, write_report
 from es_dedup.report.charts import score_bars, size_bars
 from es_dedup.report.data import gather
 from es_dedup.report.evidence import format_number, measures
+from es_dedup.report.features import FieldPair, compared_fields
 from es_dedup.report.markup import highlighted
 
 if TYPE_CHECKING:
@@ -73,6 +75,10 @@ class FakeIndex:
         )
         return JudgedPair(left, right, Relation.DUPLICATE, 0.9, "both covered", {"cover": 0.9}, (verdict,))
 
+    def features(self, page: str) -> PageFeatures:
+        fields = {"period_signatures": ["第一句话", f"<b>{page}</b>"], "simhash_band_0": 7}
+        return PageFeatures(page, self.title, "stored", 10, "", fields)
+
     def shared_clauses(self, left_id: str, right_id: str) -> list[Shared]:
         return [Shared(0, 5, 0, 5, 1.0), Shared(5, 10, 5, 10, 0.2)]
 
@@ -115,6 +121,24 @@ def page_of(index: FakeIndex, tmp_path: Path, limits: ReportLimits | None = None
     """The written page."""
     write_report(index, tmp_path / "r.html", title="测试 & run", limits=limits, run={"left out": 3})
     return (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_features_of_both_pages_stand_beside_each_other() -> None:
+    left, right = FakeIndex([]).features("a"), FakeIndex([]).features("b")
+    signatures, band = compared_fields(left, right)
+    assert signatures == FieldPair("period_signatures", ("第一句话",), ("<b>a</b>",), ("<b>b</b>",))
+    assert band == FieldPair("simhash_band_0", ("7",), (), ())
+
+
+def test_places_of_shared_concepts_are_shown_for_both_pages() -> None:
+    sides = [
+        PageFeatures(
+            name, "", "stored", 10, "", {"key_concept_positions": [{"concept": "桥", "positions": places}]}
+        )
+        for name, places in (("a", [0.1, 0.5]), ("b", [0.2]))
+    ]
+    (pair,) = compared_fields(*sides)
+    assert pair.shared == ("桥 0.1 0.5 ~ 0.2",)
 
 
 def test_the_page_is_well_formed_and_shows_totals_and_evidence(tmp_path: Path) -> None:

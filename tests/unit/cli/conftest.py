@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pytest
 
+from es_dedup.detectors.page_features import PageFeatures
 from es_dedup.errors import SettingsDiffer, UnknownPage
 from es_dedup.index.port import FeatureRecord
 from es_dedup.model import (
@@ -32,7 +33,7 @@ from es_dedup.model import (
 from es_dedup.readers import Roots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from es_dedup.config import Settings
 
@@ -112,7 +113,13 @@ class FakeDeduplicator:
         known = [page for page in ids if self.pages.pop(page, None) is not None]
         return RemoveReport(len(known), tuple(page for page in ids if page not in known))
 
-    def explain(self, left: str | Page, right: str | Page) -> JudgedPair:
+    def features(self, page: str | Page, *, also: Sequence[str] = ()) -> PageFeatures:
+        text = page.text if isinstance(page, Page) else self.text(page)
+        return PageFeatures(
+            page.id if isinstance(page, Page) else page, "", "stored", 10, "", {"ccdet": [text]}
+        )
+
+    def explain(self, left: str | Page, right: str | Page, *, also: Sequence[str] = ()) -> JudgedPair:
         texts = [page.text if isinstance(page, Page) else self.text(page) for page in (left, right)]
         names = [page.id if isinstance(page, Page) else page for page in (left, right)]
         same = texts[0] == texts[1]

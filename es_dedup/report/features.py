@@ -1,0 +1,105 @@
+"""Features of pages in words: of one page, and of two beside each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.report.evidence import format_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_dedup.detectors.page_features import PageFeatures
+
+MOST_VALUES: Final = 30
+"""Values of a field that are written out for people; JSON has all."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPair:
+    """One field of two pages.
+
+    Attributes:
+        name: of the field.
+        shared: values that both have; of a list of objects with what each page has there.
+        left, right: values of one page alone; equal single values are shared.
+    """
+
+    name: str
+    shared: tuple[str, ...]
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+
+
+def feature_rows(page: PageFeatures, *, most: int = MOST_VALUES) -> list[tuple[str, str]]:
+    """Names and values of all that is known of a page, in reading order.
+
+    Args:
+        page: its features.
+        most: values of a list that are written out.
+    """
+    rows = [
+        ("title", page.title),
+        ("origin", page.origin),
+        ("length", format_number(page.length)),
+        ("content_hash", page.content_hash),
+    ]
+    for name, value in page.fields.items():
+        if isinstance(value, list):
+            rows.append((f"{name} ({len(value):,})", listed(list(values(value).values()), most)))
+        else:
+            rows.append((name, str(value)))
+    rows.append(
+        ("coverage", ", ".join(f"{format_number(count)} {name}" for name, count in page.counts.items()))
+    )
+    rows += [(method, f"nothing to compare ({reason})") for method, reason in page.skipped.items()]
+    if page.missing:
+        rows.append(("missing", f"{', '.join(page.missing)}: the text is not kept"))
+    return [(name, text) for name, text in rows if text]
+
+
+def compared_fields(left: PageFeatures, right: PageFeatures) -> list[FieldPair]:
+    """The fields that either page has, side by side, in alphabetical order."""
+    return [
+        _pair(name, values(left.fields.get(name)), values(right.fields.get(name)))
+        for name in sorted(left.fields.keys() | right.fields.keys())
+    ]
+
+
+def values(value: Any) -> dict[str, str]:
+    """What a field holds, ready to print, by what tells it apart: a value itself, or the first member of an object."""
+    if value is None:
+        return {}
+    found: dict[str, str] = {}
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, dict):
+            key, *rest = map(_text, each.values())
+            found[key] = " ".join((key, *rest))
+        else:
+            found[str(each)] = str(each)
+    return found
+
+
+def listed(texts: Sequence[str], most: int = MOST_VALUES) -> str:
+    """The first texts of a list, separated, and how many more there are."""
+    more = f" … {len(texts) - most:,} more" if len(texts) > most else ""
+    return " | ".join(texts[:most]) + more
+
+
+def _pair(name: str, left: dict[str, str], right: dict[str, str]) -> FieldPair:
+    shared = tuple(
+        text if right[key] == text else f"{text} ~{right[key].removeprefix(key)}"
+        for key, text in left.items()
+        if key in right
+    )
+    return FieldPair(
+        name,
+        shared,
+        tuple(text for key, text in left.items() if key not in right),
+        tuple(text for key, text in right.items() if key not in left),
+    )
+
+
+def _text(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
