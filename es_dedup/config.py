@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, model_validator
 
+from es_dedup import presets
 from es_dedup.comparator_sections import (
     COMPARATORS,
     CodetConfig,
@@ -173,11 +174,15 @@ class Settings(Section):
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_preset(cls, values: Any) -> Any:
+        return presets.filled(values) if isinstance(values, Mapping) else values
+
     @model_validator(mode="after")
     def _known_method(self) -> Settings:
-        names = ("judge", *self.detectors)
-        if self.judge.method not in names:
-            raise ValueError(f"judge.method: must be one of {', '.join(names)}, got {self.judge.method!r}")
+        if problem := presets.problem_of(self.judge, self.detectors):
+            raise ValueError(problem)
         return self
 
 
@@ -238,6 +243,7 @@ def load_settings(
         problems += [_in_words(detail, origins) for detail in error.errors(include_url=False)]
     if problems:
         raise ConfigError(tuple(problems), str(file) if file else "settings")
+    origins |= presets.origins(values)
     settings._origins.update(origins)  # noqa: SLF001 - our own private attribute, set once while building
     return settings
 

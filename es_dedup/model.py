@@ -295,7 +295,7 @@ class JudgedPair(WithShares):
         reason: the rule that decided, in one phrase.
         evidence: the numbers it rests on, with limits and with what was discounted.
         verdicts: each detector's own verdict.
-        decided_by: ``judge``, or the method that decides in its place.
+        decided_by: ``judge``, the method that decides in its place, or a rule with the methods: ``any: ccdet, simhash``.
     """
 
     left: str

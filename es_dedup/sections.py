@@ -241,17 +241,25 @@ class DwdcsConfig(Section):
         return self
 
 
+VOTES: Final = ("any", "majority", "all", "ordered")
+"""In ``judge.method``: rules by which the verdicts of several methods decide together."""
+
+
 class JudgeConfig(Section):
     """What all evidence on a pair has to reach."""
 
-    preset: Literal["balanced", "strict", "loose", "fast", "versions"] = Field(
+    preset: Literal["balanced", "strict", "loose", "fast", "versions", "papers"] = Field(
         "balanced",
         description="limits: strict merges least, loose finds most, fast looks at the text alone, versions takes "
-        "dated versions of a text for one",
+        "dated versions of a text for one; papers: the published methods decide, without our rules",
     )
     method: str = Field(
         "judge",
-        description="who decides on a pair: judge (all evidence, by its rules), or one of the enabled detectors alone",
+        description="who decides on a pair: judge (all evidence, by its rules), one of the enabled detectors alone, or "
+        "several by a rule: any, majority, all, ordered",
+    )
+    voters: tuple[str, ...] = Field(
+        (), description="detectors that decide by such a rule, in order; none named: all enabled ones"
     )
 
 

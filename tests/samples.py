@@ -75,6 +75,15 @@ def truths() -> tuple[Truth, ...]:
 
 
 @cache
+def some_pages(least_chars: int = 200) -> tuple[Page, ...]:
+    """A labelled pair of each kind, as plain text; texts of fewer characters are left out."""
+    kinds = {label.kind: label for label in labels()}
+    named = dict.fromkeys(name for label in kinds.values() for name in (label.left, label.right))
+    texts = {truth.page_id: truth.text for truth in truths()}
+    return tuple(Page(name, text=texts[name]) for name in named if len(texts.get(name, "")) >= least_chars)
+
+
+@cache
 def small_pages(count: int = 40) -> tuple[Page, ...]:
     """The first pages of the labelled pairs as plain text, so that related ones are among them."""
     by_id = {page.id: page for page in pages()}

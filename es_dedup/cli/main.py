@@ -36,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Finds near-duplicate web pages, with evidence.",
-    epilog="--db, --config, --json and --quiet may stand anywhere on the line. Exit codes: 0 done, 1 error, 2 usage "
+    epilog="--db, --config, --preset, --json and --quiet may stand anywhere on the line. Exit codes: 0 done, 1 error, 2 usage "
     "or settings, 3 done but some input was left out, 4 `check` found a known page, 130 interrupted.",
 )
 for group in (
@@ -77,6 +77,12 @@ def options(
     config: Annotated[
         Path | None, typer.Option(help="Settings file (else es-dedup.toml of this folder).", metavar="PATH")
     ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="Limits, or who decides: balanced, strict, loose, fast, versions, papers.", metavar="NAME"
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object a line on standard output.")
     ] = False,
@@ -86,7 +92,7 @@ def options(
     ] = False,
 ) -> None:
     """Finds near-duplicate web pages, with evidence."""
-    session = Session(db=db, config=config, output=Output(as_json=as_json, quiet=quiet))
+    session = Session(db=db, config=config, preset=preset, output=Output(as_json=as_json, quiet=quiet))
     context.obj = session
     context.call_on_close(session.close)
 

@@ -29,6 +29,7 @@ class Session:
     Attributes:
         db: the index file, ``:memory:``, or the address of an index on a server.
         config: the settings file, None for the usual places.
+        preset: ``judge.preset`` of this run; None as the settings say.
         output: where results and notes go.
         writing: a command is changing the index; an interruption then tells how to go on.
         kept: what an interrupted command has saved, in words.
@@ -38,6 +39,7 @@ class Session:
     db: str
     config: Path | None
     output: Output
+    preset: str | None = None
     writing: bool = False
     kept: str = ""
     resume: str = ""
@@ -54,7 +56,9 @@ class Session:
         if self._settings is None:
             from es_dedup.config import load_settings
 
-            self._settings = load_settings(self.config)
+            self._settings = load_settings(
+                self.config, {"judge.preset": self.preset} if self.preset else None
+            )
         return self._settings
 
     @property

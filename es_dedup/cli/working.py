@@ -62,6 +62,8 @@ def worker(
     environment = {**os.environ, "ES_DEDUP_DB": session.db}
     if session.config is not None:
         environment["ES_DEDUP_CONFIG"] = str(session.config)
+    if session.preset:
+        environment["ES_DEDUP_JUDGE__PRESET"] = session.preset
     if metrics_port is not None:
         environment["ES_DEDUP_METRICS_PORT"] = str(metrics_port)
         environment.setdefault("PROMETHEUS_MULTIPROC_DIR", mkdtemp(prefix="es-dedup-metrics-"))

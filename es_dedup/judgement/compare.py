@@ -14,7 +14,8 @@ from es_dedup.detectors.others import verdicts_of_other
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.judgement import judge as judging
 from es_dedup.judgement.limits import BALANCED
-from es_dedup.model import JudgedPair, Relation, Verdict
+from es_dedup.judgement.voting import decided_by, reason
+from es_dedup.model import JudgedPair, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,26 +136,19 @@ def judged_pair(
     """One compared pair with its evidence, and each enabled detector's own verdict when wanted."""
     judged = comparison.judgements
     left_row, right_row = int(comparison.left_rows[pair]), int(comparison.right_rows[pair])
+    relation = judging.RELATIONS[int(judged.relation[pair])]
+    said = _verdicts(comparison, pair, settings, statistics) if verdicts else ()
+    by_judge = settings.judge.method == judging.JUDGE
     return JudgedPair(
         left=comparison.left.ids[left_row],
         right=comparison.right.ids[right_row],
-        relation=judging.RELATIONS[int(judged.relation[pair])],
+        relation=relation,
         score=round(float(judged.score[pair]), 4),
-        reason=_reason(
-            int(judged.rule[pair]), judging.RELATIONS[int(judged.relation[pair])], settings.judge.method
-        ),
+        reason=judging.RULES[int(judged.rule[pair])] if by_judge else reason(settings, relation, said),
         evidence=_evidence(comparison, pair, statistics),
-        verdicts=_verdicts(comparison, pair, settings, statistics) if verdicts else (),
-        decided_by=settings.judge.method,
+        verdicts=said,
+        decided_by=decided_by(settings),
     )
-
-
-def _reason(rule: int, relation: Relation, method: str) -> str:
-    if method == judging.JUDGE:
-        return judging.RULES[rule]
-    if relation is Relation.EXACT:
-        return "texts are equal"
-    return f"accepted by {method}" if rule == 0 else f"refused by {method}"
 
 
 def _evidence(comparison: Comparison, pair: int, statistics: Statistics) -> dict[str, Number]:
@@ -191,9 +185,11 @@ def verdicts_by(
     ours, theirs = comparison.left.table, comparison.right.table
     rows = [(int(comparison.left_rows[pair]), int(comparison.right_rows[pair])) for pair in pairs]
     if name == Ccdet.name:
-        ccdet = Ccdet(settings.ccdet, statistics.noise)
+        ccdet, least = Ccdet(settings.ccdet, statistics.noise), settings.ccdet.min_features
+        sizes = np.diff(ours.periods.offsets), np.diff(theirs.periods.offsets)
         for left, right in rows:
-            yield ccdet.verify_rows(ours.periods, left, theirs.periods, right)
+            having = min(sizes[0][left], sizes[1][right]) >= least
+            yield ccdet.verify_rows(ours.periods, left, theirs.periods, right) if having else None
     elif name == Simhash.name:
         simhash = Simhash(settings.simhash)
         for left, right in rows:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from es_dedup.presets import PAPERS
+
 MOST_SCATTERED: Final = (
     2.0  # gram cover over clause cover: more says no more, a note may have lost all of its few clauses
 )
@@ -156,5 +158,5 @@ PRESETS: Final = {
 
 
 def limits_of(preset: str) -> Limits:
-    """The limits of a preset; raises ``KeyError`` on an unknown name."""
-    return PRESETS[preset]
+    """The limits of a preset, of ``papers`` those of ``balanced``; raises ``KeyError`` on an unknown name."""
+    return BALANCED if preset == PAPERS else PRESETS[preset]

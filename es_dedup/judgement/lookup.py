@@ -16,6 +16,7 @@ from es_dedup.judgement.compare import Pages, compare, judged_pair
 from es_dedup.judgement.judge import RELATIONS
 from es_dedup.judgement.limits import limits_of
 from es_dedup.judgement.method import decided
+from es_dedup.judgement.voting import voters_of
 from es_dedup.model import Edge, Probe, TermGroup
 from es_dedup.text.hashing import tagged_terms
 
@@ -281,11 +282,12 @@ def probe_groups(
                 groups[row].append(TermGroup(some, min(settings.ccdet.min_common, len(some))))
     if simhash.Simhash.name in settings.detectors:
         bits = settings.simhash.max_hamming_bits
+        deciding = simhash.Simhash.name in voters_of(settings)
         for row in np.flatnonzero(table.has_words).tolist():
             terms = simhash.probe_terms(int(table.fingerprints[row]), bits)
             # An equal band alone is chance in a large index (of 65,536 values each); what it finds and no other term does,
-            # the judge has nothing to go by. Asked alone it keeps its promise for every pair within the limit.
-            groups[row].append(TermGroup(terms, 2 if groups[row] else 1))
+            # the judge has nothing to go by. Where it decides itself it keeps its promise for every pair within the limit.
+            groups[row].append(TermGroup(terms, 2 if groups[row] and not deciding else 1))
     return [own + asked_by_others(table.others, row, settings) for row, own in enumerate(groups)]
 
 

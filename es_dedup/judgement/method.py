@@ -1,4 +1,4 @@
-"""One method alone in the judge's place: its verdict is the relation of every pair.
+"""Published methods in the judge's place: the verdict of one, or of several by a rule, is the relation of every pair.
 
 For who wants to see what a published method does to a corpus, or has learned to trust one. Candidates are found by the terms of
 all enabled methods, so a method is alone in everything when it is the only one in ``detectors``.
@@ -13,6 +13,7 @@ import numpy as np
 
 from es_dedup.judgement.compare import verdicts_by
 from es_dedup.judgement.judge import JUDGE, RELATIONS
+from es_dedup.judgement.voting import outcome, voters_of
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
@@ -20,16 +21,16 @@ if TYPE_CHECKING:
     from es_dedup.judgement.compare import Comparison
     from es_dedup.judgement.statistics import Statistics
 
-REFUSED: Final = -1  # in ``Judgements.rule``: no rule of the judge, the method says no
+REFUSED: Final = -1  # in ``Judgements.rule``: no rule of the judge, the methods say no
 
 
 def decided(comparison: Comparison, settings: Settings, statistics: Statistics) -> Comparison:
     """The comparison as ``judge.method`` decides it; as it is when that is the judge.
 
-    Pages whose normalised texts are equal are exact, whatever the method makes of them. A pair of which it skipped a page is different.
+    Pages whose normalised texts are equal are exact, whatever the methods make of them. A pair of which every method skipped a page is
+    different.
     """
-    name = settings.judge.method
-    if name == JUDGE:
+    if settings.judge.method == JUDGE:
         return comparison
     judged = comparison.judgements
     left, right = comparison.left, comparison.right
@@ -39,8 +40,9 @@ def decided(comparison: Comparison, settings: Settings, statistics: Statistics) 
     relation = np.where(equal, RELATIONS.index(Relation.EXACT), 0).astype(np.int8)
     scores = equal.astype(np.float64)
     open_pairs = np.flatnonzero(~equal).tolist()
-    said = verdicts_by(name, comparison, open_pairs, settings, statistics)
-    for pair, verdict in zip(open_pairs, said, strict=True):
+    said = [verdicts_by(name, comparison, open_pairs, settings, statistics) for name in voters_of(settings)]
+    for pair, *votes in zip(open_pairs, *said, strict=True):
+        verdict = outcome(settings.judge.method, votes)
         if verdict is None:
             continue
         scores[pair] = verdict.score

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import combinations
-from typing import Final
 
 import pytest
 from pydantic import ValidationError
@@ -16,18 +14,7 @@ from es_dedup.errors import ConfigError
 from es_dedup.model import Content, Skipped
 from es_dedup.sections import JudgeConfig
 from es_dedup.text.normalise import normalise
-from tests.samples import labels, truths
-
-LEAST_CHARS: Final = 200
-
-
-@cache
-def some() -> tuple[Page, ...]:
-    """A labelled pair of each kind, as plain text."""
-    kinds = {label.kind: label for label in labels()}
-    named = dict.fromkeys(name for label in kinds.values() for name in (label.left, label.right))
-    texts = {truth.page_id: truth.text for truth in truths()}
-    return tuple(Page(name, text=texts[name]) for name in named if len(texts.get(name, "")) >= LEAST_CHARS)
+from tests.samples import some_pages
 
 
 def dense(page: Page) -> str:
@@ -44,10 +31,10 @@ def alone(name: str) -> Settings:
 def test_a_pair_is_what_the_method_says(name: str) -> None:
     settings = alone(name)
     detector = create_detectors(settings)[name]
-    features = {page.id: detector.featurise(Content(page.text or "")) for page in some()}
+    features = {page.id: detector.featurise(Content(page.text or "")) for page in some_pages()}
     with Deduplicator.open(":memory:", settings=settings) as dedup:
-        dedup.add_many(some())
-        for left, right in combinations(some(), 2):
+        dedup.add_many(some_pages())
+        for left, right in combinations(some_pages(), 2):
             pair = dedup.explain(left.id, right.id)
             ours, theirs = features[left.id], features[right.id]
             if pair.relation is Relation.EXACT:
@@ -67,14 +54,14 @@ def test_a_pair_is_what_the_method_says(name: str) -> None:
 @pytest.mark.parametrize("name", detector_names())
 def test_scan_and_check_go_by_it(name: str) -> None:
     with Deduplicator.open(":memory:", settings=alone(name)) as dedup:
-        dedup.scan(some())
+        dedup.scan(some_pages())
         for cluster in dedup.clusters(min_size=2):
             for member in cluster.members:
                 if member.page_id != cluster.representative:
                     pair = dedup.explain(cluster.representative, member.page_id)
                     assert pair.relation is member.relation
                     assert pair.relation.same
-        for page in some():
+        for page in some_pages():
             for pair in dedup.check(Page("asked", text=page.text)).verdicts:
                 assert pair.relation is not Relation.DIFFERENT
                 accepted = "texts are equal" if pair.relation is Relation.EXACT else f"accepted by {name}"
@@ -84,7 +71,7 @@ def test_scan_and_check_go_by_it(name: str) -> None:
 @pytest.mark.parametrize("name", ["minhash", "coverage", "shingling"])
 def test_it_finds_what_the_samples_hold(name: str) -> None:
     with Deduplicator.open(":memory:", settings=alone(name)) as dedup:
-        dedup.scan(some())
+        dedup.scan(some_pages())
         assert any(
             member.relation is Relation.DUPLICATE
             for cluster in dedup.clusters(min_size=2)
