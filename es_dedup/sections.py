@@ -215,7 +215,7 @@ class DwdcsConfig(Section):
         json_schema_extra=FILE,
     )
     min_similarity: float = Field(0.9, ge=0, lt=1, description="cosine of key concepts that must be passed")
-    max_spread: float = Field(
+    max_position_variance: float = Field(
         0.05,
         gt=0,
         le=1,
@@ -268,7 +268,7 @@ class SimhashConfig(Section):
 
     detector = "simhash"
 
-    max_hamming_bits: int = Field(3, ge=0, le=7, description="differing bits of 64 that still accept")
+    max_hamming_distance: int = Field(3, ge=0, le=7, description="differing bits of 64 that still accept")
     features: Literal["words", "grams", "words-tfidf"] = Field(
         "grams",
         description="what is hashed: pairs of neighbouring tokens, or segmented words, each once or by tf-idf",

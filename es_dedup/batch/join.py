@@ -204,7 +204,7 @@ def period_keys(hits: Hits, size: Rows, config: CcdetConfig) -> NDArray[np.uint6
 def _fingerprint_pairs(table: FeatureTable, settings: Settings, rows: Carriers) -> NDArray[np.uint64]:
     """Pairs with an equal band (or a band one bit apart, beyond three bits) and few differing bits."""
     having = np.flatnonzero(table.has_words)
-    limit = settings.simhash.max_hamming_bits
+    limit = settings.simhash.max_hamming_distance
     stored, asked = bands_of(table.fingerprints[having], limit)
     offsets = np.zeros(len(table) + 1, dtype=np.int64)
     offsets[having + 1] = asked.shape[1]

@@ -186,12 +186,12 @@ class Dwdcs:
         return Probe((TermGroup(terms, fewest),))
 
     def verify(self, left: KeyConcepts, right: KeyConcepts) -> Verdict:
-        """Duplicate iff the cosine is above ``min_similarity`` and the relative spread below ``max_spread``."""
+        """Duplicate iff the cosine is above ``min_similarity`` and the relative spread below ``max_position_variance``."""
         similarity = cosine(left, right)
         found = spread(left, right, signed=self._config.deviation == "signed")
         longer = max(left.length, right.length)
         relative = found.spread / longer if found.shared else 1.0
-        same = similarity > self._config.min_similarity and relative < self._config.max_spread
+        same = similarity > self._config.min_similarity and relative < self._config.max_position_variance
         return Verdict(
             self.name,
             Relation.DUPLICATE if same and found.shared else Relation.DIFFERENT,
@@ -199,8 +199,8 @@ class Dwdcs:
             {
                 "similarity": round(similarity, 4),
                 "min_similarity": self._config.min_similarity,
-                "spread": round(relative, 4),
-                "max_spread": self._config.max_spread,
+                "position_variance": round(relative, 4),
+                "max_position_variance": self._config.max_position_variance,
                 "shift": round(found.shift / longer, 4),
                 "shared": found.shared,
                 "left_nodes": left.nodes,

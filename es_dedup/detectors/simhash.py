@@ -115,7 +115,7 @@ class Simhash:
         self._layout = layout
         self._segmenter = segmenter
         if layout is not None:
-            layout.radii(config.max_hamming_bits)
+            layout.radii(config.max_hamming_distance)
 
     def values(self, batch: TextBatch, tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         """Fingerprints of tokenised texts, and which pages have features at all; both of shape (pages,)."""
@@ -165,21 +165,21 @@ class Simhash:
     def probe(self, features: Fingerprint) -> Probe:
         """Pages with an equal band, or for k above 3 one that differs in one bit; or what the layout asks for."""
         asked = self._layout.probe_terms if self._layout else probe_terms
-        return Probe((TermGroup(asked(features.value, self._config.max_hamming_bits), 1),))
+        return Probe((TermGroup(asked(features.value, self._config.max_hamming_distance), 1),))
 
     def verify(self, left: Fingerprint, right: Fingerprint) -> Verdict:
-        """Duplicate iff the Hamming distance is at most ``max_hamming_bits``."""
+        """Duplicate iff the Hamming distance is at most ``max_hamming_distance``."""
         return self.judge(hamming_distance(left.value, right.value))
 
     def judge(self, distance: int) -> Verdict:
         """The verdict from a Hamming distance."""
-        limit = self._config.max_hamming_bits
+        limit = self._config.max_hamming_distance
         relation = Relation.DUPLICATE if distance <= limit else Relation.DIFFERENT
         return Verdict(
             self.name,
             relation,
             1 - distance / BITS,
-            {"hamming_bits": distance, "max_hamming_bits": limit, "of_bits": BITS},
+            {"hamming_distance": distance, "max_hamming_distance": limit, "of_bits": BITS},
         )
 
     def pack(self, features: Fingerprint) -> bytes:

@@ -281,7 +281,7 @@ def probe_groups(
                 some = terms[: ccdet.PROBE_TERMS]
                 groups[row].append(TermGroup(some, min(settings.ccdet.min_common, len(some))))
     if simhash.Simhash.name in settings.detectors:
-        bits = settings.simhash.max_hamming_bits
+        bits = settings.simhash.max_hamming_distance
         deciding = simhash.Simhash.name in voters_of(settings)
         for row in np.flatnonzero(table.has_words).tolist():
             terms = simhash.probe_terms(int(table.fingerprints[row]), bits)

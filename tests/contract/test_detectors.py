@@ -58,7 +58,7 @@ class TestCcdet(DetectorContract):
 class TestSimhashOfGrams(DetectorContract):
     @pytest.fixture
     def detector(self) -> Simhash:
-        return Simhash(SimhashConfig(max_hamming_bits=3, features="grams"))
+        return Simhash(SimhashConfig(max_hamming_distance=3, features="grams"))
 
     @pytest.fixture
     def tags(self) -> frozenset[int]:
@@ -73,7 +73,7 @@ class TestSimhashOfGrams(DetectorContract):
 class TestSimhashOfWords(TestSimhashOfGrams):
     @pytest.fixture
     def detector(self) -> Simhash:
-        return Simhash(SimhashConfig(max_hamming_bits=7, features="words"))
+        return Simhash(SimhashConfig(max_hamming_distance=7, features="words"))
 
 
 class TestCoverage(DetectorContract):

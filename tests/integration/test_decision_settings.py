@@ -135,7 +135,7 @@ def test_a_scan_and_the_first_pages_take_the_callers_settings(place: str, how: s
 
 
 def test_other_feature_settings_allow_reading_and_refuse_writing(place: str) -> None:
-    other = Settings.model_validate({"ccdet": {"window": 7}, "simhash": {"max_hamming_bits": 5}})
+    other = Settings.model_validate({"ccdet": {"window": 7}, "simhash": {"max_hamming_distance": 5}})
     with Deduplicator.open(place) as dedup:
         dedup.scan(PAGES)
         before = list(dedup.clusters())

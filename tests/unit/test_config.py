@@ -39,7 +39,10 @@ def test_arguments_beat_environment_beats_file_beats_default(file: Path) -> None
     environ = {"ES_DEDUP_INDEX__LIMIT": "30", "ES_DEDUP_INDEX__MAX_DF": "600", "HOME": "/x"}
     settings = load_settings(file, {"index.limit": 40}, environ)
     assert (settings.index.limit, settings.index.max_df, settings.ccdet.window) == (40, 600, 8)
-    assert (settings.workers, settings.simhash.max_hamming_bits) == (3, Settings().simhash.max_hamming_bits)
+    assert (settings.workers, settings.simhash.max_hamming_distance) == (
+        3,
+        Settings().simhash.max_hamming_distance,
+    )
 
 
 def test_overrides_may_be_nested() -> None:

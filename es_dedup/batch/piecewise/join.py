@@ -153,7 +153,7 @@ class StoredJoin:
             column.close()
 
     def _fingerprints(self) -> None:
-        limit = self._settings.simhash.max_hamming_bits
+        limit = self._settings.simhash.max_hamming_distance
         asked, stored = Column(self._folder, "bands", np.uint64), Column(self._folder, "kept", np.uint64)
         try:
             for first in range(0, len(self._pages), ASKERS):

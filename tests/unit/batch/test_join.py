@@ -78,7 +78,7 @@ def period_pairs(table: FeatureTable) -> Pairs:
 
 def fingerprint_pairs(table: FeatureTable) -> Pairs:
     """Pairs of pages with words whose fingerprints differ in few bits, and share a band."""
-    limit = SETTINGS.simhash.max_hamming_bits
+    limit = SETTINGS.simhash.max_hamming_distance
     values = table.fingerprints.tolist()
     rows = np.flatnonzero(table.has_words).tolist()
     assert limit <= fingerprint.BANDS - 1, "else bands one bit apart are asked for too"

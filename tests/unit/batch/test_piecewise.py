@@ -78,7 +78,7 @@ def in_pieces(index: Index, settings: Settings, most: int) -> Settled:
         ({}, 300),
         ({}, 5_000),
         ({}, 2_000_000),
-        ({"detectors": ["ccdet", "simhash"], "simhash": {"max_hamming_bits": 5}}, 300),
+        ({"detectors": ["ccdet", "simhash"], "simhash": {"max_hamming_distance": 5}}, 300),
         ({"ccdet": {"prune": "idf"}, "cluster": {"order": "longest"}}, 900),
         ({"detectors": ["coverage", "dwdcs"]}, 300),
     ],

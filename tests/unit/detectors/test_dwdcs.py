@@ -312,7 +312,7 @@ def test_both_similarities_equal_the_reference(
 def test_the_complete_probe_finds_all_that_can_be_accepted(
     places: dict[int, list[int]], dropped: set[int], similarity: float
 ) -> None:
-    detector = Dwdcs(DwdcsConfig(min_similarity=similarity, max_spread=1.0))
+    detector = Dwdcs(DwdcsConfig(min_similarity=similarity, max_position_variance=1.0))
     kept = {concept: each for concept, each in places.items() if concept not in dropped}
     one, other = page(places), page(kept or {20: [1]})
     for asking, stored in ((one, other), (other, one)):
@@ -328,7 +328,7 @@ def test_a_shift_of_all_positions_is_no_spread() -> None:
     assert spread(one, other).shift == 5.0
     assert spread(one, other, signed=False).spread == 10.0  # as printed: one way 10, the other 0
     assert spread(other, one, signed=False).spread == 0.0
-    printed = Dwdcs(DwdcsConfig(deviation="absolute", max_spread=0.005))
+    printed = Dwdcs(DwdcsConfig(deviation="absolute", max_position_variance=0.005))
     assert printed.verify(one, other).relation is Relation.DIFFERENT
     assert printed.verify(other, one).relation is Relation.DUPLICATE
 

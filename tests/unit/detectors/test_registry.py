@@ -37,7 +37,7 @@ def test_the_methods_are_known_in_alphabetical_order() -> None:
 
 def test_detectors_come_in_the_order_of_the_settings_and_know_their_section() -> None:
     settings = Settings.model_validate(
-        {"detectors": ("simhash", "ccdet"), "simhash": {"max_hamming_bits": 5}, "ccdet": {"window": 7}}
+        {"detectors": ("simhash", "ccdet"), "simhash": {"max_hamming_distance": 5}, "ccdet": {"window": 7}}
     )
     detectors = create_detectors(settings)
     assert list(detectors) == ["simhash", "ccdet"]
@@ -46,7 +46,7 @@ def test_detectors_come_in_the_order_of_the_settings_and_know_their_section() ->
         "ccdet": "ccdet",
     }
     assert isinstance(detectors["simhash"], Simhash)
-    assert detectors["simhash"].judge(5).evidence["max_hamming_bits"] == 5
+    assert detectors["simhash"].judge(5).evidence["max_hamming_distance"] == 5
     assert isinstance(detectors["ccdet"], Ccdet)
 
 

@@ -126,12 +126,16 @@ def test_a_difference_beyond_the_limit_may_be_missed() -> None:
 
 @pytest.mark.parametrize("max_bits", range(8))
 def test_the_verdict_accepts_up_to_the_limit(max_bits: int) -> None:
-    detector = Simhash(SimhashConfig(max_hamming_bits=max_bits))
+    detector = Simhash(SimhashConfig(max_hamming_distance=max_bits))
     for distance in range(65):
         verdict = detector.verify(Fingerprint(0), Fingerprint((1 << distance) - 1))
         assert verdict.relation is (Relation.DUPLICATE if distance <= max_bits else Relation.DIFFERENT)
         assert verdict.score == 1 - distance / 64
-        assert verdict.evidence == {"hamming_bits": distance, "max_hamming_bits": max_bits, "of_bits": 64}
+        assert verdict.evidence == {
+            "hamming_distance": distance,
+            "max_hamming_distance": max_bits,
+            "of_bits": 64,
+        }
 
 
 @pytest.mark.parametrize("features", ["grams", "words"])

@@ -100,7 +100,7 @@ def test_one_bit_beyond_the_guarantee_can_be_missed(name: str) -> None:
 
 def test_a_detector_refuses_a_layout_that_would_miss_pairs() -> None:
     with pytest.raises(ValueError, match="5c2 finds all pairs up to 3 bits, 4 are asked for"):
-        Simhash(SimhashConfig(max_hamming_bits=4), layout=LAYOUTS["5c2"])
+        Simhash(SimhashConfig(max_hamming_distance=4), layout=LAYOUTS["5c2"])
 
 
 class TestLayout(DetectorContract):

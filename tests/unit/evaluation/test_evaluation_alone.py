@@ -48,7 +48,7 @@ def test_a_method_that_is_not_stored_judges_by_itself() -> None:
     assert found.judged["dwdcs"]["a", "b"].relation is verdict.relation
     assert found.measures["a", "b"]["dwdcs.score"] == verdict.score
     assert found.limits["dwdcs.similarity"] == Limit("min_similarity", 0.9, at_least=True)
-    assert found.limits["dwdcs.spread"] == Limit("max_spread", 0.05, at_least=False)
+    assert found.limits["dwdcs.position_variance"] == Limit("max_position_variance", 0.05, at_least=False)
     assert found.candidates["dwdcs"] == {("a", "b")}
     assert set(found.judged["char_frequency"]) == {("a", "b"), ("a", "c")}
 

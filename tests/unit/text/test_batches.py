@@ -21,7 +21,7 @@ from tests.texts import SENTENCES, article, page_texts
 pytestmark = pytest.mark.usefixtures("both_paths")
 
 SEED: Final = 20261121
-GRAMS, WORDS = Settings(), Settings(simhash=SimhashConfig(max_hamming_bits=3, features="words"))
+GRAMS, WORDS = Settings(), Settings(simhash=SimhashConfig(max_hamming_distance=3, features="words"))
 PAGES = st.lists(st.tuples(page_texts, st.one_of(st.just(""), page_texts)), max_size=6)
 
 

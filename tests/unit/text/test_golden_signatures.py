@@ -57,7 +57,7 @@ def hexadecimal(values: Any) -> list[str]:
 def answers(title: str, text: str) -> dict[str, Any]:
     """All that must never change of one text."""
     settings = Settings()
-    words = Settings(simhash=SimhashConfig(max_hamming_bits=3, features="words"))
+    words = Settings(simhash=SimhashConfig(max_hamming_distance=3, features="words"))
     tokens = tokenise(normalise_many([text]))
     table = featurise([text], [title], settings)
     return {

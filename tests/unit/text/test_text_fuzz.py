@@ -37,7 +37,7 @@ ALPHABETS: Final = (
     "aA ",
     "\U0001f600\u200d\U0001f1e8\ufe0f\U000e0067",
 )
-SETTINGS: Final = (Settings(), Settings(simhash=SimhashConfig(max_hamming_bits=7, features="words")))
+SETTINGS: Final = (Settings(), Settings(simhash=SimhashConfig(max_hamming_distance=7, features="words")))
 
 
 def hostile(number: int) -> tuple[str, str]:

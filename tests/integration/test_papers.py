@@ -1,0 +1,105 @@
+"""The preset ``papers``, end to end: the published methods find candidates, verify and decide, in a file and on a server."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from es_dedup import Deduplicator, Outcome, Page, Relation, Settings
+from es_dedup.cli.main import app
+from es_dedup.presets import PAPERS
+from es_dedup.sections import VOTES, JudgeConfig
+from tests.samples import SAMPLES, truths
+from tests.servers import fresh_name, remove, url_of
+from tests.texts import ZH, topical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+WHOLE = max((truth.text for truth in truths() if "。" in truth.text), key=len)
+PAGES = (
+    Page("original", text=WHOLE, published="2024-05-01"),
+    Page("excerpt", text="。".join(WHOLE.split("。")[:14]) + "。", published="2024-05-02"),
+    Page("other", text=topical(8, sentences=40), published="2024-05-03"),
+    Page("notice", text="".join(ZH[:2]), published="2024-05-03"),
+)
+COPY = Page("asked", text=WHOLE + "又及。")
+
+
+@pytest.fixture(params=["file", "server"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where an index may be made: a file, or a fresh name on a server."""
+    if request.param == "file":
+        yield str(tmp_path / "pages.db")
+        return
+    address = f"{url_of('es8')}/{fresh_name()}"
+    yield address
+    remove(address)
+
+
+def papers(rule: str = "any") -> Settings:
+    return Settings(judge=JudgeConfig(preset=PAPERS, method=rule), workers=1)
+
+
+@pytest.mark.parametrize("rule", VOTES)
+def test_a_scan_and_a_check_go_by_the_rule(place: str, rule: str) -> None:
+    with Deduplicator.open(place, settings=papers(rule)) as dedup:
+        assert dedup.scan(PAGES).stored == len(PAGES)
+        decision = dedup.check(COPY)
+        assert (decision.outcome, decision.duplicate_of) == (Outcome.DUPLICATE, "original")
+        (pair,) = [pair for pair in decision.verdicts if pair.right == "original"]
+        assert pair.decided_by == f"{rule}: ccdet, simhash, dwdcs"
+        assert pair.reason.startswith(f"accepted by {rule}: ")
+        contained = dedup.explain("excerpt", "original").relation is Relation.CONTAINED
+        assert contained == (rule in {"any", "ordered"})
+        edges = {
+            (edge.left, edge.right): edge.relation
+            for edge in dedup._index.edges_of([page.id for page in PAGES])
+        }
+        assert edges == ({("excerpt", "original"): Relation.CONTAINED} if contained else {})
+        assert dedup.explain("original", "other").relation is Relation.DIFFERENT
+
+
+def test_evidence_has_the_names_of_the_papers(place: str) -> None:
+    with Deduplicator.open(place, settings=papers()) as dedup:
+        dedup.scan(PAGES)
+        (pair,) = [pair for pair in dedup.check(COPY).verdicts if pair.right == "original"]
+    evidence = {verdict.detector: verdict.evidence for verdict in pair.verdicts}
+    assert list(evidence) == ["ccdet", "simhash", "dwdcs"]
+    assert {"ccs", "min_ccs", "clr", "min_clr"} <= evidence["ccdet"].keys()
+    assert {"hamming_distance", "max_hamming_distance"} <= evidence["simhash"].keys()
+    assert {"similarity", "position_variance", "max_position_variance"} <= evidence["dwdcs"].keys()
+
+
+def run(*words: str, code: int = 0) -> list[dict[str, Any]]:
+    """What a command says, as JSON."""
+    done = CliRunner().invoke(app, ["--json", "--quiet", *words])
+    assert done.exit_code == code, done.output
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_the_commands_take_the_preset(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the two labelled pages one holds most of the other; the forum's page is found by its signatures."""
+    monkeypatch.setenv("ES_DEDUP_WORKERS", "1")
+    pages, labels = str(SAMPLES / "pages"), str(SAMPLES / "labels.jsonl")
+    (report,) = run("--db", place, "--preset", "papers", "scan", pages)
+    assert report["stored"] > 100
+    decisions = run("--db", place, "scan", pages, "--preset", "papers", "--dry-run")
+    assert decisions
+    found = run("--db", place, "--preset", "papers", "check", str(SAMPLES / "pages" / "zhportal"), code=4)
+    pairs = [pair for decision in found for pair in decision["verdicts"]]
+    assert {pair["decided_by"] for pair in pairs} == {"any: ccdet, simhash, dwdcs"}
+    (settings,) = [line["settings"] for line in run("--db", place, "stats")]
+    assert settings["judge.preset"] == "papers"
+    assert settings["detectors"] == ["ccdet", "dwdcs", "simhash"]
+    (report,) = run("--db", place, "--preset", "papers", "eval", labels, "--corpus", pages)
+    assert report["methods"]["judge"]["pairs"]["recall"] > report["methods"]["ccdet"]["pairs"]["recall"] > 0.5
+    (report,) = run(
+        *("--db", place, "--preset", "papers", "compare", "--methods", "ccdet,judge"),
+        *("--corpus", pages, "--labels", labels),
+    )
+    assert report["methods"]["judge"]["own"]["recall"] >= report["methods"]["ccdet"]["own"]["recall"]
