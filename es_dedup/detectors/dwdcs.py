@@ -119,7 +119,7 @@ class Dwdcs:
     """
 
     name = "dwdcs"
-    version = 2
+    version = 3
     tag = TAG
     merges: ClassVar[bool] = True
     field_types: ClassVar[Mapping[str, str]] = {"key_concepts": "keyword", "key_concept_positions": "object"}

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.text.characters import PLANE
 from es_dedup.text.hashing import hash64
 from es_dedup.text.normalise import decode
 from es_dedup.text.segment import DEFAULT, segmenter
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 
 KEPT_WORDS: Final = 1 << 17
 """Distinct words whose part of speech and hash a process keeps, about 30 MB."""
-_ENDS: Final = tuple(map(ord, "。!?;…\n"))
+SENTENCE_MARKS: Final = (
+    "。!?;…\n"  # in the normalised form; a point ends a sentence where no letter or digit follows
+)
+_POINT: Final = 0x2E
 
 
 class Speech(IntEnum):
@@ -117,7 +121,7 @@ def content_words(batch: TextBatch, by: str = DEFAULT) -> WordBatch:
     keep = (letters[ends] > letters[starts]) & (ids >= 0)
     starts, ids = starts[keep], ids[keep]
     ids, vocabulary = by_appearance(ids, tuple(place))
-    marks = np.concatenate(([0], np.cumsum(np.isin(codes, _ENDS))))
+    marks = np.concatenate(([0], np.cumsum(sentence_ends(codes))))
     facts = {word: (speech, value) for word, speech, value in entries}
     return WordBatch(
         vocabulary=vocabulary,
@@ -128,6 +132,23 @@ def content_words(batch: TextBatch, by: str = DEFAULT) -> WordBatch:
         offsets=np.searchsorted(starts, edges),
         sentence=marks[starts],
     )
+
+
+def sentence_ends(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Whether a sentence ends with each code point of normalised text; at a point where no letter or digit follows."""
+    ends: NDArray[np.bool_] = _marks()[np.minimum(codes, PLANE - 1)]
+    points = codes == _POINT
+    if points.any():
+        lettered = character_kinds(codes) > 0
+        ends = ends | (points & ~np.append(lettered[1:], False))
+    return ends
+
+
+@cache
+def _marks() -> NDArray[np.bool_]:
+    table = np.zeros(PLANE, dtype=np.bool_)
+    table[[ord(mark) for mark in SENTENCE_MARKS]] = True
+    return table
 
 
 def distinct_words(words: WordBatch) -> DistinctWords:

@@ -1,4 +1,4 @@
-"""The default methods against their slow references on 200 real pages, and all pairs of them: nothing may differ."""
+"""The methods of the sources against their slow references on 200 real pages, and pairs of them: nothing may differ."""
 
 from __future__ import annotations
 
@@ -7,25 +7,38 @@ import lzma
 import os
 from itertools import combinations, pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pytest
+import xxhash
 
 from es_dedup.config import CcdetConfig
 from es_dedup.detectors.ccdet import Ccdet, PeriodFeatures, learn_noise, period_table
+from es_dedup.detectors.char_frequency import CharFrequency
+from es_dedup.detectors.char_frequency_features import WORD
 from es_dedup.detectors.coverage_features import COMPLETE, build
 from es_dedup.detectors.coverage_pairs import measure, uniform_weights
+from es_dedup.detectors.dwdcs import Dwdcs, Dwswn
+from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts
+from es_dedup.detectors.multi_simhash import MultiSimhash, TwoFingerprints
 from es_dedup.detectors.simhash import Fingerprint, Simhash, band_terms, probe_terms
 from es_dedup.model import Content, Relation, Skipped
-from es_dedup.sections import SimhashConfig
+from es_dedup.sections import CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig, SimhashConfig
+from es_dedup.text.hashing import SIGNATURE_SEED
 from es_dedup.text.idf import general
 from es_dedup.text.normalise import normalise_many
-from es_dedup.text.segment import words
+from es_dedup.text.segment import segmenter, words
+from es_dedup.text.stopwords import STOP_CHARACTERS, STOP_WORDS
+from es_dedup.text.synonyms import Synonyms, named
 from tests.reference import ccdet as slow_ccdet
+from tests.reference import char_frequency as slow_characters
 from tests.reference import coverage as slow_coverage
+from tests.reference import dwdcs as slow_dwdcs
+from tests.reference import multi_simhash as slow_multi
 from tests.reference import simhash as slow_simhash
 from tests.reference.normalise import normalise
+from tests.reference.words import placed_words, without_plural
 
 pytestmark = [pytest.mark.data, pytest.mark.slow]
 
@@ -202,3 +215,190 @@ class TestCoverage:
             assert measures.left.clause_cover[pair] == pytest.approx(ours)
             assert measures.right.clause_cover[pair] == pytest.approx(theirs)
         assert len(places) > 5_000
+
+
+class TestCharFrequency:
+    @pytest.mark.parametrize("followers", ["adjacent", "coded"])
+    @pytest.mark.parametrize("aux_alone", [False, True])
+    def test_every_page_and_pair(
+        self, contents: list[Content], texts: list[str], followers: str, *, aux_alone: bool
+    ) -> None:
+        config = CharFrequencyConfig.model_validate({"followers": followers, "aux_alone": aux_alone})
+        method = CharFrequency(config)
+        found = method.strings(normalise_many([content.text for content in contents]))
+        # pages of other scripts are compared by words, of which the document says nothing
+        chinese = [at for at, page in enumerate(found) if len(page.units) and page.units[-1] < WORD]
+        assert len(chinese) > COUNT - 10
+        twins = {at: slow_characters.strings(texts[at], adjacent=followers == "adjacent") for at in chinese}
+        for at in chinese:
+            codes = sorted(map(slow_characters.row_cell_code, twins[at].main))
+            assert (found[at].length, found[at].units.tolist()) == (twins[at].length, codes)
+        related, stop = 0, frozenset(STOP_CHARACTERS)
+        for left, right in combinations(chinese, 2):
+            for page, base in ((left, right), (right, left)):
+                measures = method.measure(found[page], found[base])
+                one, other = twins[page], twins[base]
+                assert measures.main_left == slow_characters.main_similarity(
+                    one.main - stop, other.main - stop
+                )
+                if measures.main_left > 0.3:  # the rest takes minutes and decides nothing
+                    assert measures.aux_left == slow_characters.aux_similarity(one, other)
+                    expected = slow_characters.covers(one, other, stop, aux_alone=aux_alone)
+                    assert method.covers(found[page], found[base]) == expected, (page, base)
+                    related += expected
+        assert related > 100
+
+
+Placed = list[tuple[str, int]]
+
+
+@pytest.fixture(scope="module")
+def placed(texts: list[str]) -> list[Placed]:
+    """Content words of each page with their sentences: a dictionary cuts, the reference does the rest."""
+    cut = segmenter("rjieba").cut
+    return [
+        [
+            (without_plural(each.word), each.sentence)
+            for each in placed_words(cut(text))
+            if each.word not in STOP_WORDS
+        ]
+        for text in texts
+    ]
+
+
+def hash_of(word: str) -> int:
+    return xxhash.xxh3_64_intdigest(word.encode(), seed=SIGNATURE_SEED)
+
+
+def code_of(word: str, synonyms: Synonyms) -> int:
+    code = synonyms.code(word)
+    return hash_of(word) if code is None else code
+
+
+def speech_of(word: str) -> float:
+    tag = segmenter("rjieba").tag(word)
+    if tag[0] == "n" or tag in ("vn", "an", "eng"):
+        return 0.6
+    return {"a": 0.4, "v": 0.3}.get(tag[0], 0.1)
+
+
+class TestMultiSimhash:
+    @pytest.mark.parametrize(
+        "changes", [{}, {"weights": "tfidf", "windows": "each", "synonyms": "none", "keywords": 15}]
+    )
+    def test_every_page_and_pair(
+        self, contents: list[Content], placed: list[Placed], changes: dict[str, Any]
+    ) -> None:
+        config = MultiSimhashConfig.model_validate(changes)
+        synonyms, idf = named(config.synonyms), general()
+        detector = MultiSimhash(config, synonyms)
+        found = detector.featurise_many(contents)
+        features: list[TwoFingerprints] = []
+        for page, each in zip(placed, found, strict=True):
+            own = [word for word, _ in page]
+            weights = slow_multi.word_weights(own, lambda word: idf.values.get(word, idf.unknown), speech_of)
+            chosen = slow_multi.keywords(weights, config.keywords)
+            near = slow_multi.windows(own, chosen, config.context, each=config.windows == "each")
+            expected = slow_multi.fingerprints(
+                own,
+                near,
+                hash_of,
+                lambda word: code_of(word, synonyms),
+                lambda word: (
+                    max(1, round(8 * idf.values.get(word, idf.unknown))) if config.weights == "tfidf" else 1
+                ),
+            )
+            assert isinstance(each, TwoFingerprints)
+            assert (each.text, each.keywords) == expected
+            features.append(each)
+        near_pairs = 0
+        for left, right in PAIRS:
+            one, other = features[left], features[right]
+            bits = [
+                slow_simhash.hamming(one.text, other.text),
+                slow_simhash.hamming(one.keywords, other.keywords),
+            ]
+            expected_ = slow_multi.duplicate(bits[0], bits[1])
+            assert (detector.verify(one, other).relation is Relation.DUPLICATE) == expected_
+            near_pairs += expected_
+        assert near_pairs > 5
+
+
+class TestDwdcs:
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {},
+            {"min_phrase_occurrences": 2, "deviation": "absolute", "weights": "contribution"},
+            {"synonyms": "none"},
+        ],
+    )
+    def test_every_page_and_pair(
+        self, contents: list[Content], placed: list[Placed], changes: dict[str, Any]
+    ) -> None:
+        config = DwdcsConfig.model_validate(changes)
+        synonyms = named(config.synonyms)
+        detector = Dwdcs(config, synonyms) if config.synonyms != "none" else Dwswn(config)
+        twins: list[dict[int, list[int]]] = []
+        vectors: list[dict[int, float]] = []
+        features: list[KeyConcepts] = []
+        for page, each in zip(placed, detector.featurise_many(contents), strict=True):
+            places, weights, nodes = key_concepts(page, config, synonyms)
+            if isinstance(each, Skipped):
+                assert nodes < config.min_concepts
+                continue
+            assert each.nodes == nodes
+            assert each.concepts.tolist() == list(places)
+            assert [part.tolist() for part in np.split(each.positions, each.offsets[1:-1])] == list(
+                places.values()
+            )
+            assert each.vector.tolist() == pytest.approx(list(weights.values()), rel=1e-6, abs=1e-9)
+            features.append(each)
+            twins.append(places)
+            vectors.append(weights)
+        assert len(features) > 150
+        related = 0
+        for left, right in combinations(range(len(features)), 2):
+            verdict = detector.verify(features[left], features[right])
+            similarity = slow_dwdcs.weighted_cosine(vectors[left], vectors[right])
+            spread = slow_dwdcs.spread(twins[left], twins[right], signed=config.deviation == "signed")
+            longer = max(features[left].length, features[right].length)
+            assert verdict.score == pytest.approx(similarity, abs=1e-6)
+            expected = similarity > 0.9 and spread is not None and spread < 0.05 * longer
+            assert (verdict.relation is Relation.DUPLICATE) == expected, (left, right)
+            related += expected
+        assert related > 5
+
+
+def key_concepts(
+    page: Placed, config: DwdcsConfig, synonyms: Synonyms
+) -> tuple[dict[int, list[int]], dict[int, float], int]:
+    """Positions and weights of the key concepts of a page by the reference, by code, and the size of its network."""
+    own: list[tuple[str, ...]] = [(word,) for word, _ in page]
+    sentences = [sentence for _, sentence in page]
+    if config.min_phrase_occurrences:
+        own, sentences = slow_dwdcs.with_phrases(
+            [word for word, _ in page], sentences, config.min_phrase_occurrences
+        )
+
+    def concept(phrase: tuple[str, ...]) -> frozenset[str]:
+        return frozenset().union(*(synonyms.concept(word, config.senses) for word in phrase))
+
+    def code(phrase: tuple[str, ...]) -> int:
+        codes = [code_of(word, synonyms) for word in phrase]
+        return codes[0] if len(codes) == 1 else hash_of(" ".join(map(str, codes)))
+
+    group = slow_dwdcs.merged(own, concept, config.min_overlap)
+    names = [group[phrase] for phrase in own]
+    nodes, graph = slow_dwdcs.network(names, sentences, config.window, config.min_occurrences)
+    if len(nodes) < config.min_concepts:
+        return {}, {}, len(nodes)
+    places: dict[int, list[int]] = {}
+    weights: dict[int, float] = {}
+    for node in slow_dwdcs.key_nodes(graph, config.hubs, config.key_concepts):
+        name = min(code(phrase) for phrase in group if group[phrase] == nodes[node]) & int(MASK)
+        places[name] = [at for at, other in enumerate(names) if other == nodes[node]]
+        weights[name] = float(len(places[name]))
+        if config.weights == "contribution":
+            weights[name] = max(0.0, slow_dwdcs.contribution(graph, node))
+    return places, weights, len(nodes)

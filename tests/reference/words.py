@@ -30,6 +30,19 @@ def ends_sentence(text: str, place: int) -> bool:
     return text[place] in "。!?;…\n"
 
 
+def without_plural(word: str) -> str:
+    """An English word without the ending of its plural (Harman's S stemmer); any other word as it is."""
+    if len(word) <= 3 or not all("a" <= letter <= "z" for letter in word):
+        return word
+    if word[-3:] == "ies" and word[-4] not in "ea":
+        return word[:-3] + "y"
+    if word[-3:] == "ies":
+        return word
+    if word[-2:] == "es":
+        return word if word[-3] in "aeo" else word[:-1]
+    return word[:-1] if word[-1] == "s" and word[-2] not in "us" else word
+
+
 def placed_words(pieces: Sequence[str]) -> list[PlacedWord]:
     """Words of one text, given the segmenter's pieces (joined they are the text)."""
     text = "".join(pieces)

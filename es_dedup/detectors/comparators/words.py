@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.text.characters import PLANE
 from es_dedup.text.hashing import mix64
 from es_dedup.text.normalise import decode, encode
 from es_dedup.text.segment import segmenter
 from es_dedup.text.tokens import character_kinds, segment_hashes
+from es_dedup.text.words import sentence_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
 
     from es_dedup.text.normalise import TextBatch
 
-SENTENCE_MARKS: Final = (
-    "。!?;…\n"  # in the normalised form; a point ends a sentence where no letter or digit follows
-)
-_POINT: Final = 0x2E
 _NEWLINE: Final = 0x0A
 _BASE: Final = 0xA24BAED4963EE407
 
@@ -67,7 +62,7 @@ def words_of(batch: TextBatch) -> WordBatch:
     keep = lettered[ends] > lettered[starts] if len(ends) else np.zeros(0, dtype=np.bool_)
     starts, ends = starts[: len(ends)][keep], ends[keep]
     hashes = segment_hashes(mix64(codes.astype(np.uint64)), starts, ends, _BASE)
-    marks = _sentence_ends(codes)
+    marks = sentence_ends(codes)
     sentence_of: NDArray[np.int64] = np.cumsum(marks) - marks
     return WordBatch(
         hashes=hashes,
@@ -86,19 +81,3 @@ def hashes_of(words: Iterable[str]) -> NDArray[np.uint64]:
     known = sorted(set(words))
     codes, offsets = encode(known)
     return np.sort(segment_hashes(mix64(codes.astype(np.uint64)), offsets[:-1], offsets[1:], _BASE))
-
-
-def _sentence_ends(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    ends: NDArray[np.bool_] = _marks()[np.minimum(codes, PLANE - 1)]
-    points = codes == _POINT
-    if points.any():
-        lettered = character_kinds(codes) > 0
-        ends = ends | (points & ~np.append(lettered[1:], False))
-    return ends
-
-
-@cache
-def _marks() -> NDArray[np.bool_]:
-    table = np.zeros(PLANE, dtype=np.bool_)
-    table[[ord(mark) for mark in SENTENCE_MARKS]] = True
-    return table

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 
 from es_dedup.text.idf import general, learned
-from es_dedup.text.normalise import normalise_many
+from es_dedup.text.normalise import normalise, normalise_many
 from es_dedup.text.segment import segmenter
 from es_dedup.text.stopwords import STOP_CHARACTERS, STOP_WORDS
 from es_dedup.text.words import Speech, WordBatch, content_words, distinct_words, speech_of, stem
+from tests.reference.words import placed_words
 from tests.texts import ZH, pages_of_texts
 
 
@@ -44,6 +45,15 @@ def test_words_never_depend_on_the_batch(texts: list[str]) -> None:
             assert getattr(alone, name)[alone.ids].tolist() == getattr(together, name)[own].tolist()
         sentence = together.sentence[together.offsets[page] : together.offsets[page + 1]]
         assert np.diff(sentence).tolist() == np.diff(alone.sentence).tolist()
+
+
+def test_sentences_end_where_the_reference_ends_them() -> None:
+    text = normalise("水泵3.5米 设备......河流。Pumps stop. Cities grow 2.5 times! 城市…山水. 检修；完")
+    words = words_of(text)
+    placed = [each for each in placed_words(segmenter().cut(text)) if each.word not in STOP_WORDS]
+    assert len(words.words(0)) == len(placed)
+    assert words.sentence.tolist() == [each.sentence for each in placed]
+    assert len({each.sentence for each in placed}) == 8
 
 
 def test_no_page_shares_a_sentence_with_another() -> None:
