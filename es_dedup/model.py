@@ -205,11 +205,14 @@ class TermGroup:
         terms: distinct.
         min_shared: at least 1.
         common_df: a term found in more pages than this counts half as much; None: all count alike.
+        tree: an index that keeps a tree over the terms of a method answers this group by it; no term is too common then, and
+            a page must have all that the group asks for by itself.
     """
 
     terms: tuple[int, ...]
     min_shared: int = 1
     common_df: int | None = None
+    tree: bool = False
 
 
 @dataclass(frozen=True, slots=True)

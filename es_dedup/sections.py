@@ -149,6 +149,11 @@ class CharFrequencyConfig(Section):
     both_long: bool = Field(
         default=False, description="compare followers when both are long, not when one is"
     )
+    search: Literal["terms", "tree"] = Field(
+        "terms",
+        description="how an embedded index finds candidates of a page: by posting lists, or by the edit-distance tree of the "
+        "source; the pages found are the same, but that a tree leaves out no character as common",
+    )
     stop_characters: bool = Field(
         default=True, description="leave function words out of the main comparison", json_schema_extra=SHAPES
     )

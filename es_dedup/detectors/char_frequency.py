@@ -164,7 +164,14 @@ class CharFrequency:
         be had nearly whole no character may be left out as common, so the limit on pages of a term is ``MOST_PAGES``.
         """
         terms = self.terms(features)
-        return Probe((TermGroup(terms, needed(len(terms), self._config.min_main)),), max_df=MOST_PAGES)
+        return Probe(
+            (
+                TermGroup(
+                    terms, needed(len(terms), self._config.min_main), tree=self._config.search == "tree"
+                ),
+            ),
+            max_df=MOST_PAGES,
+        )
 
     def measure(self, left: FrequentUnits, right: FrequentUnits) -> Measures:
         """All numbers of a pair."""

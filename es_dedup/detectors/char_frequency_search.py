@@ -1,18 +1,17 @@
 """Which stored pages does a new page repeat? The edit-distance tree of the source, and posting lists with equal results.
 
-Source: the patent application on deduplicating pages by character frequency (tree and bound); Burkhard and Keller, "Some
-approaches to best-match file searching", CACM 1973 (the tree).
+Source: the patent application on deduplicating pages by character frequency; the tree itself is in ``es_dedup.trees``.
 """
 
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from es_dedup.detectors.char_frequency import needed
+from es_dedup.trees import SetTree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,73 +20,40 @@ if TYPE_CHECKING:
     from es_dedup.detectors.char_frequency_features import FrequentUnits
 
 
-def edit_distance(left: frozenset[int], right: frozenset[int]) -> int:
-    """Distance of two main strings: the larger of what each has and the other has not.
-
-    It is a metric: insertions, deletions and replacements that make one set of characters the other.
-    """
-    return max(len(left), len(right)) - len(left & right)
-
-
-@dataclass(slots=True)
-class _Node:
-    number: int
-    units: frozenset[int]
-    children: dict[int, _Node] = field(default_factory=dict)
-
-
 class EditTree:
-    """Pages in a tree by the edit distance of their main strings, as the source has it.
-
-    All pages below the child at distance e of a node are at distance e of that node. If X shares L characters with the
-    node, it shares at most L + e with any of them, so a branch with L + e below the number needed is passed over.
+    """Pages in a tree by the edit distance of their main strings, as the source has it (``es_dedup.trees``).
 
     Args:
         method: decides on a pair, and says which characters are compared.
-        min_main: share of a page's characters that a match needs; that of the method.
+        min_main: share of a page's characters that a match must pass; that of the method.
     """
 
     def __init__(self, method: CharFrequency, min_main: float) -> None:
         self._method, self._min_main = method, min_main
         self._pages: list[FrequentUnits] = []
-        self._root: _Node | None = None
-        self.visited = 0
-        """Nodes that all searches so far have compared."""
+        self._tree = SetTree()
 
     def __len__(self) -> int:
         return len(self._pages)
 
+    @property
+    def visited(self) -> int:
+        """Nodes that all searches so far have compared."""
+        return self._tree.visited
+
     def add(self, page: FrequentUnits) -> int:
         """Store a page; its number, from 0."""
-        node = _Node(len(self._pages), _units(self._method, page))
         self._pages.append(page)
-        if self._root is None:
-            self._root = node
-            return node.number
-        parent = self._root
-        while True:
-            distance = edit_distance(parent.units, node.units)
-            child = parent.children.get(distance)
-            if child is None:
-                parent.children[distance] = node
-                return node.number
-            parent = child
+        self._tree.add(len(self._pages) - 1, _units(self._method, page))
+        return len(self._pages) - 1
 
     def find(self, page: FrequentUnits) -> list[int]:
         """Numbers of the stored pages that cover this one, ascending."""
         units = _units(self._method, page)
-        if self._root is None or not units:
+        if not units:
             return []
-        least = needed(len(units), self._min_main)
-        found, waiting = [], [self._root]
-        while waiting:
-            node = waiting.pop()
-            self.visited += 1
-            shared = len(units & node.units)
-            if shared >= least and self._method.covers(page, self._pages[node.number]):
-                found.append(node.number)
-            waiting += [child for distance, child in node.children.items() if shared + distance >= least]
-        return sorted(found)
+        found = self._tree.find(units, needed(len(units), self._min_main))
+        return [number for number, _ in found if self._method.covers(page, self._pages[number])]
 
 
 class PostingScan:

@@ -14,6 +14,7 @@ from es_dedup.index.columns import RecordBatch
 from es_dedup.index.embedded import clusters, fulltext, names, postings, probing, records, schema, sizes
 from es_dedup.index.embedded.connection import Connection
 from es_dedup.index.embedded.schema import STORED
+from es_dedup.index.embedded.tree import Trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -69,6 +70,7 @@ class EmbeddedIndex(Closing):
         """
         self._connection = Connection(path, features=features, lock_seconds=lock_seconds, read_only=read_only)
         self._segment = segment or checks.each_character
+        self._trees = Trees()
 
     @property
     def features(self) -> Mapping[str, Any]:
@@ -125,7 +127,7 @@ class EmbeddedIndex(Closing):
     def probe_many(self, probes: Sequence[Probe]) -> list[ProbeAnswer]:
         """See ``FeatureIndex.probe_many``."""
         with self._connection.reading() as connection:
-            return probing.probe_many(connection, probes)
+            return probing.probe_many(connection, probes, self._trees)
 
     def document_frequency(self, terms: Sequence[int]) -> list[int]:
         """See ``FeatureIndex.document_frequency``."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from es_dedup.index.embedded.tree import Trees
     from es_dedup.model import Probe, Scope
 
+_Weighed: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
 PROBES_PER_LOOKUP: Final = 256  # bounds memory; postings of a lookup are held at once
 
 _DOCS_WHERE: Final = "SELECT p.doc FROM json_each(?2) AS d CROSS JOIN pages AS p ON p.doc = d.value WHERE "
@@ -36,15 +38,22 @@ class _Ranked:
     capped: int
 
 
-def probe_many(connection: sqlite3.Connection, probes: Sequence[Probe]) -> list[ProbeAnswer]:
+def probe_many(connection: sqlite3.Connection, probes: Sequence[Probe], trees: Trees) -> list[ProbeAnswer]:
     """One answer per probe, in order; see ``FeatureIndex.probe_many``."""
     answers: list[ProbeAnswer] = []
     for start in range(0, len(probes), PROBES_PER_LOOKUP):
-        answers += _answer(connection, probes[start : start + PROBES_PER_LOOKUP])
+        answers += _answer(connection, probes[start : start + PROBES_PER_LOOKUP], trees)
     return answers
 
 
-def _answer(connection: sqlite3.Connection, probes: Sequence[Probe]) -> list[ProbeAnswer]:
+def _answer(connection: sqlite3.Connection, probes: Sequence[Probe], trees: Trees) -> list[ProbeAnswer]:
+    by_tree = [_of_trees(connection, probe, trees) for probe in probes]
+    probes = [
+        replace(probe, groups=tuple(group for group in probe.groups if not group.tree))
+        if any(group.tree for group in probe.groups)
+        else probe
+        for probe in probes
+    ]
     ranked: list[_Ranked | None] = [None] * len(probes)
     excluded = names.docs_by_id(connection, [probe.exclude for probe in probes if probe.exclude is not None])
     for cap in sorted({probe.max_df for probe in probes}):
@@ -52,7 +61,9 @@ def _answer(connection: sqlite3.Connection, probes: Sequence[Probe]) -> list[Pro
         lookup = _Lookup(connection, [probes[place] for place in places], cap)
         for place in places:
             probe = probes[place]
-            ranked[place] = _rank(connection, lookup, probe, excluded.get(probe.exclude or "", -1))
+            ranked[place] = _rank(
+                connection, lookup, probe, excluded.get(probe.exclude or "", -1), by_tree[place]
+            )
     kept = [found for found in ranked if found is not None]
     docs = np.unique(np.concatenate([found.docs for found in kept])) if kept else np.empty(0, dtype=np.int64)
     page_ids = dict(zip(docs.tolist(), names.ids_by_doc(connection, docs.tolist()), strict=True))
@@ -87,10 +98,31 @@ class _Lookup:
         return int(self._capped[[self._at[term] for term in terms]].sum()) if terms else 0
 
 
-def _rank(connection: sqlite3.Connection, lookup: _Lookup, probe: Probe, excluded: int) -> _Ranked:
+def _of_trees(connection: sqlite3.Connection, probe: Probe, trees: Trees) -> list[_Weighed]:
+    """Pages that trees find, and what their terms weigh, for each group that asks so."""
+    found = []
+    for group in probe.groups:
+        if group.tree:
+            docs, shared = trees.find(connection, group)
+            found.append((docs, shared * -(-ENOUGH // max(1, group.min_shared))))
+    return found
+
+
+def _joined(parts: Sequence[_Weighed]) -> _Weighed:
+    """Pages of several lists, ascending, with their weights added up."""
+    docs, place = np.unique(np.concatenate([docs for docs, _ in parts]), return_inverse=True)
+    every = np.concatenate([weights for _, weights in parts])
+    return docs, np.bincount(place, weights=every, minlength=len(docs)).astype(np.int64)
+
+
+def _rank(
+    connection: sqlite3.Connection, lookup: _Lookup, probe: Probe, excluded: int, by_tree: Sequence[_Weighed]
+) -> _Ranked:
     asked, common = weights_of(probe), common_of(probe)
     asked = by_frequency(asked, common, lookup.counts(common)) if common else asked
     docs, weights = _weighed(lookup, asked)
+    if by_tree:
+        docs, weights = _joined([(docs, weights), *by_tree])
     keep = (weights >= ENOUGH) & (docs != excluded)
     docs, weights = docs[keep], weights[keep]
     if probe.scope is not None and len(docs):

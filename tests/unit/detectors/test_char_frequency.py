@@ -14,13 +14,14 @@ from pydantic import ValidationError
 
 from es_dedup.detectors.char_frequency import CharFrequency, needed
 from es_dedup.detectors.char_frequency_features import CODES, WORD, FrequentUnits, gb_code
-from es_dedup.detectors.char_frequency_search import EditTree, PostingScan, edit_distance
+from es_dedup.detectors.char_frequency_search import EditTree, PostingScan
 from es_dedup.evaluation.selfjoin import self_join
 from es_dedup.model import Content, Relation
 from es_dedup.sections import CharFrequencyConfig
 from es_dedup.text.characters import PLANE
 from es_dedup.text.normalise import normalise, normalise_many
 from es_dedup.text.stopwords import STOP_CHARACTERS
+from es_dedup.trees import SetTree, edit_distance
 from tests.reference import char_frequency as slow
 from tests.samples import truths
 from tests.texts import EN, page_texts
@@ -207,19 +208,41 @@ def test_the_number_needed_is_the_smallest_that_passes(size: int, share: float) 
 SETS: Final = st.frozensets(st.integers(0, 30), max_size=12)
 
 
+def distance(left: frozenset[int], right: frozenset[int]) -> int:
+    return edit_distance(len(left), len(right), len(left & right))
+
+
 @given(SETS, SETS, SETS)
 def test_the_edit_distance_is_a_metric(
     one: frozenset[int], two: frozenset[int], three: frozenset[int]
 ) -> None:
-    assert edit_distance(one, two) == edit_distance(two, one)
-    assert (edit_distance(one, two) == 0) == (one == two)
-    assert edit_distance(one, three) <= edit_distance(one, two) + edit_distance(two, three)
+    assert distance(one, two) == distance(two, one)
+    assert (distance(one, two) == 0) == (one == two)
+    assert distance(one, three) <= distance(one, two) + distance(two, three)
     names = [frozenset(map(str, each)) for each in (one, two)]
-    assert edit_distance(one, two) == slow.edit_distance(*names)
+    assert distance(one, two) == slow.edit_distance(*names)
 
 
 def test_the_sources_example_of_a_distance() -> None:
-    assert edit_distance(frozenset(map(ord, "大皮中")), frozenset(map(ord, "大年其中"))) == 2
+    assert distance(frozenset(map(ord, "大皮中")), frozenset(map(ord, "大年其中"))) == 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5), SETS), max_size=30), SETS, st.integers(1, 6))
+def test_a_tree_finds_what_a_scan_of_its_sets_finds(
+    steps: list[tuple[int, frozenset[int]]], wanted: frozenset[int], least: int
+) -> None:
+    tree, stored = SetTree(), dict[int, frozenset[int]]()
+    for number, members in steps:
+        if members:
+            tree.add(number, members)
+            stored[number] = members
+        else:
+            tree.discard(number)
+            stored.pop(number, None)
+        shared = {at: len(wanted & each) for at, each in stored.items()}
+        assert tree.find(wanted, least) == sorted((at, n) for at, n in shared.items() if n >= least)
+        assert len(tree) == len(stored)
 
 
 @settings(max_examples=60, deadline=None)
