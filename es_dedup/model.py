@@ -205,8 +205,7 @@ class TermGroup:
         terms: distinct.
         min_shared: at least 1.
         common_df: a term found in more pages than this counts half as much; None: all count alike.
-        tree: an index that keeps a tree over the terms of a method answers this group by it; no term is too common then, and
-            a page must have all that the group asks for by itself.
+        tree: an index that keeps trees over terms answers by one: no term is too common, no other group helps.
     """
 
     terms: tuple[int, ...]

@@ -225,7 +225,7 @@ class Dwdcs:
         codes = features.concepts.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :_CODE_BYTES]
         counts = np.diff(features.offsets).astype("<u4")
         positions = features.positions.astype("<u4" if wide else "<u2")
-        words = "\n".join(features.words).encode()
+        words = "".join(f"{word}\n" for word in features.words).encode()
         weights = features.weights.astype("<f4")
         return b"".join(
             (head, codes.tobytes(), counts.tobytes(), positions.tobytes(), weights.tobytes(), words)
@@ -242,8 +242,8 @@ class Dwdcs:
         weighted = concepts if form & _WEIGHTED else 0
         before = _HEAD.size + concepts * (_CODE_BYTES + 4) + positions * size
         end = before + 4 * weighted
-        words = tuple(payload[end:].decode().split("\n"))
-        if len(words) != concepts or not all(words) or not length or form > _WIDE | _WEIGHTED:
+        *words, rest = payload[end:].decode().split("\n")
+        if len(words) != concepts or rest or not all(words) or not length or form > _WIDE | _WEIGHTED:
             raise ValueError(f"{concepts} key concepts do not take {len(payload)} bytes")
         codes = np.zeros((concepts, 8), dtype=np.uint8)
         codes[:, :_CODE_BYTES] = np.frombuffer(payload, np.uint8, concepts * _CODE_BYTES, _HEAD.size).reshape(
@@ -263,7 +263,7 @@ class Dwdcs:
         ):
             raise ValueError("key concepts are damaged: concepts or counts do not fit")
         offsets = np.concatenate(([0], np.cumsum(counts)))
-        return KeyConcepts(length, nodes, found & MASK, words, offsets, places, weights)
+        return KeyConcepts(length, nodes, found & MASK, tuple(words), offsets, places, weights)
 
 
 class Dwswn(Dwdcs):
