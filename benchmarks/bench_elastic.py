@@ -103,6 +103,9 @@ def options() -> ArgumentParser:
     parser.add_argument(
         "--detectors", default=",".join(Settings().detectors), help="methods whose features are stored"
     )
+    parser.add_argument(
+        "--hashed", action="store_true", help="store hashes alone, as elastic.named_fields = false does"
+    )
     parser.add_argument("--method", default="judge", help="who decides: the judge, or one of the methods")
     return parser
 
@@ -112,6 +115,7 @@ def settings_of(given: Namespace) -> Settings:
     return load_settings(
         overrides={
             "elastic.durability": given.durability,
+            "elastic.named_fields": not given.hashed,
             "index.keep_text": False,
             "detectors": given.detectors.split(","),
             "judge.method": given.method,
@@ -175,7 +179,8 @@ def fill(dedup: Deduplicator, real: Sequence[Page], more: Iterator[Page], settin
     dedup.scan(real)
     with ThreadPoolExecutor(1) as writer:  # features are computed while the server takes those before
         writing = writer.submit(int)
-        for some in batched(chunks(more, settings, None), CHUNKS_A_WRITE):
+        named = dedup._index.keeps_named  # noqa: SLF001 - as below
+        for some in batched(chunks(more, settings, None, named=named), CHUNKS_A_WRITE):
             writing.result()
             writing = writer.submit(put, dedup, some)
         writing.result()
@@ -259,9 +264,9 @@ def waits(sent: Mapping[str, Sequence[float]], checks: int) -> list[Row]:
 def walked_by(kind: str, body: Any, answer: Any) -> Iterator[tuple[str, int]]:
     """What a request makes the server go through."""
     if kind == "_mtermvectors":
-        yield "terms", sum(len(each["doc"]["terms"]) for each in body["docs"])
-        kinds = (each.get("term_vectors", {}).get("terms", {}) for each in answer["docs"])
-        carried = [term["doc_freq"] for each in kinds for term in each.get("terms", {}).values()]
+        yield "terms", sum(len(terms) for each in body["docs"] for terms in each["doc"].values())
+        fields = [field for each in answer["docs"] for field in each.get("term_vectors", {}).values()]
+        carried = [term["doc_freq"] for field in fields for term in field.get("terms", {}).values()]
         yield "terms that any page carries", len(carried)
         yield "pages that carry those asked for", sum(each for each in carried if each <= MAX_DF)
     elif kind == "_mget":
@@ -298,7 +303,6 @@ def stored_facts(dedup: Deduplicator, address: str, stored: int, seconds: float)
         ),
         "bytes of features a page": round(sizes["features"] / stored),
         "mean payload, bytes": round(sum(len(each.payload) for each in some) / len(some)),
-        "mean terms": round(sum(len(each.terms) for each in some) / len(some), 1),
     }
 
 

@@ -75,10 +75,13 @@ class SchemaMismatch(IndexError_):
         self.index, self.expected, self.found = index, expected, found
 
     def __str__(self) -> str:
-        return (
-            f"{self.index} holds format {self.found}, this version needs {self.expected}: "
-            f"use the release that wrote it, or scan the pages again into a new file"
-        )
+        problem = f"{self.index} holds format {self.found}, this version needs {self.expected}"
+        if self.found < self.expected and "://" in self.index:
+            return (
+                f"{problem}: run `es-dedup --db {self.index} reindex`, which makes all features anew from attached indices "
+                f"or stored texts, beside those in use; or use the release that wrote it"
+            )
+        return f"{problem}: use the release that wrote it, or scan the pages again into a new file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ class SettingsMismatch(IndexError_):
     def __str__(self) -> str:
         return (
             f"{self.index} was made with other settings: {'; '.join(map(str, self.differences))}. Set these values to "
-            f"write to it, scan the pages again into a new index, or, with attached indices, run `es-dedup reindex`"
+            f"write to it, scan the pages again into a new index, or, on Elasticsearch, run `es-dedup reindex`"
         )
 
 
@@ -168,7 +171,7 @@ class DamagedData(IndexError_, ValueError):
     def __str__(self) -> str:
         return (
             f"stored {self.what} are damaged ({self.problem}): restore a copy of the index, or make it anew "
-            f"(scan the pages again; with attached indices, `es-dedup reindex`)"
+            f"(scan the pages again; on Elasticsearch, `es-dedup reindex`)"
         )
 
 

@@ -230,12 +230,12 @@ class Probe:
     """The one question an index answers: which pages share enough terms?
 
     Attributes:
-        groups: what is enough; a page that has a part of what one group asks for and a part of what another does is a
-            candidate when the parts make a whole.
+        groups: what is enough; what a page has of several groups adds up.
         limit: most candidates to return, at least 1.
         max_df: a term found in more pages than this is left out, and counted as capped.
         scope: optional restriction.
         exclude: a page id that is never returned (the page that asks).
+        labels: text of terms that an index may store as text, such as the characters of a period signature.
     """
 
     groups: tuple[TermGroup, ...]
@@ -243,6 +243,7 @@ class Probe:
     max_df: int = 1000
     scope: Scope | None = None
     exclude: str | None = None
+    labels: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,10 +289,9 @@ class Verdict(WithShares):
 
 @dataclass(frozen=True, slots=True)
 class JudgedPair(WithShares):
-    """The relation of two pages from all evidence.
+    """The relation of two pages, named by their ids, from all evidence.
 
     Attributes:
-        left, right: page ids.
         relation: seen from the left page.
         score: agreement in [0, 1].
         reason: the rule that decided, in one phrase.

@@ -272,9 +272,7 @@ class Deduplicator(StoredPages):
                 self._warn()
         codec = None if dry_run else wiring.text_codec(settings)
         reading = Reading(checked_pages(pages))
-        made: Iterable[Chunk] = chunks(
-            reading, settings, codec, named=self._index.keeps_named and not dry_run
-        )
+        made: Iterable[Chunk] = chunks(reading, settings, codec, named=self._index.keeps_named)
         if dry_run or policy is WritePolicy.FAIL:
             made = list(made)
             if reading.error is not None:

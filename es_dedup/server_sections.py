@@ -35,6 +35,10 @@ class ElasticConfig(Section):
     durability: Literal["request", "async"] = Field(
         "request", description="async: faster, but a crash of the server may lose 5 s of features"
     )
+    named_fields: bool = Field(
+        default=True,
+        description="store signatures and key concepts as text, which people can read and query; off: fewer bytes",
+    )
 
 
 class MaintenanceConfig(Section):

@@ -17,8 +17,8 @@ from es_dedup.batch.featurise import (
     checked_pages,
     content_of,
     day_of,
-    features_of,
     name_of,
+    pages_of,
     problem_of,
 )
 from es_dedup.batch.in_force import InForce
@@ -345,8 +345,7 @@ class StoredPages(Closing):
         return Lookup(self._index, settings or self._settings, self._statistics(), day_of)
 
     def _featurise(self, pages: list[Page]) -> tuple[Pages, dict[str, str]]:
-        ids, table, published, failed = features_of(pages, self._settings, self._extractor)
-        return Pages(ids, table, np.array([day_of(when) for when in published], dtype=np.int64)), failed
+        return pages_of(pages, self._settings, self._extractor, named=self._index.keeps_named)
 
     def _pages_of(self, side: str | Page) -> Pages:
         if isinstance(side, Page):

@@ -157,6 +157,20 @@ def open_stored(path: str, settings: Settings) -> Index:
     return ElasticIndex(parse_address(path), features=None, options=elastic_options(settings))
 
 
+def must_fit(path: str, settings: Settings) -> None:
+    """Refuse an index on Elasticsearch that cannot be written to with these settings.
+
+    Raises:
+        NotAnIndex, SchemaMismatch, SettingsMismatch: see ``ElasticIndex``.
+    """
+    ElasticIndex(
+        parse_address(path),
+        features=features_of(settings),
+        options=elastic_options(settings),
+        read_only=True,
+    ).close()
+
+
 def swap_generation(path: str, generation: str, settings: Settings) -> None:
     """Let an index's name stand for another generation, in one step; see ``index.elastic.generations.swap``."""
     options, address = elastic_options(settings), parse_address(path)
@@ -248,6 +262,7 @@ def elastic_options(settings: Settings) -> Options:
         replicas=section.replicas,
         refresh=section.refresh,
         durability=section.durability,
+        named_fields=section.named_fields,
         lock_seconds=settings.index.lock_seconds,
     )
 

@@ -17,6 +17,8 @@ from itertools import chain, islice
 from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from es_dedup.compiled import warm_up
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
 from es_dedup.detectors.named_fields import named_fields
@@ -26,6 +28,7 @@ from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.dates import parse_moment
 from es_dedup.index.columns import RecordBatch
+from es_dedup.judgement.compare import Pages
 from es_dedup.model import Content, Page, Skipped
 
 if TYPE_CHECKING:
@@ -161,13 +164,23 @@ def make_chunk(
     return Chunk(records, table, failed, len(pages), unread)
 
 
-def features_of(
-    pages: list[Page], settings: Settings, extractor: Extractor
-) -> tuple[list[str], FeatureTable, list[str], dict[str, str]]:
-    """Pages as they are compared, nothing to store: ids, features, times of publication, and what failed why."""
+def pages_of(
+    pages: list[Page], settings: Settings, extractor: Extractor, *, named: bool
+) -> tuple[Pages, dict[str, str]]:
+    """Pages as they are compared, nothing to store; and what failed why.
+
+    Args:
+        pages: as given.
+        settings: detectors.
+        extractor: reads HTML.
+        named: make named fields, for asking an index that keeps them.
+    """
     kept, failed = _read(pages, extractor)
     contents = [content for _, content, _ in kept]
-    return [page.id for page, _, _ in kept], _table(contents, settings), list(map(_time, contents)), failed
+    table = _table(contents, settings)
+    days = np.array([day_of(_time(content)) for content in contents], dtype=np.int64)
+    fields = named_fields(*_texts_and_titles(contents), settings, table) if named else ()
+    return Pages([page.id for page, _, _ in kept], table, days, fields), failed
 
 
 def _read(pages: list[Page], extractor: Extractor) -> tuple[list[tuple[Page, Content, str]], dict[str, str]]:

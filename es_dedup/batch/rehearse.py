@@ -59,7 +59,7 @@ def rehearse(
     chunk = last_of_each(given)
     known = index.get_many(chunk.records.ids)
     chunk, unchanged = changed(chunk, known)
-    corpus = corpus_of(keys_of(chunk.records), chunk.table)
+    corpus = corpus_of(keys_of(chunk.records), chunk.table, chunk.records.named)
     new = dict.fromkeys(chunk.records.ids)
     among = judge_corpus(corpus, settings, tell, lookup.statistics if index.count() else None)
     beside, pairs, inconclusive = _beside(corpus.pages, new, lookup)
@@ -90,7 +90,8 @@ def _beside(pages: Pages, new: Collection[str], lookup: Lookup) -> tuple[list[Ed
     inconclusive: set[str] = set()
     for start in range(0, len(pages.ids), LOOKUP_PAGES):
         rows = np.arange(start, min(start + LOOKUP_PAGES, len(pages.ids)))
-        asked = Pages(pages.ids[start : start + LOOKUP_PAGES], pages.table.take(rows), pages.days[rows])
+        some = slice(start, start + LOOKUP_PAGES)
+        asked = Pages(pages.ids[some], pages.table.take(rows), pages.days[some], pages.named[some])
         found = lookup.of(asked)
         edges += (edge for edge in found.edges() if edge.left not in new or edge.right not in new)
         pairs += found.pairs

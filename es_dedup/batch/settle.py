@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -130,10 +130,10 @@ def load_corpus(index: Index) -> Corpus:
     return corpus_of(keys, table)
 
 
-def corpus_of(keys: list[PageKey], table: FeatureTable) -> Corpus:
+def corpus_of(keys: list[PageKey], table: FeatureTable, named: Sequence[Mapping[str, Any]] = ()) -> Corpus:
     """A corpus of rows at hand."""
     days = np.array([day_of(key.published) for key in keys], dtype=np.int64)
-    return Corpus(Pages([key.page_id for key in keys], table, days), keys, [key.site for key in keys])
+    return Corpus(Pages([key.page_id for key in keys], table, days, named), keys, [key.site for key in keys])
 
 
 def settle_corpus(

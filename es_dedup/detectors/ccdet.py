@@ -7,6 +7,7 @@ lost in the stored copy and restored from the text (docs/algorithms/ccdet.md).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
@@ -143,17 +144,25 @@ def signature_strings(batch: TextBatch, window: int) -> list[list[str]]:
     for page in range(len(dense)):
         *sentences, _ = dense.string(page).split(chr(_STOP))
         strings = list(dict.fromkeys(sentence[-window:] for sentence in sentences if sentence))
-        found.append(strings if len(strings) <= MOST_SIGNATURES else _smallest(strings, window))
+        found.append(strings if len(strings) <= MOST_SIGNATURES else _smallest(strings))
     return found
 
 
-def _smallest(strings: list[str], window: int) -> list[str]:
+def terms_of(pages: Sequence[Sequence[str]]) -> list[list[int]]:
+    """The terms of signatures that are given as text, as ``signature_strings`` gives it, in the same order."""
+    flat = [text for page in pages for text in page]
+    ends = np.cumsum(np.fromiter(map(len, flat), dtype=np.int64, count=len(flat)))
+    codes = np.frombuffer("".join(flat).encode("utf-32-le"), dtype=np.uint32)
+    starts = np.concatenate((np.zeros(min(1, len(ends)), dtype=np.int64), ends[:-1]))
+    hashes = segment_hashes(mix64(codes.astype(np.uint64)), starts, ends, _BASE) >> np.uint64(24)
+    terms = iter(tagged_terms(TAG, hashes).tolist())
+    return [list(islice(terms, len(page))) for page in pages]
+
+
+def _smallest(strings: list[str]) -> list[str]:
     """Of the signatures of a page those with the smallest hashes, in their order."""
-    codes = np.frombuffer((chr(_STOP).join(strings) + chr(_STOP)).encode("utf-32-le"), dtype=np.uint32)
-    ends = np.flatnonzero(codes == _STOP) + 1
-    batch = TextBatch(codes, np.concatenate((np.zeros(1, dtype=np.int64), ends)))
-    hashes = dense_period_table(batch, window).signatures
-    return [strings[at] for at in np.sort(np.argsort(hashes)[:MOST_SIGNATURES]).tolist()]
+    (terms,) = terms_of([strings])
+    return [strings[at] for at in sorted(sorted(range(len(terms)), key=terms.__getitem__)[:MOST_SIGNATURES])]
 
 
 @dataclass(frozen=True, slots=True)

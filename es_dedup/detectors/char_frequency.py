@@ -99,6 +99,7 @@ class CharFrequency:
         "char_frequency_characters": "keyword",
         "char_frequency_followers": "object",
     }
+    label_field = "char_frequency_characters"
 
     def __init__(self, config: CharFrequencyConfig) -> None:
         self._config = config

@@ -123,6 +123,7 @@ class Dwdcs:
     tag = TAG
     merges: ClassVar[bool] = True
     field_types: ClassVar[Mapping[str, str]] = {"key_concepts": "keyword", "key_concept_positions": "object"}
+    label_field = "key_concepts"
 
     def __init__(self, config: DwdcsConfig, synonyms: Synonyms = NONE, *, segmenter: str = DEFAULT) -> None:
         self._config = config
@@ -276,6 +277,7 @@ class Dwswn(Dwdcs):
         "dwswn_key_concepts": "keyword",
         "dwswn_key_concept_positions": "object",
     }
+    label_field = "dwswn_key_concepts"
 
     def __init__(self, config: DwdcsConfig, *, segmenter: str = DEFAULT) -> None:
         super().__init__(config, segmenter=segmenter)

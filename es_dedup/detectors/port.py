@@ -79,3 +79,14 @@ class Readable(Protocol[G_contra]):
             contents: pages; None where the text is not at hand, then a field that needs it is left out.
             features: of the same pages, as ``featurise_many`` gives them; None where it skipped the page.
         """
+
+
+@runtime_checkable
+class Labelled(Protocol):
+    """A method whose terms an index may store as text.
+
+    Attributes:
+        label_field: a field of ``Readable`` that has the text of each of ``terms``, in their order; equal terms have equal text.
+    """
+
+    label_field: str

@@ -347,7 +347,7 @@ class Settling:
 
     def _look(self, todo: Chunk, lookup: Lookup) -> Looked:
         days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
-        asked = Pages(list(todo.records.ids), todo.table, days)
+        asked = Pages(list(todo.records.ids), todo.table, days, todo.records.named)
         if not asked.ids:
             return lookup.of(asked)
         recent = self._met(todo, lookup.settings)

@@ -131,7 +131,7 @@ class FeatureIndex(Protocol):
         """
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
-        """Records by id, without ``text`` and ``named``, their terms in any order; unknown ids are absent."""
+        """Records by id, without ``text`` and ``named``; their terms in any order, or without any; unknown ids are absent."""
 
     def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
         """Payload and time of publication by id, which is what comparing needs; unknown ids are absent."""
@@ -180,7 +180,7 @@ class FeatureIndex(Protocol):
         """
 
     def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
-        """All records, without ``text`` and ``named``, in batches, by page id ascending; resumable with the last id seen.
+        """All records, as ``get_many`` gives them, in batches, by page id ascending; resumable with the last id seen.
 
         Ids are ordered by code points. A page written meanwhile is met if its id lies ahead.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from es_dedup.judgement.voting import decided_by, reason
 from es_dedup.model import JudgedPair, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,11 +44,13 @@ class Pages:
         ids: page ids.
         table: their features.
         days: day of publication as a day number, 0 when unknown.
+        named: named fields of each page, where they are at hand; an index that stores terms as text is asked by them.
     """
 
     ids: list[str]
     table: FeatureTable
     days: NDArray[np.int64]
+    named: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)

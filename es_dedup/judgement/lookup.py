@@ -11,6 +11,7 @@ import numpy as np
 from es_dedup.detectors import ccdet, coverage, simhash
 from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.detectors.features import unpack
+from es_dedup.detectors.labels import labels_of
 from es_dedup.detectors.others import asked_by_others
 from es_dedup.judgement.compare import Pages, compare, judged_pair
 from es_dedup.judgement.judge import RELATIONS
@@ -234,8 +235,8 @@ class Lookup:
         limits = self.settings.index
         groups = probe_groups(asked.table, self.settings, self.statistics.weights(asked.table.coverage))
         probes = [
-            Probe(tuple(group), limit=limits.limit, max_df=limits.max_df, exclude=page_id)
-            for group, page_id in zip(groups, asked.ids, strict=True)
+            Probe(tuple(group), limit=limits.limit, max_df=limits.max_df, exclude=page_id, labels=labels)
+            for group, page_id, labels in zip(groups, asked.ids, self._labels(asked), strict=True)
         ]
         answers, copies = self._index.probe_with_copies(
             probes, [digest for digest in hashes if digest], limit=limits.limit + 1
@@ -250,6 +251,16 @@ class Lookup:
             for row, answer in zip(again, self._index.probe_many(hot), strict=True):
                 answers[row] = answer
         return answers, copies, capped
+
+    def _labels(self, asked: Pages) -> list[dict[int, str]]:
+        """Text of the terms of each page, where the index stores it; of stored pages it is read."""
+        if not self._index.keeps_named:
+            return [{} for _ in asked.ids]
+        named = asked.named
+        if len(named) != len(asked.ids):
+            stored = self._index.named(asked.ids)
+            named = [stored.get(page_id, {}) for page_id in asked.ids]
+        return labels_of(asked.table, named, self.settings)
 
 
 def probe_groups(
@@ -319,4 +330,4 @@ def _common(probe: Probe, answer: ProbeAnswer) -> bool:
 
 def _hottest(probe: Probe, limit: int) -> Probe:
     groups = tuple(TermGroup(group.terms[:HOT_TERMS], group.min_shared) for group in probe.groups)
-    return Probe(groups, limit=limit, max_df=HOT_MAX_DF, exclude=probe.exclude)
+    return replace(probe, groups=groups, limit=limit, max_df=HOT_MAX_DF)

@@ -1,6 +1,7 @@
 """New features for everything: after a change of settings that shape them, or of the schema.
 
-The new generation is made beside the one in use, from the host indices. What hook, tasks and others write to them meanwhile is followed
+The new generation is made beside the one in use, from the host indices or, where none is attached, from the texts that the index keeps
+(``texts``). What hook, tasks and others write to them meanwhile is followed
 by sequence numbers (``following``): the host's own order of writes takes the place of writing everything twice. When little is left,
 the rest is followed and the aliases are swapped while the writer lock of the old generation is held, so that no decision falls in
 between. Who still has the old settings is refused from then on (``index.elastic.watching``), and its documents wait for a decision. The
@@ -17,12 +18,13 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup import wiring
 from es_dedup.batch.featurise import make_chunk
-from es_dedup.errors import DedupError, SettingsMismatch
+from es_dedup.errors import DedupError
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attachment import load_attachments, save_attachments
 from es_dedup.maintenance.following import follow, note_positions
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.site import open_site
+from es_dedup.maintenance.texts import refill
 from es_dedup.maintenance.waiting import DEAD_READ
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from es_dedup.config import Settings
     from es_dedup.index.host import HostDocument
+    from es_dedup.index.port import Index
     from es_dedup.maintenance.attachment import Attachment
     from es_dedup.maintenance.site import Site
 
@@ -88,11 +91,10 @@ def reindex(place: str, settings: Settings, *, tell: Callable[[str], None] = lam
     """
     with wiring.open_stored(place, settings) as old:
         attachments = load_attachments(old)
+        if not attachments:
+            return _from_texts(old, place, settings, tell)
         _check_sources(place, settings, attachments)
-        ending = old.note(NOTE) or f"g{secrets.token_hex(3)}"
-        old.set_note(NOTE, ending)
-        address, generation = wiring.beside(place, ending)
-        tell(f"the new generation is {address}")
+        address, generation = _beside(old, place, tell)
         with open_site(address, settings) as new:
             save_attachments(new.index, attachments)
             note_positions(new)
@@ -114,6 +116,35 @@ def reindex(place: str, settings: Settings, *, tell: Callable[[str], None] = lam
     return Reindexed(generation, documents, pages, dead, sampled, counts.get("marked", 0))
 
 
+def _beside(old: Index, place: str, tell: Callable[[str], None]) -> tuple[str, str]:
+    """Address and name of the generation that is being made, or of one to be made."""
+    ending = old.note(NOTE) or f"g{secrets.token_hex(3)}"
+    old.set_note(NOTE, ending)
+    address, generation = wiring.beside(place, ending)
+    tell(f"the new generation is {address}")
+    return address, generation
+
+
+def _from_texts(old: Index, place: str, settings: Settings, tell: Callable[[str], None]) -> Reindexed:
+    """The same for an index without attached indices, from the texts it keeps; nothing has to be marked."""
+    address, generation = _beside(old, place, tell)
+    with wiring.open_index(address, settings) as index:
+        tell("reading stored texts")
+        refill(old, index, settings)
+        tell("switching")
+        with old.writing():
+            found = refill(old, index, settings)  # what was written meanwhile
+            if found.without_text:
+                raise NotVerified(
+                    f"the texts of {found.without_text:,} of {found.pages:,} pages are not kept, "
+                    f"so scan the pages again into a new index"
+                )
+            if (pages := index.count()) != found.pages:
+                raise NotVerified(f"{found.pages:,} pages gave {pages:,}")
+            wiring.swap_generation(place, generation, settings)
+    return Reindexed(generation, found.pages, found.pages, 0, 0, 0)
+
+
 def abandon(place: str, settings: Settings) -> bool:
     """Remove a generation that was not finished; whether there was one."""
     with wiring.open_stored(place, settings) as old:
@@ -133,13 +164,11 @@ def roll_back(place: str, settings: Settings, *, tell: Callable[[str], None] = l
 
     Raises:
         NotAnIndex: there is no previous generation.
+        SchemaMismatch: another release made it.
         SettingsMismatch: other settings are in force.
     """
     address, generation = wiring.beside(place, PREVIOUS)
-    with wiring.open_index(address, settings, read_only=True) as previous:
-        others = wiring.feature_differences(previous, settings)
-    if others:
-        raise SettingsMismatch(address, others)
+    wiring.must_fit(address, settings)
     with wiring.open_stored(place, settings) as present, present.writing():
         _check_sources(place, settings, load_attachments(present))
         wiring.swap_generation(place, generation, settings)

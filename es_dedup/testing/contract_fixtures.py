@@ -50,8 +50,13 @@ def ids(answer: ProbeAnswer) -> list[str]:
 
 
 def same_record(left: FeatureRecord, right: FeatureRecord) -> bool:
-    """Equal but for the text, which is read apart, and the order of the terms."""
+    """Whether what was read equals what was stored, but for the text, which is read apart, and the terms, which may be left out.
+
+    Args:
+        left: read.
+        right: stored.
+    """
     fields = (name for name in left.__dataclass_fields__ if name not in ("text", "terms"))
-    return sorted(left.terms) == sorted(right.terms) and all(
+    return sorted(left.terms) in ([], sorted(right.terms)) and all(
         getattr(left, name) == getattr(right, name) for name in fields
     )

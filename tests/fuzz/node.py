@@ -11,7 +11,6 @@ import random
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
-import numpy as np
 from elastic_transport import ApiResponseMeta, BaseNode, HttpHeaders
 from elastic_transport import ConnectionError as NoConnection
 from elastic_transport._node._base import NodeApiResponse
@@ -19,7 +18,7 @@ from elastic_transport._node._base import NodeApiResponse
 from es_dedup.config import Settings
 from es_dedup.index.elastic.host import host_properties
 from es_dedup.index.elastic.mappings import MARK, SCHEMA_VERSION
-from es_dedup.index.elastic.tokens import hash_token, tokens_of
+from es_dedup.index.elastic.tokens import hash_token
 from es_dedup.index.jobs import DeadLetter, Job, JobState, Part
 from es_dedup.index.texts import compress_text
 from es_dedup.judgement.statistics import Statistics
@@ -208,20 +207,25 @@ class Node(BaseNode):
     def _mtermvectors(cls, index: str, _target: str, body: bytes) -> dict[str, Any]:
         docs = []
         for doc in json.loads(body).get("docs", ()):
-            terms = doc.get("doc", {}).get("terms", ())
-            counts = {term: {"doc_freq": cls.rng.randrange(1, 9), "term_freq": 1} for term in terms}
+            counts = {
+                field: {
+                    "terms": {term: {"doc_freq": cls.rng.randrange(1, 9), "term_freq": 1} for term in terms},
+                    "field_statistics": {},
+                }
+                for field, terms in doc.get("doc", {}).items()
+            }
             docs.append(
                 {
                     "_index": index,
                     "found": True,
-                    "term_vectors": {"terms": {"terms": counts, "field_statistics": {}}},
+                    "term_vectors": counts,
                 }
             )
         return {"docs": docs}
 
     @classmethod
     def _other(cls, method: str, name: str, index: str, parts: list[str]) -> Any:
-        concrete = f"{index}-v1-000001" if "-dedup-" in index else index
+        concrete = f"{index}-v2-000001" if "-dedup-" in index else index
         settings = {"index": {"uuid": "u", "number_of_shards": "2"}}
         if method == "GET" and parts == [index]:
             return {
@@ -285,9 +289,8 @@ def document(
     rng: random.Random, index: str, key: str, payloads: tuple[bytes, ...], asked: str = ""
 ) -> dict[str, Any]:
     """A document as ``get`` and ``mget`` give it, or as a hit."""
-    terms = "".join(tokens_of(np.arange(rng.randrange(1, 4), dtype=np.uint64)))
     stored = {
-        "packed_terms": [terms], "payload": [base64.b64encode(rng.choice(payloads)).decode()], "dedup.cluster_id": [f"c{rng.randrange(3)}"],
+        "payload": [base64.b64encode(rng.choice(payloads)).decode()], "dedup.cluster_id": [f"c{rng.randrange(3)}"],
         "dedup.cluster_size": [rng.randrange(1, 4)], "dedup.contained_in": ["i/p1"], "dedup.duplicate_of": ["i/p2"],
     }  # fmt: skip
     if rng.random() < 0.3:

@@ -152,7 +152,7 @@ class TestParts:
             dedup.add_many([Page(id="a", text=TEXT), Page(id="b", text="别的内容" * 30)])
             assert dedup.check(Page(id="new", text=TEXT)).outcome is Outcome.DUPLICATE
             # A second index behind the same alias, of which no node may hold a shard.
-            lost = f"{name}-dedup-features-v1-000002"
+            lost = f"{name}-dedup-features-v2-000002"
             body = client.indices.get_mapping(index=f"{name}-dedup-features")
             client.indices.create(
                 index=lost,
@@ -201,7 +201,7 @@ class TestParts:
     def test_a_lost_alias_is_not_replaced_by_a_wild_index(self, address: str, client: Elasticsearch) -> None:
         name = urlsplit(address).path.strip("/")
         with opened(address) as index:
-            client.indices.delete(index=f"{name}-dedup-features-v1-000001")
+            client.indices.delete(index=f"{name}-dedup-features-v2-000001")
             with pytest.raises(IndexUnavailable, match="index_not_found"):
                 index.put_many([record("a", [1])])
             assert not client.indices.exists(index=f"{name}-dedup-features")

@@ -13,7 +13,9 @@ from es_dedup.model import Probe, TermGroup
 from es_dedup.testing.builders import assignment, edge, probe, random_records, record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
+
+    from es_dedup.index.elastic.fields import Value
 
 FEATURES = {"ccdet.window": 10}
 
@@ -101,7 +103,7 @@ def test_a_page_that_searches_come_to_see_after_terms_were_counted_is_found(
         assert shown(own_address) == 1
         count, counted = index._prober._most, iter((True, False))
 
-        def shown_meanwhile(terms: Sequence[int]) -> tuple[dict[int, int], str]:
+        def shown_meanwhile(terms: Mapping[int, Value]) -> tuple[dict[int, int], str]:
             found = count(terms)
             if next(counted, False):  # another thread asks, and is told that searches see the page now
                 index._schema.refresh([index._of["features"]])

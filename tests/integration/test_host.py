@@ -61,7 +61,7 @@ class TestIndices:
     def test_a_pattern_names_all_indices_but_ours(
         self, client: Elasticsearch, name: str, host: ElasticHost
     ) -> None:
-        for index in (f"{name}-1", f"{name}-2", f"{name}-dedup-features-v1-000001"):
+        for index in (f"{name}-1", f"{name}-2", f"{name}-dedup-features-v2-000001"):
             client.indices.create(index=index)
         assert host.indices(f"{name}*") == [f"{name}-1", f"{name}-2"]
 

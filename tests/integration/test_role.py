@@ -113,7 +113,7 @@ def test_a_user_who_may_only_search(
         lambda: searcher.delete(index=HOST, id="story-0"),
         lambda: searcher.indices.put_mapping(index=HOST, properties={"a": {"type": "keyword"}}),
         lambda: searcher.index(index=alias, document={"page_id": "a"}),
-        lambda: searcher.indices.delete(index=f"{alias}-v1-000001"),
+        lambda: searcher.indices.delete(index=f"{alias}-v2-000001"),
         lambda: searcher.search(index="somebody-elses"),
     ]
     for forbidden in tries:

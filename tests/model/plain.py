@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.batch.featurise import day_of, features_of
+from es_dedup.batch.featurise import pages_of
 from es_dedup.config import Settings
 from es_dedup.extraction import create_extractor
-from es_dedup.judgement.compare import Pages, compare
+from es_dedup.judgement.compare import compare
 from es_dedup.judgement.judge import RELATIONS
 from es_dedup.judgement.statistics import Statistics, learn
 from es_dedup.text.hashing import hash64
@@ -19,6 +19,8 @@ from tests.model.material import Version, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from es_dedup.judgement.compare import Pages
 
     Related = dict[tuple[str, str], tuple[str, float]]
 
@@ -103,9 +105,9 @@ class Oracle:
 
     def _featurised(self, given: list) -> Pages:  # type: ignore[type-arg]
         extractor = create_extractor(self._settings.extraction)
-        ids, table, published, failed = features_of(given, self._settings, extractor)
+        pages, failed = pages_of(given, self._settings, extractor, named=False)
         assert not failed
-        return Pages(list(ids), table, np.array([day_of(when) for when in published], dtype=np.int64))
+        return pages
 
 
 class Plain:

@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 
-from es_dedup.index.elastic import mappings, records
+from es_dedup.config import Settings
+from es_dedup.detectors import ccdet, char_frequency, coverage, dwdcs, fingerprint, multi_simhash, simhash
+from es_dedup.detectors.named_fields import field_types
+from es_dedup.index.elastic import fields, mappings, records
 from es_dedup.index.elastic.mappings import KINDS, SCHEMA_VERSION, body_of, load_mapping
 
 ROOT = Path(__file__).parents[2]
+READABLE = {"ccdet", "simhash", "coverage", "multi_simhash", "char_frequency", "dwdcs", "dwswn"}
 FOLDER = ROOT / "mappings" / f"v{SCHEMA_VERSION}"
 
 
@@ -43,10 +47,41 @@ def test_unknown_fields_are_errors_and_marks_are_there(kind: str) -> None:
     assert loaded["_meta"]["es_dedup"] == {"schema": SCHEMA_VERSION, "kind": kind}
 
 
-def test_candidates_are_found_by_one_lean_field() -> None:
-    terms = fields_of("features")["terms"]
-    assert terms == {"type": "keyword", "doc_values": False}
-    assert set(records.FIELDS) <= set(fields_of("features"))
+def test_candidates_are_found_by_lean_fields() -> None:
+    found = fields_of("features")
+    for name in fields.FIELDS:
+        assert found[name] == {"type": "keyword", "doc_values": False}
+    assert set(records.FIELDS) <= set(found)
+    assert set(fields.NAMED) <= set(found)
+
+
+def test_the_fields_are_those_of_the_methods() -> None:
+    settings = Settings(detectors=sorted(READABLE))
+    types = field_types(settings)
+    assert set(types) == set(fields.NAMED)
+    for name, kind in types.items():
+        assert (fields_of("features")[name]["type"] == "object") == (kind == "object")
+
+
+def test_tags_of_terms_are_those_of_the_methods() -> None:
+    assert fields.TERM_FIELDS.keys() | {fields.MULTI_TAG} == {
+        ccdet.TAG,
+        *range(simhash.TAG, simhash.TAG + fingerprint.BANDS),
+        coverage.GRAM_TAG,
+        coverage.CLAUSE_TAG,
+        multi_simhash.TAG,
+        char_frequency.TAG,
+        dwdcs.TAG,
+        dwdcs.WORD_TAG,
+    }
+
+
+def test_without_named_fields_no_term_is_shown() -> None:
+    body = body_of(
+        "features", {}, shards=1, replicas="1", refresh="1s", durability="request", named_fields=False
+    )
+    assert set(fields.FIELDS) < set(body["mappings"]["_source"]["excludes"])
+    assert body["mappings"]["_meta"]["es_dedup"]["named_fields"] is False
 
 
 def test_a_user_who_searches_everything_does_not_meet_them() -> None:
@@ -96,6 +131,6 @@ def test_only_features_may_be_written_less_safely() -> None:
 
 def test_names_carry_version_and_number() -> None:
     concrete = mappings.concrete_of("pages", "features", 12)
-    assert concrete == "pages-dedup-features-v1-000012"
+    assert concrete == "pages-dedup-features-v2-000012"
     assert mappings.number_of(concrete) == 12
     assert concrete.startswith(mappings.alias_of("pages", "features"))

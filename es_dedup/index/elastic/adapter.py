@@ -11,6 +11,7 @@ from es_dedup.index import checks
 from es_dedup.index.columns import RecordBatch
 from es_dedup.index.elastic import clusters, fulltext, records
 from es_dedup.index.elastic.bulk import Write
+from es_dedup.index.elastic.fields import NAMED
 from es_dedup.index.elastic.keeping import Keeping, note_key
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS
 from es_dedup.index.elastic.options import Options
@@ -83,7 +84,7 @@ class ElasticIndex(Store, Closing):
             MissingExtra: the client is not installed.
             ServerTooOld: its version is not supported.
             NotAnIndex: missing while ``read_only``, or another application's.
-            SchemaMismatch: made by another version.
+            SchemaMismatch: made by another version; one made by 0.1 can be read by id and have notes set where ``features`` is None.
             SettingsMismatch: filled with other settings.
             IndexUnavailable: the server does not answer.
             IndexRefused: the server does not let us.
@@ -93,7 +94,9 @@ class ElasticIndex(Store, Closing):
         self._keeping = Keeping(
             self._server, self._of[META], self._options, lambda place: self._watch.seen(META, [place])
         )
-        self._prober = Prober(self._server, self._of[FEATURES], self._recent)
+        self._prober = Prober(
+            self._server, self._of[FEATURES], self._recent, lambda: self._schema.keeps_named
+        )
         try:
             with reading(self._server.name):
                 self._server.must_be_supported()
@@ -115,8 +118,8 @@ class ElasticIndex(Store, Closing):
 
     @property
     def keeps_named(self) -> bool:
-        """See ``FeatureIndex.keeps_named``: not in this form."""
-        return False
+        """See ``FeatureIndex.keeps_named``; setting ``elastic.named_fields`` when the index was made."""
+        return self._schema.keeps_named
 
     def put_many(self, records_: Iterable[FeatureRecord]) -> WriteReport:
         """See ``FeatureIndex.put_many``."""
@@ -146,7 +149,9 @@ class ElasticIndex(Store, Closing):
         """
         with self._guard:
             clean = FEATURES not in self._dirty
-        results = self._write(FEATURES, records.writes(batch, places, self._of[FEATURES]))
+        results = self._write(
+            FEATURES, records.writes(batch, places, self._of[FEATURES], named=self._schema.keeps_named)
+        )
         written = [place for place, result in zip(places, results, strict=True) if result.done]
         alone, whole_ = self._recent.add(batch, written, [result for result in results if result.done])
         if clean and whole_ and self._prober.one_shard:
@@ -183,7 +188,7 @@ class ElasticIndex(Store, Closing):
             self._of[FEATURES],
             map(key_of, wanted),
             fields=records.FIELDS,
-            stored=records.STORED,
+            stored=records.PAYLOAD,
         ):
             record = records.record_of(document)
             found[record.page_id] = record
@@ -205,7 +210,7 @@ class ElasticIndex(Store, Closing):
         keys = [key_of(page_id) for page_id in wanted]
         features, kept, said = documents_of_several(
             self._server,
-            (self._of[FEATURES], keys, records.FIELDS, records.STORED),
+            (self._of[FEATURES], keys, records.FIELDS, records.PAYLOAD),
             (self._of[CLUSTERS], keys, True, ()),
             (self._of[META], [note_key(name) for name in notes], True, ()),
         )
@@ -237,13 +242,15 @@ class ElasticIndex(Store, Closing):
             page_id: assigned[page_id] for page_id in wanted if page_id in assigned
         }
 
+    def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """See ``FeatureIndex.named``."""
+        wanted = map(key_of, storable(page_ids))
+        found = documents(self._server, self._of[FEATURES], wanted, fields=("page_id", *NAMED))
+        return dict(map(records.named_of, found))
+
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
         """See ``FeatureIndex.texts``."""
         return fulltext.texts(self._server, self._of[TEXTS], page_ids)
-
-    def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:  # noqa: ARG002 - none are kept
-        """See ``FeatureIndex.named``."""
-        return {}
 
     def probe_many(self, probes: Sequence[Probe]) -> list[ProbeAnswer]:
         """See ``FeatureIndex.probe_many``."""
@@ -255,6 +262,7 @@ class ElasticIndex(Store, Closing):
         """See ``FeatureIndex.probe_with_copies``."""
         if not probes and not hashes:
             return [], {}
+        self._schema.must_be_current()
         if any(probe.scope is not None for probe in probes):
             self._show(FEATURES)
         self._catch_up(FEATURES)
@@ -272,6 +280,7 @@ class ElasticIndex(Store, Closing):
 
     def document_frequency(self, terms: Sequence[int]) -> list[int]:
         """See ``FeatureIndex.document_frequency``."""
+        self._schema.must_be_current()
         self._show(FEATURES)
         counts, problem = self._prober.count(terms)
         if problem:
@@ -304,7 +313,7 @@ class ElasticIndex(Store, Closing):
             after=[after] if after else None,
             size=min(batch, WINDOW),
             fields=records.FIELDS,
-            stored=records.STORED,
+            stored=records.PAYLOAD,
         ):
             yield [records.record_of(hit) for hit in hits]
 
@@ -373,6 +382,7 @@ class ElasticIndex(Store, Closing):
     def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
         """See ``ClusterStore.replace_all``."""
         self._must_write()
+        self._schema.must_be_current()
         concrete = self._schema.next_index(CLUSTERS)
         try:
             for some in chunked(edges, REPLACED_AT_A_TIME):

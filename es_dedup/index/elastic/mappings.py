@@ -7,11 +7,15 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.index.elastic.fields import FIELDS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from importlib.resources.abc import Traversable
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
+OLDEST: Final = 1
+"""Version that can still be read by id, for ``maintenance.reindex``; version 2 has other terms."""
 FEATURES: Final = "features"
 CLUSTERS: Final = "clusters"
 TEXTS: Final = "texts"
@@ -24,6 +28,8 @@ HOST: Final = "host"
 """The mapping of ``dedup`` in the user's own index, as a component template."""
 MARK: Final = "es_dedup"
 """Key of our own object in a mapping's ``_meta``."""
+NAMED_FIELDS: Final = "named_fields"
+"""Beside the schema in the mapping of features: whether people can read them."""
 
 
 def alias_of(name: str, kind: str) -> str:
@@ -53,14 +59,21 @@ def folder() -> Traversable:
 
 
 def load_mapping(kind: str) -> dict[str, Any]:
-    """Settings and mappings of one kind of index, as in ``mappings/v1/<kind>.json``."""
+    """Settings and mappings of one kind of index, as in ``mappings/v2/<kind>.json``."""
     text = (folder() / f"v{SCHEMA_VERSION}" / f"{kind}.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 
 
 def body_of(
-    kind: str, features: Mapping[str, Any], *, shards: int, replicas: str, refresh: str, durability: str
+    kind: str,
+    features: Mapping[str, Any],
+    *,
+    shards: int,
+    replicas: str,
+    refresh: str,
+    durability: str,
+    named_fields: bool = True,
 ) -> dict[str, Any]:
     """What an index of this kind is created with.
 
@@ -71,6 +84,7 @@ def body_of(
         replicas: a number, or a range that follows the number of nodes, such as ``0-1``.
         refresh: time until a write is seen by searches, such as ``1s``; notes and claims are read by id, and never shown by themselves.
         durability: ``request`` or ``async``; of features only, all else is safe when a call returns.
+        named_fields: whether features are stored in a form that people read, and shown in ``_source``.
     """
     body = load_mapping(kind)
     index = body["settings"]["index"]
@@ -79,6 +93,9 @@ def body_of(
     index["refresh_interval"] = NEVER if kind == META else refresh
     if kind == FEATURES:
         index["translog.durability"] = durability
+        body["mappings"]["_meta"][MARK][NAMED_FIELDS] = named_fields
+        if not named_fields:
+            body["mappings"]["_source"]["excludes"] = [*FIELDS, "payload"]
     if "-" in replicas:
         index["auto_expand_replicas"] = replicas
     else:

@@ -16,6 +16,7 @@ class Options:
         retry_seconds: how long a failing request is repeated.
         chunk_bytes: of one bulk request.
         shards, replicas, refresh, durability: see ``mappings.body_of``; used when an index is made.
+        named_fields: see ``mappings.body_of``; used when an index is made.
         lock_seconds: how long a write session waits for another writer.
         fresh_reads: searches see all earlier writes of the same object, at the cost of a refresh where these are not at hand;
             without it they see what was written about ``refresh`` ago.
@@ -33,6 +34,7 @@ class Options:
     replicas: str = "0-1"
     refresh: str = "1s"
     durability: str = "request"
+    named_fields: bool = True
     lock_seconds: float = 10.0
     fresh_reads: bool = True
     fresh_probes: bool = True

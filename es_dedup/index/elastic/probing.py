@@ -13,20 +13,19 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
+from es_dedup.index.elastic.fields import FIELDS, values_of
 from es_dedup.index.elastic.reading import partial
 from es_dedup.index.elastic.recent import NEWEST, carriers_of, newest_of
 from es_dedup.index.elastic.server import pauses, reason_in
-from es_dedup.index.elastic.tokens import tokens_of
 from es_dedup.index.weighing import ENOUGH, by_frequency, common_of, weights_of
 from es_dedup.model import Candidate, ProbeAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from elasticsearch import Elasticsearch
 
+    from es_dedup.index.elastic.fields import Value
     from es_dedup.index.elastic.recent import Carriers, Part, RecentPages
     from es_dedup.index.elastic.server import Server
     from es_dedup.model import Probe, Scope
@@ -41,14 +40,14 @@ MAX_WINDOW: Final = 10_000  # candidates of one probe
 LAST_CHARACTER: Final = "\U0010ffff"
 NOTHING: Final = '{"query":{"match_none":{}},"size":0}'
 STATISTICS_ONLY: Final = {
-    "fields": ["terms"],
+    "fields": list(FIELDS),
     "term_statistics": True,
     "field_statistics": False,
     "positions": False,
     "offsets": False,
     "payloads": False,
 }
-FREQUENCIES: Final = ["docs._index", "docs.error", "docs.term_vectors.terms.terms.*.doc_freq"]
+FREQUENCIES: Final = ["docs._index", "docs.error", "docs.term_vectors.*.terms.*.doc_freq"]
 # Not even a page's key is read: its id comes with the sort values, and what is stored stays packed.
 ONLY_SORTED: Final = '"_source":false,"stored_fields":"_none_","track_total_hits":false'
 
@@ -60,10 +59,13 @@ class Prober:
         server: where to.
         index: alias or index.
         recent: pages that are looked at beside what searches see.
+        labelled: whether documents have text for terms with labels.
     """
 
-    def __init__(self, server: Server, index: str, recent: RecentPages) -> None:
-        self._server, self._index, self._recent = server, index, recent
+    def __init__(
+        self, server: Server, index: str, recent: RecentPages, labelled: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._server, self._index, self._recent, self._labelled = server, index, recent, labelled
         # Statistics of a term are those of one shard. Answers tell how many there are, so another generation is noticed.
         self.one_shard = True
 
@@ -88,26 +90,27 @@ class Prober:
     def count(self, terms: Iterable[int]) -> tuple[dict[int, int], str]:
         """For each term the number of pages that carry it, and why that is not known; the reason is empty when it is."""
         distinct = sorted(set(terms))
-        return _counted(distinct, self._search(_counts(distinct)))
+        return _counted(distinct, self._search(_counts(values_of(distinct, {}))))
 
     def _answer(
         self, probes: Sequence[Probe], beside: Sequence[str]
     ) -> tuple[list[ProbeAnswer], list[Answer]]:
         asked = [weights_of(probe) for probe in probes]
         distinct = sorted(set().union(*asked))
+        values = dict(zip(distinct, values_of(distinct, self._labels(probes)), strict=True))
         held = self._recent.parts()  # before they are counted: what is shown meanwhile is then in one of both
-        most, problem = self._most(distinct) if self.one_shard else self.count(distinct)
+        most, problem = self._most(values) if self.one_shard else self._count(values)
         if problem:
             return [ProbeAnswer((), problem=problem if terms else "") for terms in asked], self._search(
                 beside
             )
         held = tuple(dict.fromkeys((*held, *self._recent.parts())))
         carriers = carriers_of(held, distinct)
-        made = _Asked(probes, asked, most, carriers)
+        made = _Asked(probes, asked, most, values, carriers)
         sure = not self.one_shard
         # What seems common may be rare, when pages were deleted: it is counted beside the probes that take it for that.
         doubtful = [] if sure else sorted(made.common())
-        counting = _counts(doubtful)
+        counting = _counts([values[term] for term in doubtful])
         bodies = [body for body in made.bodies if body is not None]
         first = [NEWEST] if held else []
         told = self._search([*first, *counting, *bodies, *beside] or [NOTHING])
@@ -126,7 +129,7 @@ class Prober:
         again = [] if sure else made.mistaken(exact)
         if again:
             some = [probes[at] for at in again], [asked[at] for at in again]
-            more = _Asked(*some, {**most, **exact}, carriers, counted=True)
+            more = _Asked(*some, {**most, **exact}, values, carriers, counted=True)
             told = self._search([body for body in more.bodies if body is not None])
             for at, answer in zip(again, more.answers(told), strict=True):
                 found[at] = answer
@@ -143,27 +146,33 @@ class Prober:
         unseen = [part for part in held if part.last > newest]
         return carriers if len(unseen) == len(held) else carriers_of(unseen, distinct)
 
-    def _most(self, distinct: Sequence[int]) -> tuple[dict[int, int], str]:
+    def _labels(self, probes: Sequence[Probe]) -> dict[int, str]:
+        if not self._labelled():
+            return {}
+        return {term: label for probe in probes for term, label in probe.labels.items()}
+
+    def _count(self, values: Mapping[int, Value]) -> tuple[dict[int, int], str]:
+        return _counted(list(values), self._search(_counts(list(values.values()))))
+
+    def _most(self, values: Mapping[int, Value]) -> tuple[dict[int, int], str]:
         """For each term at least the number of pages that carry it, out of the statistics of one shard.
 
         They count deleted pages too until segments are merged, and cost a quarter of counting.
         """
-        tokens = _tokens(distinct)
-        parts = [tokens[at : at + TERMS_AT_A_TIME] for at in range(0, len(tokens), TERMS_AT_A_TIME)]
-        if not parts:
+        docs = [{"doc": doc, **STATISTICS_ONLY} for doc in _as_documents(list(values.values()))]
+        if not docs:
             return {}, ""
-        docs = [{"doc": {"terms": part}, **STATISTICS_ONLY} for part in parts]
         told = self._server.call(
             lambda client: client.mtermvectors(index=self._index, docs=docs, filter_path=FREQUENCIES)
         )["docs"]
-        counts = dict.fromkeys(tokens, 0)
+        counts: dict[tuple[str, str], int] = {}
         for answer in told:
             if "error" in answer:
                 return {}, reason_in(answer["error"])
             # Of a term that no page carries nothing is said, and of a document without others only its name.
-            known = answer.get("term_vectors", {}).get("terms", {}).get("terms", {})
-            counts.update({token: said["doc_freq"] for token, said in known.items()})
-        return dict(zip(distinct, counts.values(), strict=True)), ""
+            for field, known in answer.get("term_vectors", {}).items():
+                counts.update({(field, text): said["doc_freq"] for text, said in known["terms"].items()})
+        return {term: counts.get((each.field, each.text), 0) for term, each in values.items()}, ""
 
     def _search(self, bodies: Sequence[str]) -> list[Answer]:
         """All searches in one request; those that fail are sent again a few times, with pauses."""
@@ -202,6 +211,7 @@ class _Asked:
         probes: Sequence[Probe],
         weights: Sequence[Mapping[int, int]],
         counts: Mapping[int, int],
+        values: Mapping[int, Value],
         carriers: Carriers,
         *,
         counted: bool = False,
@@ -222,11 +232,14 @@ class _Asked:
             for probe, terms in zip(probes, weights, strict=True)
         ]
         # A term that no page carries can be left out of the query; it was looked up already.
-        present = [term for term, count in counts.items() if count]
-        token = dict(zip(present, _tokens(present), strict=True))
         self.bodies = [
             query_of(
-                probe, {token[t]: weight for t, weight in terms.items() if t in token and t not in common}
+                probe,
+                {
+                    values[term].query: weight
+                    for term, weight in terms.items()
+                    if counts[term] and term not in common
+                },
             )
             for probe, terms, common in zip(probes, weights, self._common, strict=True)
         ]
@@ -255,15 +268,24 @@ class _Asked:
         ]
 
 
-def _counts(distinct: Sequence[int]) -> list[str]:
+def _as_documents(values: Sequence[Value]) -> list[dict[str, list[str]]]:
+    """Documents that have the values, each a bounded number."""
+    made = []
+    for start in range(0, len(values), TERMS_AT_A_TIME):
+        document: dict[str, list[str]] = {}
+        for each in values[start : start + TERMS_AT_A_TIME]:
+            document.setdefault(each.field, []).append(each.text)
+        made.append(document)
+    return made
+
+
+def _counts(values: Sequence[Value]) -> list[str]:
     # Where a segment has no deleted pages the server reads these counts from its dictionary of terms.
-    tokens = _tokens(distinct)
-    parts = [tokens[at : at + TERMS_AT_A_TIME] for at in range(0, len(tokens), TERMS_AT_A_TIME)]
     return [
         '{"query":{"match_all":{}},"size":0,"aggs":{"n":{"filters":{"filters":['
-        + ",".join([f'{{"term":{{"terms":"{token}"}}}}' for token in part])
+        + ",".join([f'{{"term":{each.query}}}' for each in values[start : start + TERMS_AT_A_TIME]])
         + "]}}}}"
-        for part in parts
+        for start in range(0, len(values), TERMS_AT_A_TIME)
     ]
 
 
@@ -276,23 +298,19 @@ def _counted(distinct: Sequence[int], answers: Iterable[Answer]) -> tuple[dict[i
     return dict(zip(distinct, counts, strict=True)), ""
 
 
-def _tokens(terms: Sequence[int]) -> list[str]:
-    return tokens_of(np.array(terms, dtype=np.uint64))
-
-
 def query_of(probe: Probe, weights: Mapping[str, int]) -> str | None:
     """The search for one probe, as JSON; None when nothing can answer it.
 
     Args:
         probe: what is asked.
-        weights: of each term that counts, as it is stored.
+        weights: of each term that counts, see ``Value.query``.
     """
     if sum(weights.values()) < ENOUGH:
         return None
     should = ",".join(
         [
-            f'{{"constant_score":{{"filter":{{"term":{{"terms":"{token}"}}}},"boost":{weight}}}}}'
-            for token, weight in weights.items()
+            f'{{"constant_score":{{"filter":{{"term":{query}}},"boost":{weight}}}}}'
+            for query, weight in weights.items()
         ]
     )
     filters = [] if probe.scope is None else list(_inside(probe.scope))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.errors import IndexUnavailable
 from es_dedup.index import checks
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write
+from es_dedup.index.elastic.fields import NAMED, columns_of, room_of
 from es_dedup.index.elastic.reading import WINDOW, any_of, chunked, pages_of_hits, partial
 from es_dedup.index.elastic.server import searched
-from es_dedup.index.elastic.tokens import TOKEN_CHARS, hash_of, hash_token, key_of, terms_of, tokens_of
+from es_dedup.index.elastic.tokens import hash_of, hash_token, key_of
 from es_dedup.index.port import FeatureRecord
 
 if TYPE_CHECKING:
@@ -23,38 +24,35 @@ if TYPE_CHECKING:
 WORDS: Final = ("published", "site", "language", "skipped", "url", "title")
 """Short strings, in the order of ``RecordBatch.words``; an empty one is left out of the document."""
 FIELDS: Final = ("page_id", "content_hash", "length", *WORDS)
-STORED: Final = ("packed_terms", "payload")
-"""Kept beside the document's source, as bytes: in the source they would take a third more room, or be slow to unpack."""
 BY_ID: Final = ({"page_id": "asc"},)
 HASHES_AT_A_TIME: Final = 500
 FEW: Final = 1_000  # exact copies that are read at once, of all hashes asked for
 
 COMPARED: Final = ("page_id", "published")
 PAYLOAD: Final = ("payload",)
-"""With ``COMPARED``, what comparing two pages needs."""
+"""Kept beside the document's source, as bytes: in the source it would take a third more room, or be slow to unpack. With ``COMPARED``,
+what comparing two pages needs."""
 
 
-def writes(batch: RecordBatch, places: Sequence[int], index: str) -> Iterator[Write]:
+def writes(batch: RecordBatch, places: Sequence[int], index: str, *, named: bool) -> Iterator[Write]:
     """One write per page.
 
     Args:
         batch: columns.
         places: which pages.
         index: where to.
+        named: see ``fields.columns_of``.
     """
     size = len(batch.ids)
     columns = {
         name: column if len(column) else (default,) * size
         for name, column, default in zip(WORDS, batch.words, checks.WORD_DEFAULTS, strict=True)
     }
-    tokens = tokens_of(batch.terms)
-    bounds = batch.term_offsets.tolist()
     now = int(time.time() * 1000)
-    for place in places:
+    for place, terms in zip(places, columns_of(batch, places, named=named), strict=True):
         body: dict[str, Any] = {
             "page_id": batch.ids[place],
-            "terms": tokens[bounds[place] : bounds[place + 1]],
-            "packed_terms": "".join(tokens[bounds[place] : bounds[place + 1]]),
+            **terms,
             "payload": base64.b64encode(batch.payloads[place]).decode(),
             "length": int(batch.lengths[place]),
             "indexed_at": now,
@@ -62,23 +60,29 @@ def writes(batch: RecordBatch, places: Sequence[int], index: str) -> Iterator[Wr
         if batch.content_hashes[place]:
             body["content_hash"] = hash_token(batch.content_hashes[place])
         body.update({name: column[place] for name, column in columns.items() if column[place]})
-        room = OVERHEAD_BYTES + len(body["payload"]) + (2 * TOKEN_CHARS + 3) * len(body["terms"])
+        room = OVERHEAD_BYTES + len(body["payload"]) + room_of(terms)
         room += 3 * (len(body.get("title", "")) + len(body.get("url", "")))
         yield Write("index", index, key_of(batch.ids[place]), body, room)
 
 
 def record_of(document: Mapping[str, Any]) -> FeatureRecord:
-    """The record that a document holds, read with ``FIELDS`` and ``STORED``; without text."""
+    """The record that a document holds, read with ``FIELDS`` and ``PAYLOAD``; without text and terms."""
     source, stored = document["_source"], document.get("fields", {})
     token = source.get("content_hash")
     return FeatureRecord(
         page_id=source["page_id"],
         length=source["length"],
         content_hash=hash_of(token) if token else 0,
-        terms=terms_of("".join(stored.get("packed_terms", ()))),
+        terms=(),
         payload=base64.b64decode("".join(stored.get("payload", ()))),
         **{name: source.get(name, "") for name in WORDS},
     )
+
+
+def named_of(document: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Page id, and what people read of its features, of a document read with ``page_id`` and ``NAMED``."""
+    source = document["_source"]
+    return source["page_id"], {name: value for name, value in source.items() if name in NAMED}
 
 
 def payload_of(document: Mapping[str, Any]) -> tuple[str, tuple[bytes, str]]:

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import NotAnIndex, SchemaMismatch, SettingsMismatch
 from es_dedup.index.elastic.mappings import (
+    FEATURES,
     KINDS,
     MARK,
+    NAMED_FIELDS,
+    OLDEST,
     SCHEMA_VERSION,
     alias_of,
     body_of,
@@ -41,7 +44,10 @@ class Schema:
     ) -> None:
         """Nothing is sent yet."""
         self._server, self._name, self._features, self._options = server, name, features, options
+        self._given = features is not None
         self.concrete: dict[str, frozenset[str]] = {}  # names of what was opened, by kind
+        self.keeps_named = options.named_fields  # whether terms are stored as text where they have one
+        self.version = SCHEMA_VERSION  # of what was opened
 
     @property
     def features(self) -> Mapping[str, Any]:
@@ -53,7 +59,7 @@ class Schema:
 
         Raises:
             NotAnIndex: nothing is there while ``read_only``, or an index of another application.
-            SchemaMismatch: made by another version.
+            SchemaMismatch: made by another version; one made by 0.1 is opened where no settings were given, see ``must_be_current``.
             SettingsMismatch: filled with other settings.
             IndexUnavailable, IndexRefused: see ``Server.call``.
         """
@@ -65,7 +71,7 @@ class Schema:
                 self.make(kind, concrete_of(self._name, kind, 1), alias=True)
                 found = self.mappings(kind)
             for concrete, mapping in found.items():
-                self._check(concrete, mapping)
+                self._check(kind, concrete, mapping)
             self.concrete[kind] = frozenset(found)
 
     def mappings(self, kind: str) -> dict[str, Mapping[str, Any]]:
@@ -92,6 +98,7 @@ class Schema:
             replicas=options.replicas,
             refresh=options.refresh,
             durability=options.durability,
+            named_fields=options.named_fields,
         )
         if alias:
             body["aliases"] = {alias_of(self._name, kind): {"is_hidden": True, "is_write_index": True}}
@@ -182,12 +189,24 @@ class Schema:
         )
         return list(found)
 
-    def _check(self, concrete: str, mapping: Mapping[str, Any]) -> None:
+    def must_be_current(self) -> None:
+        """Refuse what needs the terms of this schema version.
+
+        Raises:
+            SchemaMismatch: an older one was opened.
+        """
+        if self.version != SCHEMA_VERSION:
+            raise SchemaMismatch(self._server.name, SCHEMA_VERSION, self.version)
+
+    def _check(self, kind: str, concrete: str, mapping: Mapping[str, Any]) -> None:
         marks = mapping.get("_meta", {}).get(MARK)
         if not isinstance(marks, dict):
             raise NotAnIndex(self._server.name, f"{concrete} was made by another application")
-        if marks.get("schema") != SCHEMA_VERSION:
-            raise SchemaMismatch(self._server.name, SCHEMA_VERSION, int(marks.get("schema") or 0))
+        version = int(marks.get("schema") or 0)
+        if version != SCHEMA_VERSION and (self._given or version != OLDEST):
+            raise SchemaMismatch(self._server.name, SCHEMA_VERSION, version)
+        if kind == FEATURES:
+            self.version, self.keeps_named = version, bool(marks.get(NAMED_FIELDS))
         recorded = marks.get("features")
         if recorded is None:  # 0.1 did not record its settings
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, 0)

@@ -32,21 +32,6 @@ def tokens_of(terms: NDArray[np.uint64]) -> list[str]:
     return [packed[at : at + TOKEN_CHARS] for at in range(0, len(packed), TOKEN_CHARS)]
 
 
-def terms_of(tokens: str) -> tuple[int, ...]:
-    """The terms of which ``tokens_of`` made the tokens that are joined here.
-
-    Raises:
-        DamagedData: other text.
-    """
-    try:
-        packed = np.frombuffer(base64.b64decode(tokens, validate=True), dtype=np.uint8).reshape(-1, 6)
-    except ValueError as error:
-        raise DamagedData("terms", str(error)) from error
-    wide = np.zeros((len(packed), 8), dtype=np.uint8)
-    wide[:, 2:] = packed
-    return tuple(wide.reshape(-1).view(">u8").tolist())
-
-
 def hash_token(value: int) -> str:
     """A 64-bit hash as eleven characters."""
     return base64.urlsafe_b64encode(value.to_bytes(8, "big")).decode().rstrip("=")

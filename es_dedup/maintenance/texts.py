@@ -1,0 +1,84 @@
+"""New features from the texts that an index keeps itself: for an index without attached indices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.model import Page
+from es_dedup.pipeline import Deduplicator
+from es_dedup.stored import ROOTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_dedup.config import Settings
+    from es_dedup.index.port import FeatureRecord, Index
+
+BATCH: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Refilled:
+    """What ``refill`` did.
+
+    Attributes:
+        pages: pages of the old index.
+        without_text: pages with features whose text is not kept; they are not in the new one.
+    """
+
+    pages: int
+    without_text: int
+
+
+def refill(old: Index, new: Index, settings: Settings) -> Refilled:
+    """Bring an index up to what another one stores, by the texts of that one; to repeat it is safe, and reads what has changed since.
+
+    Args:
+        old: is read by id only, so it may be of an older schema.
+        new: the new index.
+        settings: it was opened with these.
+    """
+    counted = {"pages": 0, "without": 0}
+
+    def pages() -> Iterator[Page]:
+        for records in old.scan(batch=BATCH):
+            there = new.get_many(record.page_id for record in records)
+            changed = [each for each in records if _facts(each) != _facts(there.get(each.page_id))]
+            texts = old.texts(each.page_id for each in changed)
+            counted["pages"] += len(records)
+            for each in changed:
+                if each.page_id in texts or not each.content_hash:
+                    yield _page(each, texts.get(each.page_id, ""))
+                else:
+                    counted["without"] += 1
+
+    new.set_note(ROOTS, old.note(ROOTS))
+    dedup = Deduplicator(new, settings)
+    dedup.scan(pages())
+    if gone := [name for records in new.scan(batch=BATCH) for name in _gone(old, records)]:
+        dedup.remove(gone)
+    return Refilled(counted["pages"], counted["without"])
+
+
+def _page(record: FeatureRecord, text: str) -> Page:
+    return Page(
+        record.page_id,
+        text=text,
+        url=record.url or None,
+        title=record.title or None,
+        published=record.published or None,
+        site=record.site or None,
+    )
+
+
+def _facts(record: FeatureRecord | None) -> tuple[object, ...]:
+    """What tells that a page was stored again."""
+    if record is None:
+        return ()
+    return (record.content_hash, record.length, record.title, record.url, record.site, record.published)
+
+
+def _gone(old: Index, records: list[FeatureRecord]) -> list[str]:
+    there = old.get_many(record.page_id for record in records)
+    return [record.page_id for record in records if record.page_id not in there]

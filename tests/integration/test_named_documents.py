@@ -1,0 +1,125 @@
+"""Features on Elasticsearch in named fields: what a document shows, what plain queries find, and that retrieval rests on them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import Elasticsearch
+
+from es_dedup import Deduplicator, Page
+from es_dedup.config import Settings
+from es_dedup.detectors.named_fields import named_fields
+from es_dedup.text.normalise import normalise
+from tests.samples import pages as sample_pages
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+METHODS = ("ccdet", "simhash", "coverage", "dwdcs", "multi_simhash", "char_frequency", "dwswn", "minhash")
+HIDDEN = ("coverage_grams", "coverage_clauses", "other_terms", "payload")
+LEFT, RIGHT = "zhportal/bridge-opening.html", "forum/bridge-excerpt.html"
+
+
+def given(methods: Sequence[str], *, named: bool = True) -> Settings:
+    return Settings.model_validate({"detectors": list(methods), "elastic": {"named_fields": named}})
+
+
+def sources(address: str) -> dict[str, dict[str, Any]]:
+    url, _, name = address.rpartition("/")
+    with Elasticsearch(url) as client:
+        found = client.search(index=f"{name}-dedup-features", size=1000, expand_wildcards="all")
+    return {hit["_id"]: hit["_source"] for hit in found["hits"]["hits"]}
+
+
+def ids(address: str, query: dict[str, Any]) -> list[str]:
+    """Pages that a plain query finds, best first."""
+    url, _, name = address.rpartition("/")
+    with Elasticsearch(url) as client:
+        found = client.search(index=f"{name}-dedup-features", query=query, expand_wildcards="all")
+    return [hit["_id"] for hit in found["hits"]["hits"]]
+
+
+def same_answers(address: str, settings: Settings, pages: Sequence[Page], *, counted: int) -> None:
+    """A half is scanned, the rest added: candidates and decisions are those of the index in memory."""
+    half = len(pages) // 2
+    with (
+        Deduplicator.open(address, settings=settings) as index,
+        Deduplicator.open(":memory:", settings=settings) as plain,
+    ):
+        for dedup in (index, plain):
+            dedup.scan(pages[:half])
+        rest = pages[half:]
+        assert index.add_many(rest, dry_run=True).outcomes == plain.add_many(rest, dry_run=True).outcomes
+        assert index.check_many(rest) == plain.check_many(rest)
+        for dedup in (index, plain):
+            dedup.add_many(rest)
+        names = [page.id for page in pages[::3]]
+        looked = [dedup._lookup().of_stored(names) for dedup in (index, plain)]
+        found = [sorted((edge.left, edge.right) for edge in each.edges()) for each in looked]
+        assert found[0] == found[1]
+        assert [each.pairs for each in looked] == [looked[0].pairs] * 2
+        assert looked[0].pairs >= counted
+        copies = [replace(page, id=f"copy of {page.id}") for page in pages[::3]]
+        assert index.check_many(copies) == plain.check_many(copies)
+
+
+def test_a_document_shows_the_features_of_each_method(own_address: str) -> None:
+    settings = given(METHODS)
+    (page,) = (page for page in sample_pages() if page.id == LEFT)
+    with Deduplicator.open(own_address, settings=settings) as dedup:
+        dedup.add_many([page, Page(id="empty", text="")])
+        dedup._index.refresh()
+        text = dedup.text(LEFT)
+        expected = named_fields([text], [dedup.record(LEFT).title], settings)[0]
+        assert dedup._index.named([LEFT, "none"]) == {LEFT: expected}
+    documents = sources(own_address)
+    found = documents[LEFT]
+    assert found.items() >= expected.items()
+    assert len(found["period_signatures"]) > 2
+    dense = "".join(normalise(text).split())
+    assert all(f"{each}。" in dense for each in found["period_signatures"])
+    assert found["simhash"] == "".join(f"{found[f'simhash_band_{at}']:04x}" for at in range(4))
+    assert found["key_concepts"] == [each["concept"] for each in found["key_concept_positions"]]
+    assert all(word in dense for word in found["dwswn_key_concepts"])
+    assert not found.keys() & set(HIDDEN)
+    assert not documents["empty"].keys() & expected.keys()
+
+
+def test_plain_queries_find_near_duplicates(own_address: str) -> None:
+    with Deduplicator.open(own_address, settings=given(METHODS)) as dedup:
+        dedup.scan(sample_pages())
+        dedup._index.refresh()
+    found = sources(own_address)
+    for field, least, other in (
+        ("period_signatures", 1, RIGHT),
+        ("key_concepts", 2, "epaper/bridge-reprint.html"),
+    ):
+        should = [{"constant_score": {"filter": {"term": {field: each}}}} for each in found[LEFT][field]]
+        query = {"bool": {"should": should, "minimum_should_match": least}}
+        assert {LEFT, other} <= set(ids(own_address, query))
+    bands = [{"term": {f"simhash_band_{at}": found[LEFT][f"simhash_band_{at}"]}} for at in range(4)]
+    assert LEFT in ids(own_address, {"bool": {"filter": bands}})
+    assert LEFT in ids(own_address, {"term": {"simhash": found[LEFT]["simhash"]}})
+
+
+@pytest.mark.parametrize(
+    "methods",
+    [("ccdet", "simhash", "coverage", "dwdcs"), ("multi_simhash",), ("char_frequency",), ("ccdet",), METHODS],
+)
+def test_answers_are_those_of_the_index_in_memory(own_address: str, methods: tuple[str, ...]) -> None:
+    same_answers(own_address, given(methods), list(sample_pages()), counted=20)
+
+
+def test_without_named_fields_answers_are_the_same_and_nothing_is_shown(own_address: str) -> None:
+    settings = given(METHODS, named=False)
+    same_answers(own_address, settings, list(sample_pages()), counted=20)
+    shown = set().union(*sources(own_address).values())
+    assert shown <= {
+        *("page_id", "content_hash", "length", "published", "site", "language", "url", "title", "skipped"),
+        "indexed_at",
+    }
+    with Deduplicator.open(own_address, settings=given(METHODS), read_only=True) as dedup:
+        assert dedup._index.named([LEFT]) == {LEFT: {}}  # how an index was made decides, not the setting
+        assert RIGHT in dedup.candidates(LEFT)
