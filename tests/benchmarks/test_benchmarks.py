@@ -40,11 +40,13 @@ SMALL: Final = {
     "bench_mutants": ["--originals", "6", "--items", "40"],
     "bench_multi_simhash": ["--pages", "20", "--rounds", "1", "--checked", "2"],
     "bench_char_frequency": ["--pages", "20", "--rounds", "1", "--checked", "2"],
+    "bench_experiments": ["ccdet-times", "--pages", "20", "--rounds", "1"],
     "bench_dwdcs": ["--pages", "20", "--rounds", "1", "--checked", "2", "--min-occurrences", "1"],
     "bench_extract": ["--rounds", "1", "--growth", "30"],
     "bench_collapse": ["--rounds", "1", "--queries", "春", "东西"],
     "bench_hook": ["--stored", "30", "--pages", "10"],
 }
+EXPERIMENTS: Final = list(importlib.import_module("bench_experiments").EXPERIMENTS)
 ON_A_SERVER: Final = {"bench_backfill", "bench_collapse", "bench_hook"}
 CHARACTERS: Final = (
     "春夏秋冬东西南北山水风云日月星辰花草树木江河湖海城乡村镇道路桥梁车船人家天地年节学校工厂商店银行医院"
@@ -161,6 +163,28 @@ def test_a_benchmark_prints_a_table_and_writes_its_figures(
     printed = capfd.readouterr().out
     assert found["benchmark"] in printed
     assert all(column in printed for row in found["rows"] for column in row)
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_an_experiment_of_a_source_is_repeated_next_to_its_figures(
+    experiment: str, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "figures.json"
+    given = ["--data", str(data), "--sets", "portal-zh", "--rounds", "1", "--json", str(out)]
+    given += ["--pages", "30"] if experiment.startswith("ccdet") else []
+    assert importlib.import_module("bench_experiments").main([experiment, *given]) == 0
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert found["rows"]
+    assert found["notes"]["published"] in capfd.readouterr().out
+    assert found["benchmark"].startswith(f"{experiment}: ")
+
+
+def test_the_jobs_of_the_parallel_algorithm_find_what_the_detector_finds(data: Path) -> None:
+    jobs, sets = importlib.import_module("experiments_ccdet"), importlib.import_module("experiments")
+    pairs = sets.read(data, "portal-zh")
+    alone, _ = jobs._map_reduce([each.text for each in pairs.contents], 1)
+    assert alone == 25
+    assert jobs._makespan([[3.0, 2.0, 2.0], [1.0]], 2) == 5.0
 
 
 def test_figures_of_small_sets_are_right(data: Path, tmp_path: Path) -> None:
