@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from es_dedup.cli.figures import show_decider
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import Intake, with_input_options
 from es_dedup.cli.progress import ProgressDisplay
@@ -79,6 +80,7 @@ def compare(
     """
     from es_dedup.evaluation import Goal, read_labels
     from es_dedup.evaluation.comparison import compare as side_by_side
+    from es_dedup.judgement.voting import decided_by
 
     session = session_of(context)
     names = _names(methods)
@@ -89,9 +91,11 @@ def compare(
     _check_ground(labels, pairs, missing)
     runs, contents = _run(session, names, pages, pairs)
     found = side_by_side(runs, pairs, len(pages), folds=folds, goal=Goal(max_merged_diff)).as_dict()
-    found |= {"missing_pages": missing, "left_out": intake.failed}
+    decider = decided_by(session.settings)
+    found |= {"decided_by": decider, "missing_pages": missing, "left_out": intake.failed}
     session.output.emit(found)
     _show(session, found)
+    show_decider(session.output, decider)
     if csv_file is not None:
         _write(csv_file, _table(found["methods"]))
     if html is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from es_dedup.cli.figures import show_report, show_sweep
+from es_dedup.cli.figures import show_decider, show_report, show_sweep
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import Intake, with_input_options
 from es_dedup.cli.progress import ProgressDisplay
@@ -74,15 +74,19 @@ def evaluate(
     Partial pairs count neither for nor against; they are reported apart.
     """
     from es_dedup.evaluation.runner import report
+    from es_dedup.judgement.voting import decided_by
 
     session = session_of(context)
     _check_methods(session, method or ())
     ground = _measure(session, labels, corpus, options, method or ())
     found = report(ground.measured, ground.labels, method or None)
+    decider = decided_by(session.settings)
     session.output.emit(
-        found.as_dict() | {"missing_pages": ground.measured.missing, "left_out": ground.left_out}
+        found.as_dict()
+        | {"decided_by": decider, "missing_pages": ground.measured.missing, "left_out": ground.left_out}
     )
     show_report(session.output, found)
+    show_decider(session.output, decider)
     _end(session, ground)
 
 

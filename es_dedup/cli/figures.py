@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 SHOWN_PAIRS: Final = 10
 
 
+def show_decider(output: Output, decided_by: str) -> None:
+    """Who makes the decisions in the line ``judge``, where it is not the judge."""
+    if decided_by != "judge":
+        output.line(f"judge: the decision by {decided_by}")
+
+
 def show_report(output: Output, found: EvaluationReport) -> None:
     """Candidates, methods, bands and clusters of one evaluation."""
     counts = ", ".join(f"{count} {label}" for label, count in found.labels.items())

@@ -102,4 +102,5 @@ def test_the_commands_take_the_preset(place: str, monkeypatch: pytest.MonkeyPatc
         *("--db", place, "--preset", "papers", "compare", "--methods", "ccdet,judge"),
         *("--corpus", pages, "--labels", labels),
     )
+    assert report["decided_by"] == "any: ccdet, simhash, dwdcs"
     assert report["methods"]["judge"]["own"]["recall"] >= report["methods"]["ccdet"]["own"]["recall"]
