@@ -22,6 +22,7 @@ def decide(
     *,
     inconclusive: bool = False,
     problem: str = "",
+    notes: tuple[str, ...] = (),
 ) -> Decision:
     """What is said of a page that is not stored.
 
@@ -31,6 +32,7 @@ def decide(
         assigned: clusters of the pages in ``related``; a page that is not clustered yet stands for itself.
         inconclusive: candidates were cut and none was related.
         problem: why the page could not be processed.
+        notes: what else there is to say of the candidates.
 
     Returns:
         A duplicate names the representative it matches directly, if it matches one, else the page it matches best; it
@@ -54,7 +56,7 @@ def decide(
         contained_in=inside,
         contains=outside,
         verdicts=tuple(related),
-        notes=(problem,) if problem else (CUT,) if inconclusive else (),
+        notes=(problem,) if problem else ((CUT,) if inconclusive else ()) + notes,
     )
 
 

@@ -1,6 +1,6 @@
 """The values that flow from step to step: page, content, features, candidate, verdict, decision, cluster.
 
-Everything here is immutable, holds no behaviour beyond small derived properties, and imports nothing of the project but ``shares``.
+Everything here is immutable, holds no behaviour beyond small derived properties, and imports nothing of the project but ``shares`` and ``why``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from es_dedup.shares import WithShares, turned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from es_dedup.why import Why
 
 Number: TypeAlias = float | int | str | bool | None
 """A value that evidence may hold."""
@@ -112,47 +114,6 @@ class PageKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class BlockNote:
-    """What became of one block of text.
-
-    Attributes:
-        text: the block's text, at most 200 characters of it.
-        path: tags and first class words of the elements around it, innermost first.
-        kept: it is part of the main text.
-        reason: why it was kept or dropped, in one phrase.
-    """
-
-    text: str
-    path: str
-    kept: bool
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Why:
-    """Why the main text is what it is.
-
-    Attributes:
-        rule: the rule that decided: ``densest part``, ``posts of one kind``, ``structured data`` …
-        chosen: path of the chosen element, innermost first; empty when no element was chosen.
-        score: sum of weights of the chosen element, in units (ideographs, or three Latin letters).
-        kept, dropped: number of blocks.
-        dropped_chars: characters in the dropped blocks, without white space.
-        doubt: what makes it likely that the text is not the main text, or not all of it; mostly empty.
-        blocks: a note for each block in page order; only when an explanation was asked for.
-    """
-
-    rule: str
-    chosen: str = ""
-    score: float = 0.0
-    kept: int = 0
-    dropped: int = 0
-    dropped_chars: int = 0
-    doubt: str = ""
-    blocks: tuple[BlockNote, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Content:
     """What is read out of a page: the input of every detector.
 
@@ -205,13 +166,17 @@ class TermGroup:
         terms: distinct.
         min_shared: at least 1.
         common_df: a term found in more pages than this counts half as much; None: all count alike.
+        max_df: a term found in more pages than this is left out; None: ``Probe.max_df`` holds.
         tree: an index that keeps trees over terms answers by one: no term is too common, no other group helps.
+        method: who asks; for reports.
     """
 
     terms: tuple[int, ...]
     min_shared: int = 1
     common_df: int | None = None
+    max_df: int | None = None
     tree: bool = False
+    method: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +197,7 @@ class Probe:
     Attributes:
         groups: what is enough; what a page has of several groups adds up.
         limit: most candidates to return, at least 1.
-        max_df: a term found in more pages than this is left out, and counted as capped.
+        max_df: a term found in more pages than this, or than its group allows, is left out, and named as capped.
         scope: optional restriction.
         exclude: a page id that is never returned (the page that asks).
         labels: text of terms that an index may store as text, such as the characters of a period signature.
@@ -261,14 +226,19 @@ class ProbeAnswer:
     Attributes:
         candidates: at most ``Probe.limit``.
         truncated: more pages satisfied the probe than were returned.
-        capped_terms: number of probe terms left out because of ``Probe.max_df``.
+        capped: probe terms left out because too many pages carry them.
         problem: why a part of the index did not answer, so that candidates may be missing; empty when all did.
     """
 
     candidates: tuple[Candidate, ...]
     truncated: bool = False
-    capped_terms: int = 0
+    capped: frozenset[int] = frozenset()
     problem: str = ""
+
+    @property
+    def capped_terms(self) -> int:
+        """How many probe terms were left out."""
+        return len(self.capped)
 
 
 @dataclass(frozen=True, slots=True)

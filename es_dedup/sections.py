@@ -268,6 +268,39 @@ class JudgeConfig(Section):
     )
 
 
+class CcdetConfig(Section):
+    """Period signatures (CCDet)."""
+
+    detector = "ccdet"
+
+    window: int = Field(
+        10, ge=2, le=64, description="characters before a full stop", json_schema_extra=SHAPES
+    )
+    min_ccs: float = Field(0.6, ge=0, le=1, description="common containment similarity that accepts")
+    min_clr: float = Field(0.5, ge=0, le=1, description="length ratio below which a match is containment")
+    min_features: int = Field(
+        3, ge=1, le=100, description="signatures a page needs to be compared", json_schema_extra=SHAPES
+    )
+    min_common: int = Field(2, ge=1, le=100, description="signatures two pages must share")
+    prune: Literal["site", "idf", "none"] = Field("site", description="which signatures are dropped as noise")
+    prune_min_pages: int = Field(
+        3, ge=2, le=1000, description="pages of one site that make a signature noise"
+    )
+    prune_site_share: float = Field(
+        1.0, gt=0, le=1, description="share of its most frequent site that makes it noise"
+    )
+    prune_min_idf: float = Field(
+        3.0, ge=0, le=30, description="ln(pages / pages with it) below which a signature is noise"
+    )
+    recount: bool = Field(default=True, description="count signatures again after pruning")
+    query_signatures: int = Field(
+        0,
+        ge=0,
+        le=2_048,
+        description="signatures a page asks an index for; 0: all, or 12 where coverage asks too",
+    )
+
+
 class SimhashConfig(Section):
     """64-bit SimHash."""
 

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections import Counter
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -127,7 +127,8 @@ class StoredPages(Closing):
                 decisions.append(decide(name_of(page), [], {}, problem=problem))
                 continue
             cut = row in looked.inconclusive
-            decisions.append(decide(page.id, related[row], looked.assigned, inconclusive=cut))
+            notes = looked.use[row].notes()
+            decisions.append(decide(page.id, related[row], looked.assigned, inconclusive=cut, notes=notes))
             row += 1
         return decisions
 
@@ -236,6 +237,10 @@ class StoredPages(Closing):
         if page_id not in found:
             raise UnknownPage(page_id)
         return found[page_id]
+
+    def records(self) -> Iterator[FeatureRecord]:
+        """What is stored of all pages, without their texts, by page id."""
+        return chain.from_iterable(self._index.scan())
 
     def text(self, page_id: str) -> str:
         """Main text of a stored page; empty when texts are not kept.

@@ -18,6 +18,7 @@ from es_dedup.compiled import worthwhile
 from es_dedup.detectors import coverage, fingerprint, simhash
 from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.detectors.others import asked_by_others, stored_by_others
+from es_dedup.judgement.asked import TermUse
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
 from es_dedup.text.ragged import find, owners_of
 
@@ -26,10 +27,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.config import CcdetConfig, Settings
+    from es_dedup.config import Settings
     from es_dedup.detectors.coverage import Sampled
     from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.detectors.features import FeatureTable
+    from es_dedup.sections import CcdetConfig
 
     Rows = NDArray[np.int64]
 
@@ -53,12 +55,14 @@ class Joined:
 
     Attributes:
         left, right: rows, ``left`` < ``right``; each pair once, ascending.
-        capped_terms: probe terms of which only the first carriers were joined.
+        capped_terms: probe terms of which only the first carriers were joined, or none.
+        use: what methods with limits of their own asked for, and what was left out.
     """
 
     left: Rows
     right: Rows
     capped_terms: int
+    use: TermUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,15 @@ class Carriers:
 
     ranks: Rows
     answering: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class _OfMethod:
+    """Pairs of one method beyond the default ones."""
+
+    keys: NDArray[np.uint64]
+    capped: int
+    use: TermUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +129,18 @@ def candidate_pairs(
         capped += count
     if "simhash" in enabled:
         keys.append(_fingerprint_pairs(table, settings, rows))
-    for found, count in _others_pairs(table, settings, rows):
-        keys.append(found)
-        capped += count
+    use = TermUse()
+    for others in _others_pairs(table, settings, rows):
+        keys.append(others.keys)
+        capped += others.capped
+        use += others.use
     keys.append(equal_pairs(table.hashes, ranks))
     every = np.unique(np.concatenate(keys))
     return Joined(
-        (every >> np.uint64(32)).astype(np.int64), (every & np.uint64(0xFFFFFFFF)).astype(np.int64), capped
+        (every >> np.uint64(32)).astype(np.int64),
+        (every & np.uint64(0xFFFFFFFF)).astype(np.int64),
+        capped + use.left_out.total(),
+        use,
     )
 
 
@@ -233,29 +251,29 @@ def fingerprint_keys(hits: Hits, fingerprints: NDArray[np.uint64], limit: int) -
     return pair_keys(hits.asker[keep], hits.stored[keep])
 
 
-def _others_pairs(
-    table: FeatureTable, settings: Settings, rows: Carriers
-) -> Iterator[tuple[NDArray[np.uint64], int]]:
-    """Pairs that methods beyond the default ones ask for: each group of their probes as one join."""
-    joins = [
-        TermJoin(terms, owners, rows, TERM_BITS) for terms, owners in stored_by_others(table.others, settings)
-    ]
-    if not joins:
-        return
+def _others_pairs(table: FeatureTable, settings: Settings, rows: Carriers) -> Iterator[_OfMethod]:
+    """Pairs that methods beyond the default ones ask for: each group of their probes as one join.
+
+    A group with a limit of its own on the pages of a term is answered as an index answers it: such terms are left out, and all pages of
+    the others are found.
+    """
     groups = [asked_by_others(table.others, row, settings) for row in range(len(table))]
-    for place in range(max(map(len, groups), default=0)):
-        some = [group[place] if place < len(group) else None for group in groups]
-        asked = np.array([term for group in some if group for term in group.terms], dtype=np.uint64)
-        least = np.array([group.min_shared if group else 1 for group in some], dtype=np.int64)
-        offsets = np.zeros(len(table) + 1, dtype=np.int64)
-        np.cumsum([len(group.terms) if group else 0 for group in some], out=offsets[1:])
-        for join in joins:  # terms carry their method, so a group meets only its own
-            before = join.capped
+    for name, (terms, owners) in stored_by_others(table.others, settings):
+        join = TermJoin(terms, owners, rows, TERM_BITS)
+        own = [[group for group in page if group.method == name] for page in groups]
+        for place in range(max(map(len, own), default=0)):
+            some = [page[place] if place < len(page) else None for page in own]
+            asked = np.array([term for group in some if group for term in group.terms], dtype=np.uint64)
+            least = np.array([group.min_shared if group else 1 for group in some], dtype=np.int64)
+            offsets = np.zeros(len(table) + 1, dtype=np.int64)
+            np.cumsum([len(group.terms) if group else 0 for group in some], out=offsets[1:])
+            capped, left_out = join.capped, join.left_out
             keys = []
-            for hits in join.run(asked, offsets):
+            for hits in join.run(asked, offsets, max_df=next(group.max_df for group in some if group)):
                 keep = hits.shared >= least[hits.asker]
                 keys.append(pair_keys(hits.asker[keep], hits.stored[keep]))
-            yield _merged(keys), join.capped - before
+            use = TermUse.of(name, len(asked), join.left_out - left_out)
+            yield _OfMethod(_merged(keys), join.capped - capped, use)
 
 
 def answering(hashes: NDArray[np.uint64], ranks: Rows) -> NDArray[np.bool_]:
@@ -298,14 +316,29 @@ class TermJoin:
         self._values = values[starts[useful]] if len(values) else values
         self._starts, self._counts = starts[useful], counts[useful]
         self._owners, self._bits, self._rows = owners, bits, len(rows.ranks)
-        self.capped = 0
+        self.capped = self.left_out = 0
 
-    def run(self, asked: NDArray[Any], offsets: Rows, most: int = CHUNK_HITS) -> Iterator[Hits]:
-        """Counted pairs, in blocks of askers with about so many joined rows."""
+    def run(
+        self, asked: NDArray[Any], offsets: Rows, most: int = CHUNK_HITS, *, max_df: int | None = None
+    ) -> Iterator[Hits]:
+        """Counted pairs, in blocks of askers with about so many joined rows.
+
+        Args:
+            asked: terms, row after row.
+            offsets: of the rows.
+            most: joined rows of a block, about.
+            max_df: terms of more rows are left out, and all rows of the others answer; None: of each term the first ``CARRIERS``.
+        """
         at, term = find(self._values, asked, self._bits)
         asker = owners_of(offsets)[at]
-        counts = np.minimum(self._counts[term], CARRIERS)
-        self.capped += int((self._counts[term] > CARRIERS).sum())
+        counts = self._counts[term]
+        if max_df is None:
+            self.capped += int((counts > CARRIERS).sum())
+            counts = np.minimum(counts, CARRIERS)
+        else:
+            rare = counts <= max_df
+            self.left_out += len(rare) - int(rare.sum())
+            asker, term, counts = asker[rare], term[rare], counts[rare]
         for start, end in _blocks(asker, counts, most):
             yield self._count(asker[start:end], term[start:end], counts[start:end])
 

@@ -21,6 +21,7 @@ from es_dedup.batch.ingest import (
 from es_dedup.batch.policy import Stored, not_unique, outcomes_of
 from es_dedup.batch.settle import LOOKUP_PAGES, corpus_of, judge_corpus, page_keys
 from es_dedup.clustering import Neighbourhood, repair
+from es_dedup.judgement.asked import TermUse
 from es_dedup.judgement.compare import Pages
 from es_dedup.model import AddReport
 
@@ -62,7 +63,7 @@ def rehearse(
     corpus = corpus_of(keys_of(chunk.records), chunk.table, chunk.records.named)
     new = dict.fromkeys(chunk.records.ids)
     among = judge_corpus(corpus, settings, tell, lookup.statistics if index.count() else None)
-    beside, pairs, inconclusive = _beside(corpus.pages, new, lookup)
+    beside, pairs, inconclusive, use = _beside(corpus.pages, new, lookup)
     edges = [*among.edges, *beside]
     assigned = _assigned(corpus.keys, edges, index, settings)
     said = not_unique(Stored(new, known, inconclusive).decisions(new, edges, assigned))
@@ -79,13 +80,14 @@ def rehearse(
         pairs=among.pairs + pairs,
         capped_terms=among.capped_terms,
         skipped_pages=dict(islice(skipped.items(), NAMED_SKIPPED)),
-        notes=notes_of(sum(each.unread_times for each in made)),
+        notes=notes_of(sum(each.unread_times for each in made)) + (use.notes() or among.use.notes()),
     )
 
 
-def _beside(pages: Pages, new: Collection[str], lookup: Lookup) -> tuple[list[Edge], int, set[str]]:
-    """Edges to stored pages that are not replaced, pairs compared, and pages whose candidates were cut."""
+def _beside(pages: Pages, new: Collection[str], lookup: Lookup) -> tuple[list[Edge], int, set[str], TermUse]:
+    """Edges to stored pages that are not replaced, pairs compared, pages whose candidates were cut, and what was asked for."""
     edges: list[Edge] = []
+    use = TermUse()
     pairs = 0
     inconclusive: set[str] = set()
     for start in range(0, len(pages.ids), LOOKUP_PAGES):
@@ -96,7 +98,8 @@ def _beside(pages: Pages, new: Collection[str], lookup: Lookup) -> tuple[list[Ed
         edges += (edge for edge in found.edges() if edge.left not in new or edge.right not in new)
         pairs += found.pairs
         inconclusive.update(found.asked.ids[row] for row in found.inconclusive)
-    return edges, pairs, inconclusive
+        use = sum(found.use, use)
+    return edges, pairs, inconclusive, use
 
 
 def _assigned(

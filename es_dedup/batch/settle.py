@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,6 +29,7 @@ from es_dedup.clustering import (
     settle,
 )
 from es_dedup.detectors.features import FeatureTable, unpack
+from es_dedup.judgement.asked import TermUse
 from es_dedup.judgement.compare import Pages
 from es_dedup.judgement.statistics import Statistics, learn
 from es_dedup.model import Progress
@@ -71,6 +72,7 @@ class Settled:
         inconclusive: new pages whose candidate list was cut without a related page in it.
         assigned: all assignments by page id, where the run made them all and keeps them.
         stored, related: pages and edges, of a run that does not keep them.
+        use: what methods asked for, and what was left out; of a full run of those with limits of their own.
     """
 
     statistics: Statistics
@@ -82,6 +84,7 @@ class Settled:
     assigned: Mapping[str, Assignment] | None = None
     stored: int = 0
     related: int = 0
+    use: TermUse = field(default_factory=TermUse)
 
 
 @contextmanager
@@ -185,7 +188,7 @@ def judge_corpus(
     tell(Progress("join", total, total))
     verifier = partial(verify_by, known, settings, pages, weights=weights)
     found = _verify_all(joined.left, joined.right, verifier, settings, tell)
-    return Settled(known, found.edges(pages.ids), len(joined.left), joined.capped_terms)
+    return Settled(known, found.edges(pages.ids), len(joined.left), joined.capped_terms, use=joined.use)
 
 
 def settle_new(
@@ -210,6 +213,7 @@ def settle_new(
     edges: dict[tuple[str, str], Edge] = {}
     inconclusive: list[str] = []
     pairs = capped = truncated = 0
+    use = TermUse()
     for start in range(0, len(new_ids), LOOKUP_PAGES):
         some = new_ids[start : start + LOOKUP_PAGES]
         found = lookup.of_stored(some)
@@ -217,12 +221,13 @@ def settle_new(
         pairs += found.pairs
         capped += found.capped_terms
         truncated += found.truncated
+        use = sum(found.use, use)
         inconclusive += (found.asked.ids[row] for row in found.inconclusive)
         tell(Progress("verify", start + len(some), len(new_ids)))
     index.put_edges(edges.values())
     repair_around(index, {*new_ids, *neighbours}, lookup, settings)
     cut = frozenset(inconclusive)
-    return Settled(lookup.statistics, list(edges.values()), pairs, capped, truncated, cut)
+    return Settled(lookup.statistics, list(edges.values()), pairs, capped, truncated, cut, use=use)
 
 
 def repair_around(index: Index, touched: Collection[str], lookup: Lookup, settings: Settings) -> int:

@@ -158,7 +158,8 @@ def _run(
                 with session.scratch() as dedup:
                     runs.append(run_judge(dedup, [*map(_as_read, pages, contents)], pairs))
             else:
-                runs.append(run_method(detectors[name], [page.id for page in pages], contents, pairs))
+                ids = [page.id for page in pages]
+                runs.append(run_method(detectors[name], ids, contents, pairs, settings.index))
             progress.count("methods", len(runs), len(names))
     return runs, contents
 

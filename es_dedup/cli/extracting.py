@@ -15,7 +15,8 @@ from es_dedup.cli.session import session_of
 
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
-    from es_dedup.model import BlockNote, Content
+    from es_dedup.model import Content
+    from es_dedup.why import BlockNote
 
 FETCH_SECONDS: Final = 20.0
 MAX_SITE_PAGES: Final = 1_000

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.config import CcdetConfig
     from es_dedup.model import Content
+    from es_dedup.sections import CcdetConfig
 
 TAG: Final = 1
 MOST_SIGNATURES: Final = 2_048  # kept of a page, the smallest hashes: 10 KB and as many terms; of 19,000 real pages none has more than 1,538

@@ -165,14 +165,8 @@ class CharFrequency:
         be had nearly whole no character may be left out as common, so the limit on pages of a term is ``MOST_PAGES``.
         """
         terms = self.terms(features)
-        return Probe(
-            (
-                TermGroup(
-                    terms, needed(len(terms), self._config.min_main), tree=self._config.search == "tree"
-                ),
-            ),
-            max_df=MOST_PAGES,
-        )
+        fewest, tree = needed(len(terms), self._config.min_main), self._config.search == "tree"
+        return Probe((TermGroup(terms, fewest, max_df=MOST_PAGES, tree=tree),))
 
     def measure(self, left: FrequentUnits, right: FrequentUnits) -> Measures:
         """All numbers of a pair."""

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 TAG: Final = 34
 WORD_TAG: Final = 35
+MOST_PAGES: Final = (
+    1_000  # of a concept that is asked for: more than of other terms, as nearly all of a page's must be found
+)
 PAYLOAD_VERSION: Final = 2
 _HEAD: Final = struct.Struct("<BBIHBI")  # version, form, content words, nodes, key concepts, positions
 _WIDE: Final = 1  # in the form: positions take four bytes
@@ -175,16 +178,16 @@ class Dwdcs:
         ``complete``: as many as any page with the cosine needed must share. By Cauchy and Schwarz the shared concepts
         hold at least ``min_similarity`` squared of the sum of this page's squared weights, which takes at least as many
         concepts as the heaviest ones that hold so much. ``leading``: ``query_hits`` of the first ``query_concepts``, as
-        the source looks up its first n dimensions.
+        the source looks up its first n dimensions. A concept of more than ``MOST_PAGES`` pages is left out.
         """
         terms, config = self.terms(features), self._config
         if config.query == "leading":
             asked = terms[: config.query_concepts]
-            return Probe((TermGroup(asked, min(config.query_hits, len(asked))),))
+            return Probe((TermGroup(asked, min(config.query_hits, len(asked)), max_df=MOST_PAGES),))
         squares = np.sort(features.vector**2)[::-1]
         least = config.min_similarity**2 * float(squares.sum()) * (1 - ROUNDING)
         fewest = min(len(terms), 1 + int(np.searchsorted(np.cumsum(squares), least)))
-        return Probe((TermGroup(terms, fewest),))
+        return Probe((TermGroup(terms, fewest, max_df=MOST_PAGES),))
 
     def verify(self, left: KeyConcepts, right: KeyConcepts) -> Verdict:
         """Duplicate iff the cosine is above ``min_similarity`` and the relative spread below ``max_position_variance``."""

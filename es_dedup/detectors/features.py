@@ -243,7 +243,7 @@ def stored_terms(table: FeatureTable, settings: Settings) -> tuple[NDArray[np.ui
             (coverage.CLAUSE_TAG, coverage.stored_clauses(table.coverage)),
         ):
             parts.append((tagged_terms(tag, chosen.values), owners_of(chosen.offsets)))
-    parts += stored_by_others(table.others, settings)
+    parts += (stored for _, stored in stored_by_others(table.others, settings))
     owners = np.concatenate([owner for _, owner in parts]) if parts else np.zeros(0, dtype=np.int64)
     terms = np.concatenate([term for term, _ in parts]) if parts else np.zeros(0, dtype=np.uint64)
     order = np.argsort(owners, kind="stable")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -109,8 +109,8 @@ def unpack_others(payload: bytes) -> tuple[dict[str, bytes | None], bytes]:
 
 def stored_by_others(
     others: Others, settings: Settings
-) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-    """Per method, the terms its pages are stored under and the row of each."""
+) -> Iterator[tuple[str, tuple[NDArray[np.uint64], NDArray[np.int64]]]]:
+    """Each method with the terms its pages are stored under and the row of each."""
     if not others.columns:
         return
     for name, detector in other_detectors(settings).items():
@@ -121,7 +121,7 @@ def stored_by_others(
                 some = detector.terms(_unpacked(detector, packed))
                 terms += some
                 rows += [row] * len(some)
-        yield np.array(terms, dtype=np.uint64), np.array(rows, dtype=np.int64)
+        yield name, (np.array(terms, dtype=np.uint64), np.array(rows, dtype=np.int64))
 
 
 def unpacked_by(detector: Detector[Any], others: Others, rows: int) -> list[Any]:
@@ -138,7 +138,7 @@ def asked_by_others(others: Others, row: int, settings: Settings) -> list[TermGr
     for name, detector in other_detectors(settings).items():
         packed = _column(others, name)[row]
         probe = None if packed is None else detector.probe(_unpacked(detector, packed))
-        groups += probe.groups if probe is not None else ()
+        groups += (replace(group, method=name) for group in (probe.groups if probe is not None else ()))
     return groups
 
 

@@ -18,6 +18,7 @@ from es_dedup.model import Relation, Skipped, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from es_dedup.config import IndexConfig
     from es_dedup.detectors.port import Detector
     from es_dedup.evaluation.labels import LabelledPair, Pair
     from es_dedup.evaluation.selfjoin import SelfJoin
@@ -101,7 +102,11 @@ class MethodRun:
 
 
 def run_method(
-    detector: Detector[Any], ids: Sequence[str], contents: Sequence[Content], labels: Sequence[LabelledPair]
+    detector: Detector[Any],
+    ids: Sequence[str],
+    contents: Sequence[Content],
+    labels: Sequence[LabelledPair],
+    limits: IndexConfig | None = None,
 ) -> MethodRun:
     """Run one method alone: learn, featurise, join the corpus with itself, verify the labelled pairs.
 
@@ -110,7 +115,9 @@ def run_method(
         ids: page ids, in the order of the contents.
         contents: the corpus.
         labels: judged pairs; those of pages that are not in the corpus are passed over.
+        limits: of candidate retrieval, as an index has them; None: only those of the method's own probes.
     """
+    few = {"limit": limits.limit, "max_df": limits.max_df} if limits else {}
     if contents:
         detector.featurise(contents[0])  # word lists and tables are loaded outside the measured time
     start = time.process_time()
@@ -122,7 +129,7 @@ def run_method(
     featurised = time.process_time() - start
     features = [None if isinstance(each, Skipped) else each for each in found]
     start = time.process_time()
-    join = self_join(detector, features)
+    join = self_join(detector, features, ids, **few)
     joined = time.process_time() - start
     row = {page: at for at, page in enumerate(ids)}
     having = [each for each in features if each is not None]

@@ -27,6 +27,9 @@ class LabelledIndex(Protocol):
     def record(self, page_id: str) -> FeatureRecord:
         """What is stored of a page; raises ``UnknownPage``."""
 
+    def records(self) -> Iterator[FeatureRecord]:
+        """What is stored of all pages, by page id."""
+
     def text(self, page_id: str) -> str:
         """Main text of a stored page; empty when texts are not kept."""
 

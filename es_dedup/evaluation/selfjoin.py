@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from es_dedup.index.weighing import ENOUGH, limits_of, weights_of
+from es_dedup.text.ragged import rank_within
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -25,10 +28,10 @@ class SelfJoin:
 
     Attributes:
         left, right: candidate pairs as places of pages, ``left`` < ``right``; each once, ascending.
-        asked: pages that have a probe.
+        asked: pages that ask for any term.
         found: candidates over all of these pages, the asking page itself not counted.
         terms: stored terms over all pages.
-        capped_terms: probe terms left out because more pages than the probe allows carry them.
+        capped_terms: probe terms left out because too many pages carry them.
     """
 
     left: Rows
@@ -41,49 +44,60 @@ class SelfJoin:
 
 @dataclass(frozen=True, slots=True)
 class _Questions:
-    """Groups of all probes: one term a row of ``terms``, ``group`` names the row of ``page`` and ``least``."""
+    """What all pages ask: a row for each of their terms, what it weighs, and in how many pages it may be found."""
 
+    pages: Rows
     terms: NDArray[np.uint64]
-    group: Rows
-    page: Rows
-    least: Rows
+    weights: Rows
     most: Rows
 
 
-def self_join(detector: Detector[Any], features: Sequence[Any]) -> SelfJoin:
-    """Join a corpus with itself by one method's probe plan, as an index would execute it page by page.
-
-    Probe limits on the number of answers are not applied; a term that more pages carry than ``Probe.max_df`` is left
-    out, as an index does.
+def self_join(
+    detector: Detector[Any],
+    features: Sequence[Any],
+    ids: Sequence[str] | None = None,
+    *,
+    limit: int | None = None,
+    max_df: int | None = None,
+) -> SelfJoin:
+    """Join a corpus with itself by one method's probes, as an index answers them page by page.
 
     Args:
         detector: the method.
         features: of each page; None for a page that the method skips.
+        ids: page ids; between candidates of equal weight they decide which are cut. Else the order of the pages does.
+        limit: most candidates of a page; None: all.
+        max_df: for groups without a limit of their own; None: ``Probe.max_df``.
     """
+    count = max(len(features), 1)
     stored, owners = _stored(detector, features)
-    questions = _questions(detector, features)
-    low = np.searchsorted(stored, questions.terms)
-    counts = np.searchsorted(stored, questions.terms, side="right") - low
-    capped = counts > questions.most[questions.group]
+    asked = _questions(detector, features, max_df)
+    low = np.searchsorted(stored, asked.terms)
+    counts = np.searchsorted(stored, asked.terms, side="right") - low
+    capped = counts > asked.most
     counts[capped] = 0
+    order = np.arange(count) if ids is None else np.argsort(np.argsort(np.array(ids, dtype=object)))
     parts, found = [], 0
-    for start, end in _blocks(questions.group, counts):
+    for start, end in _blocks(asked.pages, counts):
         rows, number = counts[start:end], int(counts[start:end].sum())
         first = np.cumsum(rows) - rows
         place = np.repeat(low[start:end] - first, rows) + np.arange(number)
-        hits = np.repeat(questions.group[start:end], rows) * len(features) + owners[place]
-        pairs, shared = np.unique(hits, return_counts=True)
-        group, other = np.divmod(pairs, max(len(features), 1))
-        asker = questions.page[group]
-        keep = (shared >= questions.least[group]) & (asker != other)
-        answers = np.unique(asker[keep] * len(features) + other[keep])
-        found += len(answers)
-        asker, other = np.divmod(answers, max(len(features), 1))
-        parts.append(np.minimum(asker, other) * len(features) + np.maximum(asker, other))
+        hits = np.repeat(asked.pages[start:end], rows) * count + owners[place]
+        pairs, at = np.unique(hits, return_inverse=True)
+        weights = np.bincount(at, weights=np.repeat(asked.weights[start:end], rows), minlength=len(pairs))
+        asker, other = np.divmod(pairs, count)
+        keep = (weights >= ENOUGH) & (asker != other)
+        asker, other, weights = asker[keep], other[keep], weights[keep]
+        if limit is not None:
+            ranked = np.lexsort((order[other], -weights, asker))
+            asker, other = asker[ranked], other[ranked]
+            keep = rank_within(asker, count) < limit
+            asker, other = asker[keep], other[keep]
+        found += len(asker)
+        parts.append(np.minimum(asker, other) * count + np.maximum(asker, other))
     every = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *parts]))
-    left, right = np.divmod(every, max(len(features), 1))
-    asked = len(np.unique(questions.page))
-    return SelfJoin(left, right, asked, found, len(stored), int(capped.sum()))
+    left, right = np.divmod(every, count)
+    return SelfJoin(left, right, len(np.unique(asked.pages)), found, len(stored), int(capped.sum()))
 
 
 def _stored(detector: Detector[Any], features: Sequence[Any]) -> tuple[NDArray[np.uint64], Rows]:
@@ -94,32 +108,33 @@ def _stored(detector: Detector[Any], features: Sequence[Any]) -> tuple[NDArray[n
     return values[order], owners[order]
 
 
-def _questions(detector: Detector[Any], features: Sequence[Any]) -> _Questions:
-    terms: list[int] = []
-    sizes, pages, least, most = [], [], [], []
+def _questions(detector: Detector[Any], features: Sequence[Any], max_df: int | None) -> _Questions:
+    pages: list[int] = []
+    weights: list[tuple[int, int]] = []
+    most: list[int] = []
     for page, each in enumerate(features):
         probe = detector.probe(each) if each is not None else None
-        for group in probe.groups if probe else ():
-            terms += group.terms
-            sizes.append(len(group.terms))
-            pages.append(page)
-            least.append(group.min_shared)
-            most.append(probe.max_df if probe else 0)
+        if probe is None:
+            continue
+        own, general = limits_of(probe), probe.max_df if max_df is None else max_df
+        asked = weights_of(probe).items()
+        weights += asked
+        pages += [page] * len(asked)
+        most += [own.get(term, general) for term, _ in asked]
     return _Questions(
-        np.array(terms, dtype=np.uint64),
-        np.repeat(np.arange(len(sizes)), np.array(sizes, dtype=np.int64)),
         np.array(pages, dtype=np.int64),
-        np.array(least, dtype=np.int64),
+        np.array([term for term, _ in weights], dtype=np.uint64),
+        np.array([weight for _, weight in weights], dtype=np.int64),
         np.array(most, dtype=np.int64),
     )
 
 
-def _blocks(group: Rows, counts: Rows) -> Iterator[tuple[int, int]]:
-    """Slices of about ``CHUNK_HITS`` postings that never cut a group in two."""
+def _blocks(pages: Rows, counts: Rows) -> Iterator[tuple[int, int]]:
+    """Slices of about ``CHUNK_HITS`` postings that never cut what a page asks in two."""
     total = np.cumsum(counts)
     start, done = 0, 0
-    while start < len(group):
+    while start < len(pages):
         end = max(int(np.searchsorted(total, done + CHUNK_HITS, side="right")), start + 1)
-        end = int(np.searchsorted(group, group[end - 1], side="right"))
+        end = int(np.searchsorted(pages, pages[end - 1], side="right"))
         yield start, end
         start, done = end, int(total[end - 1])

@@ -29,6 +29,15 @@ def common_of(probe: Probe) -> dict[int, int]:
     return {term: most for term, most in common.items() if most is not None}
 
 
+def limits_of(probe: Probe) -> dict[int, int]:
+    """For terms with a limit of their own, in how many pages they may be found; for all others ``Probe.max_df`` holds."""
+    limits: dict[int, int | None] = {}
+    if any(group.max_df is not None for group in probe.groups):
+        for group in sorted(probe.groups, key=lambda group: -max(1, group.min_shared)):
+            limits |= dict.fromkeys(group.terms, group.max_df)
+    return {term: most for term, most in limits.items() if most is not None}
+
+
 def by_frequency(
     weights: Mapping[int, int], common: Mapping[int, int], counts: Mapping[int, int]
 ) -> dict[int, int]:

@@ -13,6 +13,7 @@ from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.detectors.features import unpack
 from es_dedup.detectors.labels import labels_of
 from es_dedup.detectors.others import asked_by_others
+from es_dedup.judgement.asked import TermUse
 from es_dedup.judgement.compare import Pages, compare, judged_pair
 from es_dedup.judgement.judge import RELATIONS
 from es_dedup.judgement.limits import limits_of
@@ -58,6 +59,7 @@ class Looked:
         unanswered: rows of which a part of the index did not answer.
         assigned: clusters of the candidates, where they were wanted.
         truncated: pages whose candidate list was cut.
+        use: of each asked page, what the methods asked for and what was left out.
     """
 
     asked: Pages
@@ -69,6 +71,7 @@ class Looked:
     statistics: Statistics
     unanswered: frozenset[int] = frozenset()
     assigned: Mapping[str, Assignment] = field(default_factory=dict)
+    use: Sequence[TermUse] = ()
 
     @property
     def pairs(self) -> int:
@@ -146,7 +149,7 @@ class Lookup:
             assigned: read the candidates' clusters as well.
         """
         hashes = asked.table.hashes.tolist()
-        answers, copies, capped = self._ask(asked, hashes)
+        answers, copies, use = self._ask(asked, hashes)
         limit = self.settings.index.limit
         names = [
             dict.fromkeys((*copies.get(digest, ())[:limit], *(each.page_id for each in answer.candidates)))
@@ -158,7 +161,7 @@ class Lookup:
         partly = [
             row
             for row, (digest, answer) in enumerate(zip(hashes, answers, strict=True))
-            if answer.truncated or capped[row] or len(copies.get(digest, ())) > limit
+            if answer.truncated or _many_capped(use[row]) or len(copies.get(digest, ())) > limit
         ]
         stored, known = self._read(names, partly, assigned=assigned)
         others = also()
@@ -178,6 +181,7 @@ class Lookup:
             inconclusive=frozenset((*cut, *silent)) - related,
             unanswered=frozenset(silent) - related,
             assigned=known,
+            use=use,
         )
 
     def among(self, asked: Pages, names: Sequence[Iterable[str]]) -> Looked:
@@ -227,10 +231,10 @@ class Lookup:
 
     def _ask(
         self, asked: Pages, hashes: Sequence[int]
-    ) -> tuple[list[ProbeAnswer], Mapping[int, Sequence[str]], list[bool]]:
+    ) -> tuple[list[ProbeAnswer], Mapping[int, Sequence[str]], list[TermUse]]:
         """Candidates by rare terms first (a page that finds none and has many common ones asks for those); and exact copies.
 
-        Last, for each page whether so many of its terms are common that candidates may be missing.
+        Last, for each page what the methods asked for at first, and what was left out.
         """
         limits = self.settings.index
         groups = probe_groups(asked.table, self.settings, self.statistics.weights(asked.table.coverage))
@@ -241,16 +245,13 @@ class Lookup:
         answers, copies = self._index.probe_with_copies(
             probes, [digest for digest in hashes if digest], limit=limits.limit + 1
         )
-        capped = [
-            answer.capped_terms * FEW_CAPPED > _asked(probe)
-            for probe, answer in zip(probes, answers, strict=True)
-        ]
+        use = [TermUse.of_answer(probe, answer) for probe, answer in zip(probes, answers, strict=True)]
         again = [row for row, answer in enumerate(answers) if _common(probes[row], answer)]
         if again:
             hot = [_hottest(probes[row], limits.limit) for row in again]
             for row, answer in zip(again, self._index.probe_many(hot), strict=True):
                 answers[row] = answer
-        return answers, copies, capped
+        return answers, copies, use
 
     def _labels(self, asked: Pages) -> list[dict[int, str]]:
         """Text of the terms of each page, where the index stores it; of stored pages it is read."""
@@ -286,11 +287,12 @@ def probe_groups(
                 if terms:
                     groups[row].append(_of_coverage(terms, least))
     if ccdet.Ccdet.name in settings.detectors:
-        few = settings.ccdet.min_features
+        few, most = settings.ccdet.min_features, asked_signatures(settings)
         for row, terms in enumerate(_rows(ccdet.TAG, table.periods.signatures, table.periods.offsets)):
             if len(terms) >= few:
-                some = terms[: ccdet.PROBE_TERMS]
-                groups[row].append(TermGroup(some, min(settings.ccdet.min_common, len(some))))
+                some = terms[:most]
+                least = min(settings.ccdet.min_common, len(some))
+                groups[row].append(TermGroup(some, least, method=ccdet.Ccdet.name))
     if simhash.Simhash.name in settings.detectors:
         bits = settings.simhash.max_hamming_distance
         deciding = simhash.Simhash.name in voters_of(settings)
@@ -298,17 +300,27 @@ def probe_groups(
             terms = simhash.probe_terms(int(table.fingerprints[row]), bits)
             # An equal band alone is chance in a large index (of 65,536 values each); what it finds and no other term does,
             # the judge has nothing to go by. Where it decides itself it keeps its promise for every pair within the limit.
-            groups[row].append(TermGroup(terms, 2 if groups[row] and not deciding else 1))
+            least = 2 if groups[row] and not deciding else 1
+            groups[row].append(TermGroup(terms, least, method=simhash.Simhash.name))
     return [own + asked_by_others(table.others, row, settings) for row, own in enumerate(groups)]
+
+
+def asked_signatures(settings: Settings) -> int:
+    """How many period signatures a page asks an index for.
+
+    A short page in a long one is found by the long one's question only if that names some of its few signatures; so all are asked
+    for, but where the coverage method finds such pairs too and CCDet does not decide.
+    """
+    beside = coverage.Coverage.name in settings.detectors and ccdet.Ccdet.name not in voters_of(settings)
+    return settings.ccdet.query_signatures or (ccdet.PROBE_TERMS if beside else ccdet.MOST_SIGNATURES)
 
 
 def _of_coverage(terms: tuple[int, ...], least: int) -> TermGroup:
     """Grams or clauses; of a page of few grams each counts, whatever else carries it."""
     if len(terms) < 2 * least:
-        return TermGroup(terms, 1)
-    return TermGroup(
-        terms, least, COMMON_DF if least > 1 and len(terms) >= coverage.PROBED_GRAMS[0] else None
-    )
+        return TermGroup(terms, 1, method=coverage.Coverage.name)
+    common = COMMON_DF if least > 1 and len(terms) >= coverage.PROBED_GRAMS[0] else None
+    return TermGroup(terms, least, common, method=coverage.Coverage.name)
 
 
 def _rows(tag: int, values: NDArray[Any], offsets: NDArray[np.int64]) -> list[tuple[int, ...]]:
@@ -316,6 +328,11 @@ def _rows(tag: int, values: NDArray[Any], offsets: NDArray[np.int64]) -> list[tu
     terms: list[int] = tagged_terms(tag, values).tolist()
     bounds = offsets.tolist()
     return [tuple(terms[start:end]) for start, end in pairwise(bounds)]
+
+
+def _many_capped(use: TermUse) -> bool:
+    """Whether so many of a page's terms are common that candidates may be missing."""
+    return use.left_out.total() * FEW_CAPPED > use.asked.total()
 
 
 def _asked(probe: Probe) -> int:
@@ -329,5 +346,10 @@ def _common(probe: Probe, answer: ProbeAnswer) -> bool:
 
 
 def _hottest(probe: Probe, limit: int) -> Probe:
-    groups = tuple(TermGroup(group.terms[:HOT_TERMS], group.min_shared) for group in probe.groups)
+    groups = tuple(
+        group
+        if group.max_df is not None
+        else TermGroup(group.terms[:HOT_TERMS], group.min_shared, method=group.method)
+        for group in probe.groups
+    )
     return replace(probe, groups=groups, limit=limit, max_df=HOT_MAX_DF)

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.config import CcdetConfig
     from es_dedup.detectors.coverage_features import CoverageTable
     from es_dedup.detectors.features import FeatureTable
+    from es_dedup.sections import CcdetConfig
 
 MIN_CARRIERS: Final = 3
 CARRIERS: Final = (

@@ -107,12 +107,26 @@ class ProbeContract(IndexFixtures):
     def test_terms_above_max_df_are_left_out_and_counted(self, filled: FeatureIndex) -> None:
         (answer,) = filled.probe_many([probe(1, 2, 3, max_df=3)])
         assert answer.candidates == (Candidate("a", 2), Candidate("c", 2), Candidate("b", 1))
-        assert answer.capped_terms == 1
+        assert (answer.capped, answer.capped_terms) == (frozenset({1}), 1)
         assert filled.probe_many([probe(1, 2, 3, max_df=1)])[0].capped_terms == 3
 
     def test_probes_of_one_call_keep_their_own_limits(self, filled: FeatureIndex) -> None:
         answers = filled.probe_many([probe(1, 2, max_df=3), probe(1, 2), probe(1, 2, max_df=1)])
         assert [len(answer.candidates) for answer in answers] == [3, 4, 0]
+
+    def test_groups_keep_their_own_limits(self, filled: FeatureIndex) -> None:
+        """1 is found in four pages, 2 in three, 3 in two."""
+        groups = (TermGroup((1, 3), 2, max_df=4), TermGroup((2,), 1, max_df=2))
+        (answer,) = filled.probe_many([Probe(groups, max_df=1)])
+        assert answer.candidates == (Candidate("a", 1), Candidate("c", 1))
+        assert answer.capped == {2}
+        (answer,) = filled.probe_many([Probe((TermGroup((1,), 1, max_df=3), TermGroup((2,), 1)), max_df=3)])
+        assert ([*answer.capped], ids(answer)) == ([1], ["a", "b", "c"])
+
+    def test_of_several_groups_the_limit_is_that_where_a_term_counts_most(self, filled: FeatureIndex) -> None:
+        groups = (TermGroup((1,), 2, max_df=9), TermGroup((1,), 1, max_df=3), TermGroup((2, 3), 2))
+        (answer,) = filled.probe_many([Probe(groups)])
+        assert (ids(answer), [*answer.capped]) == (["a", "c"], [1])
 
     def test_exclude_is_never_returned(self, filled: FeatureIndex) -> None:
         (answer,) = filled.probe_many([probe(1, 2, 3, exclude="a", limit=3)])

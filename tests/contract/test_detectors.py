@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from es_dedup.config import CcdetConfig
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.coverage import Coverage
@@ -13,6 +12,7 @@ from es_dedup.detectors.multi_simhash import MultiSimhash
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.model import Content
 from es_dedup.sections import (
+    CcdetConfig,
     CharFrequencyConfig,
     CoverageConfig,
     DwdcsConfig,

@@ -76,7 +76,15 @@ TERMS = st.integers(0, 12) | st.sampled_from([(1 << 48) - 1, 1 << 47])
 PAGES = st.dictionaries(
     st.text("ab一\U00020000", min_size=1, max_size=3), st.sets(TERMS, max_size=8), max_size=12
 )
-GROUPS = st.lists(st.builds(TermGroup, st.lists(TERMS, max_size=6).map(tuple), st.integers(0, 4)), max_size=3)
+GROUPS = st.lists(
+    st.builds(
+        TermGroup,
+        st.lists(TERMS, max_size=6).map(tuple),
+        st.integers(0, 4),
+        max_df=st.none() | st.integers(1, 8),
+    ),
+    max_size=3,
+)
 PROBES = st.builds(
     Probe,
     GROUPS.map(tuple),
@@ -89,17 +97,22 @@ PROBES = st.builds(
 def answer_by_counting(pages: Mapping[str, set[int]], probe: Probe) -> ProbeAnswer:
     """What ``probe_many`` promises, from its docstring and without an index."""
     asked: dict[int, Fraction] = {}
+    limits: dict[int, int] = {}
     for group in probe.groups:
         for term in group.terms:
-            asked[term] = max(asked.get(term, Fraction(0)), Fraction(1, max(1, group.min_shared)))
-    capped = {term for term in asked if sum(term in terms for terms in pages.values()) > probe.max_df}
+            part = Fraction(1, max(1, group.min_shared))
+            if part >= asked.get(term, Fraction(0)):
+                asked[term] = part
+                limits[term] = probe.max_df if group.max_df is None else group.max_df
+    carriers = {term: sum(term in terms for terms in pages.values()) for term in asked}
+    capped = {term for term, most in limits.items() if carriers[term] > most}
     found = []
     for page_id, terms in pages.items():
         weight = sum((asked[term] for term in terms & (asked.keys() - capped)), Fraction(0))
         if weight >= 1 and page_id != probe.exclude:
             found.append((-weight, page_id))
     candidates = tuple(Candidate(page_id, float(-weight)) for weight, page_id in sorted(found)[: probe.limit])
-    return ProbeAnswer(candidates, truncated=len(found) > probe.limit, capped_terms=len(capped))
+    return ProbeAnswer(candidates, truncated=len(found) > probe.limit, capped=frozenset(capped))
 
 
 class TestProbesAgainstCounting:

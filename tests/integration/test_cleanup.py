@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import redis
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
-from es_dedup.config import CcdetConfig, load_settings
+from es_dedup.config import load_settings
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.hook.window import RedisWindow
 from es_dedup.index.jobs import DeadLetter
@@ -19,6 +19,7 @@ from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.reindex import reindex
 from es_dedup.maintenance.site import open_site
+from es_dedup.sections import CcdetConfig
 from tests.hosts import FIELDS, attached, documents, host_index, ids_of, settings
 from tests.servers import url_of
 from tests.traffic import run

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_dedup.config import CcdetConfig
 from es_dedup.errors import MassChange, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
@@ -18,6 +17,7 @@ from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.site import open_site
 from es_dedup.maintenance.status import job_status
 from es_dedup.pipeline import Deduplicator
+from es_dedup.sections import CcdetConfig
 from tests.hosts import FIELDS, attached, canonical_counts, documents, host_index, marked, put, settings
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import xxhash
 
-from es_dedup.config import CcdetConfig
 from es_dedup.detectors.ccdet import Ccdet, PeriodFeatures, learn_noise, period_table
 from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.char_frequency_features import WORD
@@ -24,7 +23,7 @@ from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts
 from es_dedup.detectors.multi_simhash import MultiSimhash, TwoFingerprints
 from es_dedup.detectors.simhash import Fingerprint, Simhash, band_terms, probe_terms
 from es_dedup.model import Content, Relation, Skipped
-from es_dedup.sections import CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig, SimhashConfig
+from es_dedup.sections import CcdetConfig, CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig, SimhashConfig
 from es_dedup.text.hashing import SIGNATURE_SEED
 from es_dedup.text.idf import general
 from es_dedup.text.normalise import normalise_many

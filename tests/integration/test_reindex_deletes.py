@@ -12,7 +12,6 @@ from elasticsearch.helpers import bulk
 from typer.testing import CliRunner
 
 from es_dedup.cli.main import app
-from es_dedup.config import CcdetConfig
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
@@ -20,6 +19,7 @@ from es_dedup.maintenance.marking import remove_pages
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.site import open_site
+from es_dedup.sections import CcdetConfig
 from tests.hosts import (
     FIELDS,
     attached,

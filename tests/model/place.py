@@ -12,7 +12,7 @@ from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
-from es_dedup.config import CcdetConfig, Settings, load_settings
+from es_dedup.config import Settings, load_settings
 from es_dedup.hook import DedupHook, HostFields, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attach import attach
@@ -21,6 +21,7 @@ from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.site import open_site
+from es_dedup.sections import CcdetConfig
 from tests.model.library import contents
 from tests.model.material import Version, text_of
 from tests.model.system import Step, demand, equal

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.model import BlockNote, PageKind, Why
+from es_dedup.model import PageKind
+from es_dedup.why import BlockNote, Why
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

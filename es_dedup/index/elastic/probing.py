@@ -17,7 +17,7 @@ from es_dedup.index.elastic.fields import FIELDS, values_of
 from es_dedup.index.elastic.reading import partial
 from es_dedup.index.elastic.recent import NEWEST, carriers_of, newest_of
 from es_dedup.index.elastic.server import pauses, reason_in
-from es_dedup.index.weighing import ENOUGH, by_frequency, common_of, weights_of
+from es_dedup.index.weighing import ENOUGH, by_frequency, common_of, limits_of, weights_of
 from es_dedup.model import Candidate, ProbeAnswer
 
 if TYPE_CHECKING:
@@ -227,9 +227,10 @@ class _Asked:
             for terms, halved in zip(weights, self._halved, strict=True)
         ]
         self._weights = weights
+        self._limits = [limits_of(probe) for probe in probes]
         self._common = [
-            {term for term in terms if every[term] > probe.max_df}
-            for probe, terms in zip(probes, weights, strict=True)
+            {term for term in terms if every[term] > limits.get(term, probe.max_df)}
+            for probe, terms, limits in zip(probes, weights, self._limits, strict=True)
         ]
         # A term that no page carries can be left out of the query; it was looked up already.
         self.bodies = [
@@ -250,11 +251,11 @@ class _Asked:
 
     def mistaken(self, counts: Mapping[int, int]) -> list[int]:
         """Places of probes with a term that is not that common after all."""
-        kinds = zip(self._probes, self._common, self._halved, strict=True)
+        kinds = zip(self._probes, self._limits, self._common, self._halved, strict=True)
         return [
             place
-            for place, (probe, common, halved) in enumerate(kinds)
-            if any(counts[term] <= probe.max_df for term in common)
+            for place, (probe, limits, common, halved) in enumerate(kinds)
+            if any(counts[term] <= limits.get(term, probe.max_df) for term in common)
             or any(counts[term] <= most for term, most in halved.items())
         ]
 
@@ -263,7 +264,7 @@ class _Asked:
         waiting = iter(told)
         recent = self._carriers.answers(self._weights, self._common)
         return [
-            _cut(None if body is None else next(waiting), probe, len(common), own)
+            _cut(None if body is None else next(waiting), probe, frozenset(common), own)
             for body, probe, common, own in zip(self.bodies, self._probes, self._common, recent, strict=True)
         ]
 
@@ -344,9 +345,11 @@ def _inside(scope: Scope) -> Iterable[dict[str, Any]]:
         yield {"range": {"length": {name: bound for name, bound in lengths.items() if bound is not None}}}
 
 
-def _cut(answer: Answer | None, probe: Probe, capped: int, recent: Mapping[str, int]) -> ProbeAnswer:
+def _cut(
+    answer: Answer | None, probe: Probe, capped: frozenset[int], recent: Mapping[str, int]
+) -> ProbeAnswer:
     if answer is not None and (problem := partial(answer)):
-        return ProbeAnswer((), capped_terms=capped, problem=problem)
+        return ProbeAnswer((), capped=capped, problem=problem)
     found = [] if answer is None else [hit["sort"] for hit in answer["hits"]["hits"]]
     if recent:
         # Where searches see them by now, they were not asked for all that these pages carry.
@@ -357,5 +360,5 @@ def _cut(answer: Answer | None, probe: Probe, capped: int, recent: Mapping[str, 
         Candidate(page_id, round(score) / ENOUGH) for score, page_id in found if page_id != probe.exclude
     ]
     return ProbeAnswer(
-        tuple(candidates[: probe.limit]), truncated=len(candidates) > probe.limit, capped_terms=capped
+        tuple(candidates[: probe.limit]), truncated=len(candidates) > probe.limit, capped=capped
     )

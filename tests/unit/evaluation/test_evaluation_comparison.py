@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -52,17 +53,23 @@ CORPUS: Final = st.lists(st.one_of(st.none(), st.tuples(TERMS, GROUPS)), max_siz
 def slow_join(pages: Sequence[Any], max_df: int) -> tuple[set[tuple[int, int]], int]:
     """Candidate pairs and answers, page by page."""
     stored = {at: set(page[0]) for at, page in enumerate(pages) if page}
+    parts = [
+        {
+            term: max(Fraction(1, least) for asked, least in page[1] if term in asked)
+            for asked, _ in page[1]
+            for term in asked
+        }
+        if page
+        else {}
+        for page in pages
+    ]
     df = {term: sum(term in each for each in stored.values()) for each in stored.values() for term in each}
     found = {
         (asker, other)
-        for asker, page in enumerate(pages)
-        if page
+        for asker, asked in enumerate(parts)
         for other, terms in stored.items()
         if other != asker
-        and any(
-            len({term for term in asked if df.get(term, 0) <= max_df} & terms) >= least
-            for asked, least in page[1]
-        )
+        and sum(part for term, part in asked.items() if term in terms and df[term] <= max_df) >= 1
     }
     return {(min(pair), max(pair)) for pair in found}, len(found)
 

@@ -1,0 +1,51 @@
+"""How many terms the methods asked an index for, and how many were left out because too many pages carry them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from es_dedup.model import Probe, ProbeAnswer
+
+MOST: Final = 0.5  # share of a method's terms that may be left out without a word
+
+
+@dataclass(frozen=True, slots=True)
+class TermUse:
+    """Terms by method.
+
+    Attributes:
+        asked: terms asked for, those among them that no page carries included.
+        left_out: of these, terms that more pages carry than their limit allows.
+    """
+
+    asked: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, method: str, asked: int, left_out: int) -> TermUse:
+        """Those of one method."""
+        return cls(Counter({method: asked}), Counter({method: left_out}))
+
+    @classmethod
+    def of_answer(cls, probe: Probe, answer: ProbeAnswer) -> TermUse:
+        """Those of one probe."""
+        made = cls()
+        for group in probe.groups:
+            made += cls.of(group.method, len(group.terms), len(answer.capped.intersection(group.terms)))
+        return made
+
+    def __add__(self, other: TermUse) -> TermUse:
+        """Those of both."""
+        return TermUse(self.asked + other.asked, self.left_out + other.left_out)
+
+    def notes(self) -> tuple[str, ...]:
+        """A note on each method of which most terms were left out, in the order of their names."""
+        return tuple(
+            f"{method}: {count:,} of {self.asked[method]:,} terms are in too many pages and were not asked for, "
+            "so pairs that only this method finds may be missing"
+            for method, count in sorted(self.left_out.items())
+            if count > MOST * self.asked[method]
+        )
