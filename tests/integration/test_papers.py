@@ -45,6 +45,12 @@ def papers(rule: str = "any") -> Settings:
     return Settings(judge=JudgeConfig(preset=PAPERS, method=rule), workers=1)
 
 
+def edges_of(dedup: Deduplicator) -> dict[tuple[str, str], Relation]:
+    """Stored relations."""
+    found = dedup._index.edges_of([page.id for page in PAGES])
+    return {(edge.left, edge.right): edge.relation for edge in found}
+
+
 @pytest.mark.parametrize("rule", VOTES)
 def test_a_scan_and_a_check_go_by_the_rule(place: str, rule: str) -> None:
     with Deduplicator.open(place, settings=papers(rule)) as dedup:
@@ -56,10 +62,9 @@ def test_a_scan_and_a_check_go_by_the_rule(place: str, rule: str) -> None:
         assert pair.reason.startswith(f"accepted by {rule}: ")
         contained = dedup.explain("excerpt", "original").relation is Relation.CONTAINED
         assert contained == (rule in {"any", "ordered"})
-        edges = {
-            (edge.left, edge.right): edge.relation
-            for edge in dedup._index.edges_of([page.id for page in PAGES])
-        }
+        edges = edges_of(dedup)
+        dedup.recluster()
+        assert edges == edges_of(dedup)
         assert edges == ({("excerpt", "original"): Relation.CONTAINED} if contained else {})
         assert dedup.explain("original", "other").relation is Relation.DIFFERENT
 

@@ -9,14 +9,17 @@ import pytest
 
 from es_dedup import Deduplicator, Relation, Settings
 from es_dedup.config import describe, load_settings
+from es_dedup.detectors.features import featurise
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError
+from es_dedup.judgement.lookup import probe_groups
 from es_dedup.judgement.voting import decided_by, outcome, reason, voters_of
 from es_dedup.model import Content, Skipped, Verdict
 from es_dedup.presets import PAPERS, PRESETS
 from es_dedup.recorded import decision_settings, with_recorded
 from es_dedup.sections import VOTES, JudgeConfig
 from tests.samples import some_pages
+from tests.texts import ZH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,6 +119,15 @@ def test_recorded_values_stay_as_they_are() -> None:
     )
     assert adopted.judge == chosen.judge
     assert adopted.simhash == Settings().simhash
+
+
+@pytest.mark.parametrize(("method", "least"), [("judge", 2), ("any", 1), ("ccdet", 2), ("simhash", 1)])
+def test_one_equal_band_is_enough_where_simhash_decides(method: str, least: int) -> None:
+    settings = voting(method, detectors=("ccdet", "simhash"))
+    table = featurise(["".join(ZH)], [""], settings)
+    ((*_, bands),) = probe_groups(table, settings)
+    assert len(bands.terms) == 4
+    assert bands.min_shared == least
 
 
 @pytest.mark.parametrize("rule", VOTES)
