@@ -39,7 +39,7 @@ from tests.reference import simhash as slow_simhash
 from tests.reference.normalise import normalise
 from tests.reference.words import placed_words, without_plural
 
-pytestmark = [pytest.mark.data, pytest.mark.slow]
+pytestmark = [pytest.mark.data, pytest.mark.slow, pytest.mark.timeout(1_800)]
 
 COUNT: Final = 200
 LONGEST_CLAUSE: Final = 255
