@@ -1,7 +1,8 @@
 """What does each step from raw text to stored features cost, in microseconds a page, on one core?
 
 Chunks of pages as the worker processes take them; best of several rounds for each step. ``all`` is one chunk through the
-function that the workers call, so it holds the steps above it and the making of records.
+function that the workers call, so it holds the steps above it and the making of records. ``all with names`` is the same for an index
+that keeps named fields.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from es_dedup.batch.featurise import CHUNK_PAGES, make_chunk
 from es_dedup.detectors import ccdet
 from es_dedup.detectors.coverage_features import build_from
 from es_dedup.detectors.features import content_hashes, featurise, pack, stored_terms, unpack
+from es_dedup.detectors.named_fields import named_fields
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.extraction import create_extractor
 from es_dedup.extraction.language import language_of
@@ -91,6 +93,11 @@ def one_chunk(pages: list[Page], spent: dict[str, float]) -> None:
     expect(codec is not None, "texts are not kept by default")
     timed("pack text", lambda: [codec(text) for text in texts] if codec else [])
     chunk = timed("all", lambda: make_chunk(pages, settings, create_extractor(settings.extraction), codec))
+    timed("names", lambda: named_fields(texts, titles, settings, table))
+    stored = settings.elastic.also_stored
+    timed("names, also stored", lambda: named_fields(texts, titles, settings, table, also=stored))
+    extractor = create_extractor(settings.extraction)
+    timed("all with names", lambda: make_chunk(pages, settings, extractor, codec, named=True))
     expect(pack(unpack(packed)) == packed, "unpacked features differ")
     expect(list(chunk.records.payloads) == packed, "a chunk has other features than its steps")
 
