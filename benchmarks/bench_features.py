@@ -1,4 +1,4 @@
-"""What does each step from raw text to stored features cost, in microseconds a page, on one core?
+"""What does each step from raw text to stored features cost, in microseconds of processor time a page?
 
 Chunks of pages as the worker processes take them; best of several rounds for each step. ``all`` is one chunk through the
 function that the workers call, so it holds the steps above it and the making of records. ``all with names`` is the same for an index
@@ -74,9 +74,9 @@ def one_chunk(pages: list[Page], spent: dict[str, float]) -> None:
     texts, titles = [page.text or "" for page in pages], [page.title or "" for page in pages]
 
     def timed(step: str, call: Callable[[], Any]) -> Any:
-        begun = time.perf_counter()
+        begun = time.process_time()
         result = call()
-        spent[step] = spent.get(step, 0.0) + time.perf_counter() - begun
+        spent[step] = spent.get(step, 0.0) + time.process_time() - begun
         return result
 
     batch = timed("normalise", lambda: normalise_many(texts))

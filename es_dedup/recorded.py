@@ -59,8 +59,12 @@ def feature_settings(
     return dict(sorted(found.items()))
 
 
-def file_contents(settings: Settings) -> dict[str, str]:
+def file_contents(settings: Settings, also: Collection[str] = ()) -> dict[str, str]:
     """What is in the files that feature settings name, by ``content of`` and the name of the setting; JSON-ready.
+
+    Args:
+        settings: all settings.
+        also: methods that are stored beside the enabled ones.
 
     Raises:
         ConfigError: a file cannot be read.
@@ -68,7 +72,7 @@ def file_contents(settings: Settings) -> dict[str, str]:
     named = {
         key: value_of(settings, key)
         for key, field, section in setting_fields()
-        if names_file(field) and section.serves(settings.detectors)
+        if names_file(field) and section.serves((*settings.detectors, *also))
     }
     return {f"content of {key}": _digest(key, value) for key, value in named.items() if value}
 

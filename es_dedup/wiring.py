@@ -63,7 +63,7 @@ def open_index(
         IndexError_: as ``EmbeddedIndex`` and ``ElasticIndex``.
     """
     must_be_place(path)
-    features = None if read_only else features_of(settings)
+    features = None if read_only else features_of(settings, embedded=not is_address(path))
     index: Index
 
     def segment(text: str) -> str:
@@ -101,10 +101,10 @@ def fitted(index: Index, settings: Settings, name: str) -> Settings:
         SettingsMismatch: it was made by another version of the methods, so that new features do not compare with those stored.
         ConfigError: it was made with settings that are not known here.
     """
-    if index.features == features_of(settings):
+    if not feature_differences(index, settings):
         return settings
     adopted = with_recorded(settings, index.features)
-    others = differences(index.features, features_of(adopted))
+    others = feature_differences(index, adopted)
     if others:
         raise SettingsMismatch(name, others)
     return adopted
@@ -112,7 +112,7 @@ def fitted(index: Index, settings: Settings, name: str) -> Settings:
 
 def feature_differences(index: Index, settings: Settings) -> tuple[Difference, ...]:
     """The settings that shape features in which an index differs from these."""
-    return differences(index.features, features_of(settings))
+    return differences(index.features, features_of(settings, embedded=not isinstance(index, ElasticIndex)))
 
 
 def prepare_search(path: str | Path, tell: Callable[[int, int], None]) -> None:
@@ -267,15 +267,19 @@ def elastic_options(settings: Settings) -> Options:
     )
 
 
-def features_of(settings: Settings) -> dict[str, Any]:
+def features_of(settings: Settings, *, embedded: bool = False) -> dict[str, Any]:
     """The settings that stored features depend on, with versions of the code and what is in the files they name; see ``recorded``.
+
+    Args:
+        settings: all settings.
+        embedded: of an index in a file; one on Elasticsearch also stores the methods in ``elastic.also_stored``.
 
     Raises:
         ConfigError: the settings name an unknown detector, or a file that cannot be read.
     """
-    return feature_settings(settings, SIGNATURE_VERSION, detector_versions(settings)) | file_contents(
-        settings
-    )
+    also = () if embedded else settings.elastic.also_stored
+    found = feature_settings(settings, SIGNATURE_VERSION, detector_versions(settings, also), also)
+    return found | file_contents(settings, also)
 
 
 def words_for_search(text: str, by: str = DEFAULT) -> str:

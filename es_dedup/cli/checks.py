@@ -109,8 +109,17 @@ def _settings(session: Session) -> Iterator[CheckResult]:
     try:
         count = sum(line.origin != "default" for line in _describe(session))
         yield CheckResult("settings", "ok", f"{count} differ from the defaults")
+        yield CheckResult("methods", "ok", _methods(session))
     except DedupError as error:
         yield CheckResult("settings", "fault", str(error))
+
+
+def _methods(session: Session) -> str:
+    """The enabled methods and, for an index on Elasticsearch, those that are stored beside them."""
+    settings = session.settings
+    also = [name for name in settings.elastic.also_stored if name not in settings.detectors]
+    stored = f"; also stored, not used for decisions: {', '.join(also)}" if also and session.remote else ""
+    return f"{', '.join(settings.detectors)}{stored}"
 
 
 def _describe(session: Session) -> list[SettingLine]:

@@ -70,5 +70,15 @@ def test_a_method_that_is_not_enabled_speaks_when_asked(tmp_path: Path) -> None:
         plain, asked = dedup.explain("a", "b"), dedup.explain("a", pages[1], also=["dwdcs", "ccdet"])
     assert [verdict.detector for verdict in plain.verdicts] == ["ccdet", "simhash", "coverage"]
     assert [verdict.detector for verdict in asked.verdicts] == ["ccdet", "simhash", "coverage", "dwdcs"]
-    assert "spread" in asked.verdicts[-1].evidence
+    assert "position_variance" in asked.verdicts[-1].evidence
     assert (asked.relation, asked.reason) == (plain.relation, plain.reason)
+
+
+def test_an_index_in_a_file_does_not_record_what_only_elasticsearch_stores(tmp_path: Path) -> None:
+    for stored in (["dwdcs"], []):
+        with Deduplicator.open(
+            tmp_path / "x.db", settings=settings(**{"elastic.also_stored": stored})
+        ) as dedup:
+            dedup.add(Page(id="a", text=TEXT))
+            assert dedup.settings_differ is None
+            assert not {"elastic.also_stored", "version of dwdcs"} & dedup.stats()["settings"].keys()  # type: ignore[attr-defined]

@@ -35,6 +35,18 @@ def features(settings: Settings) -> dict[str, Any]:
     return feature_settings(settings, 1, dict.fromkeys(settings.detectors, 1))
 
 
+def test_methods_that_are_only_stored_count_with_their_settings_and_versions() -> None:
+    versions = {**VERSIONS, "dwdcs": 2}
+    found = feature_settings(Settings(), 1, versions, ["dwdcs"])
+    added = {name: value for name, value in found.items() if BASE.get(name) != value}
+    assert added["elastic.also_stored"] == ["dwdcs"]
+    assert added["version of dwdcs"] == versions["dwdcs"]
+    assert "dwdcs.window" in added
+    enabled = chosen(detectors=["dwdcs", "ccdet", "simhash", "coverage"])
+    assert "elastic.also_stored" not in feature_settings(enabled, 1, versions, ["dwdcs"]), "it is enabled"
+    assert with_recorded(chosen(elastic__also_stored=[]), found).elastic.also_stored == ("dwdcs",)
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -99,7 +99,7 @@ def test_a_raised_detector_version_refuses_an_index_filled_before(
     with Deduplicator.open(path) as dedup:
         dedup.add(Page(id="a", text="泵站完成检修。"))
         before: Any = dedup.stats()["settings"]
-    assert before == {**wiring.features_of(Settings()), **decision_settings(Settings())}
+    assert before == {**wiring.features_of(Settings(), embedded=True), **decision_settings(Settings())}
     assert detector_versions(Settings())["simhash"] == Simhash.version
     monkeypatch.setattr(Simhash, "version", Simhash.version + 1)
     for read_only in (True, False):
