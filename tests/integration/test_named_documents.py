@@ -11,6 +11,8 @@ from elasticsearch import Elasticsearch
 from es_dedup import Deduplicator, Page
 from es_dedup.config import Settings
 from es_dedup.detectors.named_fields import named_fields
+from es_dedup.detectors.page_features import STORED
+from es_dedup.errors import SettingsMismatch
 from es_dedup.text.normalise import normalise
 from tests.samples import pages as sample_pages
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 METHODS = ("ccdet", "simhash", "coverage", "dwdcs", "multi_simhash", "char_frequency", "dwswn", "minhash")
 HIDDEN = ("coverage_grams", "coverage_clauses", "other_terms", "payload")
 LEFT, RIGHT = "zhportal/bridge-opening.html", "forum/bridge-excerpt.html"
+REPRINT = "epaper/bridge-reprint.html"
 
 
 def given(methods: Sequence[str], *, named: bool = True) -> Settings:
@@ -94,7 +97,7 @@ def test_plain_queries_find_near_duplicates(own_address: str) -> None:
     found = sources(own_address)
     for field, least, other in (
         ("period_signatures", 1, RIGHT),
-        ("key_concepts", 2, "epaper/bridge-reprint.html"),
+        ("key_concepts", 2, REPRINT),
     ):
         should = [{"constant_score": {"filter": {"term": {field: each}}}} for each in found[LEFT][field]]
         query = {"bool": {"should": should, "minimum_should_match": least}}
@@ -123,3 +126,27 @@ def test_without_named_fields_answers_are_the_same_and_nothing_is_shown(own_addr
     with Deduplicator.open(own_address, settings=given(METHODS), read_only=True) as dedup:
         assert dedup._index.named([LEFT]) == {LEFT: {}}  # how an index was made decides, not the setting
         assert RIGHT in dedup.candidates(LEFT)
+
+
+def test_methods_that_are_only_stored_are_shown_and_decide_nothing(own_address: str) -> None:
+    stored, bare = Settings(), Settings.model_validate({"elastic": {"also_stored": []}})
+    pages = list(sample_pages())
+    with Deduplicator.open(own_address, settings=stored) as dedup:
+        dedup.scan(pages)
+        features, judged = dedup.features(LEFT), dedup.explain(LEFT, REPRINT)
+        clusters = [(each.id, each.members) for each in dedup.clusters()]
+        found = dedup.candidates(LEFT)
+    assert features.origin == STORED
+    assert sources(own_address)[LEFT]["key_concepts"] == features.fields["key_concepts"]
+    assert [verdict.detector for verdict in judged.verdicts] == ["ccdet", "simhash", "coverage", "dwdcs"]
+    with Deduplicator.open(":memory:", settings=bare) as plain:
+        plain.scan(pages)
+        assert [(each.id, each.members) for each in plain.clusters()] == clusters
+        assert plain.candidates(LEFT) == found
+        assert {**features.as_dict(), "origin": ""} == {
+            **plain.features(LEFT, also=("dwdcs",)).as_dict(),
+            "origin": "",
+        }
+        assert [verdict.detector for verdict in plain.explain(LEFT, REPRINT).verdicts] == list(bare.detectors)
+    with pytest.raises(SettingsMismatch, match="also_stored"):
+        Deduplicator.open(own_address, settings=bare)
