@@ -133,6 +133,19 @@ class GetContract(IndexFixtures):
         index.put_many(records)
         assert len(index.get_many(one.page_id for one in records)) == 1500
 
+    def test_named_features_are_read_apart_where_they_are_kept(self, index: FeatureIndex) -> None:
+        shown = {
+            "period_signatures": ["水位上升", '闸门"一"'],
+            "simhash_band_0": 7,
+            "key_concept_positions": [],
+        }
+        index.put_many([record("a", named=shown), record("b")])
+        assert index.get_many(["a"])["a"].named == {}
+        found = index.named(["b", "a", "none", ""])
+        assert found.get("a", {}) == (shown if index.keeps_named else {})
+        assert found.keys() <= {"a", "b"}
+        assert not found.get("b")
+
     def test_count_is_the_number_of_stored_pages(self, index: FeatureIndex) -> None:
         assert index.count() == 0
         index.put_many(random_records(5, seed=3))

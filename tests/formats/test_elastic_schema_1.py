@@ -19,9 +19,12 @@ from es_dedup.cli.main import app
 from es_dedup.config import Settings
 from es_dedup.errors import SchemaMismatch
 from es_dedup.index.elastic import ElasticIndex, parse_address
+from es_dedup.index.elastic.host import host_properties
 from es_dedup.maintenance import texts
+from es_dedup.maintenance.attachment import Attachment, save_attachments
 from es_dedup.maintenance.reindex import NotVerified, reindex, roll_back
 from es_dedup.stored import ROOTS
+from tests.hosts import FIELDS, documents, marked, put, settings
 from tests.servers import fresh_name, remove, url_of
 
 if TYPE_CHECKING:
@@ -189,3 +192,21 @@ def test_what_0_1_writes_and_removes_meanwhile_is_taken_over(
             for each in dedup.clusters()
             for page in (each.representative, *(one.page_id for one in each.members))
         } == (PAGES - {"page-05"} | {"page-99"})
+
+
+def test_with_an_attached_index_its_documents_are_read_and_marked(old: str) -> None:
+    url, _, name = old.rpartition("/")
+    given = {key: each for key, each in documents(made_up=9).items() if key.startswith("made-")}
+    with Elasticsearch(url, request_timeout=60) as client:
+        client.indices.create(index=name, mappings={"properties": host_properties()})
+        try:
+            put(client, name, given)
+            with ElasticIndex(parse_address(old), features=None) as index:
+                save_attachments(index, [Attachment(name, FIELDS)])
+            said = reindex(old, settings())
+            assert (said.documents, said.pages, said.marked) == (9, 9, 9)
+            assert behind(old) == {"v2"}
+            assert marked(client, name) == 9
+            assert len(clusters(old)) == 6
+        finally:
+            client.indices.delete(index=name)

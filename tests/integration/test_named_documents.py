@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -105,6 +108,17 @@ def test_plain_queries_find_near_duplicates(own_address: str) -> None:
     bands = [{"term": {f"simhash_band_{at}": found[LEFT][f"simhash_band_{at}"]}} for at in range(4)]
     assert LEFT in ids(own_address, {"bool": {"filter": bands}})
     assert LEFT in ids(own_address, {"term": {"simhash": found[LEFT]["simhash"]}})
+
+
+def test_the_queries_of_the_documents_can_be_asked(own_address: str) -> None:
+    text = (Path(__file__).parents[2] / "mappings" / "README.md").read_text(encoding="utf-8")
+    bodies = [json.loads(body) for body in re.findall(r"_search[^\n]* -d '(.+?)'\n```", text, re.DOTALL)]
+    assert len(bodies) == 3
+    with Deduplicator.open(own_address, settings=given(METHODS)):
+        url, _, name = own_address.rpartition("/")
+        with Elasticsearch(url) as client:
+            for body in bodies:
+                assert client.search(index=f"{name}-dedup-features", **body)["hits"]["hits"] == []
 
 
 @pytest.mark.parametrize(
