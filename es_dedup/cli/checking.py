@@ -19,7 +19,7 @@ from es_dedup.model import Outcome, Page
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from es_dedup.cli.session import Session
     from es_dedup.detectors.page_features import PageFeatures
@@ -102,10 +102,19 @@ def explain(
         roots = dedup.roots().covering(named)
         sides = [_page_or_id(dedup, name, roots) for name in (left, right)]
         pair = dedup.explain(*sides, also=tuple(method or ()))
-        features = [dedup.features(side, also=tuple(method or ())) for side in sides] if with_features else []
-    session.output.emit({**pair.as_dict(), "features": features} if features else pair)
+        silent = set(method or ()) - {verdict.detector for verdict in pair.verdicts}
+        features = (
+            [dedup.features(side, also=tuple(method or ())) for side in sides]
+            if with_features or silent
+            else []
+        )
+    shown = {"features": features} if with_features else {}
+    reasons = {name: _why(name, features) for name in sorted(silent)}
+    session.output.emit({**pair.as_dict(), **shown, **({"skipped": reasons} if reasons else {})})
     show_pair(session.output, pair)
-    if features:
+    for name, reason in reasons.items():
+        session.output.line(f"  {name:<10} nothing to compare: {clean(reason)}")
+    if with_features:
         _show_fields(session.output, *features)
 
 
@@ -135,6 +144,12 @@ def features(
         found = dedup.features(asked, also=tuple(method or ()))
     session.output.emit(found)
     session.output.facts({"page": found.page_id, **dict(feature_rows(found))})
+
+
+def _why(method: str, pages: Sequence[PageFeatures]) -> str:
+    """Why a method that was asked said nothing of a pair."""
+    found = [f"{page.page_id}: {page.skipped[method]}" for page in pages if method in page.skipped]
+    return "; ".join(found) or "the text of a page is not kept"
 
 
 def _page_on_stdin(session: Session) -> Page:

@@ -189,7 +189,7 @@ def store_features(site: Site, fields: HostFields, documents: Sequence[HostDocum
     Returns:
         Counts: ``stored``, ``unchanged``, ``dead`` (cannot be a page), and ``skipped`` (of the stored, without features).
     """
-    chunk, impossible = _features_of(site, fields, documents)
+    chunk, impossible = _features_of(site, fields, documents, named=site.index.keeps_named)
     failed = {**impossible, **chunk.failed}
     stored = site.index.get_many(chunk.records.ids)
     chunk, unchanged = changed(chunk, stored)
@@ -207,20 +207,20 @@ def store_features(site: Site, fields: HostFields, documents: Sequence[HostDocum
 
 def outdated(site: Site, fields: HostFields, documents: Sequence[HostDocument]) -> list[str]:
     """Page ids of documents whose features are stored and are not those of what they hold now."""
-    chunk, _ = _features_of(site, fields, documents)
+    chunk, _ = _features_of(site, fields, documents, named=False)
     stored = site.index.get_many(chunk.records.ids)
     return [name for name in changed(chunk, stored)[0].records.ids if name in stored]
 
 
 def _features_of(
-    site: Site, fields: HostFields, documents: Sequence[HostDocument]
+    site: Site, fields: HostFields, documents: Sequence[HostDocument], *, named: bool
 ) -> tuple[Chunk, dict[str, str]]:
     """Features of documents, and the reasons of those that cannot be pages."""
     impossible = {each.key.page_id: each.key.problem for each in documents if each.key.problem}
     pages = [
         fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible
     ]
-    chunk = make_chunk(pages, site.settings, site.extractor, None, named=site.index.keeps_named)
+    chunk = make_chunk(pages, site.settings, site.extractor, None, named=named)
     return chunk, impossible
 
 

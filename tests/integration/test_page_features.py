@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page
+from es_dedup.cli.main import app
 from es_dedup.config import load_settings
 from es_dedup.detectors.page_features import FROM_FEATURES, FROM_TEXT, GIVEN
 from es_dedup.errors import ConfigError, UnknownPage
@@ -72,6 +75,33 @@ def test_a_method_that_is_not_enabled_speaks_when_asked(tmp_path: Path) -> None:
     assert [verdict.detector for verdict in asked.verdicts] == ["ccdet", "simhash", "coverage", "dwdcs"]
     assert "position_variance" in asked.verdicts[-1].evidence
     assert (asked.relation, asked.reason) == (plain.relation, plain.reason)
+
+
+def test_explain_says_why_a_method_that_was_asked_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "b.txt").write_text("泵站。", encoding="utf-8")
+    args = ["explain", "a.txt", "b.txt", "--method", "dwdcs"]
+    shown = CliRunner().invoke(app, args)
+    assert "dwdcs      nothing to compare: b.txt: few-concepts: 0 nodes, 10 needed" in shown.stdout
+    found = json.loads(CliRunner().invoke(app, [*args, "--json"]).stdout)
+    assert found["skipped"].keys() == {"dwdcs"}
+    assert "features" not in found
+
+
+def test_features_are_read_from_standard_input_and_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
+    of_file, of_text, of_html = (
+        json.loads(CliRunner().invoke(app, ["features", name, "--json"], input=given).stdout)
+        for name, given in (("a.txt", None), ("-", TEXT), ("-", f"<!DOCTYPE html><p>{TEXT}</p>"))
+    )
+    assert of_file["fields"] == of_text["fields"] == of_html["fields"]
+    assert list(tmp_path.iterdir()) == [tmp_path / "a.txt"], "no index is made"
 
 
 def test_an_index_in_a_file_does_not_record_what_only_elasticsearch_stores(tmp_path: Path) -> None:

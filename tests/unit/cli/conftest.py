@@ -157,6 +157,9 @@ class FakeDeduplicator:
     def record(self, page_id: str) -> FeatureRecord:
         return FeatureRecord(page_id, len(self.text(page_id)), 1, (), b"", title=f"title of {page_id}")
 
+    def records(self) -> Iterator[FeatureRecord]:
+        return map(self.record, sorted(self.pages))
+
     def text(self, page_id: str) -> str:
         if page_id not in self.pages:
             raise UnknownPage(page_id)
