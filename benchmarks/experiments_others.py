@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any, Final
@@ -133,18 +134,21 @@ def networks(given: Given) -> Table:
 def _networks_row(label: str, texts: Sequence[str], rounds: int) -> Row:
     config = settings_of("dwdcs", {"dwdcs.min_occurrences": 1, "dwdcs.max_concepts": 5_000}).dwdcs
     words = content_words(normalise_many(texts))
-    kinds = {"concepts": named(config.synonyms), "words": NONE}
-    sizes: dict[str, float] = {}
+    mergers = {
+        kind: Merger(synonyms, config.senses, config.min_overlap)
+        for kind, synonyms in (("concepts", named(config.synonyms)), ("words", NONE))
+    }
+    sizes = {
+        kind: _removals(words, config, merger, all_nodes=False) / len(texts)
+        for kind, merger in mergers.items()
+    }
     spent: dict[str, list[float]] = {}
     for _ in range(rounds):
-        for kind, synonyms in kinds.items():
+        for kind, merger in mergers.items():
             for all_nodes in (False, True):
-                merger = Merger(synonyms, config.senses, config.min_overlap)
-                taken, nodes = spent_ms(lambda: _removals(words, config, merger, all_nodes=all_nodes))  # noqa: B023
-                sizes[kind] = nodes / len(texts)
-                spent.setdefault(f"{kind}, {'all' if all_nodes else config.hubs}", []).append(
-                    taken / len(texts)
-                )
+                taken, _ = spent_ms(partial(_removals, words, config, merger, all_nodes=all_nodes))
+                which = "all" if all_nodes else config.hubs
+                spent.setdefault(f"{kind}, {which}", []).append(taken / len(texts))
     best = {name: min(each) for name, each in spent.items()}
     published = NODES[label]
     return {
@@ -293,7 +297,9 @@ def _indexed(pairs: Set, most: int | None) -> Row:
     asked = [page.id for page in pages][:: max(1, len(pages) // ASKED)]
     row, answers = Row(), []
     for search in ("terms", "tree"):
-        settings = settings_of("char_frequency", {"char_frequency.search": search, "index.max_df": 10_000})
+        settings = settings_of(
+            "char_frequency", {"char_frequency.search": search, "index.max_df": 10_000, "index.limit": 1_000}
+        )
         with Deduplicator.open(":memory:", settings=settings) as dedup:
             dedup.scan(pages)
             first, _ = spent_ms(lambda: dedup.candidates(asked[0]))
@@ -303,7 +309,11 @@ def _indexed(pairs: Set, most: int | None) -> Row:
             f"index, {search}: ms": round(spent / len(asked), 2),
         }
         answers.append(found)
-    expect(answers[0] == answers[1], "tree and terms propose different pages")
+    # the parts that terms count are rounded up, so that posting lists let in some pages just below the share
+    expect(
+        all(set(by_tree) <= set(by_terms) for by_terms, by_tree in zip(*answers, strict=True)),
+        "the tree proposes pages that terms do not",
+    )
     return row
 
 

@@ -152,7 +152,7 @@ class CharFrequencyConfig(Section):
     search: Literal["terms", "tree"] = Field(
         "terms",
         description="how an embedded index finds candidates of a page: by posting lists, or by the edit-distance tree of the "
-        "source; the pages found are the same, but that a tree leaves out no character as common",
+        "source; pages accepted are the same, but that a tree leaves out no character as common",
     )
     stop_characters: bool = Field(
         default=True, description="leave function words out of the main comparison", json_schema_extra=SHAPES
