@@ -1,11 +1,7 @@
 """The published DOM-block method: the block with the least link text per other text is the main text.
 
-Source: the content extraction of the character-frequency method (docs/algorithms). ``Topic(A) = Link(A) / Word(A)``, both lengths without white space; the
-smallest value wins, ties go to the longest ``Word``.
-
-What the source leaves open, and our reading: display attributes are those a block declares itself, and a block without
-any shares none; a width counts only when the page states it; blocks of fewer than ``min_block_chars`` characters are
-dropped; each clean-up that would leave no block is undone; the whole page is the last resort.
+Source: the content extraction of the character-frequency method; what it leaves open, and our readings, stand in
+docs/algorithms/extraction.md.
 """
 
 from __future__ import annotations
