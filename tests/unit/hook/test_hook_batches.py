@@ -181,7 +181,7 @@ def test_a_page_that_breaks_an_extractor_does_not_stop_the_others() -> None:
         def extract(self, html: object, **_: object) -> object:
             raise RecursionError(str(html)[:10])
 
-    settling = Settling(NOBODY, Settings())
+    settling = Settling(EmbeddedIndex(":memory:", features={}), Settings())
     settling._extractor = Brittle()  # type: ignore[assignment]
     made = settling.featurise([Page("a", text="one. two."), Page("bad", html="<p>"), Page("c", text="x")])
     assert made.records.ids == ["a", "c"]
