@@ -137,6 +137,25 @@ class TestCcdetAlone:
             assert len(dedup.check(whole).contains) < 10
 
 
+def test_an_index_on_elasticsearch_has_the_same_candidates(own_address: str, series: list[Page]) -> None:
+    settings = alone("char_frequency", index={"max_df": 10, "limit": 100})
+    found = []
+    for place in (":memory:", own_address):
+        with Deduplicator.open(place, settings=settings) as dedup:
+            dedup.scan(series)
+            found.append({page.id: sorted(dedup.candidates(page.id)) for page in series})
+    assert found[0] == found[1]
+    assert all(found[0].values())
+
+
+def test_ccdet_alone_finds_items_in_a_page_on_elasticsearch(own_address: str) -> None:
+    short = [Page(f"item-{at:02}", text=text) for at, text in enumerate(items(40))]
+    whole = Page("page", text="".join(page.text or "" for page in short))
+    with Deduplicator.open(own_address, settings=alone("ccdet", ccdet={"prune": "none"})) as dedup:
+        dedup.add_many(short)
+        assert len(dedup.check(whole).contains) == len(short)
+
+
 @pytest.mark.data
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "least"), [("char_frequency", 0.69), ("dwdcs", 0.68)])
