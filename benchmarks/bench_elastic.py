@@ -103,6 +103,7 @@ def options() -> ArgumentParser:
     parser.add_argument(
         "--detectors", default=",".join(Settings().detectors), help="methods whose features are stored"
     )
+    parser.add_argument("--also", default="", help="methods that are only stored and shown, such as dwdcs")
     parser.add_argument(
         "--hashed", action="store_true", help="store hashes alone, as elastic.named_fields = false does"
     )
@@ -116,6 +117,7 @@ def settings_of(given: Namespace) -> Settings:
         overrides={
             "elastic.durability": given.durability,
             "elastic.named_fields": not given.hashed,
+            "elastic.also_stored": given.also.split(",") if given.also else [],
             "index.keep_text": False,
             "detectors": given.detectors.split(","),
             "judge.method": given.method,
