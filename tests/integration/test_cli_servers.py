@@ -39,6 +39,7 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "explain": ("a.txt", "b.txt"),
     "clusters": (),
     "show": ("a.txt",),
+    "features": ("a.txt",),
     "search": ("words",),
     "export": ("--what", "keep"),
     "remove": ("a.txt",),
@@ -58,7 +59,7 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "dead drop": (),
 }
 """Commands that need Elasticsearch, with arguments."""
-ON_FILES: Final = ("eval", "tune", "compare", "label", "explain-page", "config show", "compile")
+ON_FILES: Final = ("eval", "tune", "idf", "compare", "label", "explain-page", "config show", "compile")
 """Commands that work on files and in memory, or tell of the settings."""
 REDIS_COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "backfill": (),
