@@ -58,6 +58,7 @@ def refill(old: Index, new: Index, settings: Settings) -> Refilled:
     dedup.scan(pages())
     if gone := [name for records in new.scan(batch=BATCH) for name in _gone(old, records)]:
         dedup.remove(gone)
+        new.refresh()  # whoever opens the index after the swap sees no removed page
     return Refilled(counted["pages"], counted["without"])
 
 

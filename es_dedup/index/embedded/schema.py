@@ -61,10 +61,11 @@ def is_new(connection: sqlite3.Connection, index: str) -> bool:
     Raises:
         NotAnIndex: the file belongs to another application.
     """
+    # Tables first: another process that makes the file commits them together with the mark.
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     (found,) = connection.execute("PRAGMA application_id").fetchone()
     if found == APPLICATION_ID:
         return False
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if found or tables:
         raise NotAnIndex(index, "an SQLite file of another application")
     return True
