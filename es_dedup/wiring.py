@@ -65,15 +65,11 @@ def open_index(
     must_be_place(path)
     features = None if read_only else features_of(settings, embedded=not is_address(path))
     index: Index
-
-    def segment(text: str) -> str:
-        return words_for_search(text, _segmenter_of(index))
-
     if is_address(path):
         index = ElasticIndex(
             parse_address(str(path)),
             features=features,
-            segment=segment,
+            segment=_segment_as(lambda: index),
             options=replace(elastic_options(settings), fresh_probes=fresh_probes),
             read_only=read_only,
         )
@@ -81,7 +77,7 @@ def open_index(
         index = EmbeddedIndex(
             path,
             features=features,
-            segment=segment,
+            segment=_segment_as(lambda: index),
             lock_seconds=settings.index.lock_seconds,
             read_only=read_only,
         )
@@ -127,11 +123,7 @@ def prepare_search(path: str | Path, tell: Callable[[int, int], None]) -> None:
     """
     if is_address(path) or not Path(path).stat().st_size:
         return  # an empty file would become an index
-
-    def segment(text: str) -> str:
-        return words_for_search(text, _segmenter_of(index))
-
-    with EmbeddedIndex(path, features=None, segment=segment, lock_seconds=0) as index:
+    with EmbeddedIndex(path, features=None, segment=_segment_as(lambda: index), lock_seconds=0) as index:
         index.prepare_search(tell)
 
 
@@ -287,9 +279,9 @@ def words_for_search(text: str, by: str = DEFAULT) -> str:
     return search_text(normalise(text), by)
 
 
-def _segmenter_of(index: Index) -> str:
-    """The segmenter that an index was made with: texts and queries are cut alike."""
-    return str(index.features.get("words.segmenter", DEFAULT))
+def _segment_as(index: Callable[[], Index]) -> Callable[[str], str]:
+    """Cuts texts and queries into words by the segmenter that an index was made with; the index is asked for at the first text."""
+    return lambda text: words_for_search(text, str(index().features.get("words.segmenter", DEFAULT)))
 
 
 def text_codec(settings: Settings) -> Callable[[str], bytes] | None:

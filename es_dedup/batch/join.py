@@ -18,7 +18,7 @@ from es_dedup.compiled import worthwhile
 from es_dedup.detectors import coverage, fingerprint, simhash
 from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.detectors.others import asked_by_others, stored_by_others
-from es_dedup.judgement.asked import TermUse
+from es_dedup.judgement.term_use import TermUse
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
 from es_dedup.text.ragged import find, owners_of
 

@@ -21,8 +21,8 @@ from es_dedup.batch.ingest import (
 from es_dedup.batch.policy import Stored, not_unique, outcomes_of
 from es_dedup.batch.settle import LOOKUP_PAGES, corpus_of, judge_corpus, page_keys
 from es_dedup.clustering import Neighbourhood, repair
-from es_dedup.judgement.asked import TermUse
 from es_dedup.judgement.compare import Pages
+from es_dedup.judgement.term_use import TermUse
 from es_dedup.model import AddReport
 
 if TYPE_CHECKING:

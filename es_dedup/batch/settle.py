@@ -29,9 +29,9 @@ from es_dedup.clustering import (
     settle,
 )
 from es_dedup.detectors.features import FeatureTable, unpack
-from es_dedup.judgement.asked import TermUse
 from es_dedup.judgement.compare import Pages
 from es_dedup.judgement.statistics import Statistics, learn
+from es_dedup.judgement.term_use import TermUse
 from es_dedup.model import Progress
 from es_dedup.recorded import STATISTICS, clustered_with
 from es_dedup.text.hashing import hash64

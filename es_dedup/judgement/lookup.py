@@ -13,11 +13,11 @@ from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.detectors.features import unpack
 from es_dedup.detectors.labels import labels_of
 from es_dedup.detectors.others import asked_by_others
-from es_dedup.judgement.asked import TermUse
 from es_dedup.judgement.compare import Pages, compare, judged_pair
 from es_dedup.judgement.judge import RELATIONS
 from es_dedup.judgement.limits import limits_of
 from es_dedup.judgement.method import decided
+from es_dedup.judgement.term_use import TermUse
 from es_dedup.judgement.voting import voters_of
 from es_dedup.model import Edge, Probe, TermGroup
 from es_dedup.text.hashing import tagged_terms
