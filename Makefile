@@ -51,7 +51,7 @@ test: $(DEV)  ## the tests of every day, within ten minutes, on an Elasticsearch
 	@$(BIN)/es-dedup --quiet compile >/dev/null
 	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY)' --durations=10 $(PYTEST_ARGS)
 
-test-slow: $(DEV)  ## those that take longer than ten seconds each, on the same servers
+test-slow: $(DEV)  ## those that take longer than five seconds each, on the same servers
 	@$(BIN)/es-dedup --quiet compile >/dev/null
 	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(SLOW)' --durations=10 $(PYTEST_ARGS)
 

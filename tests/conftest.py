@@ -12,6 +12,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from es_dedup import compiled
+from tests.servers import fresh_name, remove, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +34,17 @@ def both_paths(request: pytest.FixtureRequest) -> Iterator[bool]:
         pytest.importorskip("numba")
     yield request.param
     compiled._State.chosen = before
+
+
+@pytest.fixture(params=["file", "server"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where an index may be made: a file, or a fresh name on a server."""
+    if request.param == "file":
+        yield str(tmp_path / "pages.db")
+        return
+    address = f"{url_of('es8')}/{fresh_name()}"
+    yield address
+    remove(address)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -68,7 +80,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByServe
 @cache
 def _on_servers(path: Path) -> bool:
     source = path.read_text(encoding="utf-8")
-    return any(name in source for name in ("tests.servers", "tests.hosts", "tests.workers", "address: str"))
+    return any(
+        name in source
+        for name in ("tests.servers", "tests.hosts", "tests.workers", "address: str", "place: str")
+    )
 
 
 @cache

@@ -123,6 +123,7 @@ def test_a_file_of_several_pages_is_no_page_to_explain(folder: Path) -> None:
     assert "holds several pages" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_commands_work_together(folder: Path) -> None:
     run("scan", "pages", folder=folder)
     assert "unchanged" in run("scan", "pages", folder=folder).stdout
@@ -145,6 +146,7 @@ def test_the_commands_work_together(folder: Path) -> None:
     assert shown["differences"] == []
 
 
+@pytest.mark.slow
 def test_with_other_feature_settings_an_index_is_read_and_not_written(folder: Path) -> None:
     run("scan", "pages", folder=folder)
     before = run("clusters", "--json", folder=folder).stdout
@@ -253,6 +255,7 @@ def _group_lives(group: int) -> bool:
 
 @pytest.mark.parametrize("verb", ["scan", "add"])
 @pytest.mark.parametrize(("stop", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.slow
 def test_an_interruption_keeps_what_is_done_and_says_how_to_go_on(
     folder: Path, verb: str, stop: signal.Signals, code: int
 ) -> None:
@@ -267,6 +270,7 @@ def test_an_interruption_keeps_what_is_done_and_says_how_to_go_on(
 
 
 @pytest.mark.parametrize("verb", ["scan", "add"])
+@pytest.mark.slow
 def test_after_a_kill_the_index_opens_and_the_scan_goes_on(folder: Path, verb: str) -> None:
     write_corpus(folder / "corpus.jsonl", 3000)
     assert _stop_while_reading(folder, signal.SIGKILL, verb).code == -signal.SIGKILL
@@ -280,6 +284,7 @@ def test_no_worker_outlives_a_killed_command(folder: Path) -> None:
     assert not _stop_while_reading(folder, signal.SIGKILL, "scan").workers_left
 
 
+@pytest.mark.slow
 def test_two_writers_do_not_harm_each_other(folder: Path) -> None:
     write_corpus(folder / "one.jsonl", 900)
     write_corpus(folder / "two.jsonl", 900, start=900)

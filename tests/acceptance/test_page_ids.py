@@ -7,26 +7,24 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
 from es_dedup import Deduplicator
-from tests.servers import fresh_name, remove, url_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+pytestmark = pytest.mark.slow
 
 ROOT: Final = Path(__file__).parents[2]
 CODE: Final = "from es_dedup.cli.main import run; run()"
 
 
 def run(
-    *arguments: str | Path, db: str, folder: Path, code: int = 0
+    *arguments: str | Path, place: str, folder: Path, code: int = 0
 ) -> tuple[dict[str, Any], subprocess.CompletedProcess[str]]:
     """Run es-dedup with ``--json``; gives the last object it printed, and the process."""
     done = subprocess.run(
-        [sys.executable, "-c", CODE, "--db", db, "--json", *map(str, arguments)],
+        [sys.executable, "-c", CODE, "--db", place, "--json", *map(str, arguments)],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.DEVNULL,
@@ -49,25 +47,14 @@ def page(path: Path, number: int) -> Path:
     return path
 
 
-def stored(db: str) -> set[str]:
+def stored(place: str) -> set[str]:
     """Ids of all stored pages."""
-    with Deduplicator.open(db, read_only=True) as dedup:
+    with Deduplicator.open(place, read_only=True) as dedup:
         return {
             name
             for cluster in dedup.clusters()
             for name in (cluster.representative, *(member.page_id for member in cluster.members))
         }
-
-
-@pytest.fixture(params=["embedded", "elasticsearch"])
-def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """An index that does not exist yet."""
-    if request.param == "embedded":
-        yield str(tmp_path / "index.db")
-        return
-    address = f"{url_of('es8')}/{fresh_name()}"
-    yield address
-    remove(address)
 
 
 @pytest.fixture
@@ -80,76 +67,76 @@ def crawl(tmp_path: Path) -> Path:
     return tmp_path / "crawl"
 
 
-def test_the_second_day_does_not_replace_the_first(db: str, crawl: Path) -> None:
-    run("scan", "2026-11-21", db=db, folder=crawl)
-    second, _ = run("scan", "2026-11-22", db=db, folder=crawl)
+def test_the_second_day_does_not_replace_the_first(place: str, crawl: Path) -> None:
+    run("scan", "2026-11-21", place=place, folder=crawl)
+    second, _ = run("scan", "2026-11-22", place=place, folder=crawl)
     assert (second["stored"], second["replaced"], second["pages"]) == (1, 0, 2)
-    assert stored(db) == {"index.html", "2026-11-22//index.html"}
+    assert stored(place) == {"index.html", "2026-11-22//index.html"}
     for day in ("2026-11-21", "2026-11-22"):
-        again, _ = run("scan", crawl / day, db=db, folder=crawl.parent)
+        again, _ = run("scan", crawl / day, place=place, folder=crawl.parent)
         assert (again["stored"], again["unchanged"]) == (0, 1)
 
 
-def test_a_sub_folder_or_file_added_later_has_the_ids_of_the_scan(db: str, crawl: Path) -> None:
-    run("scan", "pages", db=db, folder=crawl)
+def test_a_sub_folder_or_file_added_later_has_the_ids_of_the_scan(place: str, crawl: Path) -> None:
+    run("scan", "pages", place=place, folder=crawl)
     for name, folder in (
         ("pages/finance", crawl),
         ("./finance/../finance/a.html", crawl / "pages"),
         (crawl / "pages/finance/a.html", crawl.parent),
         (".", crawl / "pages/finance"),
     ):
-        added, _ = run("add", name, db=db, folder=folder)
+        added, _ = run("add", name, place=place, folder=folder)
         assert (added["stored"], added["unchanged"]) == (0, 1)
-    checked, _ = run("check", "a.html", db=db, folder=crawl / "pages/finance")
+    checked, _ = run("check", "a.html", place=place, folder=crawl / "pages/finance")
     assert (checked["page_id"], checked["outcome"]) == ("finance/a.html", "unique")
-    assert stored(db) == {"a.html", "finance/a.html"}
+    assert stored(place) == {"a.html", "finance/a.html"}
 
 
-def test_a_super_folder_scanned_later_keeps_the_ids(db: str, crawl: Path) -> None:
-    run("scan", "pages/finance", db=db, folder=crawl)
-    report, _ = run("scan", "pages", db=db, folder=crawl)
+def test_a_super_folder_scanned_later_keeps_the_ids(place: str, crawl: Path) -> None:
+    run("scan", "pages/finance", place=place, folder=crawl)
+    report, _ = run("scan", "pages", place=place, folder=crawl)
     assert (report["stored"], report["unchanged"]) == (1, 1)
-    assert stored(db) == {"a.html", "pages//a.html"}
+    assert stored(place) == {"a.html", "pages//a.html"}
 
 
-def test_a_root_may_be_chosen(db: str, crawl: Path) -> None:
-    run("scan", "--root", ".", "2026-11-21", db=db, folder=crawl)
-    run("scan", "2026-11-22", db=db, folder=crawl)
-    assert stored(db) == {"2026-11-21/index.html", "2026-11-22/index.html"}
-    _, done = run("scan", "--root", "pages", "pages", db=db, folder=crawl, code=2)
+def test_a_root_may_be_chosen(place: str, crawl: Path) -> None:
+    run("scan", "--root", ".", "2026-11-21", place=place, folder=crawl)
+    run("scan", "2026-11-22", place=place, folder=crawl)
+    assert stored(place) == {"2026-11-21/index.html", "2026-11-22/index.html"}
+    _, done = run("scan", "--root", "pages", "pages", place=place, folder=crawl, code=2)
     assert "is below the root" in " ".join(done.stderr.split())
 
 
-def test_replaced_pages_are_counted_and_a_dry_run_records_no_root(db: str, crawl: Path) -> None:
-    run("scan", "pages", db=db, folder=crawl)
+def test_replaced_pages_are_counted_and_a_dry_run_records_no_root(place: str, crawl: Path) -> None:
+    run("scan", "pages", place=place, folder=crawl)
     page(crawl / "pages/a.html", 77)
-    dry, _ = run("add", "pages", "2026-11-21", "--dry-run", db=db, folder=crawl)
+    dry, _ = run("add", "pages", "2026-11-21", "--dry-run", place=place, folder=crawl)
     assert (dry["stored"], dry["replaced"], dry["unchanged"]) == (2, 1, 1)
-    report, _ = run("add", "pages", db=db, folder=crawl)
+    report, _ = run("add", "pages", place=place, folder=crawl)
     assert (report["stored"], report["replaced"], report["unchanged"]) == (1, 1, 1)
-    facts, _ = run("stats", db=db, folder=crawl)
+    facts, _ = run("stats", place=place, folder=crawl)
     assert facts["roots"] == {"": str(crawl.resolve() / "pages")}
 
 
-def test_a_folder_that_has_moved_keeps_its_ids(db: str, crawl: Path) -> None:
-    run("scan", "pages", db=db, folder=crawl)
-    _, done = run("scan", "2026-11-21", "--namespace", "", db=db, folder=crawl, code=2)
+def test_a_folder_that_has_moved_keeps_its_ids(place: str, crawl: Path) -> None:
+    run("scan", "pages", place=place, folder=crawl)
+    _, done = run("scan", "2026-11-21", "--namespace", "", place=place, folder=crawl, code=2)
     assert "still there" in " ".join(done.stderr.split())
     (crawl / "pages").rename(crawl / "moved")
-    _, done = run("add", "moved", "--dry-run", db=db, folder=crawl)
+    _, done = run("add", "moved", "--dry-run", place=place, folder=crawl)
     assert '--namespace ""' in done.stderr
-    report, _ = run("scan", "moved", "--namespace", "", db=db, folder=crawl)
+    report, _ = run("scan", "moved", "--namespace", "", place=place, folder=crawl)
     assert (report["stored"], report["unchanged"]) == (0, 2)
-    report, _ = run("scan", "moved/finance", db=db, folder=crawl)
+    report, _ = run("scan", "moved/finance", place=place, folder=crawl)
     assert (report["stored"], report["unchanged"]) == (0, 1)
 
 
-def test_new_pages_at_the_place_of_old_ones_get_a_namespace_of_their_own(db: str, crawl: Path) -> None:
+def test_new_pages_at_the_place_of_old_ones_get_a_namespace_of_their_own(place: str, crawl: Path) -> None:
     """As with containers that mount another folder at the same place each day."""
-    run("scan", "2026-11-21", db=db, folder=crawl)
+    run("scan", "2026-11-21", place=place, folder=crawl)
     page(crawl / "2026-11-21/index.html", 5)
-    report, _ = run("scan", "2026-11-21", "--namespace", "next", db=db, folder=crawl)
+    report, _ = run("scan", "2026-11-21", "--namespace", "next", place=place, folder=crawl)
     assert (report["stored"], report["replaced"]) == (1, 0)
-    again, _ = run("scan", "2026-11-21", db=db, folder=crawl)
+    again, _ = run("scan", "2026-11-21", place=place, folder=crawl)
     assert (again["stored"], again["unchanged"]) == (0, 1)
-    assert stored(db) == {"index.html", "next//index.html"}
+    assert stored(place) == {"index.html", "next//index.html"}

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 import redis
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
@@ -72,6 +73,7 @@ def indices(client: Elasticsearch, name: str) -> set[str]:
     return set(client.indices.get(index=f"{name}*", expand_wildcards="all"))
 
 
+@pytest.mark.slow
 def test_the_documented_clean_up_removes_all_of_an_index_and_nothing_else() -> None:
     (commands,) = re.findall(r"```sh\n(URL=.*?)```", HOW_TO.read_text(), re.DOTALL)
     with host_index({}) as (client, name), redis.Redis.from_url(broker(DATABASE)) as queue:

@@ -231,6 +231,7 @@ def place() -> Iterator[str]:
 
 @pytest.mark.parametrize("command", REDIS_COMMANDS)
 @pytest.mark.parametrize("fault", REDIS)
+@pytest.mark.slow
 def test_redis_cannot_be_used(
     folder: Path, place: str, monkeypatch: pytest.MonkeyPatch, fault: str, command: str
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from typer.testing import CliRunner
@@ -20,13 +19,8 @@ from es_dedup.recorded import STATISTICS, decision_settings
 from tests.hosts import FIELDS as HOST_FIELDS
 from tests.hosts import attached, canonical_counts, documents, host_index
 from tests.hosts import settings as host_settings
-from tests.servers import fresh_name, remove, url_of
 from tests.texts import article
 from tests.traffic import run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 STORY = [article(place, sentences=1) for place in range(12)]
 OWN = [article(100 + place, sentences=1) for place in range(4)]
@@ -41,17 +35,6 @@ PAGES = (
 def chosen(preset: str = "balanced", order: str = "earliest") -> Settings:
     """Settings with these decision settings."""
     return Settings.model_validate({"judge": {"preset": preset}, "cluster": {"order": order}})
-
-
-@pytest.fixture(params=["file", "server"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where an index may be made: a file, or a fresh name on a server."""
-    if request.param == "file":
-        yield str(tmp_path / "pages.db")
-        return
-    address = f"{url_of('es8')}/{fresh_name()}"
-    yield address
-    remove(address)
 
 
 def test_recluster_applies_a_changed_preset(place: str, monkeypatch: pytest.MonkeyPatch) -> None:

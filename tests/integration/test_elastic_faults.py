@@ -222,7 +222,7 @@ class TestPressure:
         yield limit
         limit(None)
 
-    @pytest.mark.traffic  # other tests share the server
+    @pytest.mark.slow  # in that tier tests on servers run one after the other; elsewhere they would meet the limit
     def test_a_tripped_breaker_is_never_no_candidates(
         self, address: str, tripped: Callable[[str | None], None]
     ) -> None:
@@ -238,7 +238,7 @@ class TestPressure:
             tripped(None)
             assert [each.page_id for each in index.probe_many([COUNTED])[0].candidates] == ["a"]
 
-    @pytest.mark.traffic  # other tests share the server
+    @pytest.mark.slow  # in that tier tests on servers run one after the other; elsewhere they would meet the limit
     def test_a_breaker_that_trips_for_a_moment_is_waited_out(
         self, address: str, tripped: Callable[[str | None], None]
     ) -> None:

@@ -74,6 +74,7 @@ def send(address: str, sent: int, copies: str, *more: str, writers: int = 4) -> 
 
 class TestAtOnce:
     @pytest.mark.parametrize("copies", ["same-id", "two-ids", "two-ids-window"])
+    @pytest.mark.slow
     def test_pages_that_two_processes_send_at_once_have_one_canonical(
         self, address: str, hook: DedupHook, client: Elasticsearch, name: str, copies: str
     ) -> None:

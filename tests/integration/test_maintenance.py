@@ -69,6 +69,7 @@ def filled(site: Site) -> None:
     assert runner.run(runner.start("backfill", {"target": None}).id).state is JobState.DONE
 
 
+@pytest.mark.slow
 def test_a_reindex_with_new_settings_keeps_what_was_written_meanwhile_and_can_be_taken_back() -> None:
     given = documents(made_up=30)
     old, new = settings(), settings().model_copy(update={"ccdet": CcdetConfig(window=8)})

@@ -67,6 +67,7 @@ def letters(name: str) -> list[DeadLetter]:
     return [DeadLetter(page, "ingest", "it failed", 3, 1) for page in ids_of(FEW, name)]
 
 
+@pytest.mark.slow
 def test_a_dead_letter_outlives_a_replay_without_redis() -> None:
     with site_with(FEW) as (site, name):
         site.jobs.bury(letters(name))
@@ -106,6 +107,7 @@ def test_a_letter_that_a_worker_has_written_again_stays() -> None:
         assert site.jobs.dead() == [new]
 
 
+@pytest.mark.slow
 def test_without_redis_no_job_is_begun_or_resumed() -> None:
     with site_with(FEW) as (site, name):
         refused(site, CLOSED, "backfill")
@@ -156,6 +158,7 @@ def test_a_message_whose_halves_cannot_be_sent_goes_back_into_its_queue(tmp_path
             until(lambda: site.index.count() == len(FEW), 90)
 
 
+@pytest.mark.slow
 def test_a_silent_redis_is_given_up_after_some_seconds() -> None:
     server = urlsplit(broker(DATABASE))
     with site_with(FEW) as (site, name), Proxy(str(server.hostname), int(server.port or 0)) as proxy:

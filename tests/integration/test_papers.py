@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -13,12 +13,7 @@ from es_dedup.cli.main import app
 from es_dedup.presets import PAPERS
 from es_dedup.sections import VOTES, JudgeConfig
 from tests.samples import SAMPLES, truths
-from tests.servers import fresh_name, remove, url_of
 from tests.texts import ZH, topical
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 WHOLE = max((truth.text for truth in truths() if "。" in truth.text), key=len)
 PAGES = (
@@ -28,17 +23,6 @@ PAGES = (
     Page("notice", text="".join(ZH[:2]), published="2024-05-03"),
 )
 COPY = Page("asked", text=WHOLE + "又及。")
-
-
-@pytest.fixture(params=["file", "server"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where an index may be made: a file, or a fresh name on a server."""
-    if request.param == "file":
-        yield str(tmp_path / "pages.db")
-        return
-    address = f"{url_of('es8')}/{fresh_name()}"
-    yield address
-    remove(address)
 
 
 def papers(rule: str = "any") -> Settings:
@@ -87,6 +71,7 @@ def run(*words: str, code: int = 0) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.slow
 def test_the_commands_take_the_preset(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the two labelled pages one holds most of the other; the forum's page is found by its signatures."""
     monkeypatch.setenv("ES_DEDUP_WORKERS", "1")

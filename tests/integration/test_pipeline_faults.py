@@ -76,6 +76,7 @@ def note(path: Path) -> bool:
 
 class TestKill:
     @pytest.mark.parametrize("stage", ["features", "join", "verify", "cluster"])
+    @pytest.mark.slow
     def test_nothing_acknowledged_is_lost_and_a_scan_resumes(
         self,
         path: Path,

@@ -38,6 +38,7 @@ from tests.reference import multi_simhash as slow_multi
 from tests.reference import simhash as slow_simhash
 from tests.reference.normalise import normalise
 from tests.reference.words import placed_words, without_plural
+from tests.twins import RELATIONS
 
 pytestmark = [pytest.mark.data, pytest.mark.slow, pytest.mark.timeout(1_800)]
 
@@ -45,13 +46,6 @@ COUNT: Final = 200
 LONGEST_CLAUSE: Final = 255
 SET: Final = "portal-zh"
 LONG: Final = ("statutes-zh", "7a347f250010", "3b1e62fc9158")
-RELATIONS: Final = {
-    "undecided": Relation.DIFFERENT,
-    "different": Relation.DIFFERENT,
-    "duplicate": Relation.DUPLICATE,
-    "left_in_right": Relation.CONTAINED,
-    "right_in_left": Relation.CONTAINS,
-}
 
 
 def folder() -> Path:

@@ -105,6 +105,7 @@ def filled() -> Iterator[tuple[Elasticsearch, str, str]]:
         yield client, name, site.place
 
 
+@pytest.mark.slow
 def test_documents_that_others_delete_during_a_reindex_leave_their_clusters_whole() -> None:
     with filled() as (client, name, place):
         deleter = Deleter(client, name, lambda _, ids: bulk(client, deletes(ids, name), refresh=True))
@@ -120,6 +121,7 @@ def test_documents_that_others_delete_during_a_reindex_leave_their_clusters_whol
 
 
 @pytest.mark.parametrize("given", [NEW, OLD], ids=["other settings", "same settings"])
+@pytest.mark.slow
 def test_documents_that_a_hook_deletes_during_a_reindex_leave_their_clusters_whole(given: Settings) -> None:
     with filled() as (client, name, place), ThreadPoolExecutor(1) as pool:
         with DedupHook.open(place, FIELDS, settings=OLD) as hook:

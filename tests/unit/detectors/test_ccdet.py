@@ -26,17 +26,11 @@ from es_dedup.sections import CcdetConfig
 from es_dedup.text.normalise import normalise, normalise_many
 from tests.reference import ccdet as slow
 from tests.texts import SENTENCES, ZH, page_texts
+from tests.twins import RELATIONS
 
 pytestmark = pytest.mark.usefixtures("both_paths")
 
 SEED: Final = 20261121
-RELATIONS: Final = {
-    "undecided": Relation.DIFFERENT,
-    "different": Relation.DIFFERENT,
-    "duplicate": Relation.DUPLICATE,
-    "left_in_right": Relation.CONTAINED,
-    "right_in_left": Relation.CONTAINS,
-}
 STOP_TEXTS: Final = st.one_of(
     st.text(st.sampled_from("甲乙丙。。\n ，12"), max_size=60),
     st.lists(st.sampled_from((*ZH, "甲。", "。", "。。", "此句很短。", "　\n")), max_size=12).map("".join),

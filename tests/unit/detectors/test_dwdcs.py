@@ -160,6 +160,7 @@ def check(texts: list[str], config: DwdcsConfig, synonyms: Synonyms) -> int:
         {"min_phrase_occurrences": 3, "min_overlap": 0.7, "min_occurrences": 1},
     ],
 )
+@pytest.mark.slow
 def test_real_pages_equal_the_reference(synonyms: Synonyms, changes: dict[str, Any], kernel: str) -> None:
     texts = [truth.text for truth in truths()[:24:3]]
     assert check(texts, DwdcsConfig.model_validate({"min_concepts": 4} | changes), synonyms) > 4

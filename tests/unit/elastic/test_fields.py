@@ -4,11 +4,32 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from es_dedup.detectors import ccdet, char_frequency, coverage, dwdcs, multi_simhash, simhash
 from es_dedup.index.columns import RecordBatch
-from es_dedup.index.elastic.fields import columns_of, values_of
+from es_dedup.index.elastic.fields import MULTI_TAG, TERM_FIELDS, columns_of, values_of
 from es_dedup.testing.builders import record
 
 SIGNATURE, BAND, GRAM, KEYWORD_BAND = 1 << 40 | 77, 5 << 40 | 513, 8 << 40 | 3, 32 << 40 | 4 << 16 | 9
+
+
+@pytest.mark.parametrize(
+    ("tag", "field"),
+    [
+        (ccdet.TAG, "period_signatures"),
+        (simhash.TAG, "simhash_band_3"),
+        (simhash.TAG + 3, "simhash_band_0"),
+        (coverage.GRAM_TAG, "coverage_grams"),
+        (coverage.CLAUSE_TAG, "coverage_clauses"),
+        (char_frequency.TAG, "char_frequency_characters"),
+        (dwdcs.TAG, "key_concepts"),
+        (dwdcs.WORD_TAG, "dwswn_key_concepts"),
+    ],
+)
+def test_tags_are_those_of_the_methods(tag: int, field: str) -> None:
+    assert TERM_FIELDS[tag] == field
+    assert multi_simhash.TAG == MULTI_TAG
 
 
 def test_the_tag_names_the_field() -> None:
