@@ -279,6 +279,7 @@ def test_after_a_kill_the_index_opens_and_the_scan_goes_on(folder: Path, verb: s
     assert len(lines(run("clusters", "--json", folder=folder))) == 1000
 
 
+@pytest.mark.slow
 def test_no_worker_outlives_a_killed_command(folder: Path) -> None:
     write_corpus(folder / "corpus.jsonl", 3000)
     assert not _stop_while_reading(folder, signal.SIGKILL, "scan").workers_left

@@ -21,6 +21,7 @@ import pytest
 from es_dedup.config import Settings, describe
 
 ROOT: Final = Path(__file__).resolve().parents[2]
+LONG: Final = ("docs/how-to/choose-thresholds.md", "docs/reference/cli.md", "docs/tutorial.md")
 DOCUMENTS: Final = sorted(
     path.relative_to(ROOT).as_posix()
     for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "samples" / "README.md")
@@ -115,7 +116,14 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("document", [document for document in DOCUMENTS if runnable(document)])
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(document, marks=pytest.mark.slow) if document in LONG else document
+        for document in DOCUMENTS
+        if runnable(document)
+    ],
+)
 def test_what_a_document_shows_works(document: str, tmp_path: Path) -> None:
     (tmp_path / "samples").symlink_to(ROOT / "samples", target_is_directory=True)
     for block in runnable(document):

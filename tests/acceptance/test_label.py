@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from es_dedup.evaluation import read_labels
 
 CODE: Final = "from es_dedup.cli.main import run; run()"
@@ -41,6 +43,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "labels.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.slow
 def test_answers_are_kept_taken_back_and_gone_on_with(tmp_path: Path) -> None:
     done = label("y\nn\nwhat\nu\nc\ns\np\n", tmp_path, "--count", "6")
     assert done.returncode == 0, done.stderr
@@ -81,6 +84,7 @@ def test_machines_are_shown_the_pairs_and_of_a_long_page_the_part_that_is_shared
         assert note in shown[side]["text"].replace("\n", "")
 
 
+@pytest.mark.slow
 def test_what_was_labelled_before_this_start_is_not_taken_back(tmp_path: Path) -> None:
     label("y\n", tmp_path, "--count", "1")
     done = label("u\nq\n", tmp_path, "--count", "2")

@@ -58,6 +58,7 @@ def test_an_interrupted_scan_ends_soon_and_says_what_is_saved_and_how_to_go_on(
     assert took < STOP_SECONDS
 
 
+@pytest.mark.slow
 def test_a_search_makes_its_index_once(tmp_path: Path, corpus: Path) -> None:
     with corpus.open(encoding="utf-8") as stream:
         (tmp_path / "some.jsonl").write_text("".join(next(stream) for _ in range(1500)), encoding="utf-8")

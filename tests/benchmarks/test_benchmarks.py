@@ -21,6 +21,7 @@ from tests.servers import fresh_name, url_of
 BENCHMARKS: Final = sorted(
     path.stem for path in (Path(__file__).parents[2] / "benchmarks").glob("bench_*.py")
 )
+LONG: Final = ("bench_backfill", "bench_leave_out")
 SMALL: Final = {
     "bench_scan": ["--sizes", "30", "0", "--workers", "1"],
     "bench_check": ["--pages", "12"],
@@ -146,7 +147,10 @@ def test_extraction_reads_folders_of_test_pages(tmp_path: Path) -> None:
     assert figures["notes"]["metadata"].startswith("author 2 of 2, language ")
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in BENCHMARKS],
+)
 def test_a_benchmark_prints_a_table_and_writes_its_figures(
     name: str, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

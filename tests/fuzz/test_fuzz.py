@@ -36,6 +36,7 @@ def test_inputs_depend_on_seed_and_number_alone() -> None:
         assert repr(input_of(target, 3, 5)) == repr(input_of(target, 3, 5)), target.name
 
 
+@pytest.mark.slow
 def test_what_breaks_the_rule_is_found() -> None:
     def run(value: int) -> None:
         if value == 1:

@@ -395,6 +395,7 @@ class TestLock:
         with first.held(1), pytest.raises(IndexLocked), second.held(2.5):
             pass
 
+    @pytest.mark.slow
     def test_a_server_that_stood_still_makes_no_holder_dead(self, address: str, proxy: Proxy) -> None:
         """The holder's touches wait like all else, so for a moment after it the document looks long untouched."""
         index = opened(f"{proxy.url}/{urlsplit(address).path.strip('/')}", Options())

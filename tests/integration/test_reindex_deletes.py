@@ -143,6 +143,7 @@ def test_documents_that_a_hook_deletes_during_a_reindex_leave_their_clusters_who
         no_story_is_hidden(client, name)
 
 
+@pytest.mark.slow
 def test_pages_that_are_removed_during_a_reindex_leave_their_clusters_whole() -> None:
     with filled() as (client, name, place):
 

@@ -86,6 +86,7 @@ def test_measures_are_the_same(texts: list[str], source: Any) -> None:
     assert_same(*by_both(lambda: measure(table, rows, table, others, weights, weights)))
 
 
+@pytest.mark.slow
 def test_sample_pages_give_the_same_features_measures_and_payloads() -> None:
     texts = [page.read_bytes().decode("utf-8", "replace") for page in sorted(SAMPLES.rglob("*.html"))]
     titles = [text[:40] for text in texts]
