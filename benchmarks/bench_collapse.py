@@ -32,7 +32,7 @@ from es_dedup.index.elastic.mappings import load_mapping
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from es_dedup.collapse import Changes
+    from es_dedup.collapse import OptionOverrides
 
 QUERIES: Final = ("中国", "经济发展", "记者 今天", "总书记", "台风", "铁路 建设", "会议")
 ROUNDS: Final = 15
@@ -46,13 +46,13 @@ GOALS: Final = {
     "collapse": 2.0,
     "collapse, groups exact": 3.0,
 }
-MODES: Final[dict[str, Changes]] = {
+MODES: Final[dict[str, OptionOverrides]] = {
     "canonical": {"mode": "canonical", "document_total": False},
     "canonical, both totals": {"mode": "canonical"},
     "collapse": {"mode": "collapse", "group_total": "none"},
     "collapse, groups estimated": {"mode": "collapse", "group_total": "estimate"},
     "collapse, groups exact": {"mode": "collapse", "group_total": "exact"},
-    "fold": {"mode": "fold", "window": WINDOW},
+    "group": {"mode": "group", "window": WINDOW},
 }
 FACETS: Final = {"months": {"date_histogram": {"field": "published", "calendar_interval": "month"}}}
 
@@ -216,9 +216,9 @@ def check(client: Elasticsearch, search: DedupSearch, book: Book, body: dict[str
         expect([round(group.hit["_score"], 5) for group in page.groups] == scores, f"{name}: other hits")
     about = search.search(counted, mode="collapse").total_groups
     expect(about is not None and abs(about.value - len(best)) <= 0.002 * len(best) + 1, f"estimate {about}")
-    folded = search.search(counted, mode="fold", window=WINDOW)
+    other_hits = search.search(counted, mode="group", window=WINDOW)
     piles = Counter(book.cluster[hit["_id"]] for hit in hits[:WINDOW])
-    total = folded.total_groups
+    total = other_hits.total_groups
     expect(total is not None and total.value == len(piles), f"fold: {total} of {len(piles)}")
 
 

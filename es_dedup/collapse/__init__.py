@@ -1,37 +1,37 @@
-"""Query-time collapsing: one hit per cluster, with totals, facets and paging that are right.
+"""Query-time collapsing: one hit per cluster, with correct totals, facets and paging.
 
-``DedupSearch`` takes the body of a search as Elasticsearch takes it and returns a ``GroupPage``. Nothing is written.
+``DedupSearch`` takes an Elasticsearch search body and returns a ``GroupPage``. Nothing is written.
 """
 
+from es_dedup.collapse.feature_index import FeatureIndex
 from es_dedup.collapse.model import (
     START,
     Bound,
-    Changes,
     Expansion,
     Group,
     GroupPage,
     GroupTotal,
     Mode,
+    OptionOverrides,
     SearchOptions,
     Similar,
     Total,
 )
 from es_dedup.collapse.search import AsyncDedupSearch, DedupSearch
-from es_dedup.collapse.sidecar import Sidecar
 
 __all__ = [
     "START",
     "AsyncDedupSearch",
     "Bound",
-    "Changes",
     "DedupSearch",
     "Expansion",
+    "FeatureIndex",
     "Group",
     "GroupPage",
     "GroupTotal",
     "Mode",
+    "OptionOverrides",
     "SearchOptions",
-    "Sidecar",
     "Similar",
     "Total",
 ]

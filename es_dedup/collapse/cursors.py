@@ -1,4 +1,4 @@
-"""The opaque cursor of deep paging: what has to be known to go on, as one string."""
+"""The opaque cursor of cursor paging: the state of a search as one string."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.collapse.bodies import MATCHING, ORDERING
 from es_dedup.collapse.model import Bound, Total
+from es_dedup.collapse.queries import MATCHING, ORDERING
 from es_dedup.errors import SearchRefused
 
 if TYPE_CHECKING:
-    from es_dedup.collapse.request import Request
+    from es_dedup.collapse.search_request import Request
 
 VERSION: Final = 1
 MOST_BYTES: Final = 1_000_000

@@ -10,9 +10,9 @@ from es_dedup.index.host import DocumentKey
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from es_dedup.collapse.hit_groups import HitGroup
     from es_dedup.collapse.model import Body, Hit, SearchOptions
-    from es_dedup.collapse.piles import Pile
-    from es_dedup.collapse.request import Request
+    from es_dedup.collapse.search_request import Request
 
 ASKED: Final = ("docvalue_fields", "fields", "stored_fields")
 
@@ -28,7 +28,7 @@ def more_of(answer: Mapping[str, Any]) -> dict[str, Any]:
     return found | {"max_score": answer["hits"].get("max_score")}
 
 
-def place_of(hit: Hit) -> tuple[str, str]:
+def key_of(hit: Hit) -> tuple[str, str]:
     """What tells a document from all others: its index and ``_id``."""
     return hit["_index"], hit["_id"]
 
@@ -48,17 +48,17 @@ def values_of(hit: Hit, name: str) -> list[Any]:
     return [value for value in hit.get("fields", {}).get(name, ()) if value is not None]
 
 
-def group_of(pile: Pile, request: Request, counts: Mapping[str, int]) -> Group:
-    """The group that a pile becomes; ``counts`` has other pages by cluster id, where they were counted."""
+def group_of(group: HitGroup, request: Request, counts: Mapping[str, int]) -> Group:
+    """The group that a group becomes; ``counts`` has other pages by cluster id, where they were counted."""
     options = request.options
-    if options.similar is Similar.STORED or pile.cluster_id is None:
-        stored = next(iter(values_of(pile.head, options.size_field)), 1)
+    if options.similar is Similar.STORED or group.cluster_id is None:
+        stored = next(iter(values_of(group.head, options.size_field)), 1)
         similar = max(int(stored) - 1, 0)
     else:
-        similar = counts.get(pile.cluster_id, 0)
-    under = tuple(cleaned(other, request) for other in pile.hits[1:])
-    inside = tuple(group_of(other, request, counts) for other in pile.contained)
-    return Group(cleaned(pile.head, request), pile.cluster_id, max(similar, len(under)), under, inside)
+        similar = counts.get(group.cluster_id, 0)
+    under = tuple(cleaned(other, request) for other in group.hits[1:])
+    inside = tuple(group_of(other, request, counts) for other in group.contained)
+    return Group(cleaned(group.head, request), group.cluster_id, max(similar, len(under)), under, inside)
 
 
 def cleaned(hit: Hit, request: Request) -> Hit:

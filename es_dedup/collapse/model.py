@@ -1,4 +1,4 @@
-"""What a collapsed search returns, and what can be chosen for it."""
+"""Results and options of a collapsed search."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ START: Final = "start"
 
 
 class Mode(StrEnum):
-    """How hits become groups.
+    """How hits are grouped.
 
-    ``canonical``: only representatives are searched. A group is found when its representative matches.
-    ``collapse``: all pages are searched, of each cluster the best match is shown. A group is found when any page matches.
-    ``fold``: the best ``window`` hits are fetched and folded here, by cluster id or, without one, by stored features.
+    ``canonical``: only canonical documents are searched. A group is found when its canonical document matches.
+    ``collapse``: all pages are searched; the best match of each cluster is returned. A group is found when any page matches.
+    ``group``: the best ``window`` hits are fetched and grouped on the client, by cluster id or, without one, by stored features.
     ``off``: each hit is a group of its own.
     """
 
     CANONICAL = "canonical"
     COLLAPSE = "collapse"
-    FOLD = "fold"
+    GROUP = "group"
     OFF = "off"
 
 
 class Bound(StrEnum):
-    """How a total stands to the true number."""
+    """Whether a total is exact, a lower bound or an estimate."""
 
     EXACT = "exact"
     AT_LEAST = "at least"
@@ -50,7 +50,7 @@ class Bound(StrEnum):
 
 
 class GroupTotal(StrEnum):
-    """How groups are counted in mode ``collapse``: not at all, within a few in ten thousand, or to the last one."""
+    """How groups are counted in mode ``collapse``: not at all, estimated (``cardinality``), or exactly."""
 
     NONE = "none"
     ESTIMATE = "estimate"
@@ -67,14 +67,14 @@ class Similar(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A number of documents or groups, at least 0, and how it stands to the true one."""
+    """A number of documents or groups, at least 0, and its bound."""
 
     value: int
     bound: Bound = Bound.EXACT
 
     @property
     def exact(self) -> bool:
-        """Whether it is the true number."""
+        """Whether the value is exact."""
         return self.bound is Bound.EXACT
 
 
@@ -83,19 +83,19 @@ class Group:
     """One result: a cluster, or a page that is in none.
 
     Attributes:
-        hit: what stands for the group: its representative, or its best match, by mode.
+        hit: the hit shown for the group: its canonical document or its best match, depending on the mode.
         cluster_id: None for a page that has no ``dedup`` object; each such page is a group of its own.
         similar_count: other pages of the cluster, at least 0. ``stored``: by the ``cluster_size`` of the hit, free of cost;
-            ``all``: counted in the index now; ``matching``: of those that match the query. In mode ``fold`` not less than
-            the pages folded.
-        folded: the other hits of the group that were fetched, best first (mode ``fold``).
-        contained: groups whose page stands in a page of this one (``fold_contained``).
+            ``all``: counted in the index now; ``matching``: of those that match the query. In mode ``group`` not less than
+            the ``other_hits``.
+        other_hits: further fetched hits of the group, best first (mode ``group``).
+        contained: groups whose page is contained in a page of this one (``nest_contained``).
     """
 
     hit: Hit
     cluster_id: str | None
     similar_count: int = 0
-    folded: tuple[Hit, ...] = ()
+    other_hits: tuple[Hit, ...] = ()
     contained: tuple[Group, ...] = ()
 
 
@@ -104,17 +104,17 @@ class GroupPage:
     """One page of results.
 
     Attributes:
-        groups: in the order of the query's sort.
-        total_documents: documents that match, whatever their group; None when the body says ``track_total_hits: false``
+        groups: in the order of the sort.
+        total_documents: matching documents of all groups; None when the body says ``track_total_hits: false``
             or ``document_total`` is off.
-        total_groups: ``canonical``: clusters whose representative matches, and pages without cluster; ``collapse``: those
-            of which any page matches; ``fold``: groups within the window, exact when all matches lie in it; ``off``:
+        total_groups: ``canonical``: clusters whose canonical document matches, and pages without cluster; ``collapse``: clusters
+            of which any page matches; ``group``: groups within the window, exact when all matches lie in it; ``off``:
             documents. None when it was not asked for.
         facets: the aggregations' answers, each bucket's ``doc_count`` being its number of groups; see
             ``es_dedup.collapse.facets``.
         cursor: to ask for the next page with; None on the last one, and when no cursor was asked for.
-        problems: why the answer may lack hits: parts of the index that did not answer. Totals are then lower bounds.
-        notes: what else should be known, in plain words.
+        problems: why hits may be missing: shards that failed. Totals are then lower bounds.
+        notes: further remarks as messages.
         took_ms: the server's time, milliseconds.
         suggest: the answer to the body's ``suggest``; with a cursor on the first page only.
         profile: the answer to ``profile``, of the search for hits; other searches of the same call are not profiled.
@@ -138,7 +138,7 @@ class GroupPage:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """The pages of one cluster: hits, the representative first unless the body sorts, and how many there are."""
+    """The pages of one cluster: hits, the canonical document first unless the body sorts, and their number."""
 
     cluster_id: str
     hits: tuple[Hit, ...]
@@ -148,7 +148,7 @@ class Expansion:
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """What can be chosen for a search.
+    """Options of a search.
 
     Attributes:
         mode: see ``Mode``.
@@ -156,11 +156,11 @@ class SearchOptions:
         document_total: count the documents that match too; in mode ``canonical`` this is a second, cheap search.
         similar: see ``Group.similar_count``.
         boost: at least 0; scores are multiplied by 1 + boost · log10(1 + cluster size).
-        fold_contained: show a page that stands in another page of the results below that one, within ``window`` groups.
-        window: 1-10,000; hits that mode ``fold`` looks at, groups that ``fold_contained`` looks at.
-        keep_alive: how long a cursor stays good after each page, as Elasticsearch writes times.
+        nest_contained: nest a page below a result that contains it, within ``window`` groups.
+        window: 1-10,000; hits that mode ``group`` looks at, groups that ``nest_contained`` looks at.
+        keep_alive: how long a cursor stays valid after each page, in Elasticsearch time units.
         routing, preference: of the search, as Elasticsearch takes them; empty: none.
-        field: name of our object in the documents.
+        field: name of the ``dedup`` object in the documents.
 
     Raises:
         SearchRefused: a value is out of range.
@@ -171,7 +171,7 @@ class SearchOptions:
     document_total: bool = True
     similar: Similar | str = Similar.STORED
     boost: float = 0.0
-    fold_contained: bool = False
+    nest_contained: bool = False
     window: int = WINDOW
     keep_alive: str = "1m"
     routing: str = ""
@@ -203,11 +203,11 @@ class SearchOptions:
 
     @property
     def canonical_field(self) -> str:
-        """The field that is true for representatives."""
+        """The field that is true for canonical documents."""
         return f"{self.field}.canonical"
 
 
-class Changes(TypedDict, total=False):
+class OptionOverrides(TypedDict, total=False):
     """Options of one search that differ from those of its ``DedupSearch``; see ``SearchOptions``."""
 
     mode: Mode | str
@@ -215,7 +215,7 @@ class Changes(TypedDict, total=False):
     document_total: bool
     similar: Similar | str
     boost: float
-    fold_contained: bool
+    nest_contained: bool
     window: int
     keep_alive: str
     routing: str

@@ -1,14 +1,14 @@
-"""``DedupSearch`` and ``AsyncDedupSearch``: the user's own searches, one hit per cluster."""
+"""``DedupSearch`` and ``AsyncDedupSearch``: searches over the user's index with one hit per cluster."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.collapse import deep, expanding, plans
-from es_dedup.collapse.client import run, run_async
+from es_dedup.collapse import cluster_members, cursor_paging, offset_paging
+from es_dedup.collapse.execution import run, run_async
 from es_dedup.collapse.model import START, SearchOptions
-from es_dedup.collapse.request import request_of
+from es_dedup.collapse.search_request import request_of
 from es_dedup.errors import wrong_type
 
 if TYPE_CHECKING:
@@ -17,53 +17,58 @@ if TYPE_CHECKING:
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-    from es_dedup.collapse.calls import Plan
-    from es_dedup.collapse.model import Changes, Expansion, GroupPage
-    from es_dedup.collapse.request import Request
-    from es_dedup.collapse.sidecar import Sidecar
+    from es_dedup.collapse.feature_index import FeatureIndex
+    from es_dedup.collapse.model import Expansion, GroupPage, OptionOverrides
+    from es_dedup.collapse.operations import Plan
+    from es_dedup.collapse.search_request import Request
 
     Body = Mapping[str, Any]
 
 
 class _Searching:
-    """What both share: the plans."""
+    """Arguments and plans of both classes."""
 
-    def __init__(self, index: str, options: SearchOptions | None, sidecar: Sidecar | None) -> None:
+    def __init__(self, index: str, options: SearchOptions | None, feature_index: FeatureIndex | None) -> None:
         if not isinstance(index, str):
             raise wrong_type("index", "a name, or several joined by commas", index)
         if not isinstance(options, SearchOptions | None):
             raise wrong_type("options", "a SearchOptions object", options, "SearchOptions(mode=…) makes one")
-        if sidecar is not None and not hasattr(sidecar, "relate"):
-            raise wrong_type("sidecar", "a Sidecar object", sidecar, "Sidecar.open(address) makes one")
-        self._index, self._options, self._sidecar = index, options or SearchOptions(), sidecar
+        if feature_index is not None and not hasattr(feature_index, "relations"):
+            raise wrong_type(
+                "feature_index",
+                "a FeatureIndex object",
+                feature_index,
+                "FeatureIndex.open(address) makes one",
+            )
+        self._index, self._options, self._feature_index = index, options or SearchOptions(), feature_index
 
     @property
     def index(self) -> str:
-        """What is searched."""
+        """Index, alias or pattern that is searched."""
         return self._index
 
-    def _request(self, body: Body | None, changes: Changes) -> Request:
-        options = replace(self._options, **changes) if changes else self._options
+    def _request(self, body: Body | None, overrides: OptionOverrides) -> Request:
+        options = replace(self._options, **overrides) if overrides else self._options
         return request_of(self._index, body, options)
 
-    def _search(self, body: Body | None, cursor: str | None, changes: Changes) -> Plan[GroupPage]:
-        request = self._request(body, changes)
-        return plans.search(request) if cursor is None else deep.deep(request, cursor)
+    def _search(self, body: Body | None, cursor: str | None, overrides: OptionOverrides) -> Plan[GroupPage]:
+        request = self._request(body, overrides)
+        return offset_paging.search(request) if cursor is None else cursor_paging.next_page(request, cursor)
 
-    def _expand(self, cluster_id: str, body: Body | None, changes: Changes) -> Plan[Expansion]:
-        return expanding.expand(self._request(body, changes), cluster_id)
+    def _expand(self, cluster_id: str, body: Body | None, overrides: OptionOverrides) -> Plan[Expansion]:
+        return cluster_members.expand(self._request(body, overrides), cluster_id)
 
 
 class DedupSearch(_Searching):
-    """Searches over one's own index, whose documents have the object ``dedup``, with one hit per cluster.
+    """Search an index whose documents have the ``dedup`` object, with one hit per cluster.
 
-    Nothing is written. Threads may share one object where they may share the client.
+    Read only. As thread-safe as the client.
 
     Traps:
-        - Totals say how sure they are (``Total.bound``). A body without ``track_total_hits`` counts as Elasticsearch does:
-          exactly to 10,000, beyond that a lower bound.
-        - In mode ``canonical`` a cluster is found only when its *representative* matches the query.
-        - Hits with equal sort values have no order of their own, here as in Elasticsearch: add a field that differs.
+        - Totals are exact, approximate or lower bounds (``Total.bound``). Without ``track_total_hits`` documents are counted as
+          Elasticsearch does: exactly up to 10,000.
+        - In mode ``canonical`` a cluster is found only when its canonical document matches the query.
+        - Hits with equal sort values have no defined order, as in Elasticsearch: add a unique field to the sort.
         - Where some documents have no ``dedup`` object, mode ``collapse`` takes three requests instead of one.
     """
 
@@ -73,42 +78,42 @@ class DedupSearch(_Searching):
         index: str,
         *,
         options: SearchOptions | None = None,
-        sidecar: Sidecar | None = None,
+        feature_index: FeatureIndex | None = None,
     ) -> None:
-        """Nothing is sent yet.
+        """Send no request yet.
 
         Args:
-            client: the user's own, with its credentials, time limits and retries.
+            client: with the user's credentials, timeouts and retries.
             index: alias, pattern, data stream or names, as a search takes them.
-            options: for all searches of this object; each may differ from them.
-            sidecar: the index of features; mode ``fold`` asks it about pages without cluster id.
+            options: defaults of all searches; each call can override them.
+            feature_index: used by mode ``group`` for pages without cluster id.
         """
-        super().__init__(index, options, sidecar)
+        super().__init__(index, options, feature_index)
         self._client = client
 
     def search(
-        self, body: Body | None = None, *, cursor: str | None = None, **changes: Unpack[Changes]
+        self, body: Body | None = None, *, cursor: str | None = None, **overrides: Unpack[OptionOverrides]
     ) -> GroupPage:
         """One page of groups.
 
         Args:
             body: of a search, as Elasticsearch takes it: query, kNN, sort, ``from``, ``size``, aggregations, highlight …
-            cursor: ``START`` for the first page of deep paging, then the cursor of the page before, with the same body.
-            changes: options of this search that differ; see ``SearchOptions``.
+            cursor: ``START`` for the first page, then ``GroupPage.cursor`` of the previous page, with the same body.
+            overrides: options that differ for this search; see ``SearchOptions``.
 
         Raises:
-            SearchRefused: the body does not go with the mode, or the server refuses it.
-            CursorLost: the cursor was kept longer than ``keep_alive``, or is of the last page.
-            IndexUnavailable: no good answer; the same call may be tried again.
+            SearchRefused: the body is not supported in this mode, or the server refuses it.
+            CursorLost: the cursor is older than ``keep_alive``, or its last page was read.
+            IndexUnavailable: the server failed; the call can be repeated.
         """
-        return run(self._search(body, cursor, changes), self._client, self._sidecar)
+        return run(self._search(body, cursor, overrides), self._client, self._feature_index)
 
-    def pages(self, body: Body | None = None, **changes: Unpack[Changes]) -> Iterator[GroupPage]:
-        """All pages to the end, by cursor; arguments and errors as for ``search``."""
+    def pages(self, body: Body | None = None, **overrides: Unpack[OptionOverrides]) -> Iterator[GroupPage]:
+        """All pages, by cursor; arguments and errors as for ``search``."""
         cursor: str | None = START
         try:
             while cursor is not None:
-                page = self.search(body, cursor=cursor, **changes)
+                page = self.search(body, cursor=cursor, **overrides)
                 cursor = page.cursor
                 yield page
         finally:
@@ -116,21 +121,23 @@ class DedupSearch(_Searching):
                 self.close(cursor)
 
     def close(self, cursor: str) -> None:
-        """Let go of a cursor that will not be used any more; one that is gone already is no error."""
-        run(deep.close(cursor), self._client, None)
+        """Release a cursor before its end; one that no longer exists is no error."""
+        run(cursor_paging.close(cursor), self._client, None)
 
-    def expand(self, cluster_id: str, body: Body | None = None, **changes: Unpack[Changes]) -> Expansion:
-        """The pages of a cluster, the representative first; of them those that match the body's query, if it has one.
+    def expand(
+        self, cluster_id: str, body: Body | None = None, **overrides: Unpack[OptionOverrides]
+    ) -> Expansion:
+        """The pages of a cluster that match the body's query, if it has one; the canonical document first.
 
         Args:
             cluster_id: as ``Group.cluster_id`` gives it; an unknown one has no pages.
             body: ``from``, ``size``, ``_source``, highlight, sort … as for any search.
-            changes: ``routing`` and ``preference`` count here.
+            overrides: only ``routing`` and ``preference`` apply.
 
         Raises:
             SearchRefused, IndexUnavailable: as for ``search``.
         """
-        return run(self._expand(cluster_id, body, changes), self._client, None)
+        return run(self._expand(cluster_id, body, overrides), self._client, None)
 
 
 class AsyncDedupSearch(_Searching):
@@ -142,24 +149,26 @@ class AsyncDedupSearch(_Searching):
         index: str,
         *,
         options: SearchOptions | None = None,
-        sidecar: Sidecar | None = None,
+        feature_index: FeatureIndex | None = None,
     ) -> None:
-        """See ``DedupSearch``; the sidecar, which is not async, is asked in a thread."""
-        super().__init__(index, options, sidecar)
+        """See ``DedupSearch``; the feature index, which is not async, is read in a thread."""
+        super().__init__(index, options, feature_index)
         self._client = client
 
     async def search(
-        self, body: Body | None = None, *, cursor: str | None = None, **changes: Unpack[Changes]
+        self, body: Body | None = None, *, cursor: str | None = None, **overrides: Unpack[OptionOverrides]
     ) -> GroupPage:
         """See ``DedupSearch.search``."""
-        return await run_async(self._search(body, cursor, changes), self._client, self._sidecar)
+        return await run_async(self._search(body, cursor, overrides), self._client, self._feature_index)
 
-    async def pages(self, body: Body | None = None, **changes: Unpack[Changes]) -> AsyncIterator[GroupPage]:
+    async def pages(
+        self, body: Body | None = None, **overrides: Unpack[OptionOverrides]
+    ) -> AsyncIterator[GroupPage]:
         """See ``DedupSearch.pages``."""
         cursor: str | None = START
         try:
             while cursor is not None:
-                page = await self.search(body, cursor=cursor, **changes)
+                page = await self.search(body, cursor=cursor, **overrides)
                 cursor = page.cursor
                 yield page
         finally:
@@ -168,10 +177,10 @@ class AsyncDedupSearch(_Searching):
 
     async def close(self, cursor: str) -> None:
         """See ``DedupSearch.close``."""
-        await run_async(deep.close(cursor), self._client, None)
+        await run_async(cursor_paging.close(cursor), self._client, None)
 
     async def expand(
-        self, cluster_id: str, body: Body | None = None, **changes: Unpack[Changes]
+        self, cluster_id: str, body: Body | None = None, **overrides: Unpack[OptionOverrides]
     ) -> Expansion:
         """See ``DedupSearch.expand``."""
-        return await run_async(self._expand(cluster_id, body, changes), self._client, None)
+        return await run_async(self._expand(cluster_id, body, overrides), self._client, None)

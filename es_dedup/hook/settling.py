@@ -1,4 +1,4 @@
-"""A batch of pages into the sidecar: features, candidates, edges, clusters, and the marks that follow.
+"""A batch of pages into the feature index: features, candidates, edges, clusters, and the marks that follow.
 
 Features are stored before the store is asked, and clusters are changed by one process at a time. Of two processes that store
 equal pages at once, the later one to ask therefore sees the other's page. Asking, which is most of the work, needs no lock: what

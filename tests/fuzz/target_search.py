@@ -68,9 +68,9 @@ BODY: Final[Mapping[str, Any]] = {
 OPTIONS: Final = tuple(
     SearchOptions(**given)
     for given in (
-        {"mode": "canonical"}, {"mode": "collapse"}, {"mode": "collapse", "group_total": "exact"}, {"mode": "fold", "window": 20}, {"mode": "off"},
-        {"mode": "canonical", "similar": "all", "boost": 1.0}, {"mode": "collapse", "similar": "matching", "fold_contained": True, "window": 10},
-        {"mode": "collapse", "group_total": "none", "document_total": False}, {"mode": "fold", "fold_contained": True, "similar": "all"},
+        {"mode": "canonical"}, {"mode": "collapse"}, {"mode": "collapse", "group_total": "exact"}, {"mode": "group", "window": 20}, {"mode": "off"},
+        {"mode": "canonical", "similar": "all", "boost": 1.0}, {"mode": "collapse", "similar": "matching", "nest_contained": True, "window": 10},
+        {"mode": "collapse", "group_total": "none", "document_total": False}, {"mode": "group", "nest_contained": True, "similar": "all"},
     )
 )  # fmt: skip
 CALLS: Final = ("search", "search", "search", "first", "next", "expand")

@@ -212,8 +212,8 @@ def test_a_damaged_cursor_is_refused(client: Elasticsearch, corpus: Corpus, text
         ({"search_after": [1], "sort": ["n"]}, {}),
         ({"pit": {"id": "x"}}, {}),
         ({"collapse": {"field": "site"}}, {"mode": "off"}),
-        ({}, {"mode": "fold"}),
-        ({}, {"fold_contained": True}),
+        ({}, {"mode": "group"}),
+        ({}, {"nest_contained": True}),
     ],
 )
 def test_what_does_not_go_with_a_cursor_is_refused(

@@ -68,7 +68,7 @@ def counts(facet: dict[str, Any], name: str = "key") -> dict[Any, int]:
     return {bucket[name]: bucket["doc_count"] for bucket in facet["buckets"]}
 
 
-@pytest.mark.parametrize("mode", ["collapse", "fold"])
+@pytest.mark.parametrize("mode", ["collapse", "group"])
 def test_a_bucket_counts_each_group_once(
     client: Elasticsearch, corpus: Corpus, found: list[dict[str, Any]], mode: str
 ) -> None:
@@ -94,7 +94,7 @@ def test_a_bucket_counts_each_group_once(
     assert facets["one"]["doc_count"] == sites["site1.example"]
 
 
-@pytest.mark.parametrize("mode", ["collapse", "fold"])
+@pytest.mark.parametrize("mode", ["collapse", "group"])
 def test_buckets_are_ordered_by_groups(
     client: Elasticsearch, corpus: Corpus, found: list[dict[str, Any]], mode: str
 ) -> None:

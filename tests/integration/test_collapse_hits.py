@@ -17,7 +17,7 @@ from tests.servers import fresh_name, url_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_dedup.collapse import Changes, GroupPage
+    from es_dedup.collapse import GroupPage, OptionOverrides
 
 QUERY: dict[str, Any] = {"query": {"match": {"body": "bridge 桥梁"}}, "sort": ["_score", {"n": "asc"}]}
 VECTOR = [0.4, 0.6, 0.5, 0.5]
@@ -29,7 +29,7 @@ VECTORS: dict[str, dict[str, Any]] = {
     "knn query": {"query": {"knn": KNN}},
     "retriever": {"retriever": {"knn": KNN}},
 }
-MODES = ["canonical", "collapse", "fold", "off"]
+MODES = ["canonical", "collapse", "group", "off"]
 
 
 @pytest.fixture(scope="module")
@@ -238,14 +238,14 @@ def test_the_async_search_gives_the_same(corpus: Corpus, client: Elasticsearch) 
         ({"from": 10_000}, {}, "cursor"),
         ({"query": {"unheard": {}}}, {}, "search body"),
         ({"query": {"unheard": {}}}, {"mode": "collapse"}, "search body"),
-        ({}, {"mode": "best"}, "canonical, collapse, fold, off"),
+        ({}, {"mode": "best"}, "canonical, collapse, group, off"),
         ({}, {"window": 0}, "10000"),
         ({}, {"boost": -1.0}, "0 or more"),
         ({}, {"boost": float("nan")}, "0 or more"),
     ],
 )
 def test_a_search_that_cannot_be_done_is_refused_with_advice(
-    client: Elasticsearch, corpus: Corpus, body: dict[str, Any], changes: Changes, said: str
+    client: Elasticsearch, corpus: Corpus, body: dict[str, Any], changes: OptionOverrides, said: str
 ) -> None:
     with pytest.raises(SearchRefused, match=said):
         DedupSearch(client, corpus.index).search(body, **changes)

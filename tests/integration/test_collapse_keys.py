@@ -15,7 +15,7 @@ from tests.servers import fresh_name, url_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MODES = ["canonical", "collapse", "fold", "off"]
+MODES = ["canonical", "collapse", "group", "off"]
 QUERY: dict[str, Any] = {"match": {"body": {"query": "bridge", "_name": "words"}}}
 
 
@@ -66,8 +66,8 @@ SUPPORTED: dict[str, tuple[dict[str, Any], Callable[[GroupPage], bool]]] = {
     "max_score of the answer": ({}, lambda page: (page.max_score or 0) >= page.groups[0].hit["_score"] > 0),
 }  # fmt: skip
 REFUSED: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "collapse": ({"collapse": {"field": "site"}}, ["canonical", "collapse", "fold"]),
-    "search_after": ({"search_after": [1], "sort": ["n"]}, ["collapse", "fold"]),
+    "collapse": ({"collapse": {"field": "site"}}, ["canonical", "collapse", "group"]),
+    "search_after": ({"search_after": [1], "sort": ["n"]}, ["collapse", "group"]),
     "slice": ({"slice": {"id": 0, "max": 2}}, MODES),
     "stored_fields": ({"stored_fields": "_none_"}, MODES),
     "sub_searches": ({"sub_searches": []}, MODES),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_dedup.collapse import DedupSearch, counting
+from es_dedup.collapse import DedupSearch, totals
 from tests.collapsing import Corpus, Stored, create, fill, first_of_each, invented, ranked
 from tests.servers import fresh_name, url_of
 
@@ -86,7 +86,7 @@ def test_pages_of_an_index_that_was_never_attached_are_groups_of_their_own(
     assert ids(search.search(BODY | {"size": 500})) == shown
 
 
-@pytest.mark.parametrize("mode", ["canonical", "collapse", "fold", "off"])
+@pytest.mark.parametrize("mode", ["canonical", "collapse", "group", "off"])
 def test_a_part_that_does_not_answer_is_told_and_totals_are_bounds(
     client: Elasticsearch, name: str, mode: str
 ) -> None:
@@ -106,7 +106,9 @@ def test_a_part_that_does_not_answer_is_told_and_totals_are_bounds(
     alone = DedupSearch(client, whole.index).search(BODY | {"size": 300}, mode=mode, window=1000)
     assert ids(page) == ids(alone)
     assert not alone.problems
-    walked = [] if mode == "fold" else list(search.pages(BODY | {"size": 20}, mode=mode, group_total="exact"))
+    walked = (
+        [] if mode == "group" else list(search.pages(BODY | {"size": 20}, mode=mode, group_total="exact"))
+    )
     for each in walked:
         assert each.problems
         assert each.total_groups is not None
@@ -149,19 +151,19 @@ def test_very_many_groups_are_counted_in_parts(
     create(client, f"{name}-1", shards=shards)
     corpus = fill(client, f"{name}-1", invented(1500, 8, unmarked=0.2))
     search = DedupSearch(client, f"{name}-1")
-    monkeypatch.setattr(counting, "MOST_BUCKETS", most)
-    monkeypatch.setattr(counting, "MOST_TAKEN", 50)
+    monkeypatch.setattr(totals, "MOST_BUCKETS", most)
+    monkeypatch.setattr(totals, "MOST_TAKEN", 50)
     for more in ({}, {"post_filter": {"range": {"length": {"gte": 10}}}}):
         body = {"query": {"match": {"body": "bridge ferry tea river"}}} | more
         groups = {corpus.documents[hit["_id"]].group for hit in ranked(client, corpus.index, body)}
         assert len(groups) > 150
-        monkeypatch.setattr(counting, "MOST_PARTS", 90)
+        monkeypatch.setattr(totals, "MOST_PARTS", 90)
         total = search.search(body, mode="collapse", group_total="exact").total_groups
         assert total is not None
         assert (total.value, total.exact) == (len(groups), True)
         first = next(search.pages(body, mode="collapse", group_total="exact")).total_groups
         assert first == total
-        monkeypatch.setattr(counting, "MOST_PARTS", 2)
+        monkeypatch.setattr(totals, "MOST_PARTS", 2)
         bound = search.search(body, mode="collapse", group_total="exact").total_groups
         assert bound is not None
         assert bound == total if bound.exact else bound.value < len(groups)

@@ -9,7 +9,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_dedup import Deduplicator, Page
-from es_dedup.collapse import DedupSearch, Sidecar
+from es_dedup.collapse import DedupSearch, FeatureIndex
 from es_dedup.model import Outcome
 from tests.collapsing import WORDS, Corpus, create, fill, first_of_each, invented, ranked
 from tests.servers import fresh_name, remove, url_of
@@ -49,7 +49,7 @@ def ids(page: GroupPage) -> list[str]:
 
 
 @pytest.mark.parametrize(("first", "size", "window"), [(0, 10, 60), (15, 10, 60), (50, 30, 5), (0, 10, 5000)])
-def test_fold_groups_the_best_hits(
+def test_mode_group_groups_the_best_hits(
     client: Elasticsearch, corpus: Corpus, first: int, size: int, window: int
 ) -> None:
     body = {"query": {"match": {"body": "ferry 银行"}}, "sort": ["_score", {"n": "asc"}]}
@@ -57,7 +57,7 @@ def test_fold_groups_the_best_hits(
     seen = found[: max(window, first + size)]
     best = first_of_each(seen, lambda hit: corpus.documents[hit["_id"]].group)
     page = DedupSearch(client, corpus.index).search(
-        body | {"from": first, "size": size}, mode="fold", window=window
+        body | {"from": first, "size": size}, mode="group", window=window
     )
     assert ids(page) == [hit["_id"] for hit in best[first : first + size]]
     assert page.total_groups is not None
@@ -65,10 +65,12 @@ def test_fold_groups_the_best_hits(
     for group in page.groups:
         book = corpus.documents[group.hit["_id"]].group
         others = [hit["_id"] for hit in seen if corpus.documents[hit["_id"]].group == book][1:]
-        assert [hit["_id"] for hit in group.folded] == others
+        assert [hit["_id"] for hit in group.other_hits] == others
         assert group.similar_count == corpus.size(book) - 1
     unmarked = sum(not corpus.documents[hit["_id"]].marked for hit in seen)
-    assert page.notes == (f"{unmarked} pages have no cluster id and no sidecar was given: each is shown",)
+    assert page.notes == (
+        f"{unmarked} pages have no cluster id and no feature index was given: each is shown",
+    )
 
 
 def article(source: random.Random, sentences: int = 14) -> list[str]:
@@ -89,11 +91,11 @@ def test_pages_without_cluster_id_fold_by_stored_features(client: Elasticsearch,
     try:
         with Deduplicator.open(address) as dedup:
             dedup.add_many(Page(id=f"{index}/{name}", text=text) for name, text in texts.items())
-        with Sidecar.open(address) as sidecar:
-            page = DedupSearch(client, index, sidecar=sidecar).search(SORTED, mode="fold")
+        with FeatureIndex.open(address) as feature_index:
+            page = DedupSearch(client, index, feature_index=feature_index).search(SORTED, mode="group")
             assert ids(page) == [f"{number}-whole" for number in range(8)]
             assert all(
-                [hit["_id"] for hit in group.folded] == [f"{number}-cut"]
+                [hit["_id"] for hit in group.other_hits] == [f"{number}-cut"]
                 for number, group in enumerate(page.groups)
             )
             assert {group.cluster_id for group in page.groups} == {
@@ -128,14 +130,14 @@ def test_pages_that_nobody_has_clustered_are_compared(
     with Deduplicator.open(path) as dedup:
         dedup.add_many(Page(id=f"{index}/{name}", text=text) for name, text in texts.items() if name != "e")
         dedup._index.replace_all([], [])  # as after a writer that was stopped before it clustered
-    with Sidecar.open(path) as sidecar:
-        page = DedupSearch(client, index, sidecar=sidecar).search(SORTED, mode="fold")
-    assert ids(page) == ["a", "c", "e"]  # e is unknown to the sidecar
-    assert [[hit["_id"] for hit in group.folded] for group in page.groups] == [["b"], ["d"], []]
+    with FeatureIndex.open(path) as feature_index:
+        page = DedupSearch(client, index, feature_index=feature_index).search(SORTED, mode="group")
+    assert ids(page) == ["a", "c", "e"]  # e is unknown to the feature_index
+    assert [[hit["_id"] for hit in group.other_hits] for group in page.groups] == [["b"], ["d"], []]
     assert [group.similar_count for group in page.groups] == [1, 1, 0]
 
 
-@pytest.mark.parametrize("mode", ["canonical", "collapse", "fold"])
+@pytest.mark.parametrize("mode", ["canonical", "collapse", "group"])
 def test_a_contained_page_lies_under_the_page_that_contains_it(
     client: Elasticsearch, index: str, mode: str
 ) -> None:
@@ -160,7 +162,7 @@ def test_a_contained_page_lies_under_the_page_that_contains_it(
             mark["contained_in"] = [f"{index}/{other}" for other in containers]
         client.index(index=index, id=name, document={"n": number, "body": "tea", "dedup": mark}, refresh=True)
     search = DedupSearch(client, index)
-    page = search.search(SORTED, mode=mode, fold_contained=True)
+    page = search.search(SORTED, mode=mode, nest_contained=True)
     assert ids(page) == ["d", "b", "e", "f", "h"]
     assert [[inner.hit["_id"] for inner in group.contained] for group in page.groups] == [
         ["a", "c"],
@@ -172,9 +174,9 @@ def test_a_contained_page_lies_under_the_page_that_contains_it(
     assert page.total_groups is not None
     assert (page.total_groups.value, page.total_groups.exact) == (5, True)
     assert "fields" not in page.groups[0].hit
-    second = search.search(SORTED | {"from": 2, "size": 2}, mode=mode, fold_contained=True)
+    second = search.search(SORTED | {"from": 2, "size": 2}, mode=mode, nest_contained=True)
     assert ids(second) == ["e", "f"]
-    small = search.search(SORTED | {"size": 2}, mode=mode, fold_contained=True, window=4)
+    small = search.search(SORTED | {"size": 2}, mode=mode, nest_contained=True, window=4)
     assert ids(small) == ["d", "b"]
     assert small.total_groups is not None
     assert (small.total_groups.value, small.total_groups.exact) == (2, False)
@@ -195,7 +197,7 @@ def test_a_container_is_known_by_its_cluster(client: Elasticsearch, index: str) 
     for number, (name, mark) in enumerate(marks.items()):
         client.index(index=index, id=name, document={"n": number, "body": name, "dedup": mark}, refresh=True)
     body = SORTED | {"query": {"terms": {"n": [0, 1]}}}  # the page that contains it does not match
-    (group,) = DedupSearch(client, index).search(body, mode="collapse", fold_contained=True).groups
+    (group,) = DedupSearch(client, index).search(body, mode="collapse", nest_contained=True).groups
     assert group.hit["_id"] == "member"
     assert [inner.hit["_id"] for inner in group.contained] == ["part"]
 
@@ -216,5 +218,5 @@ def test_a_real_containment_is_found_and_folded(client: Elasticsearch, index: st
         if name == "in":
             mark["contained_in"] = list(decision.contained_in)
         client.index(index=index, id=name, document={"n": number, "body": name, "dedup": mark}, refresh=True)
-    (group,) = DedupSearch(client, index).search(SORTED, fold_contained=True).groups
+    (group,) = DedupSearch(client, index).search(SORTED, nest_contained=True).groups
     assert (group.hit["_id"], [inner.hit["_id"] for inner in group.contained]) == ("out", ["in"])

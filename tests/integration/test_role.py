@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from elasticsearch import AuthorizationException, Elasticsearch
 
-from es_dedup.collapse import DedupSearch, Sidecar
+from es_dedup.collapse import DedupSearch, FeatureIndex
 from es_dedup.collapse.model import START
 from es_dedup.config import Settings
 from es_dedup.hook import DedupHook, dedup_bulk
@@ -101,11 +101,11 @@ def test_a_user_who_may_only_search(
         first = plain.search(everything, mode=mode, cursor=START)
         assert first.groups
         assert plain.search(everything, mode=mode, cursor=first.cursor).groups
-    assert len(plain.search({}, mode="fold").groups) == len(STORIES) + 1
-    with Sidecar.open(place, own) as sidecar:
-        assert len(DedupSearch(searcher, HOST, sidecar=sidecar).search({}, mode="fold").groups) == len(
-            STORIES
-        )
+    assert len(plain.search({}, mode="group").groups) == len(STORIES) + 1
+    with FeatureIndex.open(place, own) as feature_index:
+        assert len(
+            DedupSearch(searcher, HOST, feature_index=feature_index).search({}, mode="group").groups
+        ) == len(STORIES)
     alias = f"{HOST}-dedup-features"
     tries: list[Callable[[], object]] = [
         lambda: searcher.index(index=HOST, document={"text": "a"}),

@@ -385,7 +385,7 @@ class SiteSystem:
             totals = {
                 "canonical": sum(expected[name].canonical == name for name in matching),
                 "collapse": len(clusters),
-                "fold": len(clusters),
+                "group": len(clusters),
                 "off": len(matching),
             }
             query = {"match_all": {}} if kind is None else {"term": {"kind": kind}}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_dedup import Deduplicator, Page, Settings, extract, load_settings
-from es_dedup.collapse import AsyncDedupSearch, DedupSearch, Sidecar
+from es_dedup.collapse import AsyncDedupSearch, DedupSearch, FeatureIndex
 from es_dedup.errors import ConfigError
 from es_dedup.hook import DedupHook, HostFields, dedup_bulk, dedup_streaming_bulk
 from es_dedup.index.embedded import EmbeddedIndex
@@ -83,9 +83,9 @@ CALLS: dict[str, tuple[Callable[[Deduplicator], object], str]] = {
     "no hook for a stream": (lambda _: list(dedup_streaming_bulk(NOBODY, [], hook=WRONG)), "DedupHook.open"),
     "a report": (lambda _: dedup_bulk(NOBODY, [], hook=WRONG, report={}), "HookReport"),  # type: ignore[arg-type]
     "an index": (lambda _: DedupSearch(NOBODY, 5), "index"),  # type: ignore[arg-type]
-    "options": (lambda _: DedupSearch(NOBODY, "a", options={"mode": "fold"}), "SearchOptions"),  # type: ignore[arg-type]
-    "a sidecar": (lambda _: AsyncDedupSearch(NOBODY, "a", sidecar="b"), "Sidecar.open"),  # type: ignore[arg-type]
-    "settings of a sidecar": (lambda _: Sidecar(NOBODY, {}), "Settings"),  # type: ignore[arg-type]
+    "options": (lambda _: DedupSearch(NOBODY, "a", options={"mode": "group"}), "SearchOptions"),  # type: ignore[arg-type]
+    "a feature_index": (lambda _: AsyncDedupSearch(NOBODY, "a", feature_index="b"), "FeatureIndex.open"),  # type: ignore[arg-type]
+    "settings of a feature_index": (lambda _: FeatureIndex(NOBODY, {}), "Settings"),  # type: ignore[arg-type]
     "a body": (lambda _: DedupSearch(NOBODY, "a").search("words"), "a search body"),  # type: ignore[arg-type]
 }  # fmt: skip
 
@@ -121,9 +121,9 @@ def test_settings_come_from_the_file_and_the_environment_everywhere(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ES_DEDUP_INDEX__LIMIT", "9")
     index = EmbeddedIndex(":memory:", features={})
-    hook, sidecar = DedupHook(index, NOBODY, HostFields("text")), Sidecar(index)
+    hook, feature_index = DedupHook(index, NOBODY, HostFields("text")), FeatureIndex(index)
     with Deduplicator.open(":memory:") as dedup:
-        for used in (dedup._settings, hook._settling._settings, sidecar._given):
+        for used in (dedup._settings, hook._settling._settings, feature_index._given):
             assert (used.index.limit, used.index.max_df) == (9, 70)
     with Deduplicator.open(":memory:", settings=Settings()) as dedup:
         assert dedup._settings.index.limit == Settings().index.limit

@@ -16,15 +16,15 @@ from elasticsearch import Elasticsearch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.collapse import Bound, DedupSearch, SearchOptions, Total, bodies
-from es_dedup.collapse.calls import Related, checked, not_mapped, problems_of
-from es_dedup.collapse.containment import under_containers
+from es_dedup.collapse import Bound, DedupSearch, SearchOptions, Total, queries
+from es_dedup.collapse.containment import nest_under_containers
 from es_dedup.collapse.cursors import Cursor, digest_of, pack, unpack
 from es_dedup.collapse.facets import by_document, count_groups, read_groups
-from es_dedup.collapse.folding import fold_hits
+from es_dedup.collapse.grouping import group_hits
+from es_dedup.collapse.hit_groups import HitGroup
 from es_dedup.collapse.hits import cleaned
-from es_dedup.collapse.piles import Pile
-from es_dedup.collapse.request import request_of
+from es_dedup.collapse.operations import StoredRelations, checked, not_mapped, problems_of
+from es_dedup.collapse.search_request import request_of
 from es_dedup.errors import CursorLost, IndexUnavailable, SearchRefused, UnreadableAnswer
 
 OPTIONS = SearchOptions()
@@ -53,13 +53,13 @@ FULL: dict[str, Any] = {
 
 def test_the_given_body_is_never_changed() -> None:
     kept = copy.deepcopy(FULL)
-    request = request_of("i", FULL, SearchOptions(mode="collapse", boost=1.0, fold_contained=True))
+    request = request_of("i", FULL, SearchOptions(mode="collapse", boost=1.0, nest_contained=True))
     for made in (
-        bodies.filtered(FULL, CONDITION),
-        bodies.narrowed(FULL, CONDITION),
-        bodies.boosted(FULL, SearchOptions(boost=1.0)),
-        bodies.with_facets(FULL, count_groups(FULL["aggs"], OPTIONS)),
-        bodies.keys_only(FULL),
+        queries.filtered(FULL, CONDITION),
+        queries.narrowed(FULL, CONDITION),
+        queries.boosted(FULL, SearchOptions(boost=1.0)),
+        queries.with_facets(FULL, count_groups(FULL["aggs"], OPTIONS)),
+        queries.keys_only(FULL),
         request.fetched,
         request.paged(0, 9).body,
     ):
@@ -68,27 +68,27 @@ def test_the_given_body_is_never_changed() -> None:
 
 
 def test_a_filter_reaches_the_query_and_each_knn() -> None:
-    made = bodies.filtered(FULL, CONDITION)
+    made = queries.filtered(FULL, CONDITION)
     assert made["query"] == {"bool": {"must": [FULL["query"]], "filter": [CONDITION]}}
     assert [each["filter"] for each in made["knn"]] == [[{"term": {"y": 2}}, CONDITION], [CONDITION]]
-    assert "query" not in bodies.filtered({"knn": {"field": "v"}}, CONDITION)
-    assert bodies.filtered({}, CONDITION)["query"]["bool"]["must"] == [{"match_all": {}}]
+    assert "query" not in queries.filtered({"knn": {"field": "v"}}, CONDITION)
+    assert queries.filtered({}, CONDITION)["query"]["bool"]["must"] == [{"match_all": {}}]
 
 
 @pytest.mark.parametrize("kind", ["standard", "knn"])
 @pytest.mark.parametrize("before", [{}, {"filter": {"term": {"y": 2}}}, {"filter": [{"term": {"y": 2}}]}])
 def test_a_filter_reaches_a_retriever(kind: str, before: dict[str, Any]) -> None:
-    made = bodies.filtered({"retriever": {kind: before}}, CONDITION)
+    made = queries.filtered({"retriever": {kind: before}}, CONDITION)
     expected = [{"term": {"y": 2}}, CONDITION] if before else [CONDITION]
     assert made == {"retriever": {kind: {"filter": expected}}}
 
 
 def test_narrowing_leaves_neighbours_alone() -> None:
-    made = bodies.narrowed(FULL, CONDITION)
+    made = queries.narrowed(FULL, CONDITION)
     assert (made["knn"], made["query"]) == (FULL["knn"], FULL["query"])
     assert made["post_filter"] == {"bool": {"filter": [FULL["post_filter"], CONDITION]}}
     inside = {"query": {"bool": {"should": [{"knn": {"field": "v"}}]}}}
-    assert bodies.narrowed(inside, CONDITION)["query"] == inside["query"]
+    assert queries.narrowed(inside, CONDITION)["query"] == inside["query"]
 
 
 names = st.sampled_from("abcdefgh")
@@ -105,29 +105,33 @@ def test_folding_keeps_every_hit_once_and_joins_only_direct_matches(
         pair for left, right in pairs for pair in ((f"i/{left}", f"i/{right}"), (f"i/{right}", f"i/{left}"))
     )
     hits = [hit(name, cluster) for name, cluster in pages]
-    piles = fold_hits(hits, Related({}, same), OPTIONS)
-    shown = [one["_id"] for pile in piles for one in pile.hits]
+    groups = group_hits(hits, StoredRelations({}, same), OPTIONS)
+    shown = [one["_id"] for group in groups for one in group.hits]
     assert sorted(shown) == sorted(name for name, _ in pages)
     ranks = {name: rank for rank, (name, _) in enumerate(pages)}
-    assert [ranks[pile.head["_id"]] for pile in piles] == sorted(ranks[pile.head["_id"]] for pile in piles)
+    assert [ranks[group.head["_id"]] for group in groups] == sorted(
+        ranks[group.head["_id"]] for group in groups
+    )
     clusters = dict(pages)
-    for pile in piles:
-        head = pile.head["_id"]
-        for other in pile.hits[1:]:
+    for group in groups:
+        head = group.head["_id"]
+        for other in group.hits[1:]:
             assert ranks[other["_id"]] > ranks[head]
-            together = clusters[other["_id"]] is not None and clusters[other["_id"]] == pile.cluster_id
+            together = clusters[other["_id"]] is not None and clusters[other["_id"]] == group.cluster_id
             assert together or (f"i/{head}", f"i/{other['_id']}") in same
-    heads = [pile.cluster_id for pile in piles if pile.cluster_id]
+    heads = [group.cluster_id for group in groups if group.cluster_id]
     assert len(heads) == len(set(heads))
 
 
 @given(st.dictionaries(names, st.frozensets(names, max_size=3)))
 def test_containment_keeps_every_pile_once_and_ends(pointers: dict[str, frozenset[str]]) -> None:
-    piles = [
-        Pile([hit(name, f"c-{name}", contained_in=[f"i/{other}" for other in sorted(others)])], f"c-{name}")
+    groups = [
+        HitGroup(
+            [hit(name, f"c-{name}", contained_in=[f"i/{other}" for other in sorted(others)])], f"c-{name}"
+        )
         for name, others in pointers.items()
     ]
-    roots = under_containers(piles, OPTIONS)
+    roots = nest_under_containers(groups, OPTIONS)
     shown = [each.head["_id"] for root in roots for each in (root, *root.contained)]
     assert sorted(shown) == sorted(pointers)
     for root in roots:
@@ -277,7 +281,7 @@ def deep(levels: int) -> Any:
     ],
 )  # fmt: skip
 def test_a_misshapen_body_is_refused(body: Any) -> None:
-    for mode in ("canonical", "collapse", "fold"):
+    for mode in ("canonical", "collapse", "group"):
         with pytest.raises(SearchRefused):
             request_of("i", body, SearchOptions(mode=mode))
 
@@ -315,8 +319,8 @@ def test_an_answer_that_is_none_of_elasticsearch_is_an_error_of_ours(answer: Any
             """Nothing is open."""
 
     client = Elasticsearch("http://localhost:9200", node_class=Answers)
-    for mode in ("canonical", "collapse", "fold", "off"):
+    for mode in ("canonical", "collapse", "group", "off"):
         for cursor in (None, "start"):
             with pytest.raises((UnreadableAnswer, SearchRefused)) as caught:
                 DedupSearch(client, "i").search({}, mode=mode, cursor=cursor)
-            assert caught.type is UnreadableAnswer or (mode, cursor) == ("fold", "start")
+            assert caught.type is UnreadableAnswer or (mode, cursor) == ("group", "start")

@@ -1,4 +1,4 @@
-"""What a search body must look like so that its parts can be read here; what they mean is left to the server."""
+"""Check the shape of the parts of a search body that are read here; their meaning is checked by the server."""
 
 from __future__ import annotations
 

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.collapse import bodies, counting
-from es_dedup.collapse.calls import Searches, checked
+from es_dedup.collapse import queries, totals
 from es_dedup.collapse.hits import hits_of
 from es_dedup.collapse.model import Expansion, Total
 from es_dedup.collapse.modes import problems_in
+from es_dedup.collapse.operations import MultiSearch, checked
 from es_dedup.errors import SearchRefused
 
 if TYPE_CHECKING:
-    from es_dedup.collapse.calls import Plan
-    from es_dedup.collapse.request import Request
+    from es_dedup.collapse.operations import Plan
+    from es_dedup.collapse.search_request import Request
 
 NOT_EXPANDED: Final = ("aggs", "aggregations", "suggest", "profile")
 
 
 def expand(request: Request, cluster_id: str) -> Plan[Expansion]:
-    """The pages of a cluster that match the body: the representative first, unless the body has a sort."""
+    """The pages of a cluster that match the body: the canonical document first, unless the body has a sort."""
     options = request.options
     if wrong := [name for name in NOT_EXPANDED if name in request.given]:
         raise SearchRefused(
             f"the pages of a cluster come without {', '.join(wrong)}", "leave that out of the body"
         )
-    body = bodies.filtered(request.given, {"term": {options.cluster_field: cluster_id}})
+    body = queries.filtered(request.given, {"term": {options.cluster_field: cluster_id}})
     by_place = [
         {options.canonical_field: {"order": "desc", "unmapped_type": "boolean"}},
         {"_score": "desc"},
     ]
     body = {"sort": by_place, "track_scores": True, "track_total_hits": True, **body}
-    (answer,) = yield Searches([body], request.index, request.header)
+    (answer,) = yield MultiSearch([body], request.index, request.header)
     problems = problems_in([checked(answer)])
-    total = counting.documents_in(answer, whole=not problems) or Total(0)
+    total = totals.documents_in(answer, whole=not problems) or Total(0)
     hits = hits_of(answer)
     if "sort" not in request.given:
         hits = [{name: value for name, value in hit.items() if name != "sort"} for hit in hits]

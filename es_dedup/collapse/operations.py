@@ -1,6 +1,6 @@
-"""What a plan asks of the outside, as values: a plan is a generator that yields them and is sent the answers.
+"""Requests to the server and the feature index as values: a plan is a generator that yields them and receives the responses.
 
-So the sync and the async client run the very same plans.
+The sync and the async client therefore run the same plans.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ NOT_MAPPED: Final = "no mapping found for"
 
 
 @dataclass(frozen=True, slots=True)
-class Searches:
-    """Some searches in one request; answered by a list of their answers, in order.
+class MultiSearch:
+    """Several searches in one ``_msearch`` request; the result is the list of responses, in order.
 
     Attributes:
-        bodies: may carry a ``pit``; then ``index`` is left out.
+        bodies: search bodies; ``index`` is left out for one with a ``pit``.
         index: alias, pattern or names.
         header: routing and preference, where given.
-        skip_unmatched: ask each shard first whether it can match at all, and leave it out when it cannot.
-        leave_out: a ``filter_path`` of what is not sent back; empty: nothing.
+        skip_unmatched: skip shards that cannot match (``pre_filter_shard_size`` 1).
+        filter_path: response filter as Elasticsearch takes it; empty: the whole response.
     """
 
     bodies: Sequence[Body]
     index: str
     header: Mapping[str, str] = field(default_factory=dict)
     skip_unmatched: bool = False
-    leave_out: str = ""
+    filter_path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class OpenPit:
-    """Open a point in time; answered by its id."""
+class OpenPointInTime:
+    """Open a point in time; the result is its id."""
 
     index: str
     keep_alive: str
@@ -52,47 +52,47 @@ class OpenPit:
 
 
 @dataclass(frozen=True, slots=True)
-class ClosePit:
-    """Close a point in time; answered by None, also when it is gone already."""
+class ClosePointInTime:
+    """Close a point in time; the result is None, also when it no longer exists."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Relate:
-    """Ask the sidecar which of these pages are the same: those without cluster id, and the others."""
+class FindRelations:
+    """Ask the feature index which of these pages are duplicates: those without cluster id against all."""
 
     unassigned: Sequence[str]
     others: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
-    """What the sidecar knows of some pages.
+class StoredRelations:
+    """Relations of pages in the feature index.
 
     Attributes:
-        clusters: page id to cluster id, of pages that the index of features has assigned.
-        same: pairs of pages that are exact or duplicate by their stored features; both orders.
+        clusters: page id to cluster id, where one is stored.
+        same: pairs of pages that are exact or near-duplicates by their stored features; both orders.
     """
 
     clusters: Mapping[str, str] = field(default_factory=dict)
     same: frozenset[tuple[str, str]] = frozenset()
 
 
-Call: TypeAlias = Searches | OpenPit | ClosePit | Relate
+Call: TypeAlias = MultiSearch | OpenPointInTime | ClosePointInTime | FindRelations
 
 if TYPE_CHECKING:
     Plan: TypeAlias = Generator[Call, Any, Result]
-    Relations: TypeAlias = Related
+    Relations: TypeAlias = StoredRelations
 
 
 def checked(answer: Answer) -> Answer:
-    """An answer that holds hits.
+    """The response, if it holds hits.
 
     Raises:
-        SearchRefused: the search is wrong, or the index is not there.
-        CursorLost: its point in time is gone.
-        IndexUnavailable: the server could not do it now.
+        SearchRefused: the search is invalid, or the index does not exist.
+        CursorLost: its point in time no longer exists.
+        IndexUnavailable: the server could not answer now.
     """
     if "error" not in answer:
         return answer
@@ -105,7 +105,7 @@ def checked(answer: Answer) -> Answer:
 
 
 def not_mapped(answer: Answer) -> bool:
-    """Whether an index lacks the field that is collapsed on, so that its pages are missing."""
+    """Whether an index lacks the collapse field, so that its pages are missing."""
     if "error" in answer:
         return NOT_MAPPED in reason_of(answer["error"])
     failures = answer["_shards"].get("failures", ())
@@ -113,9 +113,9 @@ def not_mapped(answer: Answer) -> bool:
 
 
 def lacks_only_unmapped(answer: Answer) -> bool:
-    """Whether the only parts that did not answer are of indices without the field, which hold no cluster ids.
+    """Whether the only failed shards are of indices without the collapse field, which hold no cluster ids.
 
-    Where no index has it, 8.19 answers with an error, and 8.16 with the failure of one shard.
+    Where no index has the field, 8.19 responds with an error, and 8.16 with the failure of one shard.
     """
     if "error" in answer:
         return not_mapped(answer)
@@ -124,7 +124,7 @@ def lacks_only_unmapped(answer: Answer) -> bool:
 
 
 def problems_of(answer: Answer) -> list[str]:
-    """Why an answer may lack hits, in plain words."""
+    """Why a response may lack hits, as messages."""
     found = []
     shards = answer.get("_shards", {})
     if shards.get("failed"):
@@ -139,7 +139,7 @@ def problems_of(answer: Answer) -> list[str]:
 
 
 def reason_of(error: Any) -> str:
-    """Type and reason of an error object, with those it was caused by."""
+    """Type and reason of an error object and of its causes."""
     said: list[str] = []
     while isinstance(error, dict):
         said.append(f"{error.get('type', '')}: {error.get('reason', '')}")
@@ -149,11 +149,11 @@ def reason_of(error: Any) -> str:
 
 
 def advice_for(reason: str) -> str:
-    """What to do about a search that the server refuses."""
+    """Advice for a search that the server refuses."""
     if "index_not_found" in reason:
         return "check the name of the index"
     if "Result window is too large" in reason:
         return "page with a cursor instead of from"
     if NOT_MAPPED in reason:
-        return "attach the index first, so that its mapping has the object dedup"
+        return "attach the index first, so that its mapping has the dedup object"
     return "check the search body"

@@ -1,27 +1,33 @@
-"""Running plans on the user's client, sync or async; its errors become ours."""
+"""Run plans on the user's client, sync or async, and translate its errors."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from es_dedup.collapse.calls import ClosePit, OpenPit, Relate, Searches, advice_for
+from es_dedup.collapse.operations import (
+    ClosePointInTime,
+    FindRelations,
+    MultiSearch,
+    OpenPointInTime,
+    advice_for,
+)
 from es_dedup.errors import DedupError, IndexUnavailable, SearchRefused
 from es_dedup.index.elastic.server import BUSY, NOT_FOUND, is_engine_error, reading, reason_of, status_of
 
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-    from es_dedup.collapse.calls import Call, Plan
-    from es_dedup.collapse.sidecar import Sidecar
+    from es_dedup.collapse.feature_index import FeatureIndex
+    from es_dedup.collapse.operations import Call, Plan
 
     Result = TypeVar("Result")
 
 ERRORS_OF_SERVER: Final = 500
 
 
-def run(plan: Plan[Result], client: Elasticsearch, sidecar: Sidecar | None) -> Result:
-    """Carry a plan out.
+def run(plan: Plan[Result], client: Elasticsearch, feature_index: FeatureIndex | None) -> Result:
+    """Run a plan to its end.
 
     Raises:
         SearchRefused: the search is wrong, or the server does not allow it.
@@ -32,7 +38,7 @@ def run(plan: Plan[Result], client: Elasticsearch, sidecar: Sidecar | None) -> R
         call = next(plan)
         while True:
             try:
-                answer = _perform(call, client, sidecar)
+                answer = _perform(call, client, feature_index)
             except DedupError as error:
                 call = plan.throw(error)
             else:
@@ -43,13 +49,15 @@ def run(plan: Plan[Result], client: Elasticsearch, sidecar: Sidecar | None) -> R
         return result
 
 
-async def run_async(plan: Plan[Result], client: AsyncElasticsearch, sidecar: Sidecar | None) -> Result:
-    """The same on an async client; the sidecar, which computes, runs in a thread."""
+async def run_async(
+    plan: Plan[Result], client: AsyncElasticsearch, feature_index: FeatureIndex | None
+) -> Result:
+    """The same on an async client; the feature index, which computes, runs in a thread."""
     try:
         call = next(plan)
         while True:
             try:
-                answer = await _perform_async(call, client, sidecar)
+                answer = await _perform_async(call, client, feature_index)
             except DedupError as error:
                 call = plan.throw(error)
             else:
@@ -60,9 +68,9 @@ async def run_async(plan: Plan[Result], client: AsyncElasticsearch, sidecar: Sid
         return result
 
 
-def _perform(call: Call, client: Elasticsearch, sidecar: Sidecar | None) -> Any:
-    if isinstance(call, Relate):
-        return sidecar.relate(call) if sidecar else None
+def _perform(call: Call, client: Elasticsearch, feature_index: FeatureIndex | None) -> Any:
+    if isinstance(call, FindRelations):
+        return feature_index.relations(call) if feature_index else None
     method, arguments = _request(call)
     try:
         with reading("search"):
@@ -73,9 +81,9 @@ def _perform(call: Call, client: Elasticsearch, sidecar: Sidecar | None) -> Any:
         return _failed(call, error)
 
 
-async def _perform_async(call: Call, client: AsyncElasticsearch, sidecar: Sidecar | None) -> Any:
-    if isinstance(call, Relate):
-        return await asyncio.to_thread(sidecar.relate, call) if sidecar else None
+async def _perform_async(call: Call, client: AsyncElasticsearch, feature_index: FeatureIndex | None) -> Any:
+    if isinstance(call, FindRelations):
+        return await asyncio.to_thread(feature_index.relations, call) if feature_index else None
     method, arguments = _request(call)
     try:
         with reading("search"):
@@ -86,35 +94,35 @@ async def _perform_async(call: Call, client: AsyncElasticsearch, sidecar: Sideca
         return _failed(call, error)
 
 
-def _request(call: Searches | OpenPit | ClosePit) -> tuple[str, dict[str, Any]]:
+def _request(call: MultiSearch | OpenPointInTime | ClosePointInTime) -> tuple[str, dict[str, Any]]:
     """The client's method and its arguments."""
-    if isinstance(call, OpenPit):
+    if isinstance(call, OpenPointInTime):
         return "open_point_in_time", {"index": call.index, "keep_alive": call.keep_alive, **call.header}
-    if isinstance(call, ClosePit):
+    if isinstance(call, ClosePointInTime):
         return "close_point_in_time", {"id": call.id}
     searches: list[dict[str, Any]] = []
     for body in call.bodies:
         searches += [{} if "pit" in body else {"index": call.index, **call.header}, body]
     more: dict[str, Any] = {"pre_filter_shard_size": 1} if call.skip_unmatched else {}
-    if call.leave_out:
-        more["filter_path"] = call.leave_out
+    if call.filter_path:
+        more["filter_path"] = call.filter_path
     return "msearch", {"searches": searches, **more}
 
 
-def _answer(call: Searches | OpenPit | ClosePit, body: Any) -> Any:
-    if isinstance(call, Searches):
+def _answer(call: MultiSearch | OpenPointInTime | ClosePointInTime, body: Any) -> Any:
+    if isinstance(call, MultiSearch):
         return body["responses"]
-    if isinstance(call, ClosePit):
+    if isinstance(call, ClosePointInTime):
         return None
     if not isinstance(body["id"], str) or not body["id"]:
         raise TypeError("the id of a point in time is no text")
     return body["id"]
 
 
-def _failed(call: Searches | OpenPit | ClosePit, error: Exception) -> None:
-    """Raise our error for one of the client's; a point in time that has gone is closed."""
+def _failed(call: MultiSearch | OpenPointInTime | ClosePointInTime, error: Exception) -> None:
+    """Raise the es-dedup error for one of the client's; a point in time that no longer exists counts as closed."""
     status, reason = status_of(error), reason_of(error)
-    if isinstance(call, ClosePit) and status == NOT_FOUND:
+    if isinstance(call, ClosePointInTime) and status == NOT_FOUND:
         return
     if status is None or status in BUSY or status >= ERRORS_OF_SERVER:
         raise IndexUnavailable("search", reason) from error

@@ -10,17 +10,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.collapse import bodies
-from es_dedup.collapse.calls import Searches, checked
+from es_dedup.collapse import queries
 from es_dedup.collapse.facets import GROUPS, SHARED
 from es_dedup.collapse.model import Bound, GroupTotal, Total
+from es_dedup.collapse.operations import MultiSearch, checked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from es_dedup.collapse.calls import Plan
     from es_dedup.collapse.model import Body
-    from es_dedup.collapse.request import Request
+    from es_dedup.collapse.operations import Plan
+    from es_dedup.collapse.search_request import Request
 
 SEVERAL: Final = "es_dedup_several"
 WRAP: Final = "es_dedup_wrap"
@@ -29,7 +29,7 @@ MOST_TAKEN: Final = 200_000
 MOST_BUCKETS: Final = 50_000
 """Clusters listed in a search; the server's own limit of 65,536 leaves room for facets."""
 MOST_PARTS: Final = 40
-"""Searches that count a larger set in parts; beyond, the number is a bound."""
+"""MultiSearch that count a larger set in parts; beyond, the number is a bound."""
 PRECISION: Final = 40_000
 """Of ``cardinality``; the most that Elasticsearch takes."""
 BULK: Final = f"-responses.**.{GROUPS}.buckets"
@@ -45,7 +45,7 @@ def documents_in(answer: Mapping[str, Any], *, whole: bool = True) -> Total | No
     return Total(int(total["value"]), Bound.EXACT if exact else Bound.AT_LEAST)
 
 
-def lowered(total: Total | None) -> Total | None:
+def as_lower_bound(total: Total | None) -> Total | None:
     """A total of an answer in which parts are missing."""
     if total is None:
         return None
@@ -64,7 +64,7 @@ def counters(request: Request) -> Body:
         one_each = {"shard_size": MOST_TAKEN, "max_docs_per_value": 1, "execution_hint": "global_ordinals"}
         nothing: Body = {"filter": {"match_none": {}}}  # a sampler has to have something inside
         distinct = {"diversified_sampler": field | one_each, "aggs": {GROUPS: nothing}}
-    return _wrapped(request, {SHARED: {"filter": bodies.shared(options), "aggs": {GROUPS: distinct}}})
+    return _wrapped(request, {SHARED: {"filter": queries.shared(options), "aggs": {GROUPS: distinct}}})
 
 
 def groups_in(request: Request, answer: Mapping[str, Any]) -> Plan[Total | None]:
@@ -82,9 +82,9 @@ def groups_in(request: Request, answer: Mapping[str, Any]) -> Plan[Total | None]
         return Total(alone + taken)
     parts = max(1, -(-together // (MOST_BUCKETS // 2)))
     if parts <= MOST_PARTS:
-        spared, complete = yield from _in_parts(request, parts, one_shard=shards == 1)
+        repeats, complete = yield from _in_parts(request, parts, one_shard=shards == 1)
         if complete:
-            return Total(alone + together - spared)
+            return Total(alone + together - repeats)
     return Total(alone + -(-taken // shards), Bound.AT_LEAST)
 
 
@@ -102,14 +102,14 @@ def _in_parts(request: Request, parts: int, *, one_shard: bool) -> Plan[tuple[in
         if parts > 1:
             terms["include"] = {"partition": part, "num_partitions": parts}
         listed = {GROUPS: {"terms": terms}, SEVERAL: {"stats_bucket": {"buckets_path": f"{GROUPS}>_count"}}}
-        facets = _wrapped(request, {SHARED: {"filter": bodies.shared(options), "aggs": listed}})
-        made.append(bodies.tally(request.body, facets) | {"track_total_hits": False})
-    answers = yield Searches(made, request.index, request.header, leave_out=BULK)
-    found = [_spared(checked(answer)["aggregations"][WRAP][SHARED]) for answer in answers]
-    return sum(spared for spared, _ in found), all(complete for _, complete in found)
+        facets = _wrapped(request, {SHARED: {"filter": queries.shared(options), "aggs": listed}})
+        made.append(queries.tally(request.body, facets) | {"track_total_hits": False})
+    answers = yield MultiSearch(made, request.index, request.header, filter_path=BULK)
+    found = [_repeats(checked(answer)["aggregations"][WRAP][SHARED]) for answer in answers]
+    return sum(repeats for repeats, _ in found), all(complete for _, complete in found)
 
 
-def _spared(found: Mapping[str, Any]) -> tuple[int, bool]:
+def _repeats(found: Mapping[str, Any]) -> tuple[int, bool]:
     several = found[SEVERAL]
     complete = several["count"] < MOST_BUCKETS and not found[GROUPS]["doc_count_error_upper_bound"]
     return int(several["sum"]) - int(several["count"]), complete
@@ -117,4 +117,4 @@ def _spared(found: Mapping[str, Any]) -> tuple[int, bool]:
 
 def _wrapped(request: Request, facets: Body) -> Body:
     """Aggregations about what matches; by themselves they do not see a post_filter."""
-    return {WRAP: {"filter": request.body.get("post_filter", bodies.MATCH_ALL), "aggs": facets}}
+    return {WRAP: {"filter": request.body.get("post_filter", queries.MATCH_ALL), "aggs": facets}}

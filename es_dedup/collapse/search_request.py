@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.collapse import bodies
+from es_dedup.collapse import queries
 from es_dedup.collapse.model import DEFAULT_SIZE, Mode
-from es_dedup.collapse.shapes import refuse_misshapen
+from es_dedup.collapse.validation import refuse_misshapen
 from es_dedup.errors import SearchRefused, wrong_type
 
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ class Request:
     @property
     def fetched(self) -> Body:
         """The body of a search whose hits are shown."""
-        return bodies.named_fields(self.body, self.options, containment=self.options.fold_contained)
+        return queries.named_fields(self.body, self.options, containment=self.options.nest_contained)
 
     @property
     def facets(self) -> Body:
         """The user's aggregations."""
-        return bodies.facets_of(self.body)
+        return queries.facets_of(self.body)
 
     @property
     def counted(self) -> Body:
@@ -94,12 +94,12 @@ def request_of(index: str, body: Mapping[str, Any] | None, options: SearchOption
             raise SearchRefused(f"the body holds {name}", advice)
     if given.get("stored_fields") in ("_none_", ["_none_"]):
         raise SearchRefused("stored_fields _none_ leaves out the ids of hits", "use _source: false")
-    if options.mode in (Mode.COLLAPSE, Mode.FOLD) and "slice" in given:
+    if options.mode in (Mode.COLLAPSE, Mode.GROUP) and "slice" in given:
         raise SearchRefused(f"a slice in mode '{options.mode}' would cut clusters", "choose mode 'canonical'")
-    if options.mode in (Mode.COLLAPSE, Mode.FOLD) and "search_after" in given:
+    if options.mode in (Mode.COLLAPSE, Mode.GROUP) and "search_after" in given:
         raise SearchRefused(
             f"search_after in mode '{options.mode}' would show groups twice", "page with a cursor instead"
         )
     chosen = {"routing": options.routing, "preference": options.preference}
     header = {} if "pit" in given else {name: value for name, value in chosen.items() if value}
-    return Request(index, given, bodies.boosted(given, options), options, header)
+    return Request(index, given, queries.boosted(given, options), options, header)

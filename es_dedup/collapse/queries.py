@@ -1,4 +1,4 @@
-"""Search bodies made out of the user's: pure functions, the given body is never changed."""
+"""Build search bodies from the user's body; the given body is never changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MATCHING: Final = frozenset(
 """The parts of a body that decide which documents match."""
 ORDERING: Final = frozenset({"sort", "rescore", "track_scores", "size", "from", "search_after"})
 SCORED: Final = ("sampler", "diversified_sampler", "top_hits")
-"""Aggregations that look at scores unasked."""
+"""Aggregations that use scores implicitly."""
 MATCH_ALL: Final[Body] = {"match_all": {}}
 
 
@@ -107,38 +107,38 @@ def boosted(body: Body, options: SearchOptions) -> Body:
 
 
 def hidden(options: SearchOptions) -> Body:
-    """A condition: a page that another page of its cluster stands for."""
+    """Filter: pages that are not the canonical document of their cluster."""
     return {"term": {options.canonical_field: False}}
 
 
 def shown(options: SearchOptions) -> Body:
-    """A condition: a representative, or a page that nothing is known of."""
+    """Filter: canonical documents and pages without ``dedup`` object."""
     return {"bool": {"must_not": [hidden(options)]}}
 
 
 def assigned(options: SearchOptions) -> Body:
-    """A condition: a page that has a cluster id."""
+    """Filter: pages with a cluster id."""
     return {"exists": {"field": options.cluster_field}}
 
 
 def unassigned(options: SearchOptions) -> Body:
-    """A condition: a page that has no cluster id."""
+    """Filter: pages without cluster id."""
     return {"bool": {"must_not": [assigned(options)]}}
 
 
 def shared(options: SearchOptions) -> Body:
-    """A condition: a page that may share its cluster with another; not one whose cluster is marked as of one page."""
+    """Filter: pages whose cluster may have further pages (``cluster_size`` is not 1)."""
     alone = {"term": {options.size_field: 1}}
     return {"bool": {"filter": [assigned(options)], "must_not": [alone]}}
 
 
 def in_clusters(cluster_ids: Iterable[str], options: SearchOptions) -> Body:
-    """A condition: a page of one of these clusters."""
+    """Filter: pages of these clusters."""
     return {"terms": {options.cluster_field: list(cluster_ids)}}
 
 
 def these(hits: Iterable[Hit]) -> Body:
-    """A condition: one of these documents."""
+    """Filter: these documents."""
     by_index: dict[str, list[str]] = {}
     for hit in hits:
         by_index.setdefault(hit["_index"], []).append(hit["_id"])

@@ -1,0 +1,182 @@
+"""Cursor paging: pages of a point in time in the order of the search, without gaps or repetitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.collapse import modes, queries, totals
+from es_dedup.collapse.cursors import Cursor, digest_of, pack, unpack
+from es_dedup.collapse.hit_groups import GroupedHits, HitGroup
+from es_dedup.collapse.hits import cluster_of, hits_of, key_of
+from es_dedup.collapse.model import MAX_WINDOW, START, Mode
+from es_dedup.collapse.offset_paging import page_of
+from es_dedup.collapse.operations import ClosePointInTime, MultiSearch, OpenPointInTime, checked
+from es_dedup.errors import SearchRefused
+
+if TYPE_CHECKING:
+    from es_dedup.collapse.model import Body, GroupPage, Hit
+    from es_dedup.collapse.operations import Answer, Plan
+    from es_dedup.collapse.search_request import Request
+
+TIE_BREAK: Final = "_shard_doc"
+UNSUPPORTED: Final = ("retriever", "search_after", "pit", "rescore", "collapse", "profile")
+SPARE: Final = 8
+"""Hits fetched beside a third more than wanted, because some of them are not the first of their group."""
+
+
+@dataclass(slots=True)
+class _Scan:
+    """State of one page: the point in time, the sort values to continue after, the responses so far."""
+
+    request: Request
+    body: Body
+    pit: str
+    after: tuple[Any, ...]
+    answers: list[Answer]
+
+    @property
+    def point(self) -> Body:
+        """The ``pit`` of a search body."""
+        return {"id": self.pit, "keep_alive": self.request.options.keep_alive}
+
+    def search(self, body: Body, *, skip_unmatched: bool = False) -> Plan[Answer]:
+        """One search on the point in time, whose id the response may change."""
+        (found,) = yield MultiSearch(
+            [body | {"pit": self.point}], self.request.index, skip_unmatched=skip_unmatched
+        )
+        answer = checked(found)
+        self.pit = answer.get("pit_id", self.pit)
+        self.answers.append(answer)
+        return answer
+
+
+def next_page(request: Request, cursor: str) -> Plan[GroupPage]:
+    """The page after a cursor, or the first one; with the last page the point in time is closed."""
+    _check(request)
+    options = request.options
+    if cursor != START:
+        known = unpack(cursor)
+        if known.search != digest_of(request):
+            raise SearchRefused("the cursor belongs to another search", "pass index, body and mode as before")
+        return (yield from _page(request, known))
+    pit = yield OpenPointInTime(request.index, options.keep_alive, request.header)
+    try:
+        return (yield from _page(request, Cursor(pit, digest_of(request), ()), first=True))
+    except BaseException:
+        yield ClosePointInTime(pit)
+        raise
+
+
+def close(cursor: str) -> Plan[None]:
+    """Close the point in time of a cursor."""
+    yield ClosePointInTime(unpack(cursor).pit)
+
+
+def _check(request: Request) -> None:
+    given, options = request.given, request.options
+    if options.mode is Mode.GROUP or options.nest_contained:
+        raise SearchRefused("a cursor cannot group within a window", "choose mode 'collapse' or 'canonical'")
+    if not request.size:
+        raise SearchRefused("size is 0", "ask for one group a page or more")
+    wrong = [name for name in UNSUPPORTED if name in given] + (["from"] if request.first else [])
+    if wrong:
+        raise SearchRefused(f"a cursor does not go with {', '.join(wrong)}", "leave that out of the body")
+
+
+def _page(request: Request, cursor: Cursor, *, first: bool = False) -> Plan[GroupPage]:
+    options = request.options
+    body = queries.without_facets(request.fetched) | {"sort": _total_order(request.body.get("sort"))}
+    body.pop("from", None)
+    counts = request.body
+    if options.mode is Mode.CANONICAL:
+        body = queries.filtered(body, queries.shown(options))
+        counts = queries.filtered(request.body, queries.shown(options))
+    walk = _Scan(request, body, cursor.pit, cursor.after, [])
+    overview = GroupedHits([], cursor.documents, cursor.groups)
+    if first:
+        overview = yield from _overview(walk, counts)
+    hits, more = yield from _group_heads(walk)
+    problems = modes.problems_in(walk.answers)
+    if problems:
+        overview = replace(
+            overview,
+            total_documents=totals.as_lower_bound(overview.total_documents),
+            total_groups=totals.as_lower_bound(overview.total_groups),
+        )
+    took = sum(int(answer["took"]) for answer in walk.answers)
+    groups = [HitGroup([hit], cluster_of(hit, options)) for hit in hits]
+    page = yield from page_of(request, replace(overview, problems=problems, took_ms=took), groups)
+    if not more:
+        yield ClosePointInTime(walk.pit)
+        return page
+    onward = Cursor(
+        walk.pit, cursor.search, tuple(hits[-1]["sort"]), overview.total_documents, overview.total_groups
+    )
+    return replace(page, cursor=pack(onward))
+
+
+def _overview(walk: _Scan, counts: Body) -> Plan[GroupedHits]:
+    """Totals and facets, for the first page."""
+    request, options = walk.request, walk.request.options
+    grouped = options.mode is Mode.COLLAPSE
+    facets = request.facets
+    if grouped:
+        facets = {
+            name: spec for part in modes.counting_facets(request).values() for name, spec in part.items()
+        }
+    asked = {name: request.given[name] for name in ("suggest",) if name in request.given}
+    answer = yield from walk.search(queries.tally(counts, facets) | request.counted | asked)
+    more = {name: answer[name] for name in asked if name in answer}  # nothing is said of an empty one
+    if grouped:
+        here = replace(request, body=request.body | {"pit": walk.point}, header={})
+        groups = yield from totals.groups_in(here, answer)
+        return modes.counted(request, GroupedHits([], total_groups=groups, more=more), [answer], answer)
+    documents = groups = totals.documents_in(answer)
+    if options.mode is Mode.CANONICAL and options.document_total:
+        every = yield from walk.search(queries.tally(request.body, {}) | request.counted)
+        documents = totals.documents_in(every)
+    facets = answer.get("aggregations", {})
+    return GroupedHits([], documents if options.document_total else None, groups, facets, more=more)
+
+
+def _group_heads(walk: _Scan) -> Plan[tuple[list[Hit], bool]]:
+    """The next hits that are the first of their group, at most ``size``; and whether more follow."""
+    wanted, grouped = walk.request.size, walk.request.options.mode is Mode.COLLAPSE
+    heads: list[Hit] = []
+    after = walk.after
+    while True:
+        missing = wanted + 1 - len(heads)
+        size = min(missing + missing // 3 + SPARE if grouped else missing, MAX_WINDOW)
+        body = walk.body | {"size": size} | ({"search_after": list(after)} if after else {})
+        hits = hits_of((yield from walk.search(body)))
+        for hit in (yield from _first_of_cluster(walk, hits)) if grouped else hits:
+            if len(heads) == wanted:
+                return heads, True
+            heads.append(hit)
+        if len(hits) < size:
+            return heads, False
+        after = tuple(hits[-1]["sort"])
+
+
+def _first_of_cluster(walk: _Scan, hits: list[Hit]) -> Plan[list[Hit]]:
+    """Hits that are the best of their cluster in the whole search.
+
+    The server is asked for the best hit of each of these clusters, so no earlier page has to be remembered.
+    """
+    options = walk.request.options
+    ids = {cluster_of(hit, options) for hit in hits} - {None}
+    best: set[tuple[str, str]] = set()
+    if ids:
+        keys = queries.keys_only(walk.body) | {"size": len(ids)}
+        body = queries.narrowed(keys, queries.in_clusters(sorted(map(str, ids)), options))
+        body["collapse"] = {"field": options.cluster_field}
+        answer = yield from walk.search(body, skip_unmatched=True)
+        best = {key_of(hit) for hit in hits_of(answer)}
+    return [hit for hit in hits if cluster_of(hit, options) is None or key_of(hit) in best]
+
+
+def _total_order(sort: Any) -> list[Any]:
+    """The sort with a tie-breaker that makes it total within a point in time."""
+    given = [sort] if isinstance(sort, str | dict) else list(sort or ["_score"])
+    return [*given, {TIE_BREAK: "asc"}] if TIE_BREAK not in str(given) else given
