@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from es_dedup.detectors.named_fields import field_types, term_fields
 from es_dedup.detectors.registry import detector_versions
 from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.index.elastic import (
@@ -13,6 +14,7 @@ from es_dedup.index.elastic import (
     ElasticHost,
     ElasticIndex,
     ElasticJobs,
+    Fields,
     Options,
     Schema,
     Server,
@@ -72,6 +74,7 @@ def open_index(
             segment=_segment_as(lambda: index),
             options=replace(elastic_options(settings), fresh_probes=fresh_probes),
             read_only=read_only,
+            fields=lambda recorded: _fields_of(with_recorded(settings, recorded)),
         )
     else:
         index = EmbeddedIndex(
@@ -83,7 +86,11 @@ def open_index(
         )
     try:
         if not read_only and index.note(STATISTICS) is None:
-            index.set_note(STATISTICS, clustered_with("", settings))
+            with (
+                index.writing()
+            ):  # of two that open a new index at once, the first one's settings are in force
+                if index.note(STATISTICS) is None:
+                    index.set_note(STATISTICS, clustered_with("", settings))
     except BaseException:
         index.close()
         raise
@@ -146,7 +153,12 @@ def open_claims(path: str | Path, settings: Settings) -> ElasticClaims:
 
 def open_stored(path: str, settings: Settings) -> Index:
     """An index on Elasticsearch with whatever settings it was made with; for what does not compare features."""
-    return ElasticIndex(parse_address(path), features=None, options=elastic_options(settings))
+    return ElasticIndex(
+        parse_address(path),
+        features=None,
+        options=elastic_options(settings),
+        fields=lambda recorded: _fields_of(with_recorded(settings, recorded)),
+    )
 
 
 def must_fit(path: str, settings: Settings) -> None:
@@ -272,6 +284,11 @@ def features_of(settings: Settings, *, embedded: bool = False) -> dict[str, Any]
     also = () if embedded else settings.elastic.also_stored
     found = feature_settings(settings, SIGNATURE_VERSION, detector_versions(settings, also), also)
     return found | file_contents(settings, also)
+
+
+def _fields_of(settings: Settings) -> Fields:
+    """The fields that the enabled methods, and those that are only stored, declare."""
+    return Fields(term_fields(settings), field_types(settings, also=settings.elastic.also_stored))
 
 
 def words_for_search(text: str, by: str = DEFAULT) -> str:

@@ -224,6 +224,7 @@ class Ccdet:
     name = "ccdet"
     version = 2
     field_types: ClassVar[Mapping[str, str]] = {"period_signatures": "keyword"}
+    term_fields: ClassVar[Mapping[int, tuple[str, ...]]] = {TAG: ("period_signatures",)}
 
     def __init__(self, config: CcdetConfig, noise: NDArray[np.uint64] | None = None) -> None:
         self._config = config
@@ -264,6 +265,17 @@ class Ccdet:
         batch = normalise_many(["" if content is None else content.text for content in contents])
         found = signature_strings(batch, self._config.window)
         return [{"period_signatures": list(page)} if page else {} for page in found]
+
+    def labels(
+        self,
+        named: Sequence[Mapping[str, Any]],
+        features: Sequence[PeriodFeatures | None],  # noqa: ARG002 - hashes, in another order
+    ) -> list[dict[int, str]]:
+        """Terms of ``period_signatures``, with these."""
+        pages = [list(page.get("period_signatures", ())) for page in named]
+        return [
+            dict(zip(terms, page, strict=True)) for terms, page in zip(terms_of(pages), pages, strict=True)
+        ]
 
     def terms(self, features: PeriodFeatures) -> tuple[int, ...]:
         """Terms to store: all signatures, of very many the ``MOST_SIGNATURES`` smallest."""

@@ -22,6 +22,7 @@ from es_dedup.detectors.char_frequency_features import (
     frequent_units,
     unit_names,
 )
+from es_dedup.detectors.labels import labels_in_order
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.normalise import normalise_many
@@ -99,7 +100,7 @@ class CharFrequency:
         "char_frequency_characters": "keyword",
         "char_frequency_followers": "object",
     }
-    label_field = "char_frequency_characters"
+    term_fields: ClassVar[Mapping[int, tuple[str, ...]]] = {TAG: ("char_frequency_characters",)}
 
     def __init__(self, config: CharFrequencyConfig) -> None:
         self._config = config
@@ -153,6 +154,12 @@ class CharFrequency:
                 }
             )
         return found
+
+    def labels(
+        self, named: Sequence[Mapping[str, Any]], features: Sequence[FrequentUnits | None]
+    ) -> list[dict[int, str]]:
+        """Terms of ``char_frequency_characters``, with these."""
+        return labels_in_order("char_frequency_characters", named, features, self.terms)
 
     def terms(self, features: FrequentUnits) -> tuple[int, ...]:
         """Terms to store: the frequent characters that are compared."""

@@ -7,7 +7,7 @@ knows: a clause that pages about other things carry too is template and counts l
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.ragged import heads, take
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -132,6 +132,10 @@ class Coverage:
 
     name = "coverage"
     version = 1
+    term_fields: ClassVar[Mapping[int, tuple[str, ...]]] = {
+        GRAM_TAG: ("coverage_grams",),
+        CLAUSE_TAG: ("coverage_clauses",),
+    }
 
     def __init__(self, config: CoverageConfig) -> None:
         self._config = config

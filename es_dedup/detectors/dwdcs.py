@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts, Merger, key_concepts
+from es_dedup.detectors.labels import labels_in_order
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.sections import ROUNDING
 from es_dedup.text.hashing import tagged_terms
@@ -123,10 +124,9 @@ class Dwdcs:
 
     name = "dwdcs"
     version = 3
-    tag = TAG
     merges: ClassVar[bool] = True
     field_types: ClassVar[Mapping[str, str]] = {"key_concepts": "keyword", "key_concept_positions": "object"}
-    label_field = "key_concepts"
+    term_fields: ClassVar[Mapping[int, tuple[str, ...]]] = {TAG: ("key_concepts",)}
 
     def __init__(self, config: DwdcsConfig, synonyms: Synonyms = NONE, *, segmenter: str = DEFAULT) -> None:
         self._config = config
@@ -168,9 +168,16 @@ class Dwdcs:
             for page in features
         ]
 
+    def labels(
+        self, named: Sequence[Mapping[str, Any]], features: Sequence[KeyConcepts | None]
+    ) -> list[dict[int, str]]:
+        """Terms of ``key_concepts``, with these."""
+        return labels_in_order(next(iter(self.field_types)), named, features, self.terms)
+
     def terms(self, features: KeyConcepts) -> tuple[int, ...]:
         """Terms to store: all key concepts."""
-        return tuple(tagged_terms(self.tag, features.concepts).tolist())
+        (tag,) = self.term_fields
+        return tuple(tagged_terms(tag, features.concepts).tolist())
 
     def probe(self, features: KeyConcepts) -> Probe:
         """Pages that share enough key concepts.
@@ -274,13 +281,12 @@ class Dwswn(Dwdcs):
     """The variant that the source compares with: the network of words, without synonyms."""
 
     name = "dwswn"
-    tag = WORD_TAG
     merges: ClassVar[bool] = False
     field_types: ClassVar[Mapping[str, str]] = {
         "dwswn_key_concepts": "keyword",
         "dwswn_key_concept_positions": "object",
     }
-    label_field = "dwswn_key_concepts"
+    term_fields: ClassVar[Mapping[int, tuple[str, ...]]] = {WORD_TAG: ("dwswn_key_concepts",)}
 
     def __init__(self, config: DwdcsConfig, *, segmenter: str = DEFAULT) -> None:
         super().__init__(config, segmenter=segmenter)

@@ -1,39 +1,28 @@
-"""Terms that an index may store as text: which text stands for which term."""
+"""Terms with their text, for methods whose named field has one text for each term, in their order."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.detectors import ccdet
-from es_dedup.detectors.features import features_of
-from es_dedup.detectors.port import Labelled
-from es_dedup.detectors.registry import create_detectors
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from es_dedup.config import Settings
-    from es_dedup.detectors.features import FeatureTable
+    from collections.abc import Callable, Mapping, Sequence
 
 
-def labels_of(
-    table: FeatureTable, named: Sequence[Mapping[str, Any]], settings: Settings
+def labels_in_order(
+    field: str,
+    named: Sequence[Mapping[str, Any]],
+    features: Sequence[Any | None],
+    terms_of: Callable[[Any], Sequence[int]],
 ) -> list[dict[int, str]]:
-    """For each page its terms that have a text, with that text.
+    """For each page the terms of its features with the values of a named field; see ``Labelled.labels``.
 
     Args:
-        table: features of the pages.
-        named: named fields of the same pages; a page without any has no labels.
-        settings: whose enabled methods are asked.
+        field: its name.
+        named: named fields of the pages.
+        features: of the same pages; None where the method skipped the page.
+        terms_of: terms of one page's features, as many as the field has values.
     """
-    found: list[dict[int, str]] = [{} for _ in named]
-    for detector in create_detectors(settings).values():
-        if detector.name == ccdet.Ccdet.name:
-            pages = [list(page.get("period_signatures", ())) for page in named]
-            for labels, strings, terms in zip(found, pages, ccdet.terms_of(pages), strict=True):
-                labels.update(zip(terms, strings, strict=True))
-        elif isinstance(detector, Labelled):
-            for labels, page, features in zip(found, named, features_of(table, detector), strict=True):
-                if features is not None and detector.label_field in page:
-                    labels.update(zip(detector.terms(features), page[detector.label_field], strict=True))
-    return found
+    return [
+        {} if each is None or field not in page else dict(zip(terms_of(each), page[field], strict=True))
+        for page, each in zip(named, features, strict=True)
+    ]

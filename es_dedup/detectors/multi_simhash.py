@@ -137,6 +137,13 @@ class MultiSimhash:
         **band_types("multi_simhash_text"),
         **band_types("multi_simhash_keywords"),
     }
+    term_fields: ClassVar[Mapping[int, tuple[str, ...]]] = {
+        TAG: tuple(
+            f"multi_simhash_{which}_band_{band}"
+            for which in ("text", "keywords")
+            for band in reversed(range(4))
+        )
+    }
 
     def __init__(
         self,

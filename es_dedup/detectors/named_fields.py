@@ -6,12 +6,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.detectors.features import FeatureTable, features_of, featurise
-from es_dedup.detectors.port import Readable
+from es_dedup.detectors.port import Labelled, Placed, Readable
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.model import Content, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from es_dedup.config import Settings
     from es_dedup.detectors.port import Detector
@@ -55,6 +55,31 @@ def field_types(settings: Settings, *, also: Sequence[str] = ()) -> dict[str, st
     """Names of all fields of the enabled methods, and of those in ``also``, with their types, see ``Readable``."""
     readable = _readable(settings, tuple(also)).values()
     return {name: kind for detector in readable for name, kind in detector.field_types.items()}
+
+
+def term_fields(settings: Settings) -> dict[int, tuple[str, ...]]:
+    """Fields that hold the terms of the enabled methods, by tag, see ``Placed``."""
+    placed = (each for each in create_detectors(settings).values() if isinstance(each, Placed))
+    return {tag: fields for detector in placed for tag, fields in detector.term_fields.items()}
+
+
+def labels_of(
+    table: FeatureTable, named: Sequence[Mapping[str, Any]], settings: Settings
+) -> list[dict[int, str]]:
+    """For each page its terms that an index may store as text, with that text.
+
+    Args:
+        table: features of the pages.
+        named: named fields of the same pages; a page without any has no labels.
+        settings: whose enabled methods are asked.
+    """
+    found: list[dict[int, str]] = [{} for _ in named]
+    labelled: list[Any] = [each for each in _readable(settings, ()).values() if isinstance(each, Labelled)]
+    for detector in labelled:
+        own = detector.labels(named, features_of(table, detector))
+        for labels, more in zip(found, own, strict=True):
+            labels.update(more)
+    return found
 
 
 def skipped_by(text: str, title: str, settings: Settings, *, also: Sequence[str] = ()) -> dict[str, str]:

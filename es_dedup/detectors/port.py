@@ -82,11 +82,30 @@ class Readable(Protocol[G_contra]):
 
 
 @runtime_checkable
-class Labelled(Protocol):
-    """A method whose terms an index may store as text.
+class Placed(Protocol):
+    """A method whose terms stand in fields of its own; those of other methods stand in one field together.
 
     Attributes:
-        label_field: a field of ``Readable`` that has the text of each of ``terms``, in their order; equal terms have equal text.
+        term_fields: tag of terms, their upper 8 of 48 bits, to the field that holds them; or to several, of which the bits above
+            the lowest 16 choose. A field that is one of ``Readable`` holds what that type says: ``integer`` the lowest 16 bits,
+            ``keyword`` the text that ``Labelled`` gives; any other holds hashes.
     """
 
-    label_field: str
+    @property
+    def term_fields(self) -> Mapping[int, tuple[str, ...]]:
+        """See above."""
+
+
+@runtime_checkable
+class Labelled(Protocol[G_contra]):
+    """A method whose terms an index may store as text; ``G_contra`` is its feature type."""
+
+    def labels(
+        self, named: Sequence[Mapping[str, Any]], features: Sequence[G_contra | None]
+    ) -> list[dict[int, str]]:
+        """For each page its terms with their text; equal terms have equal text.
+
+        Args:
+            named: fields of ``Readable`` of the pages; a page whose features are not named has no labels.
+            features: of the same pages; None where the method skipped the page.
+        """

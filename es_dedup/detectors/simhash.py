@@ -101,6 +101,9 @@ class Simhash:
     name = "simhash"
     version = 1
     field_types: ClassVar[Mapping[str, str]] = band_types("simhash")
+    term_fields: ClassVar[Mapping[int, tuple[str, ...]]] = {
+        TAG + band: (f"simhash_band_{BANDS - 1 - band}",) for band in range(BANDS)
+    }
 
     def __init__(
         self,

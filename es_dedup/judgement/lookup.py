@@ -11,7 +11,7 @@ import numpy as np
 from es_dedup.detectors import ccdet, coverage, simhash
 from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.detectors.features import unpack
-from es_dedup.detectors.labels import labels_of
+from es_dedup.detectors.named_fields import labels_of
 from es_dedup.detectors.others import asked_by_others
 from es_dedup.judgement.compare import Pages, compare, judged_pair
 from es_dedup.judgement.judge import RELATIONS

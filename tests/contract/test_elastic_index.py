@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_dedup.index.elastic import ElasticIndex, parse_address
+from es_dedup.config import Settings
+from es_dedup.detectors.named_fields import field_types, term_fields
+from es_dedup.index.elastic import ElasticIndex, Fields, parse_address
 from es_dedup.testing.index_contract import (
     ClusterStoreContract,
     FeatureIndexContract,
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FEATURES = {"ccdet.window": 10}
+FIELDS = Fields(term_fields(Settings()), field_types(Settings(), also=("dwdcs",)))
 
 
 class ElasticContract(FeatureIndexContract, ClusterStoreContract, StatisticsStoreContract):
@@ -32,13 +35,15 @@ class ElasticContract(FeatureIndexContract, ClusterStoreContract, StatisticsStor
 
     @pytest.fixture
     def index(self, address: str) -> Iterator[ElasticIndex]:
-        with ElasticIndex(parse_address(address), features=FEATURES) as index:
+        with ElasticIndex(parse_address(address), features=FEATURES, fields=lambda _: FIELDS) as index:
             yield index
         empty(address)
 
     @pytest.fixture
     def other_reader(self, index: ElasticIndex, address: str) -> Iterator[ElasticIndex]:
-        with ElasticIndex(parse_address(address), features=FEATURES, read_only=True) as reader:
+        with ElasticIndex(
+            parse_address(address), features=FEATURES, read_only=True, fields=lambda _: FIELDS
+        ) as reader:
             yield reader
 
     @pytest.fixture

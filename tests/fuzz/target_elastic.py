@@ -11,9 +11,10 @@ from elasticsearch import Elasticsearch
 
 from es_dedup import wiring
 from es_dedup.config import Settings
+from es_dedup.detectors.named_fields import field_types, term_fields
 from es_dedup.errors import UnreadableAnswer
 from es_dedup.index.claims import Claim
-from es_dedup.index.elastic import ElasticIndex, Options, parse_address
+from es_dedup.index.elastic import ElasticIndex, Fields, Options, parse_address
 from es_dedup.index.host import HostDocument, Mark, Shard, document_key
 from es_dedup.model import Page
 from es_dedup.stored import StoredPages
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 
 ADDRESS: Final = "http://localhost:9200/i"
+FIELDS: Final = Fields(term_fields(Settings()), field_types(Settings()))
 OPTIONS: Final = Options(retry_seconds=0, lock_seconds=0.05)
 IDS: Final = ("p0", "p1", "p2", "i/p3")
 MARK: Final = Mark("p0", canonical=True, relation="unique", duplicate_of="", contained_in=(), cluster_size=1)
@@ -160,7 +162,9 @@ def answered(given: Given, *, errors: float, damage: float | None = None) -> Non
 def _opened(part: str) -> Any:
     match part:
         case "index":
-            return ElasticIndex(parse_address(ADDRESS), features=Node.features, options=OPTIONS)
+            return ElasticIndex(
+                parse_address(ADDRESS), features=Node.features, options=OPTIONS, fields=lambda _: FIELDS
+            )
         case "host":
             return wiring.open_host(ADDRESS, settings())
         case "jobs":

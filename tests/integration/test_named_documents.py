@@ -6,21 +6,27 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import pytest
 from elasticsearch import Elasticsearch
 
 from es_dedup import Deduplicator, Page
 from es_dedup.config import Settings
+from es_dedup.detectors import registry
 from es_dedup.detectors.named_fields import named_fields
 from es_dedup.detectors.page_features import STORED
 from es_dedup.errors import SettingsMismatch
+from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.text.hashing import hash64, tagged_terms
 from es_dedup.text.normalise import normalise
 from tests.samples import pages as sample_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from es_dedup.model import Content
 
 METHODS = ("ccdet", "simhash", "coverage", "dwdcs", "multi_simhash", "char_frequency", "dwswn", "minhash")
 HIDDEN = ("coverage_grams", "coverage_clauses", "other_terms", "payload")
@@ -91,6 +97,84 @@ def test_a_document_shows_the_features_of_each_method(own_address: str) -> None:
     assert all(word in dense for word in found["dwswn_key_concepts"])
     assert not found.keys() & set(HIDDEN)
     assert not documents["empty"].keys() & expected.keys()
+
+
+class Headings:
+    """A method of somebody else: pages with the same lines that end in a colon."""
+
+    name, version = "headings", 1
+    field_types: ClassVar[dict[str, str]] = {"headings": "keyword", "heading_lengths": "object"}
+    term_fields: ClassVar[dict[int, tuple[str, ...]]] = {200: ("headings",), 201: ("heading_hashes",)}
+
+    def featurise_many(self, contents: Sequence[Content]) -> list[tuple[str, ...] | Skipped]:
+        lines = [[line for line in each.text.splitlines() if line.endswith("：")] for each in contents]
+        return [tuple(dict.fromkeys(some)) if some else Skipped("no-headings") for some in lines]
+
+    def featurise(self, content: Content) -> tuple[str, ...] | Skipped:
+        return self.featurise_many([content])[0]
+
+    def _of(self, tag: int, page: tuple[str, ...]) -> tuple[int, ...]:
+        hashes = np.array([hash64(line) for line in page], dtype=np.uint64)
+        return tuple(tagged_terms(tag, hashes).tolist())
+
+    def terms(self, page: tuple[str, ...]) -> tuple[int, ...]:
+        return self._of(200, page) + self._of(201, page)
+
+    def probe(self, page: tuple[str, ...]) -> Probe:
+        return Probe((TermGroup(self._of(200, page), 1),))
+
+    def verify(self, left: tuple[str, ...], right: tuple[str, ...]) -> Verdict:
+        same = set(left) == set(right)
+        return Verdict(self.name, Relation.DUPLICATE if same else Relation.DIFFERENT, float(same), {})
+
+    def pack(self, page: tuple[str, ...]) -> bytes:
+        return "\n".join(page).encode()
+
+    def unpack(self, payload: bytes) -> tuple[str, ...]:
+        return tuple(payload.decode().split("\n"))
+
+    def fields(
+        self, contents: Sequence[Content | None], features: Sequence[tuple[str, ...] | None]
+    ) -> list[dict[str, Any]]:
+        return [
+            {
+                "headings": list(page),
+                "heading_lengths": [{"line": line, "length": len(line)} for line in page],
+            }
+            if page
+            else {}
+            for page in features
+        ]
+
+    def labels(
+        self, named: Sequence[Mapping[str, Any]], features: Sequence[tuple[str, ...] | None]
+    ) -> list[dict[int, str]]:
+        return [dict(zip(self._of(200, page or ()), page or (), strict=True)) for page in features]
+
+
+def test_a_method_of_somebody_else_has_fields_of_its_own(
+    own_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
+    registry.register("headings", lambda _: Headings())
+    settings = Settings.model_validate({"detectors": ["headings"], "judge": {"method": "headings"}})
+    pages = [
+        Page("a", text="水位：\n今天上升了三米。\n闸门：\n都已打开。"),
+        Page("b", text="水位：\n明天会下降一些。\n闸门：\n都要关上。"),
+        Page("c", text="天气：\n晴。"),
+    ]
+    with Deduplicator.open(own_address, settings=settings) as dedup:
+        dedup.add_many(pages)
+        assert dedup.check(Page("d", text="闸门：\n水位：")).cluster_id == "a"
+        assert dedup.features("a").fields["headings"] == ["水位：", "闸门："]
+        dedup._index.refresh()
+    found = sources(own_address)["a"]
+    assert found["headings"] == ["水位：", "闸门："]
+    assert found["heading_lengths"] == [{"line": "水位：", "length": 3}, {"line": "闸门：", "length": 3}]
+    assert "heading_hashes" not in found
+    assert set(ids(own_address, {"term": {"headings": "水位："}})) == {"a", "b"}
+    with Deduplicator.open(own_address, settings=settings, read_only=True) as dedup:
+        assert dedup.candidates("a") == ["b"]
 
 
 def test_plain_queries_find_near_duplicates(own_address: str) -> None:

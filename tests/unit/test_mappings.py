@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from pathlib import Path
@@ -10,13 +11,15 @@ from typing import Any
 import pytest
 
 from es_dedup.config import Settings
-from es_dedup.detectors import ccdet, char_frequency, coverage, dwdcs, fingerprint, multi_simhash, simhash
-from es_dedup.detectors.named_fields import field_types
-from es_dedup.index.elastic import fields, mappings, records
-from es_dedup.index.elastic.mappings import KINDS, SCHEMA_VERSION, body_of, load_mapping
+from es_dedup.detectors.named_fields import field_types, term_fields
+from es_dedup.index.elastic import Fields, mappings, records
+from es_dedup.index.elastic.mappings import KINDS, SCHEMA_VERSION, add_fields, body_of, load_mapping
 
 ROOT = Path(__file__).parents[2]
-READABLE = {"ccdet", "simhash", "coverage", "multi_simhash", "char_frequency", "dwdcs", "dwswn"}
+METHODS = Settings(
+    detectors=("ccdet", "simhash", "coverage", "multi_simhash", "char_frequency", "dwdcs", "dwswn")
+)
+FIELDS = Fields(term_fields(METHODS), field_types(METHODS))
 FOLDER = ROOT / "mappings" / f"v{SCHEMA_VERSION}"
 
 
@@ -49,38 +52,25 @@ def test_unknown_fields_are_errors_and_marks_are_there(kind: str) -> None:
 
 def test_candidates_are_found_by_lean_fields() -> None:
     found = fields_of("features")
-    for name in fields.FIELDS:
+    for name in FIELDS.searched:
         assert found[name] == {"type": "keyword", "doc_values": False}
     assert set(records.FIELDS) <= set(found)
-    assert set(fields.NAMED) <= set(found)
 
 
 def test_the_fields_are_those_of_the_methods() -> None:
-    settings = Settings(detectors=sorted(READABLE))
-    types = field_types(settings)
-    assert set(types) == set(fields.NAMED)
-    for name, kind in types.items():
-        assert (fields_of("features")[name]["type"] == "object") == (kind == "object")
-
-
-def test_tags_of_terms_are_those_of_the_methods() -> None:
-    assert fields.TERM_FIELDS.keys() | {fields.MULTI_TAG} == {
-        ccdet.TAG,
-        *range(simhash.TAG, simhash.TAG + fingerprint.BANDS),
-        coverage.GRAM_TAG,
-        coverage.CLAUSE_TAG,
-        multi_simhash.TAG,
-        char_frequency.TAG,
-        dwdcs.TAG,
-        dwdcs.WORD_TAG,
-    }
+    loaded = load_mapping("features")["mappings"]
+    loaded["_meta"]["es_dedup"]["named_fields"] = True
+    before = copy.deepcopy(loaded)
+    add_fields(loaded, FIELDS)
+    assert loaded == before
 
 
 def test_without_named_fields_no_term_is_shown() -> None:
     body = body_of(
         "features", {}, shards=1, replicas="1", refresh="1s", durability="request", named_fields=False
     )
-    assert set(fields.FIELDS) < set(body["mappings"]["_source"]["excludes"])
+    add_fields(body["mappings"], FIELDS)
+    assert set(FIELDS.searched) < set(body["mappings"]["_source"]["excludes"])
     assert body["mappings"]["_meta"]["es_dedup"]["named_fields"] is False
 
 

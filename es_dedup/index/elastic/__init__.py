@@ -7,6 +7,7 @@ paid feature. The mappings stand in the folder ``mappings`` of the repository; `
 from es_dedup.index.elastic.adapter import ElasticIndex
 from es_dedup.index.elastic.address import Address, is_address, lacks_scheme, parse_address
 from es_dedup.index.elastic.claims import ElasticClaims
+from es_dedup.index.elastic.fields import Fields
 from es_dedup.index.elastic.host import ElasticHost
 from es_dedup.index.elastic.jobs import ElasticJobs
 from es_dedup.index.elastic.options import Options
@@ -19,6 +20,7 @@ __all__ = [
     "ElasticHost",
     "ElasticIndex",
     "ElasticJobs",
+    "Fields",
     "Options",
     "Schema",
     "Server",

@@ -11,7 +11,6 @@ from es_dedup.index import checks
 from es_dedup.index.columns import RecordBatch
 from es_dedup.index.elastic import clusters, fulltext, records
 from es_dedup.index.elastic.bulk import Write
-from es_dedup.index.elastic.fields import NAMED
 from es_dedup.index.elastic.keeping import Keeping, note_key
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS
 from es_dedup.index.elastic.options import Options
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
     from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.bulk import Result
+    from es_dedup.index.elastic.fields import Fields
     from es_dedup.index.port import Assignment, FeatureRecord
     from es_dedup.model import Edge, Probe, ProbeAnswer
 
@@ -68,6 +68,7 @@ class ElasticIndex(Store, Closing):
         segment: Callable[[str], str] | None = None,
         options: Options | None = None,
         read_only: bool = False,
+        fields: Callable[[Mapping[str, Any]], Fields] | None = None,
     ) -> None:
         """Open an index, or make it when it is not there.
 
@@ -79,6 +80,7 @@ class ElasticIndex(Store, Closing):
                 character counts as a word.
             options: how to talk to the server.
             read_only: the index must exist and is never written.
+            fields: the fields of the methods that make such features. None: no method declares any.
 
         Raises:
             MissingExtra: the client is not installed.
@@ -89,14 +91,12 @@ class ElasticIndex(Store, Closing):
             IndexUnavailable: the server does not answer.
             IndexRefused: the server does not let us.
         """
-        super().__init__(address, features, options or Options(), read_only=read_only)
+        super().__init__(address, features, options or Options(), fields, read_only=read_only)
         self._segment = segment or checks.each_character
         self._keeping = Keeping(
             self._server, self._of[META], self._options, lambda place: self._watch.seen(META, [place])
         )
-        self._prober = Prober(
-            self._server, self._of[FEATURES], self._recent, lambda: self._schema.keeps_named
-        )
+        self._prober = Prober(self._server, self._of[FEATURES], self._recent, self._schema)
         try:
             with reading(self._server.name):
                 self._server.must_be_supported()
@@ -149,9 +149,9 @@ class ElasticIndex(Store, Closing):
         """
         with self._guard:
             clean = FEATURES not in self._dirty
-        results = self._write(
-            FEATURES, records.writes(batch, places, self._of[FEATURES], named=self._schema.keeps_named)
-        )
+        schema = self._schema
+        pages = records.writes(batch, places, self._of[FEATURES], schema.fields, named=schema.keeps_named)
+        results = self._write(FEATURES, pages)
         written = [place for place, result in zip(places, results, strict=True) if result.done]
         alone, whole_ = self._recent.add(batch, written, [result for result in results if result.done])
         if clean and whole_ and self._prober.one_shard:
@@ -245,7 +245,9 @@ class ElasticIndex(Store, Closing):
     def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """See ``FeatureIndex.named``."""
         wanted = map(key_of, storable(page_ids))
-        found = documents(self._server, self._of[FEATURES], wanted, fields=("page_id", *NAMED))
+        found = documents(
+            self._server, self._of[FEATURES], wanted, fields=("page_id", *self._schema.fields.types)
+        )
         return dict(map(records.named_of, found))
 
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:

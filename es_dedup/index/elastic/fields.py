@@ -1,14 +1,15 @@
 """Which field of a document holds a term, and as what value.
 
-The tag of a term, its upper 8 of 48 bits, names the method and with it the field. Bands are numbers. Period signatures, key concepts
-and frequent characters are stored as text where the writer gives it (``RecordBatch.named``), and asked for by the same text
+The tag of a term, its upper 8 of 48 bits, names the method and with it the field that the method declares. Bands are numbers. What a
+method names in words is stored as text where the writer gives it (``RecordBatch.named``), and asked for by the same text
 (``Probe.labels``). All else is stored as the term's eight characters, see ``tokens_of``.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -26,50 +27,10 @@ TAG_SHIFT: Final = 40
 TAGS: Final = 256
 BAND_BITS: Final = 16
 BAND_MASK: Final = (1 << BAND_BITS) - 1
-
-TERM_FIELDS: Final[Mapping[int, str]] = {
-    1: "period_signatures",
-    2: "simhash_band_3",  # the lowest 16 bits; bands are counted from the first hexadecimal digit
-    3: "simhash_band_2",
-    4: "simhash_band_1",
-    5: "simhash_band_0",
-    8: "coverage_grams",
-    9: "coverage_clauses",
-    33: "char_frequency_characters",
-    34: "key_concepts",
-    35: "dwswn_key_concepts",
-}
-"""Field by tag; the tags are those of the modules of ``es_dedup.detectors``, which this one does not import."""
-MULTI_TAG: Final = 32
-MULTI_FIELDS: Final = tuple(
-    f"multi_simhash_{which}_band_{band}" for which in ("text", "keywords") for band in reversed(range(4))
-)
-"""Fields of the terms of this tag, by the three bits above the band."""
 OTHER: Final = "other_terms"
-"""Terms of all other methods."""
-FIELDS: Final = (*TERM_FIELDS.values(), *MULTI_FIELDS, OTHER)
-"""All fields that hold terms."""
-NUMBERS: Final = frozenset(name for name in FIELDS if "_band_" in name)
-"""Fields with the lowest 16 bits of a term as a number."""
-LABELLED: Final = frozenset(
-    {"period_signatures", "key_concepts", "dwswn_key_concepts", "char_frequency_characters"}
-)
-"""Fields whose values are text that people read."""
-SHOWN: Final = (
-    "simhash",
-    "key_concept_positions",
-    "dwswn_key_concept_positions",
-    "multi_simhash_text",
-    "multi_simhash_keywords",
-    "char_frequency_followers",
-)
-"""Fields that say more of a page and hold no terms."""
-NAMED: Final = frozenset((*LABELLED, *NUMBERS, *SHOWN))
-"""All fields that people read."""
-
-_PLACES: Final = np.full(TAGS, FIELDS.index(OTHER), dtype=np.int64)
-_PLACES[list(TERM_FIELDS)] = [FIELDS.index(name) for name in TERM_FIELDS.values()]
-_PLACES[MULTI_TAG] = FIELDS.index(MULTI_FIELDS[0])
+"""Terms of methods that declare no field."""
+SEARCHED: Final[Mapping[str, Any]] = {"type": "keyword", "doc_values": False}
+SHOWN: Final[Mapping[str, Any]] = {"type": "object", "enabled": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,66 +48,114 @@ class Value:
     query: str
 
 
-def values_of(terms: Sequence[int], labels: Mapping[int, str]) -> list[Value]:
-    """Where documents have these terms, in order.
+@dataclass(frozen=True)
+class Fields:
+    """The fields of the methods of an index, as these declare them.
 
-    Args:
-        terms: each in [0, 2^48).
-        labels: text of those that are stored by it.
+    Attributes:
+        terms: tag of terms to the fields that hold them: one, or several, of which the bits above the lowest 16 choose.
+        types: fields that people read to ``keyword``, ``integer`` or ``object``; see ``detectors.port.Readable``.
     """
-    every = np.array(terms, dtype=np.uint64)
-    found = []
-    for term, token, place in zip(terms, tokens_of(every), _places(every).tolist(), strict=True):
-        field = FIELDS[place]
-        text = labels.get(term, token) if field in LABELLED else token
-        if field in NUMBERS:
-            text = str(term & BAND_MASK)
-        found.append(Value(field, text, f'{{"{field}":{json.dumps(text, ensure_ascii=False)}}}'))
-    return found
 
+    terms: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
 
-def columns_of(batch: RecordBatch, places: Sequence[int], *, named: bool) -> list[dict[str, Any]]:
-    """For each page the fields that hold its terms, and, where text is wanted, all that people read.
+    @cached_property
+    def searched(self) -> tuple[str, ...]:
+        """All fields that hold terms."""
+        return (*dict.fromkeys(name for names in self.terms.values() for name in names), OTHER)
 
-    Args:
-        batch: columns.
-        places: which pages.
-        named: whether the index keeps what people read; False: terms alone.
-    """
-    bodies: dict[int, dict[str, Any]] = {place: {} for place in places}
-    owners = np.repeat(np.arange(len(batch.ids)), np.diff(batch.term_offsets))
-    fields = _places(batch.terms)
-    keys = owners * len(FIELDS) + fields
-    terms = batch.terms
-    if (keys[1:] < keys[:-1]).any():
-        order = np.argsort(keys, kind="stable")
-        keys, terms = keys[order], terms[order]
-    starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1])))
-    runs = keys[starts].tolist()
-    bounds = [*starts.tolist(), len(keys)]
-    tokens, numbers = tokens_of(terms), (terms & np.uint64(BAND_MASK)).tolist()
-    for run, start, stop in zip(runs, bounds, bounds[1:], strict=False):
-        owner, field = divmod(run, len(FIELDS))
-        if owner in bodies:
-            name = FIELDS[field]
-            values = numbers[start:stop] if name in NUMBERS else tokens[start:stop]
-            bodies[owner][name] = values[0] if name in NUMBERS and len(values) == 1 else values
-    if named and len(batch.named):
-        for place, body in bodies.items():
-            body.update({name: value for name, value in batch.named[place].items() if name in NAMED})
-    return list(bodies.values())
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """Of these, fields with the lowest 16 bits of a term as a number."""
+        return frozenset(name for name in self.searched if self.types.get(name) == "integer")
 
+    @cached_property
+    def labelled(self) -> frozenset[str]:
+        """Of these, fields whose values are text that people read."""
+        return frozenset(name for name in self.searched if self.types.get(name) == "keyword")
 
-def room_of(body: Mapping[str, Any]) -> int:
-    """Bytes of these fields in a request, about."""
-    return sum(
-        len(name) + 6 + (3 * len(str(value)) if name in NAMED else (len(value) * 11))
-        for name, value in body.items()
-    )
+    @cached_property
+    def hashed(self) -> tuple[str, ...]:
+        """Of these, fields that nobody can read."""
+        return tuple(name for name in self.searched if name not in self.types)
 
+    @cached_property
+    def _at(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For each tag the place of its first field in ``searched``, and how many it has."""
+        first = np.full(TAGS, self.searched.index(OTHER), dtype=np.int64)
+        count = np.ones(TAGS, dtype=np.int64)
+        for tag, names in self.terms.items():
+            first[tag], count[tag] = self.searched.index(names[0]), len(names)
+        return first, count
 
-def _places(terms: NDArray[np.uint64]) -> NDArray[np.int64]:
-    tags = (terms >> np.uint64(TAG_SHIFT)).astype(np.int64) % TAGS  # what is too wide is refused elsewhere
-    bands = (terms >> np.uint64(BAND_BITS)).astype(np.int64) % len(MULTI_FIELDS)
-    places: NDArray[np.int64] = _PLACES[tags] + np.where(tags == MULTI_TAG, bands, 0)
-    return places
+    def properties(self) -> dict[str, Mapping[str, Any]]:
+        """All fields as a mapping has them."""
+        kinds = {name: SHOWN if kind == "object" else SEARCHED for name, kind in self.types.items()}
+        return {**dict.fromkeys(self.searched, SEARCHED), **kinds}
+
+    def values_of(self, terms: Sequence[int], labels: Mapping[int, str]) -> list[Value]:
+        """Where documents have these terms, in order.
+
+        Args:
+            terms: each in [0, 2^48).
+            labels: text of those that are stored by it.
+        """
+        every = np.array(terms, dtype=np.uint64)
+        found = []
+        for term, token, place in zip(terms, tokens_of(every), self._places(every).tolist(), strict=True):
+            name = self.searched[place]
+            text = labels.get(term, token) if name in self.labelled else token
+            if name in self.numbers:
+                text = str(term & BAND_MASK)
+            found.append(Value(name, text, f'{{"{name}":{json.dumps(text, ensure_ascii=False)}}}'))
+        return found
+
+    def columns_of(self, batch: RecordBatch, places: Sequence[int], *, named: bool) -> list[dict[str, Any]]:
+        """For each page the fields that hold its terms, and, where text is wanted, all that people read.
+
+        Args:
+            batch: columns.
+            places: which pages.
+            named: whether the index keeps what people read; False: terms alone.
+        """
+        bodies: dict[int, dict[str, Any]] = {place: {} for place in places}
+        owners = np.repeat(np.arange(len(batch.ids)), np.diff(batch.term_offsets))
+        fields = self._places(batch.terms)
+        keys = owners * len(self.searched) + fields
+        terms = batch.terms
+        if (keys[1:] < keys[:-1]).any():
+            order = np.argsort(keys, kind="stable")
+            keys, terms = keys[order], terms[order]
+        starts = np.flatnonzero(
+            np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1]))
+        )
+        runs = keys[starts].tolist()
+        bounds = [*starts.tolist(), len(keys)]
+        tokens, numbers = tokens_of(terms), (terms & np.uint64(BAND_MASK)).tolist()
+        for run, start, stop in zip(runs, bounds, bounds[1:], strict=False):
+            owner, place = divmod(run, len(self.searched))
+            if owner in bodies:
+                name = self.searched[place]
+                values = numbers[start:stop] if name in self.numbers else tokens[start:stop]
+                bodies[owner][name] = values[0] if name in self.numbers and len(values) == 1 else values
+        if named and len(batch.named):
+            for place, body in bodies.items():
+                body.update({name: value for name, value in batch.named[place].items() if name in self.types})
+        return list(bodies.values())
+
+    def room_of(self, body: Mapping[str, Any]) -> int:
+        """Bytes of these fields in a request, about."""
+        return sum(
+            len(name) + 6 + (3 * len(str(value)) if name in self.types else (len(value) * 11))
+            for name, value in body.items()
+        )
+
+    def _places(self, terms: NDArray[np.uint64]) -> NDArray[np.int64]:
+        first, count = self._at
+        tags = (terms >> np.uint64(TAG_SHIFT)).astype(
+            np.int64
+        ) % TAGS  # what is too wide is refused elsewhere
+        bands = (terms >> np.uint64(BAND_BITS)).astype(np.int64) % count[tags]
+        places: NDArray[np.int64] = first[tags] + bands
+        return places

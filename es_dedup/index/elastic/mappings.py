@@ -7,11 +7,11 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.elastic.fields import FIELDS
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from importlib.resources.abc import Traversable
+
+    from es_dedup.index.elastic.fields import Fields
 
 SCHEMA_VERSION: Final = 2
 OLDEST: Final = 1
@@ -94,8 +94,6 @@ def body_of(
     if kind == FEATURES:
         index["translog.durability"] = durability
         body["mappings"]["_meta"][MARK][NAMED_FIELDS] = named_fields
-        if not named_fields:
-            body["mappings"]["_source"]["excludes"] = [*FIELDS, "payload"]
     if "-" in replicas:
         index["auto_expand_replicas"] = replicas
     else:
@@ -103,3 +101,10 @@ def body_of(
         index["number_of_replicas"] = int(replicas)
     body["mappings"]["_meta"][MARK]["features"] = dict(features)
     return body
+
+
+def add_fields(mappings: dict[str, Any], fields: Fields) -> None:
+    """Add the fields of the methods to the mappings of features; ``_source`` shows those that people read, if the index keeps them."""
+    hidden = fields.hashed if mappings["_meta"][MARK][NAMED_FIELDS] else fields.searched
+    mappings["properties"] |= fields.properties()
+    mappings["_source"]["excludes"] = list(dict.fromkeys((*mappings["_source"]["excludes"], *hidden)))

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.elastic.fields import FIELDS, values_of
 from es_dedup.index.elastic.reading import partial
 from es_dedup.index.elastic.recent import NEWEST, carriers_of, newest_of
 from es_dedup.index.elastic.server import pauses, reason_in
@@ -21,12 +20,13 @@ from es_dedup.index.weighing import ENOUGH, by_frequency, common_of, limits_of, 
 from es_dedup.model import Candidate, ProbeAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from elasticsearch import Elasticsearch
 
     from es_dedup.index.elastic.fields import Value
     from es_dedup.index.elastic.recent import Carriers, Part, RecentPages
+    from es_dedup.index.elastic.schema import Schema
     from es_dedup.index.elastic.server import Server
     from es_dedup.model import Probe, Scope
 
@@ -40,7 +40,6 @@ MAX_WINDOW: Final = 10_000  # candidates of one probe
 LAST_CHARACTER: Final = "\U0010ffff"
 NOTHING: Final = '{"query":{"match_none":{}},"size":0}'
 STATISTICS_ONLY: Final = {
-    "fields": list(FIELDS),
     "term_statistics": True,
     "field_statistics": False,
     "positions": False,
@@ -59,13 +58,11 @@ class Prober:
         server: where to.
         index: alias or index.
         recent: pages that are looked at beside what searches see.
-        labelled: whether documents have text for terms with labels.
+        schema: tells the fields that hold terms, and whether they hold text where it is given.
     """
 
-    def __init__(
-        self, server: Server, index: str, recent: RecentPages, labelled: Callable[[], bool] = lambda: True
-    ) -> None:
-        self._server, self._index, self._recent, self._labelled = server, index, recent, labelled
+    def __init__(self, server: Server, index: str, recent: RecentPages, schema: Schema) -> None:
+        self._server, self._index, self._recent, self._schema = server, index, recent, schema
         # Statistics of a term are those of one shard. Answers tell how many there are, so another generation is noticed.
         self.one_shard = True
 
@@ -90,14 +87,15 @@ class Prober:
     def count(self, terms: Iterable[int]) -> tuple[dict[int, int], str]:
         """For each term the number of pages that carry it, and why that is not known; the reason is empty when it is."""
         distinct = sorted(set(terms))
-        return _counted(distinct, self._search(_counts(values_of(distinct, {}))))
+        return _counted(distinct, self._search(_counts(self._schema.fields.values_of(distinct, {}))))
 
     def _answer(
         self, probes: Sequence[Probe], beside: Sequence[str]
     ) -> tuple[list[ProbeAnswer], list[Answer]]:
         asked = [weights_of(probe) for probe in probes]
         distinct = sorted(set().union(*asked))
-        values = dict(zip(distinct, values_of(distinct, self._labels(probes)), strict=True))
+        placed = self._schema.fields.values_of(distinct, self._labels(probes))
+        values = dict(zip(distinct, placed, strict=True))
         held = self._recent.parts()  # before they are counted: what is shown meanwhile is then in one of both
         most, problem = self._most(values) if self.one_shard else self._count(values)
         if problem:
@@ -147,7 +145,7 @@ class Prober:
         return carriers if len(unseen) == len(held) else carriers_of(unseen, distinct)
 
     def _labels(self, probes: Sequence[Probe]) -> dict[int, str]:
-        if not self._labelled():
+        if not self._schema.keeps_named:
             return {}
         return {term: label for probe in probes for term, label in probe.labels.items()}
 
@@ -159,7 +157,8 @@ class Prober:
 
         They count deleted pages too until segments are merged, and cost a quarter of counting.
         """
-        docs = [{"doc": doc, **STATISTICS_ONLY} for doc in _as_documents(list(values.values()))]
+        asked = _as_documents(list(values.values()))
+        docs = [{"doc": doc, "fields": list(doc), **STATISTICS_ONLY} for doc in asked]
         if not docs:
             return {}, ""
         told = self._server.call(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.errors import IndexUnavailable
 from es_dedup.index import checks
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write
-from es_dedup.index.elastic.fields import NAMED, columns_of, room_of
 from es_dedup.index.elastic.reading import WINDOW, any_of, chunked, pages_of_hits, partial
 from es_dedup.index.elastic.server import searched
 from es_dedup.index.elastic.tokens import hash_of, hash_token, key_of
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from es_dedup.index.columns import RecordBatch
+    from es_dedup.index.elastic.fields import Fields
     from es_dedup.index.elastic.server import Server
 
 WORDS: Final = ("published", "site", "language", "skipped", "url", "title")
@@ -34,14 +34,17 @@ PAYLOAD: Final = ("payload",)
 what comparing two pages needs."""
 
 
-def writes(batch: RecordBatch, places: Sequence[int], index: str, *, named: bool) -> Iterator[Write]:
+def writes(
+    batch: RecordBatch, places: Sequence[int], index: str, fields: Fields, *, named: bool
+) -> Iterator[Write]:
     """One write per page.
 
     Args:
         batch: columns.
         places: which pages.
         index: where to.
-        named: see ``fields.columns_of``.
+        fields: of the index.
+        named: see ``Fields.columns_of``.
     """
     size = len(batch.ids)
     columns = {
@@ -49,7 +52,7 @@ def writes(batch: RecordBatch, places: Sequence[int], index: str, *, named: bool
         for name, column, default in zip(WORDS, batch.words, checks.WORD_DEFAULTS, strict=True)
     }
     now = int(time.time() * 1000)
-    for place, terms in zip(places, columns_of(batch, places, named=named), strict=True):
+    for place, terms in zip(places, fields.columns_of(batch, places, named=named), strict=True):
         body: dict[str, Any] = {
             "page_id": batch.ids[place],
             **terms,
@@ -60,7 +63,7 @@ def writes(batch: RecordBatch, places: Sequence[int], index: str, *, named: bool
         if batch.content_hashes[place]:
             body["content_hash"] = hash_token(batch.content_hashes[place])
         body.update({name: column[place] for name, column in columns.items() if column[place]})
-        room = OVERHEAD_BYTES + len(body["payload"]) + room_of(terms)
+        room = OVERHEAD_BYTES + len(body["payload"]) + fields.room_of(terms)
         room += 3 * (len(body.get("title", "")) + len(body.get("url", "")))
         yield Write("index", index, key_of(batch.ids[place]), body, room)
 
@@ -80,9 +83,9 @@ def record_of(document: Mapping[str, Any]) -> FeatureRecord:
 
 
 def named_of(document: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Page id, and what people read of its features, of a document read with ``page_id`` and ``NAMED``."""
-    source = document["_source"]
-    return source["page_id"], {name: value for name, value in source.items() if name in NAMED}
+    """Page id, and what people read of its features, of a document read with ``page_id`` and ``Fields.types``."""
+    source = dict(document["_source"])
+    return source.pop("page_id"), source
 
 
 def payload_of(document: Mapping[str, Any]) -> tuple[str, tuple[bytes, str]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import NotAnIndex, SchemaMismatch, SettingsMismatch
+from es_dedup.index.elastic.fields import Fields
 from es_dedup.index.elastic.mappings import (
     FEATURES,
     KINDS,
@@ -13,6 +15,7 @@ from es_dedup.index.elastic.mappings import (
     NAMED_FIELDS,
     OLDEST,
     SCHEMA_VERSION,
+    add_fields,
     alias_of,
     body_of,
     concrete_of,
@@ -22,7 +25,7 @@ from es_dedup.index.elastic.server import NOT_FOUND, is_engine_error, reading, r
 from es_dedup.recorded import differences
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from elasticsearch import Elasticsearch
 
@@ -40,9 +43,15 @@ class Schema:
     """The indices of one name: made when they are not there, checked against version and settings."""
 
     def __init__(
-        self, server: Server, name: str, features: Mapping[str, Any] | None, options: Options
+        self,
+        server: Server,
+        name: str,
+        features: Mapping[str, Any] | None,
+        options: Options,
+        fields: Callable[[Mapping[str, Any]], Fields] | None = None,
     ) -> None:
         """Nothing is sent yet."""
+        self._fields_for = fields
         self._server, self._name, self._features, self._options = server, name, features, options
         self._given = features is not None
         self.concrete: dict[str, frozenset[str]] = {}  # names of what was opened, by kind
@@ -53,6 +62,11 @@ class Schema:
     def features(self) -> Mapping[str, Any]:
         """The settings that shape features: those given, or those that the index was found to record."""
         return self._features or {}
+
+    @cached_property
+    def fields(self) -> Fields:
+        """Those of the methods that the index stores."""
+        return Fields() if self._fields_for is None else self._fields_for(self.features)
 
     def open(self, *, read_only: bool) -> None:
         """Make what is missing and check what is there.
@@ -100,6 +114,8 @@ class Schema:
             durability=options.durability,
             named_fields=options.named_fields,
         )
+        if kind == FEATURES:
+            add_fields(body["mappings"], self.fields)
         if alias:
             body["aliases"] = {alias_of(self._name, kind): {"is_hidden": True, "is_write_index": True}}
 

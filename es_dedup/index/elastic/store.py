@@ -18,10 +18,11 @@ from es_dedup.index.elastic.tokens import key_of
 from es_dedup.index.elastic.watching import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.bulk import Result
+    from es_dedup.index.elastic.fields import Fields
     from es_dedup.index.elastic.options import Options
 
 
@@ -29,16 +30,22 @@ class Store:
     """The indices of one name on one server, without what is read and written of them.
 
     Args:
-        address, features, options, read_only: as ``ElasticIndex``.
+        address, features, options, fields, read_only: as ``ElasticIndex``.
     """
 
     def __init__(
-        self, address: Address, features: Mapping[str, Any] | None, options: Options, *, read_only: bool
+        self,
+        address: Address,
+        features: Mapping[str, Any] | None,
+        options: Options,
+        fields: Callable[[Mapping[str, Any]], Fields] | None,
+        *,
+        read_only: bool,
     ) -> None:
         self._options, self._read_only = options, read_only
         self._server = Server(address, options)
         self._of = {kind: alias_of(address.name, kind) for kind in KINDS}
-        self._schema = Schema(self._server, address.name, features, options)
+        self._schema = Schema(self._server, address.name, features, options, fields)
         self._watch = Watch(self._schema)
         self._lock = WriterLock(self._server, self._of[META])
         self._guard = threading.Lock()

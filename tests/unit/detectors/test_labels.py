@@ -9,8 +9,7 @@ import pytest
 from es_dedup.config import Settings
 from es_dedup.detectors import ccdet
 from es_dedup.detectors.features import featurise, stored_terms
-from es_dedup.detectors.labels import labels_of
-from es_dedup.detectors.named_fields import named_fields
+from es_dedup.detectors.named_fields import labels_of, named_fields
 from es_dedup.text.normalise import normalise_many
 
 TEXTS = [

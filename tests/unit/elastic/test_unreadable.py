@@ -13,7 +13,7 @@ from elastic_transport._node._base import NodeApiResponse
 from elasticsearch import Elasticsearch
 
 from es_dedup.errors import UnreadableAnswer
-from es_dedup.index.elastic import ElasticHost, Options, Server, parse_address
+from es_dedup.index.elastic import ElasticHost, Options, Schema, Server, parse_address
 from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.probing import Prober
 from es_dedup.index.elastic.recent import RecentPages
@@ -78,7 +78,7 @@ def test_writing(server: Server) -> None:
 
 def test_searching_for_candidates(server: Server) -> None:
     with pytest.raises(UnreadableAnswer):
-        Prober(server, "i", RecentPages())._search(["{}"])
+        Prober(server, "i", RecentPages(), Schema(server, "i", {}, Options()))._search(["{}"])
 
 
 @pytest.mark.parametrize(
