@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from es_dedup import wiring
@@ -10,25 +11,32 @@ from es_dedup.batch.in_force import InForce
 from es_dedup.closing import Closing
 from es_dedup.collapse.operations import StoredRelations
 from es_dedup.config import settings_in_force
-from es_dedup.errors import NotAnIndex
+from es_dedup.errors import NotAnIndex, SettingsDiffer
 from es_dedup.judgement.lookup import Lookup
-from es_dedup.recorded import STATISTICS
+from es_dedup.recorded import STATISTICS, decision_differences, decisions_in
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from es_dedup.collapse.operations import FindRelations
     from es_dedup.config import Settings
+    from es_dedup.errors import Difference
     from es_dedup.index.port import Index
 
 
 class FeatureIndex(Closing):
-    """The feature index, read only. Use it in a ``with`` block, or call ``close``."""
+    """The feature index, read only. Use it in a ``with`` block, or call ``close``.
 
-    def __init__(self, index: Index, settings: Settings | None = None) -> None:
-        """From an open index; ``open`` is the usual way."""
-        self._index, self._given = index, settings_in_force(settings)
+    Warns (``SettingsDiffer``) of decision settings that are not in force: pages are compared as they were clustered.
+    """
+
+    def __init__(
+        self, index: Index, settings: Settings | None = None, *, name: str = "the feature index"
+    ) -> None:
+        """From an open index, called ``name`` in warnings and errors; ``open`` is the usual way."""
+        self._index, self._given, self._name = index, settings_in_force(settings), name
         self._in_force: InForce | None = None
+        self._warned: tuple[Difference, ...] = ()
 
     @classmethod
     def open(cls, path: str | Path, settings: Settings | None = None) -> FeatureIndex:
@@ -36,10 +44,13 @@ class FeatureIndex(Closing):
         chosen = settings_in_force(settings)
         index = wiring.open_index(path, chosen, read_only=True)
         try:
-            return cls(index, wiring.fitted(index, chosen, wiring.shown(path)))
+            name = wiring.shown(path)
+            found = cls(index, wiring.fitted(index, chosen, name), name=name)
+            found._warn(decision_differences(decisions_in(index.note(STATISTICS)), chosen))
         except BaseException:
             index.close()
             raise
+        return found
 
     def close(self) -> None:
         """Close the index; may be called twice."""
@@ -66,11 +77,20 @@ class FeatureIndex(Closing):
 
     def _lookup(self) -> Lookup:
         """Candidate retrieval with the settings and statistics the pages were clustered with."""
-        note = self._index.note(STATISTICS)
-        try:
-            self._in_force = found = InForce.read(self._index, self._given, note, self._in_force)
-        except ValueError as error:
-            raise NotAnIndex(
-                "the feature_index", "its statistics are damaged: run `es-dedup recluster`"
-            ) from error
+        found = self._basis()
         return Lookup(self._index, found.settings, found.statistics, day_of)
+
+    def _basis(self) -> InForce:
+        note, before = self._index.note(STATISTICS), self._in_force
+        try:
+            self._in_force = found = InForce.read(self._index, self._given, note, before)
+        except ValueError as error:
+            raise NotAnIndex(self._name, "its statistics are damaged: run `es-dedup recluster`") from error
+        self._warn(found.differences)
+        return found
+
+    def _warn(self, decisions: tuple[Difference, ...]) -> None:
+        """Warn, once, of settings that are not in force."""
+        if decisions and decisions != self._warned:
+            warnings.warn(SettingsDiffer(self._name, (), decisions), stacklevel=3)
+        self._warned = decisions

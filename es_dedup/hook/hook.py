@@ -319,6 +319,7 @@ class DedupHook(Closing):
                 report.not_repaired.update(dict.fromkeys(batch.others, str(error)))
                 report.not_repaired.update(dict.fromkeys(batch.to_read(failed), str(error)))
         for item in again:
+            report.take_back(item.page_id, item.decision)
             item.kept, item.mark, item.decision, item.because, item.withdrawn = True, None, None, (), False
         if refresh and self._changed:
             with suppress(IndexError_):

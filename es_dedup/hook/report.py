@@ -21,7 +21,7 @@ class HookReport:
     """What one or several calls did.
 
     Attributes:
-        pages: documents that were looked at.
+        pages: documents that were looked at; one that had to be sent again counts once.
         written: documents that the server took, updates included.
         left_out: page ids that the policy did not write, with their decisions.
         removed: page ids whose documents were removed: those that policy ``overwrite`` replaced, and older versions of
@@ -59,6 +59,14 @@ class HookReport:
         self.outcomes[str(decision.outcome)] += 1
         if decision.outcome != "unique" and len(self.decisions) < MOST_DECISIONS:
             self.decisions[decision.page_id] = decision
+
+    def take_back(self, page_id: str, decision: Decision | None) -> None:
+        """Forget a document that is sent again, with what was decided on it: it will be counted then."""
+        self.pages -= 1
+        self.inconclusive.pop(page_id, None)
+        self.decisions.pop(page_id, None)
+        if decision is not None:
+            self.outcomes -= Counter([str(decision.outcome)])
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:

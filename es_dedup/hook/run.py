@@ -230,6 +230,7 @@ class Run:
                 self._hook.moved(item, place, self.report)
         again = self._hook.finish(batch, failed, self.report, refresh=self._refreshes)
         for item in unmapped:
+            self.report.take_back(item.page_id, item.decision)
             item.mark, item.decision, item.repeated = None, None, True
         return [*again, *unmapped]
 

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.plans import PLANS
 from es_dedup.maintenance.recluster import settles
+from es_dedup.recorded import STATISTICS, decision_differences, decisions_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from es_dedup.errors import Difference
     from es_dedup.index.jobs import Job
     from es_dedup.maintenance.site import Site
 
@@ -105,7 +107,7 @@ def job_status(site: Site, job: Job) -> JobStatus:
 
 
 def site_status(site: Site) -> dict[str, Any]:
-    """What is attached, how many documents, pages, marked documents and dead letters there are, and jobs that are not over."""
+    """What is attached, how many documents, pages, marked documents and dead letters there are, jobs that are not over, and settings not in force."""
     indices = site.indices()
     marked = {"exists": {"field": "dedup.cluster_id"}}
     names = ",".join(indices)
@@ -117,8 +119,14 @@ def site_status(site: Site) -> dict[str, Any]:
         "pages": site.index.count(),
         "dead": site.jobs.count_dead(),
         "jobs": [f"{job.what} {job.id} {job.state}" for job in site.jobs.jobs(unfinished=True)],
+        "settings not in force": [str(each) for each in not_in_force(site)],
         **{f"last {what}": moment(at) for what, at in last_times(site).items()},
     }
+
+
+def not_in_force(site: Site) -> tuple[Difference, ...]:
+    """The decision settings of this process that are not in force, because the clusters were made with others."""
+    return decision_differences(decisions_in(site.index.note(STATISTICS)), site.settings)
 
 
 def last_times(site: Site) -> dict[str, int | None]:

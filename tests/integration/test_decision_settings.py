@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page, Settings
 from es_dedup.cli.main import app
+from es_dedup.collapse.feature_index import FeatureIndex
 from es_dedup.errors import ConfigError, Difference, SettingsDiffer, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
+from es_dedup.index.elastic import ElasticIndex
+from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
@@ -54,6 +58,45 @@ def test_recluster_applies_a_changed_preset(place: str, monkeypatch: pytest.Monk
         }
         with Deduplicator.open(place, settings=chosen("strict"), read_only=True) as dedup:
             assert [cluster.size for cluster in dedup.clusters()] == sizes
+
+
+def test_of_two_that_open_a_new_index_at_once_the_first_ones_settings_are_in_force(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one looks before the first one has written, and writes after it."""
+    kind = ElasticIndex if place.startswith("http") else EmbeddedIndex
+    note = kind.note
+    opened: list[str] = []
+
+    def slow(index: Any, name: str) -> str | None:
+        found = note(index, name)
+        if not opened:
+            opened.append(name)
+            Deduplicator.open(place, settings=chosen("strict")).close()
+        return found
+
+    monkeypatch.setattr(kind, "note", slow)
+    with Deduplicator.open(place, settings=chosen("loose")) as second:
+        assert opened == [STATISTICS]
+        assert not_in_force(second) == ["judge.preset"]
+
+
+def test_a_feature_index_of_other_settings_says_once_that_they_are_not_in_force(place: str) -> None:
+    with Deduplicator.open(place, settings=chosen()) as dedup:
+        dedup.scan(PAGES)
+    with pytest.warns(SettingsDiffer, match=r"judge.preset is balanced in the index and strict now"):
+        feature_index = FeatureIndex.open(place, chosen("strict"))
+    with feature_index:
+        feature_index._lookup()
+
+
+def test_status_names_the_settings_that_are_not_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
+    with host_index(documents()) as (_, name), attached(name) as site:
+        monkeypatch.setenv("ES_DEDUP_JUDGE__PRESET", "strict")
+        found = CliRunner().invoke(app, ["--db", site.place, "--json", "status"])
+        assert json.loads(found.stdout)["settings not in force"] == [
+            "judge.preset is balanced in the index and strict now"
+        ]
 
 
 def sizes(dedup: Deduplicator) -> list[int]:

@@ -309,6 +309,8 @@ class TestErrors:
         result = dedup_bulk(client, actions, hook=hook, policy="skip", raise_on_error=False)
         assert set(marks(client, name)) == {"copy-0", "story-1", "story-2"}
         assert set(result.report.left_out) == {f"{name}/copy-1"}
+        assert result.report.pages == 5  # those sent again once
+        assert result.report.outcomes == {"unique": 4, "duplicate": 1}
 
     def test_without_features_documents_are_written_and_decided_on_later(
         self, hook: DedupHook, client: Elasticsearch, name: str

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from es_dedup.errors import IndexRefused
+from es_dedup.index.elastic import templates
 from es_dedup.index.elastic.server import BAD_REQUEST, NOT_FOUND, is_engine_error, status_of
 
 if TYPE_CHECKING:
@@ -19,14 +22,15 @@ def write_index(server: Server, target: str, properties: Mapping[str, Any]) -> s
 
     Args:
         server: where it is.
-        target: index, alias or data stream; an index that does not exist is created, as a write would create it.
+        target: index, alias or data stream; an index that does not exist is created where a write would create it, see
+            ``action.auto_create_index`` and index templates; elsewhere the write that follows is refused by the server.
         properties: in the mapping of an index that is created here.
 
     Raises:
         IndexRefused: the role does not allow it.
     """
     found = _behind(server, target)
-    if not found:
+    if not found and _creates(server, target):
         _make(server, target, properties)
         found = _behind(server, target)
     if not found:
@@ -50,6 +54,39 @@ def _behind(server: Server, target: str) -> dict[str, bool]:
         }
 
     return server.call(ask)
+
+
+def _creates(server: Server, target: str) -> bool:
+    """Whether a write to an index that does not exist creates it; what the role may not read is taken for yes."""
+    try:
+        by_template = templates.auto_create(server, target)
+        if by_template is not None:
+            return by_template
+        said = server.call(
+            lambda client: client.cluster.get_settings(
+                include_defaults=True, filter_path="*.action.auto_create_index"
+            )
+        )
+    except IndexRefused:
+        return True
+    kinds = ("transient", "persistent", "defaults")
+    given = [said[kind]["action"]["auto_create_index"] for kind in kinds if kind in said]
+    return auto_creates(str(given[0]), target) if given else True
+
+
+def auto_creates(setting: str, name: str) -> bool:
+    """What ``action.auto_create_index`` says of a name: ``true``, ``false``, or patterns of which the first that fits decides.
+
+    Source:
+        Elasticsearch reference, "Index API", automatic index creation: ``+`` allows, ``-`` forbids, what fits nothing is forbidden.
+    """
+    if setting in ("true", "false"):
+        return setting == "true"
+    for given in setting.split(","):
+        pattern = given.strip()
+        if fnmatchcase(name, pattern.lstrip("+-")):
+            return not pattern.startswith("-")
+    return False
 
 
 def _make(server: Server, target: str, properties: Mapping[str, Any]) -> None:
