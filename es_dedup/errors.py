@@ -105,7 +105,7 @@ class SettingsMismatch(IndexError_):
 
     def __str__(self) -> str:
         return (
-            f"{self.index} was made with other settings: {'; '.join(map(str, self.differences))}. Set these values to "
+            f"{self.index} was made with other settings: {_listed(self.differences)}. Set these values to "
             f"write to it, scan the pages again into a new index, or, on Elasticsearch, run `es-dedup reindex`"
         )
 
@@ -129,15 +129,27 @@ class SettingsDiffer(UserWarning):
         said = []
         if self.features:
             said.append(
-                f"{self.index} was made with other settings: {'; '.join(map(str, self.features))}. The settings of the index "
+                f"{self.index} was made with other settings: {_listed(self.features)}. The settings of the index "
                 f"are used for reading; writing is refused."
             )
         if self.decisions:
             said.append(
-                f"the clusters of {self.index} were made with other settings: {'; '.join(map(str, self.decisions))}. "
+                f"the clusters of {self.index} were made with other settings: {_listed(self.decisions)}. "
                 f"The settings of the index are in force; `es-dedup recluster` applies the current ones."
             )
         return "\n".join(said)
+
+
+def _listed(differences: tuple[Difference, ...]) -> str:
+    """Differences in words; where other methods are enabled, their settings and versions are not named one by one."""
+    methods = any(each.name in ("detectors", "elastic.also_stored") for each in differences)
+    named = (each for each in differences if not methods or _of_both(each))
+    return "; ".join(map(str, named))
+
+
+def _of_both(difference: Difference) -> bool:
+    both = difference.recorded is not None and difference.current is not None
+    return both or difference.name in ("detectors", "elastic.also_stored")
 
 
 def _shown(value: Any) -> str:

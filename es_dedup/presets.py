@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from es_dedup.sections import JudgeConfig
 
 PAPERS: Final = "papers"
+VOTERS: Final = "judge.voters"
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     PAPERS: {
         "detectors": ("ccdet", "simhash", "dwdcs"),
@@ -24,7 +25,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "simhash.features": "words-tfidf",
         "dwdcs.query": "leading",
         "judge.method": "any",
-        "judge.voters": ("ccdet", "simhash", "dwdcs"),
+        VOTERS: ("ccdet", "simhash", "dwdcs"),
     },
 }
 """Preset to the values that it gives settings, by dotted key; what is not named keeps its default."""
@@ -39,7 +40,13 @@ def filled(values: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(values)
     judge = found.get("judge")
     preset = judge.get("preset") if isinstance(judge, Mapping) else getattr(judge, "preset", None)
-    for key, value in PRESETS.get(preset, {}).items() if isinstance(preset, str) else ():
+    detectors = values.get("detectors")
+    for key, given_value in PRESETS.get(preset, {}).items() if isinstance(preset, str) else ():
+        value = given_value
+        if key == VOTERS and isinstance(
+            detectors, (list, tuple)
+        ):  # of those of the preset, the enabled ones vote
+            value = tuple(name for name in given_value if name in detectors)
         section, _, name = key.rpartition(".")
         if not section:
             found.setdefault(name, value)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import xxhash
+from pydantic import ValidationError
 
 from es_dedup.config import Settings, names_file, setting_fields, shapes_features, value_of
 from es_dedup.errors import ConfigError, Difference, reading_stored
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 STATISTICS: Final = "statistics"
 """Name of the note that says what the clusters of an index were made with; see ``clustered_with``."""
 DETECTORS: Final = "detectors"
+VOTERS: Final = "judge.voters"
+METHOD: Final = "judge.method"
 ALSO_STORED: Final = "elastic.also_stored"
 DECIDING_SECTIONS: Final = frozenset({"judge", "cluster"})
 """Sections of which every setting shapes decisions, beside the thresholds of the enabled methods."""
@@ -113,6 +116,8 @@ def differences(recorded: Mapping[str, Any], current: Mapping[str, Any]) -> tupl
 def with_recorded(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
     """Settings with recorded values in the place of their own; what is recorded and no setting is left out.
 
+    Where methods are recorded and not who decides, those that are not among them decide nothing.
+
     Raises:
         ConfigError: a recorded value is not allowed, or no longer.
     """
@@ -126,10 +131,23 @@ def with_recorded(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
     for key, value in changed.items():
         section, _, name = key.rpartition(".")
         (values[section] if section else values)[name] = value
+    methods, judge = values[DETECTORS], values["judge"]
+    judge["voters"] = tuple(name for name in judge["voters"] if name in methods or VOTERS in recorded)
+    if judge["method"] in set(settings.detectors).difference(methods) and METHOD not in recorded:
+        judge["method"] = Settings().judge.method
     try:
         return Settings.model_validate(values)
-    except ValueError as error:
-        raise ConfigError((str(error),), "settings recorded in the index") from error
+    except ValidationError as error:
+        said = tuple(
+            ": ".join(
+                (
+                    *filter(None, [".".join(map(str, detail["loc"]))]),
+                    detail["msg"].removeprefix("Value error, "),
+                )
+            )
+            for detail in error.errors()
+        )
+        raise ConfigError(said, "settings recorded in the index") from error
 
 
 def _same(settings: Settings, key: str, value: Any) -> bool:

@@ -175,3 +175,12 @@ def test_what_is_no_settings_file_is_not_read(file: Path) -> None:
     assert "larger than 1 MB" in problems_of(file)
     (file.parent / "zero").symlink_to("/dev/zero")
     assert "no regular file" in problems_of(file.parent / "zero")
+
+
+def test_of_the_voters_of_a_preset_those_that_are_enabled_vote(tmp_path: Path) -> None:
+    papers = {"ES_DEDUP_JUDGE__PRESET": "papers"}
+    file = tmp_path / "none.toml"
+    file.write_text("", encoding="utf-8")
+    assert load_settings(file, environ=papers).judge.voters == ("ccdet", "simhash", "dwdcs")
+    fewer = load_settings(file, environ={**papers, "ES_DEDUP_DETECTORS": "simhash,ccdet,coverage"})
+    assert fewer.judge.voters == ("ccdet", "simhash")

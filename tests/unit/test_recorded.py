@@ -123,8 +123,38 @@ def test_a_setting_that_a_release_adds_or_removes_does_not_differ() -> None:
 
 
 def test_recorded_values_are_checked() -> None:
-    with pytest.raises(ConfigError, match="recorded in the index"):
+    with pytest.raises(ConfigError, match="recorded in the index") as caught:
         with_recorded(Settings(), {"ccdet.min_ccs": 7})
+    assert "less than or equal to 1" in str(caught.value)
+    assert "pydantic" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("method", "voters", "adopted"),
+    [
+        ("any", ("ccdet", "dwdcs"), ("any", ("ccdet",))),
+        ("dwdcs", (), ("judge", ())),
+        ("ccdet", (), ("ccdet", ())),
+    ],
+)
+def test_methods_that_an_index_does_not_have_decide_nothing_in_reading_it(
+    method: str, voters: tuple[str, ...], adopted: tuple[str, tuple[str, ...]]
+) -> None:
+    given = Settings.model_validate(
+        {"detectors": ["ccdet", "dwdcs"], "judge": {"method": method, "voters": voters}}
+    )
+    found = with_recorded(given, {"detectors": ["ccdet", "simhash"]})
+    assert (found.judge.method, found.judge.voters) == adopted
+    assert (
+        with_recorded(given, {"detectors": ["ccdet", "simhash"], "judge.method": "ccdet"}).judge.method
+        == "ccdet"
+    )
+
+
+def test_of_methods_that_an_index_does_not_have_only_the_names_are_told() -> None:
+    different = (Difference("detectors", ["ccdet"], ["dwdcs"]), Difference("dwdcs.hubs", None, 30))
+    assert "dwdcs.hubs" not in str(SettingsMismatch("pages.db", different))
+    assert "detectors is ccdet in the index and dwdcs now" in str(SettingsMismatch("pages.db", different))
 
 
 def test_messages_name_both_values_and_survive_pickling() -> None:

@@ -82,10 +82,6 @@ def test_who_votes_and_how_it_is_said() -> None:
         ({"judge.voters": ["dwdcs"]}, r"judge\.voters: must be of ccdet, simhash, coverage, got 'dwdcs'"),
         ({"judge.method": "any", "judge.voters": ["ccdet", "ccdet"]}, "names 'ccdet' more than once"),
         ({"judge.method": "most"}, r"judge\.method: must be one of judge, .*, any, majority, all, ordered"),
-        (
-            {"judge.preset": "papers", "detectors": ["ccdet"]},
-            r"judge\.voters: must be of ccdet, got 'simhash'",
-        ),
     ],
 )
 def test_voters_must_be_enabled(values: dict[str, Any], problem: str) -> None:
