@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -245,13 +246,25 @@ class Lookup:
         answers, copies = self._index.probe_with_copies(
             probes, [digest for digest in hashes if digest], limit=limits.limit + 1
         )
-        use = [TermUse.of_answer(probe, answer) for probe, answer in zip(probes, answers, strict=True)]
+        use = [
+            TermUse.of_answer(probe, answer) + TermUse(unasked=Counter({ccdet.Ccdet.name: unasked}))
+            for probe, answer, unasked in zip(probes, answers, self._unasked(asked.table), strict=True)
+        ]
         again = [row for row, answer in enumerate(answers) if _common(probes[row], answer)]
         if again:
             hot = [_hottest(probes[row], limits.limit) for row in again]
             for row, answer in zip(again, self._index.probe_many(hot), strict=True):
                 answers[row] = answer
         return answers, copies, use
+
+    def _unasked(self, table: FeatureTable) -> list[int]:
+        """How many period signatures of each page are not asked for, see ``asked_signatures``."""
+        if ccdet.Ccdet.name not in self.settings.detectors:
+            return [0] * len(table)
+        more: list[int] = np.maximum(
+            np.diff(table.periods.offsets) - asked_signatures(self.settings), 0
+        ).tolist()
+        return more
 
     def _labels(self, asked: Pages) -> list[dict[int, str]]:
         """Text of the terms of each page, where the index stores it; of stored pages it is read."""

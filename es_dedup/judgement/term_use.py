@@ -19,10 +19,12 @@ class TermUse:
     Attributes:
         asked: terms asked for, those among them that no page carries included.
         left_out: of these, terms that more pages carry than their limit allows.
+        unasked: further terms of the pages, of a method that asks for a bounded number of them.
     """
 
     asked: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
+    unasked: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, method: str, asked: int, left_out: int) -> TermUse:
@@ -39,7 +41,7 @@ class TermUse:
 
     def __add__(self, other: TermUse) -> TermUse:
         """Those of both."""
-        return TermUse(self.asked + other.asked, self.left_out + other.left_out)
+        return TermUse(self.asked + other.asked, self.left_out + other.left_out, self.unasked + other.unasked)
 
     def notes(self) -> tuple[str, ...]:
         """A note on each method of which most terms were left out, in the order of their names."""
@@ -48,4 +50,12 @@ class TermUse:
             "so pairs that only this method finds may be missing"
             for method, count in sorted(self.left_out.items())
             if count > MOST * self.asked[method]
+        )
+
+    def notes_on_run(self) -> tuple[str, ...]:
+        """``notes``, and one on each method that asked for a part of the pages' terms."""
+        return self.notes() + tuple(
+            f"{method}: {self.asked[method]:,} of {self.asked[method] + count:,} terms were asked for, so that some pairs are left to "
+            "other methods to find"
+            for method, count in sorted(self.unasked.items())
         )

@@ -105,6 +105,22 @@ def test_an_index_that_most_terms_are_too_common_for_says_so(
         assert dedup.check(Page("asked", text=series[3].text)).notes == ()
 
 
+def test_a_run_says_that_a_part_of_the_signatures_was_asked_for() -> None:
+    text = "".join(items(5))
+    others = [Page(f"other-{at}", text=topical(at)) for at in range(60)]
+    with Deduplicator.open(":memory:") as dedup:
+        dedup.scan([Page("a", text=text), *others])
+        (note,) = dedup.add_many([Page("b", text=text), Page("c", text="".join(items(1)))]).notes
+        assert note.startswith("ccdet: 20 of 48 terms were asked for")
+        assert (
+            dedup.add_many([Page("d", text=text)], dry_run=True).notes[0].startswith("ccdet: 12 of 40 terms")
+        )
+        assert dedup.check(Page("e", text=text)).notes == ()  # of one page others find the same pairs
+    with Deduplicator.open(":memory:", settings=alone("ccdet")) as dedup:
+        dedup.scan([Page("a", text=text), *others])
+        assert dedup.add_many([Page("b", text=text)]).notes == ()
+
+
 def items(count: int) -> list[str]:
     """Short notices of eight sentences each."""
     return ["".join(f"照办通知{item:02}之{at}。" for at in range(8)) for item in range(count)]
