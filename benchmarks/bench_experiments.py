@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import experiments_ccdet
 import experiments_others
 from harness import parser_of, report
-from labelled import GROUPED, LABELLED
+from labelled import FURTHER, GROUPED, LABELLED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,11 +36,14 @@ EXPERIMENTS: Final[Mapping[str, Callable[[Given], Table]]] = {
 }
 
 
+SETS: Final = (*LABELLED, *FURTHER, *GROUPED)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one experiment."""
     parser = parser_of(__doc__)
     parser.add_argument("experiment", choices=EXPERIMENTS)
-    parser.add_argument("--sets", nargs="+", default=[*LABELLED, *GROUPED], choices=[*LABELLED, *GROUPED])
+    parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
     parser.add_argument("--pages", type=int, default=None, help="pages of an experiment on times")
     parser.add_argument("--rounds", type=int, default=3)
     given: Any = parser.parse_args(arguments)

@@ -1,0 +1,118 @@
+"""Targets: named fields of hostile texts, and what Elasticsearch would hold of them."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.config import Settings
+from es_dedup.detectors.features import featurise, pack, stored_terms
+from es_dedup.detectors.named_fields import field_types, labels_of, named_fields, term_fields
+from es_dedup.detectors.page_features import PageFeatures
+from es_dedup.index.columns import RecordBatch
+from es_dedup.index.elastic import Fields
+from es_dedup.report.features import compared_fields, feature_rows
+from es_dedup.testing.builders import record
+from tests.fuzz.corpus import texts
+from tests.fuzz.harness import Target
+from tests.fuzz.mutate import damaged
+
+if TYPE_CHECKING:
+    import random
+
+METHODS: Final = ("ccdet", "simhash", "coverage", "dwdcs", "multi_simhash", "char_frequency", "dwswn")
+SETTINGS: Final = Settings.model_validate(
+    {
+        "detectors": METHODS,
+        "char_frequency": {"count_above": 1, "min_characters": 1},
+        "dwdcs": {"min_concepts": 3, "min_occurrences": 1},
+    }
+)
+PIECES: Final = (
+    *(
+        "。",
+        "。。",
+        "！",
+        "\u2028",
+        "\r\n",
+        "\x00",
+        "\ud800",
+        "\udfff",
+        "\ufeff",
+        "\u202e",
+        "\u200d",
+        "👩‍👩‍👧",
+        "𠮷",
+    ),
+    *(
+        "e\u0301",
+        "ﷺ",
+        "ǆ",
+        "İ",
+        "ß",
+        '"',
+        "\\",
+        "{",
+        "1,234.5",
+        "%",
+        " ",
+        "\t",
+        "a" * 300,
+        "水" * 300,
+        "😀。" * 50,
+    ),
+)
+
+
+@cache
+def fields() -> Fields:
+    """Those of all methods."""
+    return Fields(term_fields(SETTINGS), field_types(SETTINGS))
+
+
+def given(rng: random.Random) -> list[tuple[str, str]]:
+    """A few texts with titles: damaged ones, and pieces that are rare in texts put together."""
+    made = []
+    for _ in range(rng.randrange(1, 4)):
+        text = rng.choice(texts())
+        if rng.random() < 0.5:
+            text = damaged(rng, text.encode(), [], most=6).decode(
+                "utf-8", rng.choice(("replace", "surrogateescape"))
+            )
+        cuts = sorted(rng.randrange(len(text) + 1) for _ in range(rng.randrange(8)))
+        for cut in reversed(cuts):
+            text = text[:cut] + rng.choice(PIECES) * rng.randrange(1, 4) + text[cut:]
+        made.append((rng.choice(("", text, text * 3)), text[: rng.randrange(30)]))
+    return made
+
+
+def named(pages: list[tuple[str, str]]) -> None:
+    """Named fields are made, are JSON, have each stored term of a labelled method, and can be shown."""
+    bodies, titles = [text for text, _ in pages], [title for _, title in pages]
+    table = featurise(bodies, titles, SETTINGS)
+    found = named_fields(bodies, titles, SETTINGS, table)
+    terms, offsets = stored_terms(table, SETTINGS)
+    own = [terms[start:end].tolist() for start, end in pairwise(offsets.tolist())]
+    for page, labels, stored in zip(found, labels_of(table, found, SETTINGS), own, strict=True):
+        values = fields().values_of(stored, labels)
+        labelled = {value.text for value in values if value.field in fields().labelled}
+        shown = {text for name in fields().labelled for text in page.get(name, ())}
+        assert labelled == shown
+        assert all(json.loads(value.query) == {value.field: value.text} for value in values)
+    batch = RecordBatch.of(
+        [
+            record(str(at), stored, named=page, payload=payload)
+            for at, (stored, page, payload) in enumerate(zip(own, found, pack(table), strict=True))
+        ]
+    )
+    for body in fields().columns_of(batch, range(len(pages)), named=True):
+        json.dumps(body, ensure_ascii=False).encode()
+        fields().room_of(body)
+    sides: list[Any] = [PageFeatures(str(at), "", "", 0, "", page) for at, page in enumerate(found)]
+    feature_rows(sides[0])
+    compared_fields(sides[0], sides[-1])
+
+
+TARGETS: Final = (Target("named-fields", given, named, 20_000),)
