@@ -1,0 +1,1 @@
+"""Labelled pages made by construction: known texts rendered by real programs with real themes."""

@@ -1,0 +1,22 @@
+"""The programs by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from scripts.render_pages.programs import archives, boards, hexo, pysites, sphinx, wordpress
+
+if TYPE_CHECKING:
+    from scripts.render_pages.programs.program import Program
+
+PROGRAMS: Final[dict[str, Program]] = {
+    program.name: program
+    for program in (
+        hexo.PROGRAM,
+        *boards.PROGRAMS,
+        *archives.PROGRAMS,
+        sphinx.PROGRAM,
+        *pysites.PROGRAMS,
+        wordpress.PROGRAM,
+    )
+}
