@@ -77,7 +77,7 @@ class ExtractionConfig(Section):
 
     extractor: str = Field(
         "density",
-        description="which extractor reads HTML: density, topic or plain; trafilatura or resiliparse to compare",
+        description="which extractor reads HTML: density, blocks, topic or plain; trafilatura or resiliparse to compare",
     )
     parser: Literal["tags", "lxml"] = Field(
         "tags",
@@ -353,7 +353,7 @@ _DETECTORS: Final = tuple(
         ("ccdet", "char_frequency", "coverage", "dwdcs", "dwswn", "multi_simhash", "simhash", *COMPARATORS)
     )
 )
-_EXTRACTORS: Final = ("density", "plain", "resiliparse", "topic", "trafilatura")
+_EXTRACTORS: Final = ("blocks", "density", "plain", "resiliparse", "topic", "trafilatura")
 _LISTED_BY: Final = {"detectors": "detector_names", "extraction": "extractor_names"}
 
 

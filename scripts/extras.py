@@ -223,6 +223,17 @@ def use_celery(at: Environment) -> None:
         remove(place)
 
 
+def use_train(at: Environment) -> None:
+    """Trees are grown, and say what they learned."""
+    at.run(
+        "python", "-c",
+        "import numpy as np; from es_dedup.extraction.learning.train import Settings, fit_trees; "
+        "rows = np.arange(200, dtype=np.float32).reshape(100, 2); labels = (rows[:, 0] > 100).astype(float); "
+        "trees = fit_trees(rows, labels, np.ones(100), 'ab', Settings(trees=9)); "
+        "assert ((trees.scores(rows) > 0) == labels).all()",
+    )  # fmt: skip
+
+
 USES: Final[dict[str, Callable[[Environment], None]]] = {
     "fast": use_fast,
     "celery": use_celery,
@@ -231,6 +242,7 @@ USES: Final[dict[str, Callable[[Environment], None]]] = {
     "warc": use_warc,
     "compare": use_compare,
     "testing": use_testing,
+    "train": use_train,
 }
 """What shows that an extra works; those that take longest come first."""
 

@@ -35,6 +35,7 @@ EXTRA_OF: Final = {
     "es_dedup/compiled.py": "fast",
     "es_dedup/kernel_cache.py": "fast",
     "es_dedup/extraction/comparison.py": "compare",
+    "es_dedup/extraction/learning/": "train",
     "es_dedup/testing/": "testing",
     "tasks/": "celery",
 }

@@ -1,0 +1,76 @@
+"""Numbers of a whole page, for its kind: a thread of many people's posts, or the text of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.extraction.about import HINTS
+from es_dedup.extraction.columns import DATES, FREE, PROSE
+from es_dedup.extraction.features import PAGE_FEATURES, page_features
+from es_dedup.extraction.structure import MIN_RECORDS
+from es_dedup.extraction.tokens import name_tokens
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from es_dedup.extraction.columns import Page
+    from es_dedup.extraction.structure import Columns
+    from es_dedup.extraction.tokens import Odds
+
+_TALK: Final = frozenset(
+    "post posts reply replies comment comments answer answers message msg thread topic forum discussion floor".split()
+)
+_BODY: Final = frozenset("article entry story content".split())
+NAMES: Final = (
+    *PAGE_FEATURES, *HINTS, "records", "records_share", "records_prose", "records_dated", "records_with_prose", "records_free", "records_largest",
+    "records_talk", "records_odds", "talk_share", "talk_deep_share", "body_share", "dated_records", "dated_records_share", "dates", "paragraphs",
+    "odds_names", "odds_words", "odds_best",
+)  # fmt: skip
+
+
+def page_numbers(page: Page, columns: Columns, odds: Odds) -> NDArray[np.float32]:
+    """Numbers of a page, in the order of ``NAMES``; one row.
+
+    Args:
+        page: with its blocks.
+        columns: numbers of its blocks, with what they were made of.
+        odds: of tokens of threads.
+    """
+    structure = columns.structure
+    blocks, whole = page.blocks, np.maximum(columns.total[-1], 1e-9)
+    free = np.maximum(structure.group_sums[:, FREE], 0) / whole[FREE]
+    prose = structure.group_sums[:, PROSE] / whole[PROSE]
+    many = structure.group_counts >= MIN_RECORDS
+    talk = [not _TALK.isdisjoint(name_tokens(name)) for name in blocks.names]
+    body = [not _BODY.isdisjoint(name_tokens(name)) for name in blocks.names]
+    records = [0.0] * 9
+    if many.any():
+        top = int(np.where(many, free, -1).argmax())
+        inside = np.flatnonzero(structure.record_groups == top)
+        own, first = structure.sums[inside, FREE], int(inside[0])
+        records = [
+            float(np.log1p(structure.group_counts[top])), free[top], prose[top], structure.group_dated[top], structure.group_prose[top],
+            float(np.log1p(own.mean())), float(own.max() / max(own.sum(), 1e-9)), float(talk[blocks.signatures[first]]), structure.chain_sum[first],
+        ]  # fmt: skip
+    dated = many & (structure.group_dated >= 0.7) & (structure.group_prose >= 0.3)
+    numbers = [
+        *page_features(whole, len(blocks.texts)), *(page.about.hints or (0.0,) * len(HINTS)), *records,
+        _share(talk, page, columns, 1.0), _share(talk, page, columns, 0.5), _share(body, page, columns, 1.0),
+        float(np.log1p(structure.group_counts[dated].max(initial=0))), float(free[dated].max(initial=0)),
+        float(np.log1p(whole[DATES])), float(np.mean([tag == "p" for tag in blocks.tags])), *odds.of_page(blocks.names, page.short_words()),
+    ]  # fmt: skip
+    return np.array([numbers], np.float32)
+
+
+def _share(flags: list[bool], page: Page, columns: Columns, most: float) -> float:
+    """Share of the page's unlinked text in containers with flagged names that hold less than a share of it each."""
+    structure, whole = columns.structure, columns.total[-1, FREE]
+    borders = np.zeros(len(page.blocks.texts) + 1, np.int64)
+    for place, name in enumerate(page.blocks.signatures):
+        if flags[name] and structure.sums[place, FREE] <= most * whole:
+            borders[structure.first[place]] += 1
+            borders[structure.last[place]] -= 1
+    covered = np.cumsum(borders[:-1]) > 0
+    return float(np.diff(columns.total[:, FREE])[covered].sum() / max(whole, 1e-9))

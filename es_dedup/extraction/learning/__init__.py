@@ -1,0 +1,1 @@
+"""Training and evaluation of the block model: labels from gold text, odds of tokens, trees, cross-validation."""

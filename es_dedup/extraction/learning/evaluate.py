@@ -1,0 +1,46 @@
+"""Agreement of a model's choices with gold text, by source."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from statistics import fmean
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.extraction.learning.labels import agreement
+from es_dedup.extraction.model import Reading
+from es_dedup.extraction.selection import choose
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from es_dedup.extraction.learning.pages import LabelledPage
+
+MISS: Final = 0.3
+"""A page with a smaller F1 is missed as a whole."""
+
+
+def page_agreement(page: LabelledPage, probabilities: NDArray[np.float64], thread: float) -> float:
+    """F1 of the blocks that are chosen by their probabilities, against the page's gold text."""
+    chosen = choose(Reading(probabilities, thread), page.page.characters.lengths)
+    return agreement(
+        page.gold, "\n".join(page.page.blocks.text(int(place)) for place in np.flatnonzero(chosen))
+    )
+
+
+def by_source(pages: Sequence[LabelledPage], found: Sequence[float]) -> dict[str, dict[str, float]]:
+    """Pages, mean F1 and number of missed pages of each source, and of all Chinese pages and all pages; sources in alphabetical order."""
+    groups: dict[str, list[float]] = defaultdict(list)
+    for page, score in zip(pages, found, strict=True):
+        groups[page.source.split("/")[0]].append(score)
+    return {
+        name: {
+            "pages": len(scores),
+            "f1": round(fmean(scores), 4),
+            "missed": sum(score < MISS for score in scores),
+        }
+        for name, scores in sorted(groups.items())
+    }

@@ -1,0 +1,109 @@
+"""Labelled pages for training: JSON lines with markup and gold text, read into blocks with labels."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import lzma
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from es_dedup.extraction.learning.labels import agreement, block_labels, head_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from es_dedup.extraction.columns import Page
+
+FOLDS: Final = 5
+MOST_BOILERPLATE: Final = 3.0
+"""Weight of what is no main text, at most, beside that of the main text: short articles are to be found on long pages, too."""
+_KEPT: Final = 0.4
+_MIN_REACHABLE: Final = 0.6
+_TITLED: Final = frozenset(("blogs", "blogs+comments", "news-google", "portal"))
+_SECOND_LEVEL: Final = frozenset("ac co com edu gov net org ne or go".split())
+
+
+@dataclass(slots=True)
+class LabelledPage:
+    """A page with its gold text.
+
+    Attributes:
+        page: its blocks.
+        labels: share of each block that stands in the gold text.
+        weights: of each block; 0: no label.
+        gold: the gold text.
+        id: of the page.
+        source: set or source it is from.
+        site: pages of one site are never on both sides of a split.
+        kind: ``thread`` or another.
+        usable: its gold text can be made from its blocks.
+    """
+
+    page: Page
+    labels: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    gold: str
+    id: str
+    source: str
+    site: str
+    kind: str
+    usable: bool
+
+
+def site_of(row: dict[str, Any]) -> str:
+    """Registered domain of the page, or what the row says; sites of one publisher stay together."""
+    site = str(row.get("site") or urlsplit(row.get("url") or "").hostname or "").lower()
+    if not site:
+        parts = str(row["id"]).split("/")
+        return parts[1] if parts[2:] else parts[0]
+    host = site.split()[0].split("/")[0]
+    labels = host.split(".")
+    if labels[2:]:
+        labels = labels[-3:] if labels[-2] in _SECOND_LEVEL else labels[-2:]
+    return ".".join(labels)
+
+
+def fold_of(site: str) -> int:
+    """Fold of a site, the same in every run."""
+    return hashlib.sha256(site.encode()).digest()[0] % FOLDS
+
+
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Rows with gold text."""
+    with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf8") as lines:
+        for row in map(json.loads, lines):
+            if (row.get("text") or "").strip():
+                yield row
+
+
+def markup_of(row: dict[str, Any]) -> bytes:
+    """The page as served."""
+    return base64.b64decode(row["html_base64"])
+
+
+def label(page: Page, row: dict[str, Any], source: str) -> LabelledPage:
+    """Labels of a page's blocks from its gold text."""
+    texts = [page.blocks.text(place) for place in range(len(page.blocks.texts))]
+    labels, places = block_labels(texts, row["text"])
+    weights = np.array([min(max(len(text), 4), 600) for text in texts], np.float64) ** 0.7
+    kept, left = float((weights * labels).sum()), float((weights * (1 - labels)).sum())
+    most = MOST_BOILERPLATE * kept
+    if kept and left > most:
+        weights *= labels + (1 - labels) * (most / left)
+    if source in _TITLED:
+        weights[head_lines(texts, labels, places)] = 0
+    reached = agreement(
+        row["text"], "\n".join(text for text, share in zip(texts, labels, strict=True) if share > _KEPT)
+    )
+    return LabelledPage(
+        page, labels, weights / max(kept, weights.sum() / MOST_BOILERPLATE / 2, 1e-9), row["text"], str(row["id"]), source, site_of(row), str(row.get("kind") or ""),
+        reached >= _MIN_REACHABLE,
+    )  # fmt: skip

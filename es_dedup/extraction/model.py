@@ -1,0 +1,192 @@
+"""The block model: two passes of oblivious trees over the numbers of blocks, evaluated with numpy alone.
+
+An oblivious tree asks the same question of all rows at each level, so the leaf of every row is a number of bits.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from es_dedup.extraction.context import context_features
+from es_dedup.extraction.features import block_features
+from es_dedup.extraction.kinds import page_numbers
+from es_dedup.extraction.tokens import Odds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from es_dedup.extraction.columns import Page
+    from es_dedup.extraction.structure import Columns
+
+    Array = NDArray[np.float64]
+
+FORMAT: Final = 1
+DATA_FILE: Final = "block_model.npz"
+
+
+@dataclass(slots=True)
+class Trees:
+    """A sum of oblivious trees of one depth.
+
+    Attributes:
+        features: names of the columns, in the order of the numbers.
+        columns: column asked at each level of each tree, shape (trees, depth).
+        borders: the answer is 1 where the number is larger, same shape.
+        leaves: value of each leaf, shape (trees, 2 ** depth); the answer of level i counts 2 ** i.
+        bias: added to the sum.
+        typical: median of each column, to explain a score with.
+    """
+
+    features: tuple[str, ...]
+    columns: NDArray[np.int32]
+    borders: NDArray[np.float32]
+    leaves: NDArray[np.float32]
+    bias: float
+    typical: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
+
+    def scores(self, numbers: NDArray[np.float32]) -> Array:
+        """Sum of the trees for each row: logarithm of odds."""
+        trees, depth = self.columns.shape
+        bits = numbers[:, self.columns.ravel()] > self.borders.ravel()
+        powers = np.int32(1) << np.arange(depth, dtype=np.int32)
+        leaves = (bits.reshape(-1, trees, depth) * powers).sum(axis=2, dtype=np.int32)
+        found = np.take(self.leaves.ravel(), leaves + np.arange(trees, dtype=np.int32) * (1 << depth))
+        return np.asarray(found.sum(axis=1, dtype=np.float64) + self.bias)
+
+
+def chances(scores: Array) -> Array:
+    """Logarithms of odds as probabilities."""
+    return 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the model says of a page.
+
+    Attributes:
+        blocks: probability of each block to be main text, in [0, 1].
+        thread: probability of the page to be a thread, in [0, 1].
+        numbers: of each block, for the second pass.
+    """
+
+    blocks: Array
+    thread: float
+    numbers: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+
+
+@dataclass(slots=True)
+class BlockModel:
+    """Probability of each block of a page to be main text.
+
+    Attributes:
+        kind: trees over the numbers of a page: a thread, or not.
+        first: trees over the numbers of blocks.
+        second: the same with the first pass's probabilities around each block.
+        odds: of tokens, of blocks to be main text.
+        thread_odds: of tokens, of pages to be threads.
+        card: what it was trained on and how good it was.
+    """
+
+    kind: Trees
+    first: Trees
+    second: Trees
+    odds: Odds
+    thread_odds: Odds
+    card: dict[str, Any] = field(default_factory=dict)
+
+    def read(self, page: Page) -> Reading:
+        """Probabilities of a page and of its blocks; the page has at least one block."""
+        columns = block_features(page, self.odds)
+        thread = float(chances(self.kind.scores(page_numbers(page, columns, self.thread_odds)))[0])
+        return self.read_blocks(page, columns, thread)
+
+    def read_blocks(self, page: Page, columns: Columns, thread: float) -> Reading:
+        """Probabilities of blocks; the result is the mean of both passes."""
+        columns.add("thread", np.full(len(page.blocks.texts), thread))
+        if tuple(columns.names) != self.first.features:
+            raise ValueError(
+                "the block model was trained on other numbers than this version makes: train it again"
+            )
+        numbers = columns.matrix()
+        before = chances(self.first.scores(numbers))
+        around = context_features(page, columns, before)
+        wide = np.concatenate((numbers, around.matrix()), axis=1)
+        after = chances(self.second.scores(wide))
+        return Reading(np.asarray((before + after) / 2), thread, wide)
+
+    def save(self, path: Path) -> None:
+        """Write the model; equal models give equal bytes."""
+        arrays: dict[str, Any] = {}
+        for name, odds in (("block", self.odds), ("thread", self.thread_odds)):
+            arrays |= {f"{name}_words": odds.words, f"{name}_values": odds.values.astype(np.float16)}
+        for name, trees in (("kind", self.kind), ("first", self.first), ("second", self.second)):
+            arrays |= {
+                f"{name}_columns": trees.columns.astype(np.int16),
+                f"{name}_borders": trees.borders,
+                f"{name}_leaves": trees.leaves.astype(np.float16),
+                f"{name}_typical": trees.typical,
+            }
+        about = {
+            "format": FORMAT, "card": self.card, "block_names": _rounded(self.odds.names), "thread_names": _rounded(self.thread_odds.names),
+            "kind": {"features": self.kind.features, "bias": self.kind.bias}, "first": {"features": self.first.features, "bias": self.first.bias},
+            "second": {"features": self.second.features, "bias": self.second.bias},
+        }  # fmt: skip
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            _put(archive, "about.json", json.dumps(about, ensure_ascii=False, indent=1).encode())
+            for name, array in arrays.items():
+                buffer = io.BytesIO()
+                np.save(buffer, array, allow_pickle=False)
+                _put(archive, f"{name}.npy", buffer.getvalue())
+
+
+def _rounded(odds: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 3) for name, value in sorted(odds.items())}
+
+
+def _put(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+    archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED, 9)
+
+
+def read_model(data: bytes) -> BlockModel:
+    """A model from the bytes that ``BlockModel.save`` wrote.
+
+    Raises:
+        ValueError: another format.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        about = json.loads(archive.read("about.json"))
+        if about["format"] != FORMAT:
+            raise ValueError(
+                f"block model of format {about['format']}, this version reads {FORMAT}: train it again"
+            )
+        arrays = {
+            name[:-4]: np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+            for name in archive.namelist()
+            if name.endswith(".npy")
+        }
+    passes = [
+        Trees(tuple(about[name]["features"]), arrays[f"{name}_columns"].astype(np.int32), arrays[f"{name}_borders"],
+              arrays[f"{name}_leaves"].astype(np.float32), about[name]["bias"], arrays[f"{name}_typical"])
+        for name in ("kind", "first", "second")
+    ]  # fmt: skip
+    odds = [
+        Odds(about[f"{name}_names"], arrays[f"{name}_words"], arrays[f"{name}_values"].astype(np.float32))
+        for name in ("block", "thread")
+    ]
+    return BlockModel(passes[0], passes[1], passes[2], odds[0], odds[1], about["card"])
+
+
+@cache
+def default_model() -> BlockModel:
+    """The model that is part of the package."""
+    return read_model(resources.files("es_dedup.extraction").joinpath(DATA_FILE).read_bytes())
