@@ -105,9 +105,15 @@ class SettingsMismatch(IndexError_):
 
     def __str__(self) -> str:
         return (
-            f"{self.index} was made with other settings: {_listed(self.differences)}. Set these values to "
-            f"write to it, scan the pages again into a new index, or, on Elasticsearch, run `es-dedup reindex`"
+            f"{self.index} was made with other settings: {_listed(self.differences)}. {self._first}can the pages again "
+            f"into a new index, or, on Elasticsearch, run `es-dedup reindex`"
         )
+
+    @property
+    def _first(self) -> str:
+        """What may be done first, and the beginning of the next word."""
+        fixed = any(each.name.startswith("version of ") and each.recorded for each in self.differences)
+        return "A version cannot be set: s" if fixed else "Set these values to write to it, s"
 
 
 class SettingsDiffer(UserWarning):

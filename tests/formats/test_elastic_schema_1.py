@@ -76,6 +76,15 @@ def test_it_is_refused_with_the_command(old: str) -> None:
     assert "reindex" in said.stderr
 
 
+@pytest.mark.parametrize(
+    "command", [["features", "page-03"], ["clusters"], ["explain", "page-01", "page-02"]]
+)
+def test_commands_that_compare_features_name_the_command_too(old: str, command: list[str]) -> None:
+    said = CliRunner().invoke(app, ["--db", old, *command])
+    assert said.exit_code == 1
+    assert f"--db {old} reindex" in said.stderr
+
+
 def test_pages_clusters_texts_and_notes_are_read_and_nothing_is_written(old: str) -> None:
     with ElasticIndex(parse_address(old), features=None) as index:
         assert {record.page_id for some in index.scan() for record in some} == PAGES

@@ -110,6 +110,14 @@ class ElasticIndex(Store, Closing):
         """See ``Index.features``."""
         return self._schema.features
 
+    def must_be_current(self) -> None:
+        """Refuse what compares features where they are of an older format.
+
+        Raises:
+            SchemaMismatch: they are; it names the command that makes them anew.
+        """
+        self._schema.must_be_current()
+
     def close(self) -> None:
         """Let go of the connections; may be called twice. Later calls raise ``IndexUnavailable``."""
         self._server.close()
