@@ -38,16 +38,23 @@ def idf(
     ],
 ) -> None:
     """Learn inverse document frequencies of content words from pages, for settings like `multi_simhash.idf`."""
+    from es_dedup.errors import InputError
     from es_dedup.report.target import open_target
     from es_dedup.text.idf import as_text, learned
 
     session = session_of(context)
     intake = Intake(paths, options, session)
     found = learned(_words(session, intake))
+    if not found.values:
+        raise InputError(
+            ", ".join(map(str, paths)), None, f"holds no words to learn from, so {output} is not written"
+        )
     with open_target(output) as stream:
         stream.write(as_text(found).encode())
     session.output.emit({"words": len(found.values), "learned": found.version} | intake.as_dict())
-    session.output.line(f"{len(found.values):,} words, {found.version} pages: {output}")
+    session.output.line(
+        f"{len(found.values):,} words of {found.version.removeprefix('learned-')} pages: {output}"
+    )
     if intake.failed:
         raise typer.Exit(ExitCode.LEFT_OUT)
 
