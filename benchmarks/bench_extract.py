@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from es_dedup.extraction import HtmlExtractor
 
-SETS: Final = ("pages-mixed", "pages-en", "pages-zh")
+SETS: Final = ("pages-mixed", "pages-en", "pages-zh", "pages-threads", "pages-web")
 GRAM: Final = 5
 GROWTH_MIB: Final = 50
 """What 10,000 pages in a row may add to the process: caches of names fill up."""
@@ -41,8 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     parser = parser_of(__doc__)
     parser.add_argument("--sets", nargs="*", default=SETS, choices=SETS)
-    parser.add_argument("--extractors", nargs="+", default=["density"], choices=extractor_names())
-    parser.add_argument("--parser", default="tags", choices=("tags", "lxml"))
+    parser.add_argument("--extractors", nargs="+", default=["blocks"], choices=extractor_names())
     parser.add_argument(
         "--test-pages",
         type=Path,
@@ -61,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pages += [page for folder in given.test_pages for page in test_pages(folder)]
     table: list[Row] = []
     for name in given.extractors:
-        extractor = create_extractor(ExtractionConfig(extractor=name, parser=given.parser))
+        extractor = create_extractor(ExtractionConfig(extractor=name))
         groups: dict[str, list[dict[str, float]]] = {}
         for page in pages:
             groups.setdefault(page["group"], []).append(measure(extractor, page, given.rounds))
@@ -81,7 +80,7 @@ def gold_pages(name: str, data: Path | None, most: int | None) -> list[Row]:
     for row in rows_of(data_file(data, f"{name}.jsonl.xz")):
         if not row.get("text") or (most is not None and len(found) >= most):
             continue
-        group = row.get("kind") or row["id"].partition("/")[0]
+        group = row.get("source") or row.get("kind") or row["id"].partition("/")[0]
         html = base64.b64decode(row["html_base64"])
         found.append({**row, "group": f"{name}: {group}", "html": html})
     return found

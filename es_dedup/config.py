@@ -34,7 +34,6 @@ from es_dedup.comparator_sections import (
 )
 from es_dedup.errors import ConfigError, wrong_type
 from es_dedup.sections import (
-    SHAPES,
     CcdetConfig,
     CharFrequencyConfig,
     CoverageConfig,
@@ -73,21 +72,16 @@ MAX_FILE_BYTES: Final = 2**20
 
 
 class ExtractionConfig(Section):
-    """Limits and options of HTML extraction; of them only the parser shapes what is stored."""
+    """Limits and options of HTML extraction."""
 
     extractor: str = Field(
-        "density",
-        description="which extractor reads HTML: density, blocks, topic or plain; trafilatura or resiliparse to compare",
-    )
-    parser: Literal["tags", "lxml"] = Field(
-        "tags",
-        description="who says what is open and closed in HTML: our own reading of the tags, or lxml's parser",
-        json_schema_extra=SHAPES,
+        "blocks",
+        description="which extractor reads HTML: blocks, topic or plain; readability, resiliparse or trafilatura to compare",
     )
     max_bytes: int = Field(
         10_000_000, ge=1_000, le=200_000_000, description="bytes of a page that are read; the rest is cut"
     )
-    max_depth: int = Field(256, ge=16, le=10_000, description="nesting beyond this is flattened")
+    max_depth: int = Field(1_000, ge=16, le=10_000, description="nesting beyond this is flattened")
     max_nodes: int = Field(300_000, ge=1_000, le=10_000_000, description="elements beyond this are not read")
     max_seconds: float = Field(10.0, gt=0, le=600, description="time for one page")
     min_block_chars: int = Field(
@@ -353,7 +347,7 @@ _DETECTORS: Final = tuple(
         ("ccdet", "char_frequency", "coverage", "dwdcs", "dwswn", "multi_simhash", "simhash", *COMPARATORS)
     )
 )
-_EXTRACTORS: Final = ("blocks", "density", "plain", "resiliparse", "topic", "trafilatura")
+_EXTRACTORS: Final = ("blocks", "plain", "readability", "resiliparse", "topic", "trafilatura")
 _LISTED_BY: Final = {"detectors": "detector_names", "extraction": "extractor_names"}
 
 

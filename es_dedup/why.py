@@ -14,12 +14,14 @@ class BlockNote:
         path: tags and first class words of the elements around it, innermost first.
         kept: it is part of the main text.
         reason: why it was kept or dropped, in one phrase.
+        probability: of the block to be main text, in [0, 1]; None where the method has none.
     """
 
     text: str
     path: str
     kept: bool
     reason: str
+    probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +29,9 @@ class Why:
     """Why the main text is what it is.
 
     Attributes:
-        rule: the rule that decided: ``densest part``, ``posts of one kind``, ``structured data`` …
-        chosen: path of the chosen element, innermost first; empty when no element was chosen.
-        score: sum of weights of the chosen element, in units (ideographs, or three Latin letters).
+        rule: what decided: ``block model``, ``data in a script``, ``the whole page`` …
+        chosen: path of the innermost container of all chosen blocks, innermost first; empty when none was chosen.
+        score: mean probability of the chosen blocks by their length, in [0, 1].
         kept, dropped: number of blocks.
         dropped_chars: characters in the dropped blocks, without white space.
         doubt: what makes it likely that the text is not the main text, or not all of it; mostly empty.

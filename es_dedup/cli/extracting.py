@@ -23,7 +23,7 @@ MAX_SITE_PAGES: Final = 1_000
 _STDIN: Final = "-"
 _SHOWN_CHARS: Final = 90
 _SHORT_CHARS: Final = 24  # of a block that stands beside others
-_SHOWN_BLOCKS: Final = 3  # dropped in a row for one reason
+_SHOWN_BLOCKS: Final = 3  # dropped in a row
 
 
 def register(app: typer.Typer) -> None:
@@ -93,7 +93,7 @@ def _show(output: Output, content: Content, *, blocks: bool) -> None:
         }
     )
     if why is not None:
-        chosen = f"{why.chosen}, weight {why.score:g}" if why.chosen else "no element"
+        chosen = f"{why.chosen}, mean probability {why.score:.2f}" if why.chosen else "no element"
         output.facts(
             {
                 "rule": why.rule,
@@ -106,25 +106,31 @@ def _show(output: Output, content: Content, *, blocks: bool) -> None:
     if why is None or not blocks:
         output.line(content.text)
         return
-    for reason, notes in groupby(why.blocks, lambda block: "" if block.kept else block.reason):
-        _show_run(output, reason, list(notes))
+    for _, notes in groupby(why.blocks, lambda block: block.kept):
+        _show_run(output, list(notes))
     if not any(block.kept for block in why.blocks):  # the text stands elsewhere in the page
         for text in content.text.split("\n"):
             output.line(f"+ {clean(text)[:_SHOWN_CHARS]}  ({why.rule})")
 
 
-def _show_run(output: Output, reason: str, notes: list[BlockNote]) -> None:
-    """Blocks in a row that were kept, or dropped for one reason; of many dropped ones the first, and the beginnings of the rest in one line."""
-    shown = notes if not reason or len(notes) <= _SHOWN_BLOCKS else notes[:1]
+def _show_run(output: Output, notes: list[BlockNote]) -> None:
+    """Blocks in a row that were kept, or dropped; of many dropped ones the likeliest, and the beginnings of the rest in one line."""
+    shown = notes
+    if not notes[0].kept and len(notes) > _SHOWN_BLOCKS:
+        likely = max(notes, key=lambda block: block.probability or 0.0)
+        shown = [likely]
     for block in shown:
-        why = f"  [{reason}]" if reason else ""
-        output.line(
-            f"{'-' if reason else '+'} {clean(block.text)[:_SHOWN_CHARS]}{why}  ({clean(block.path)})"
+        sign, odds = (
+            "+" if block.kept else "-",
+            "" if block.probability is None else f"{block.probability:.2f} ",
         )
-    if rest := notes[len(shown) :]:
+        output.line(
+            f"{sign} {odds}{clean(block.text)[:_SHOWN_CHARS]}  [{clean(block.reason)}]  ({clean(block.path)})"
+        )
+    if rest := [block for block in notes if block not in shown]:
         texts = " · ".join(clean(block.text)[:_SHORT_CHARS] for block in rest)
         more = " …" if len(texts) > _SHOWN_CHARS else ""
-        output.line(f"- {len(rest)} more  [{reason}]  {texts[:_SHOWN_CHARS]}{more}")
+        output.line(f"- {len(rest)} more, no likelier  {texts[:_SHOWN_CHARS]}{more}")
 
 
 def _without_templates(content: Content, folder: Path, config: ExtractionConfig) -> Content:

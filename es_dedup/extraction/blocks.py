@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.extraction.text import fold
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -22,6 +24,9 @@ CONTEXTS: Final = (
 """What a block may stand in, one bit each."""
 
 _BIT: Final = {name: 1 << place for place, name in enumerate(CONTEXTS)}
+HIDDEN_CONTEXT: Final = _BIT["hidden"]
+BOILERPLATE_CONTEXTS: Final = _BIT["nav"] | _BIT["header"] | _BIT["footer"] | _BIT["aside"] | _BIT["form"]
+HEADING_CONTEXTS: Final = _BIT["h1"] | _BIT["heading"]
 _TAG_BITS: Final = {
     **{name: _BIT[name] for name in "nav header footer aside article main form table blockquote pre figure h1 button section address".split()},
     **dict.fromkeys(("h2", "h3", "h4", "h5", "h6"), _BIT["heading"]),
@@ -45,7 +50,7 @@ INLINE_MARKS: Final = {"b": 1, "strong": 1, "em": 2, "i": 2, "code": 4, "tt": 4,
 _BREAKS: Final = frozenset(("br", "hr"))
 _HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _DIGITS: Final = re.compile(r"\d+")
-_MARKED: Final = str.maketrans("", "", LINK_START + LINK_END)
+MARKS_REMOVED: Final = str.maketrans("", "", LINK_START + LINK_END)
 _PARAGRAPHS: Final = re.compile(r"\n[ \t\r]*\n")
 MAX_SIGNATURE_CHARS: Final = 200
 
@@ -55,7 +60,8 @@ class Blocks:
     """Containers and blocks in page order; lists of one container or block each run in parallel.
 
     Attributes:
-        tags: tag of each container; the first is the root.
+        elements: each container; the first is the root.
+        tags: its tag.
         parents: its parent's place; -1 for the root.
         signatures: its class, id, role and itemprop in small letters, without digits; as a place in ``names``.
         contexts: bits of ``CONTEXTS`` of the container and of those around it.
@@ -69,6 +75,7 @@ class Blocks:
         images: images in the page before each block.
     """
 
+    elements: list[_Element] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     signatures: list[int] = field(default_factory=list)
@@ -84,7 +91,11 @@ class Blocks:
 
     def text(self, place: int) -> str:
         """Text of a block without marks of links."""
-        return self.texts[place].translate(_MARKED)
+        return self.texts[place].translate(MARKS_REMOVED)
+
+    def links(self, place: int) -> int:
+        """How many links begin in a block."""
+        return self.texts[place].count(LINK_START)
 
 
 def read_blocks(root: _Element) -> Blocks:
@@ -202,6 +213,7 @@ class _Walk:
             blocks.signatures.append(self._signature(element))
         else:
             blocks.signatures.append(0)
+        blocks.elements.append(element)
         blocks.tags.append(tag)
         blocks.parents.append(parent)
         blocks.contexts.append(context)
@@ -232,7 +244,7 @@ class _Walk:
             for part in _parts(raw):
                 self._add(part, container)
         else:
-            self._add(" ".join(raw.split()), container)
+            self._add(" ".join(raw.split()) if raw.isascii() else fold(raw), container)
         self.marks = self.inline_signature = 0
         if self.in_link:
             pieces.append(LINK_START)

@@ -3,49 +3,130 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import numpy as np
-from lxml import etree
 
 from es_dedup.extraction.about import read_about
-from es_dedup.extraction.blocks import read_blocks
+from es_dedup.extraction.characters import UNITS
+from es_dedup.extraction.choice import Choice
 from es_dedup.extraction.columns import read_page
+from es_dedup.extraction.metadata.addresses import canonical_url
 from es_dedup.extraction.model import default_model
-from es_dedup.extraction.seen.choice import Choice
-from es_dedup.extraction.selection import choose
+from es_dedup.extraction.notices import is_notice, without_notices
+from es_dedup.extraction.plain import plain_text
+from es_dedup.extraction.reading.hydration import data_text, loads_more
+from es_dedup.extraction.reasons import reasons
+from es_dedup.extraction.selection import Declared, best_set, choose, page_kind
+from es_dedup.extraction.text import clean
 from es_dedup.model import PageKind
 
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
+    from es_dedup.extraction.columns import Page
+    from es_dedup.extraction.model import Reading
     from es_dedup.extraction.reading.document import Document
 
-_EVEN: Final = 0.5
-_NO_CHARACTER: Final = re.compile(rb"[\0-\x08\x0b\x0e-\x1f]")
+RULE: Final = "block model"
+MAX_BLOCKS: Final = 20_000
+"""Of a page that is judged; time and memory for its numbers grow with them."""
+
+NOTICE: Final = "a notice of rights or consent at the edge of the text"
+_LITTLE_CHARS: Final = 300  # of main text; then the page's data are looked at
+_MORE_DATA: Final = 2.0  # times as long as the blocks' text
+_DESCRIPTIONS: Final = ("og:description", "description", "twitter:description")
+_PLAYERS: Final = ("video", "audio", "object", "embed")
+_ARTICLE_TYPES: Final = frozenset(
+    "article blogposting newsarticle product reportagenewsarticle recipe socialmediaposting".split()
+)
+_ARTICLE_OG: Final = ("article", "news", "product", "og:product", "blog:post")
+_FRONT: Final = re.compile(r"/?(?:(?:index|default|home|main)(?:\.\w{2,5})?)?/?", re.IGNORECASE)
+_LISTING: Final = re.compile(
+    r"/(?:tags?|categor(?:y|ies)|rubrik|search|browse|archives?|channel|list)(?:[/.?_]|$)|/forums?(?:\.php)?/?$|-f\d+\.html$|"
+    r"(?:viewforum|forumdisplay|showcategory|list_\d+)\b|[?&](?:cat|category|tag|q|s|search|query|keyword)=",
+    re.IGNORECASE,
+)
+"""Addresses of lists, by the words that sites and their programs use everywhere."""
 
 
-def block_choice(document: Document, config: ExtractionConfig) -> Choice:  # noqa: ARG001 - a method has both
-    """The blocks of the main text."""
-    root = _root(document)
-    blocks = read_blocks(root) if root is not None else None
-    if blocks is None or not blocks.texts:
-        return Choice((), PageKind.EMPTY, rule="no text")
-    about = read_about(document.title, document.metas, document.structured.types, document.url)
-    page = read_page(blocks, about)
-    reading = default_model().read(page)
-    text = "\n".join(
-        blocks.text(int(place)) for place in np.flatnonzero(choose(reading, page.characters.lengths))
-    )
-    kind = PageKind.THREAD if reading.thread > _EVEN else PageKind.ARTICLE
-    return Choice((), kind, rule="blocks by the block model", text=text)
+def block_choice(document: Document, config: ExtractionConfig) -> Choice:
+    """The blocks of the main text.
 
-
-def _root(document: Document) -> etree._Element | None:
-    parser = etree.HTMLParser(
-        encoding="utf-8", huge_tree=True, recover=True, no_network=True, remove_comments=True, remove_pis=True
-    )
-    try:
-        found: etree._Element | None = etree.fromstring(_NO_CHARACTER.sub(b" ", document.tags.markup), parser)
-    except etree.LxmlError:
-        return None
+    Returns:
+        The blocks with the highest expected agreement with the main text. Where they are next to nothing, what the page's scripts
+        hold as data; nothing where they are notices of rights or consent; where no block is likely to be main text, all visible text
+        or the page's description, with a doubt.
+    """
+    blocks = document.blocks
+    if not blocks.texts:
+        return _or_data(document, Choice((), PageKind.EMPTY, rule="no text in the blocks"))
+    if len(blocks.texts) > MAX_BLOCKS:
+        return _whole(document, config, f"more than {MAX_BLOCKS} blocks: none was judged")
+    metas = document.metas
+    address = f"{document.url or ''} {canonical_url(document.root, metas, document.url) or ''}".strip()
+    page = read_page(blocks, read_about(document.title, metas, document.structured.types, address))
+    model = default_model()
+    reading = model.read(page)
+    reason = cache(lambda: reasons(model.second, reading.numbers))
+    units = page.characters.counts @ UNITS
+    chosen = choose(reading, page.characters.lengths)
+    kind = _kind(document, page, reading, chosen, units)
+    places = np.flatnonzero(chosen).tolist()
+    kept = places if kind is PageKind.THREAD else without_notices(places, document.lines)
+    if places and not kept:  # the text may be shorter than they are
+        others = np.where([is_notice(line) for line in document.lines], 0.0, reading.blocks)
+        kept = np.flatnonzero(best_set(others, page.characters.lengths)).tolist()
+    notices = set(places).difference(kept)
+    choice = Choice(kept, kind, rule=RULE, probabilities=reading.blocks.tolist())
+    choice.reason = lambda place: NOTICE if place in notices else reason()[place]
+    choice.score = float((reading.blocks * units)[chosen].sum() / max(units[chosen].sum(), 1e-9))
+    choice = _or_data(document, choice)
+    if choice.text or choice.places or notices:
+        if not (choice.text or choice.places):
+            choice.kind = PageKind.EMPTY
+        if loads_more(document) and kind is not PageKind.ARTICLE:
+            choice.doubt = "the page loads more by a script"
+        return choice
+    found = _whole(document, config, "no block is likely to be main text")
+    found.kind, found.probabilities, found.reason = kind, choice.probabilities, choice.reason
     return found
+
+
+def _kind(
+    document: Document, page: Page, reading: Reading, chosen: np.ndarray, units: np.ndarray
+) -> PageKind:
+    linked = page.characters.linked @ UNITS
+    declared = document.metas.get("og:type", "").lower()
+    try:
+        parts = urlsplit(document.url or "")
+    except ValueError:
+        parts = urlsplit("")
+    says = Declared(
+        front=bool(parts.netloc) and not parts.query and _FRONT.fullmatch(parts.path) is not None,
+        listing=_LISTING.search(f"{parts.path}?{parts.query}") is not None,
+        article=declared in _ARTICLE_OG or not document.structured.types.isdisjoint(_ARTICLE_TYPES),
+        media=declared.startswith(("video", "music"))
+        or next(document.root.iter(*_PLAYERS), None) is not None,
+    )
+    return page_kind(reading, chosen, units, linked / np.maximum(units, 1e-9), says)
+
+
+def _or_data(document: Document, choice: Choice) -> Choice:
+    """Text from the page's data where its blocks hold far less."""
+    own = sum(len(document.lines[place]) for place in choice.places)
+    if own < _LITTLE_CHARS and len(text := data_text(document)) > _MORE_DATA * own:
+        kind = PageKind.ARTICLE if choice.kind is PageKind.EMPTY else choice.kind
+        return Choice((), kind, "data in a script", text=text, probabilities=choice.probabilities)
+    return choice
+
+
+def _whole(document: Document, config: ExtractionConfig, doubt: str) -> Choice:
+    """All visible text, or the page's description where that is longer."""
+    choice = Choice((), rule="the whole page", text=plain_text(document, config), doubt=doubt)
+    descriptions = (clean(document.metas.get(key, "")) for key in _DESCRIPTIONS)
+    description = next(filter(None, descriptions), "")
+    if len(choice.text) < len(description):
+        choice.text, choice.rule = description, "the page's description"
+    return choice

@@ -1,15 +1,18 @@
 """Main-text methods of other packages behind our seam, to compare with: the extra ``compare`` installs them.
 
-They get the markup without scripts: charset, limits, title and dates are ours; their own reading of bytes is not measured here.
+They get the parsed page as markup: charset, limits, title and dates are ours; their own reading of bytes is not measured here.
 """
 
 from __future__ import annotations
 
-from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import MissingExtra
+import lxml.html
+from lxml import etree
+
+from es_dedup.errors import ConfigError, MissingExtra
+from es_dedup.extraction.blocks import read_blocks
 
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
@@ -33,6 +36,26 @@ def trafilatura_method() -> MainText:
     return method
 
 
+def readability_method() -> MainText:
+    """``readability.Document.summary``, the text of its markup.
+
+    Raises:
+        ConfigError: readability-lxml is not installed; no extra brings it, for its requirements break older installers.
+    """
+    try:
+        package = import_module("readability")
+    except ImportError as error:
+        problem = "extraction.extractor = readability needs a package: pip install readability-lxml"
+        raise ConfigError((problem,)) from error
+
+    def method(document: Document, config: ExtractionConfig) -> str:  # noqa: ARG001 - a method has both
+        summary = package.Document(_markup(document)).summary(html_partial=True)
+        blocks = read_blocks(lxml.html.fromstring(summary or "<p></p>"))
+        return "\n".join(blocks.text(place) for place in range(len(blocks.texts)))
+
+    return method
+
+
 def resiliparse_method() -> MainText:
     """``extract_plain_text(main_content=True)`` of Resiliparse.
 
@@ -49,7 +72,7 @@ def resiliparse_method() -> MainText:
 
 
 def _markup(document: Document) -> str:
-    return f"<title>{escape(document.title)}</title>{document.tags.markup.decode('utf-8', 'ignore')}"
+    return etree.tostring(document.root, encoding="unicode", method="html")
 
 
 def _load(module: str, package: str = "") -> Any:

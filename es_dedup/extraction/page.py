@@ -1,31 +1,25 @@
-"""One page from bytes to content: decode and trim, read tag by tag, choose the main text, read the metadata."""
+"""One page from bytes to content: decode, parse, choose the main text, read the metadata."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Protocol
 
-from es_dedup.compiled import worthwhile
+from es_dedup.extraction.choice import Choice, why_of
 from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata.addresses import storable
 from es_dedup.extraction.metadata.metadata import read_metadata
-from es_dedup.extraction.reading.document import build, build_shallow, clean, read_shallow
-from es_dedup.extraction.reading.elsewhere import is_worth, opened_up
+from es_dedup.extraction.reading.document import read_document
 from es_dedup.extraction.reading.feeds import is_sitemap
-from es_dedup.extraction.reading.guard import Deadline, DeadlineExceeded, binary_kind, guard
-from es_dedup.extraction.reading.markup import MAX_INNER_CHARS, cut, text_of
-from es_dedup.extraction.reading.source import Source, read_source
-from es_dedup.extraction.seen.choice import Choice, why_of
-from es_dedup.extraction.seen.view import load_kernels as load_kernels_of_views
+from es_dedup.extraction.reading.guard import Deadline, DeadlineExceeded, binary_kind
+from es_dedup.extraction.reading.hidden import is_worth, with_hidden_content
 from es_dedup.model import Content, PageKind, Skipped
 
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
     from es_dedup.extraction.reading.document import Document
-    from es_dedup.extraction.reading.markup import CutTags
 
 _ERROR_CHARS = 2_000
-_LIGHTER = 8  # kernels spare less time a byte of markup than a character of text
 _ERROR_TITLE = re.compile(
     r"(?:(?:http |error |status )?[45]\d\d\b.{0,3}(?:bad request|unauthorized|forbidden|gone|too many requests|not found|internal server error|"
     r"bad gateway|service (?:temporarily )?unavailable|gateway time-?out)|bad gateway|service unavailable|gateway time-?out|internal server error|"
@@ -86,11 +80,6 @@ class HtmlExtractor:
             Content with text, or ``Skipped``: ``binary`` (detail: the kind), ``empty`` (nothing to read), ``timeout``.
             Never raises for what the page holds.
         """
-        if worthwhile(len(html) // _LIGHTER):
-            from es_dedup.extraction.reading.spans import load_kernels  # noqa: PLC0415 - needs numba
-
-            load_kernels()  # before the page's time begins
-            load_kernels_of_views()
         deadline = Deadline(self._config.max_seconds)
         url = storable(url)
         notes: list[str] = []
@@ -104,32 +93,20 @@ class HtmlExtractor:
         if is_sitemap(html if isinstance(html, bytes) else head):
             return Skipped("empty", "a sitemap")
         try:
-            return self._read(html, url, http_charset, notes, deadline, explain=explain)
+            document = read_document(html, self._config, deadline, url=url, http_charset=http_charset)
+            if document is None:
+                return Skipped("empty", "no markup and no text")
+            return self._content(document, notes, deadline, explain=explain)
         except DeadlineExceeded:
             return Skipped("timeout", f"more than {self._config.max_seconds:g} s")
 
-    def _read(
-        self,
-        html: bytes | str,
-        url: str | None,
-        http_charset: str | None,
-        notes: list[str],
-        deadline: Deadline,
-        *,
-        explain: bool,
+    def _content(
+        self, document: Document, notes: list[str], deadline: Deadline, *, explain: bool
     ) -> Content | Skipped:
-        source = read_source(html, http_charset)
-        document = self._document(source, notes, deadline)
-        if document is None:
-            return Skipped("empty", "no markup and no text")
-        choice, text = self._choose(document, url)
-        if len(text) < _NO_TEXT_CHARS and (
-            opened := self._elsewhere(html, url, http_charset, text, deadline)
-        ):
-            source, document, choice, text = opened
-        notes.extend(source.notes)
+        document, choice = self._choose(document, deadline)
+        text = choice.main_text(document)
         deadline.check()
-        about = read_metadata(document, url, is_list=choice.kind is PageKind.LIST)
+        about = read_metadata(document, is_list=choice.kind is PageKind.LIST)
         if len(text) <= _ERROR_CHARS and _ERROR_TITLE.match(about.title):
             return Skipped("empty", f"the error page of a server: {about.title}")
         if len(text) <= _ERROR_CHARS and _MISSING_TITLE.match(about.title):
@@ -146,65 +123,29 @@ class HtmlExtractor:
             url=about.url,
             site=about.site,
             published=about.published,
-            charset=source.charset,
-            notes=tuple(notes),
+            charset=document.charset,
+            notes=(*notes, *document.notes),
             author=about.author,
             site_name=about.site_name,
             kind=choice.kind,
-            links=sum(document.blocks[place].links for place in choice.places),
+            links=sum(document.blocks.links(place) for place in choice.places),
             next_page=about.next_page,
             why=why_of(document, choice, explain=explain),
         )
 
-    def _choose(self, document: Document, url: str | None) -> tuple[Choice, str]:
-        document.url = url
+    def _choose(self, document: Document, deadline: Deadline) -> tuple[Document, Choice]:
+        """The page with its choice; with the parts for browsers without scripts or frames, where its text stands in them."""
+        choice = self._choice(document)
+        text = choice.main_text(document)
+        if len(text) < _NO_TEXT_CHARS and (opened := with_hidden_content(document, self._config, deadline)):
+            other = self._choice(opened)
+            if is_worth(other.main_text(opened), text):
+                other.rule = (
+                    f"{other.rule}, with what is for browsers without scripts or frames, or for scripts"
+                )
+                return opened, other
+        return document, choice
+
+    def _choice(self, document: Document) -> Choice:
         found = self._method(document, self._config)
-        choice = found if isinstance(found, Choice) else Choice((), rule=self.name, text=found)
-        return choice, choice.main_text(document)
-
-    def _elsewhere(
-        self, html: bytes | str, url: str | None, http_charset: str | None, before: str, deadline: Deadline
-    ) -> tuple[Source, Document, Choice, str] | None:
-        """The page read with the parts for browsers without scripts or frames, where its text stands in them."""
-        opened = opened_up(html if isinstance(html, bytes) else html.encode("utf-8", "replace"))
-        if opened is None:
-            return None
-        source = read_source(opened if isinstance(html, bytes) else opened.decode("utf-8"), http_charset)
-        document = self._document(source, [], deadline)
-        if document is None:
-            return None
-        choice, text = self._choose(document, url)
-        if not is_worth(text, before):
-            return None
-        choice.rule = f"{choice.rule}, with what is for browsers without scripts or frames, or for scripts"
-        return source, document, choice, text
-
-    def _document(self, source: Source, notes: list[str], deadline: Deadline) -> Document | None:
-        """The page as blocks, by the short way if it is an ordinary page; None when there is nothing in it."""
-        limits = self._config
-        trimmed = source.trimmed
-        if not trimmed.markup.strip() and trimmed.title is None:
-            return None
-        document: Document | None = None
-        if len(trimmed.markup) <= limits.max_nodes or trimmed.markup.count(b"<") <= limits.max_nodes:
-            if limits.parser == "tags":
-                document = read_shallow(trimmed.markup, deadline, limits.max_depth)
-            elif (tags := self._tags(trimmed.markup)) is not None:
-                document = build_shallow(tags, deadline, limits.max_depth)
-        if document is None:
-            text = trimmed.markup.decode("utf-8", "replace")
-            guarded = guard(text, max_depth=limits.max_depth, max_nodes=limits.max_nodes, deadline=deadline)
-            notes.extend(guarded.notes)
-            deadline.check()
-            markup = guarded.markup.encode("utf-8", "replace")
-            document = build(self._tags(markup) or cut(markup), deadline)
-        document.scripts, document.charset = trimmed.scripts, source.script_charset
-        document.title = clean(text_of(trimmed.title or b"")[:MAX_INNER_CHARS])
-        return document
-
-    def _tags(self, markup: bytes) -> CutTags | None:
-        if self._config.parser == "tags":
-            return cut(markup)
-        from es_dedup.extraction.reading.tree import read_tree  # noqa: PLC0415 - takes 30 ms to import, for those who ask for it
-
-        return read_tree(markup)
+        return found if isinstance(found, Choice) else Choice((), rule=self.name, text=found)

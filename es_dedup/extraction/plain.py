@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from es_dedup.extraction.blocks import HIDDEN_CONTEXT
+
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
     from es_dedup.extraction.reading.document import Document
@@ -11,5 +13,10 @@ if TYPE_CHECKING:
 
 def plain_text(document: Document, config: ExtractionConfig) -> str:  # noqa: ARG001 - a method has both
     """Every visible block on a line of its own; hidden blocks only when nothing else is there."""
-    visible = [block.text for block in document.blocks if not block.hidden]
-    return "\n".join(visible or [block.text for block in document.blocks])
+    blocks = document.blocks
+    visible = [
+        line
+        for line, holder in zip(document.lines, blocks.holders, strict=True)
+        if line and not blocks.contexts[holder] & HIDDEN_CONTEXT
+    ]
+    return "\n".join(visible or filter(None, document.lines))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.config import ExtractionConfig
 from es_dedup.errors import ConfigError
 from es_dedup.extraction.chosen import block_choice
-from es_dedup.extraction.comparison import resiliparse_method, trafilatura_method
-from es_dedup.extraction.density import density_choice
+from es_dedup.extraction.comparison import readability_method, resiliparse_method, trafilatura_method
 from es_dedup.extraction.page import HtmlExtractor
 from es_dedup.extraction.plain import plain_text
 from es_dedup.extraction.topic import topic_text
@@ -16,17 +15,16 @@ from es_dedup.extraction.topic import topic_text
 if TYPE_CHECKING:
     from es_dedup.extraction.page import MainText
 
-DEFAULT_EXTRACTOR: Final = "density"
+DEFAULT_EXTRACTOR: Final = "blocks"
 
-_OPTIONAL: Final = {"resiliparse": resiliparse_method, "trafilatura": trafilatura_method}
+_OPTIONAL: Final = {
+    "readability": readability_method,
+    "resiliparse": resiliparse_method,
+    "trafilatura": trafilatura_method,
+}
 """Made when they are asked for: their packages belong to the extra ``compare``."""
 
-_METHODS: Final[dict[str, MainText]] = {
-    "blocks": block_choice,
-    "density": density_choice,
-    "plain": plain_text,
-    "topic": topic_text,
-}
+_METHODS: Final[dict[str, MainText]] = {"blocks": block_choice, "plain": plain_text, "topic": topic_text}
 
 
 def extractor_names() -> tuple[str, ...]:

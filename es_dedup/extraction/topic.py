@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.extraction.blocks import HIDDEN_CONTEXT, LINK_END, LINK_START, MARKS_REMOVED
 from es_dedup.extraction.plain import plain_text
 
 if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
     from es_dedup.config import ExtractionConfig
-    from es_dedup.extraction.reading.document import Block, Document, Node
+    from es_dedup.extraction.reading.document import Document
 
 MIN_WIDTH_SHARE: Final = 0.8
 """Of the page's width; a block known to be narrower is not the topic area (source's own figure)."""
@@ -21,6 +24,7 @@ MIN_WIDTH_SHARE: Final = 0.8
 BLOCK_TAGS: Final = frozenset("table p tr div article section main td li".split())
 """TABLE, P, TR and DIV in the source; the others have taken their place since."""
 
+_LINKED: Final = re.compile(f"{LINK_START}([^{LINK_END}]*)")
 _DISPLAY_ATTRIBUTES: Final = ("class", "width", "align", "valign", "bgcolor")
 _DISPLAY: Final = re.compile(r"(?:^|;)\s*(display|width|float|position)\s*:\s*([^;]+)", re.IGNORECASE)
 _LENGTH: Final = re.compile(r"\s*(\d{1,5}(?:\.\d{1,3})?)\s*(px|%)?\s*(?:!important)?\s*$", re.IGNORECASE)
@@ -33,7 +37,7 @@ def topic_text(document: Document, config: ExtractionConfig) -> str:
         The whole visible page when no block is left to choose from.
     """
     tree = _Blocks(document)
-    chosen = [index for index in tree.blocks if not document.nodes[index].hidden] or tree.blocks
+    chosen = [index for index in tree.elements if not tree.hidden[index]] or tree.elements
     for clean_up in (tree.without_inner, tree.without_uniform_children, tree.without_narrow):
         chosen = clean_up(chosen) or chosen
     long_enough = [index for index in chosen if tree.word[index] + tree.link[index] >= config.min_block_chars]
@@ -41,35 +45,32 @@ def topic_text(document: Document, config: ExtractionConfig) -> str:
     if not topics:
         return plain_text(document, config)
     first = min(topics)[2]
-    texts = [
-        block.text
-        for block in document.blocks
-        if first <= block.node < tree.end[first] and tree.counts(block)
-    ]
-    return "\n".join(texts)
+    inside = range(tree.blocks.first[first], tree.blocks.last[first])
+    return "\n".join(document.lines[place] for place in inside if tree.counts(place))
 
 
 class _Blocks:
     """The block elements of a page with their Word and Link lengths (whole subtrees)."""
 
     def __init__(self, document: Document) -> None:
-        self.nodes = document.nodes
-        self.blocks = [node.index for node in self.nodes if node.tag in BLOCK_TAGS]
-        self._all_hidden = all(block.hidden for block in document.blocks)
-        self.word, self.link = [0] * len(self.nodes), [0] * len(self.nodes)
-        for block in document.blocks:
-            if block.node >= 0 and self.counts(block):
-                self.word[block.node] += block.chars - block.link_chars
-                self.link[block.node] += block.link_chars
-        self.end = [node.index + 1 for node in self.nodes]  # one past the last node of the subtree
-        for node in reversed(self.nodes):
-            if node.parent >= 0:
-                self.word[node.parent] += self.word[node.index]
-                self.link[node.parent] += self.link[node.index]
-                self.end[node.parent] = max(self.end[node.parent], self.end[node.index])
+        self.blocks = blocks = document.blocks
+        self.elements = [index for index, tag in enumerate(blocks.tags) if tag in BLOCK_TAGS]
+        self.hidden = [bool(context & HIDDEN_CONTEXT) for context in blocks.contexts]
+        self._all_hidden = all(self.hidden[holder] for holder in blocks.holders)
+        self.word, self.link = [0] * len(blocks.tags), [0] * len(blocks.tags)
+        for place, (text, holder) in enumerate(zip(blocks.texts, blocks.holders, strict=True)):
+            if self.counts(place):
+                link = sum(map(_length, _LINKED.findall(text)))
+                self.link[holder] += link
+                self.word[holder] += _length(text.translate(MARKS_REMOVED)) - link
+        for index in range(len(blocks.tags) - 1, 0, -1):
+            parent = blocks.parents[index]
+            self.word[parent] += self.word[index]
+            self.link[parent] += self.link[index]
 
-    def counts(self, block: Block) -> bool:
-        return self._all_hidden or not block.hidden
+    def counts(self, place: int) -> bool:
+        """The block is shown."""
+        return self._all_hidden or not self.hidden[self.blocks.holders[place]]
 
     def topic(self, index: int) -> float:
         return self.link[index] / self.word[index] if self.word[index] else float("inf")
@@ -78,9 +79,8 @@ class _Blocks:
         """Nearest enclosing chosen block of each node of the page, -1 for none."""
         members = set(chosen)
         outer: dict[int, int] = {}
-        for node in self.nodes:
-            parent = node.parent
-            outer[node.index] = parent if parent in members or parent < 0 else outer[parent]
+        for index, parent in enumerate(self.blocks.parents):
+            outer[index] = parent if parent in members or parent < 0 else outer[parent]
         return outer
 
     def without_inner(self, chosen: list[int]) -> list[int]:
@@ -94,7 +94,7 @@ class _Blocks:
         outer = self._outer(chosen)
         looks: dict[int, list[tuple[str, ...]]] = {}
         for index in chosen:
-            looks.setdefault(outer[index], []).append(_look(self.nodes[index]))
+            looks.setdefault(outer[index], []).append(_look(self.blocks.elements[index]))
         uniform = {
             index
             for index, found in looks.items()
@@ -104,11 +104,11 @@ class _Blocks:
 
     def without_narrow(self, chosen: list[int]) -> list[int]:
         """Drop blocks whose stated width is below ``MIN_WIDTH_SHARE`` of the page; unknown widths stay."""
-        stated = [_width(node) for node in self.nodes]
+        stated = [_width(element) for element in self.blocks.elements]
         page = max((value for width in stated if width and not width[1] for value in width[:1]), default=0.0)
         shares: list[float | None] = []
-        for node, width in zip(self.nodes, stated, strict=True):
-            above = shares[node.parent] if node.parent >= 0 else 1.0
+        for parent, width in zip(self.blocks.parents, stated, strict=True):
+            above = shares[parent] if parent >= 0 else 1.0
             if width is None:
                 shares.append(above)
             elif width[1]:
@@ -119,21 +119,24 @@ class _Blocks:
         return [index for index in chosen if known.get(index, 1.0) >= MIN_WIDTH_SHARE]
 
 
-def _look(node: Node) -> tuple[str, ...]:
+def _look(element: HtmlElement) -> tuple[str, ...]:
     """Display attributes a block declares itself; empty when it declares none."""
-    get = node.attributes.get
+    get = element.get
     plain = [f"{key}={value}" for key in _DISPLAY_ATTRIBUTES if (value := get(key))]
     styles = [f"{name}:{value.strip()}".lower() for name, value in _DISPLAY.findall(get("style") or "")]
-    return (node.tag, *plain, *sorted(styles)) if plain or styles else ()
+    return (element.tag, *plain, *sorted(styles)) if plain or styles else ()
 
 
-def _width(node: Node) -> tuple[float, bool] | None:
+def _width(element: HtmlElement) -> tuple[float, bool] | None:
     """Stated width and whether it is in per cent; None when the page does not say."""
-    attributes = node.attributes
-    values = [
-        value for name, value in _DISPLAY.findall(attributes.get("style") or "") if name.lower() == "width"
-    ]
-    for value in (*values, attributes.get("width") or ""):
+    style = element.get("style") or ""
+    values = [value for name, value in _DISPLAY.findall(style) if name.lower() == "width"]
+    for value in (*values, element.get("width") or ""):
         if found := _LENGTH.match(value):
             return float(found[1]), found[2] == "%"
     return None
+
+
+def _length(text: str) -> int:
+    """Characters other than white space."""
+    return sum(map(len, text.split()))

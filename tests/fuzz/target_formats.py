@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from es_dedup import compiled
 from es_dedup.config import Settings
 from es_dedup.detectors import features
 from es_dedup.detectors.registry import create_detectors, detector_names
@@ -24,12 +25,11 @@ from es_dedup.pipeline import Deduplicator
 from tests.fuzz.corpus import texts
 from tests.fuzz.harness import Target
 from tests.fuzz.mutate import VALUES, damaged, window
-from tests.fuzz.target_pages import kernels
 from tests.fuzz.target_readers import folder
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.detectors.port import Detector
@@ -38,6 +38,16 @@ PLAIN: Final = Settings()
 FURTHER: Final = Settings(detectors=("ccdet", "simhash", "coverage", "dwdcs", "minhash", "char_frequency"))
 PAGES: Final = 24
 TABLES: Final = ("pages", "features", "texts", "edges", "assignments", "postings", "notes", "meta")
+
+
+@contextmanager
+def kernels(*, on: bool) -> Iterator[None]:
+    """Run by kernels, or by the numpy code."""
+    before, compiled._State.chosen = compiled._State.chosen, on
+    try:
+        yield
+    finally:
+        compiled._State.chosen = before
 
 
 @cache

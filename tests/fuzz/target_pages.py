@@ -1,12 +1,10 @@
-"""Targets: reading of charsets and extraction, by the numpy code, by kernels, and with both parsers."""
+"""Targets: reading of charsets, and extraction by two methods."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from es_dedup import compiled
 from es_dedup.config import ExtractionConfig
 from es_dedup.extraction import create_extractor
 from es_dedup.extraction.reading.charset import decode
@@ -17,7 +15,6 @@ from tests.fuzz.mutate import TOKENS, damaged, window
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterator
 
     from es_dedup.extraction import HtmlExtractor
 
@@ -54,9 +51,8 @@ URLS: Final = (
     "http://a:b/",
 )
 LIMITS: Final = ExtractionConfig(max_depth=32)
-TAGS: Final = create_extractor(LIMITS)
+BLOCKS: Final = create_extractor(LIMITS)
 TOPIC: Final = create_extractor(LIMITS.model_copy(update={"extractor": "topic"}))
-LXML: Final = create_extractor(LIMITS.model_copy(update={"parser": "lxml"}))
 
 
 class Given(NamedTuple):
@@ -93,35 +89,9 @@ def extracted(extractor: HtmlExtractor, page: Given, *, explain: bool = False) -
     return found
 
 
-@contextmanager
-def kernels(*, on: bool) -> Iterator[None]:
-    """Run by kernels, or by the numpy code."""
-    before, compiled._State.chosen = compiled._State.chosen, on
-    try:
-        yield
-    finally:
-        compiled._State.chosen = before
-
-
 def by(extractor: HtmlExtractor, page: Given) -> None:
-    """Extract by the numpy code."""
-    with kernels(on=False):
-        extracted(extractor, page, explain=len(page.html) % 4 == 0)
-
-
-def by_kernels(page: Given) -> None:
-    """Extract by kernels."""
-    with kernels(on=True):
-        extracted(TAGS, page)
-
-
-def by_both(page: Given) -> None:
-    """Kernels and the numpy code give the same."""
-    found = []
-    for on in (False, True):
-        with kernels(on=on):
-            found.append(extracted(TAGS, page))
-    assert found[0] == found[1], "kernels and numpy code differ"
+    """Extract, now and then with an explanation."""
+    extracted(extractor, page, explain=len(page.html) % 4 == 0)
 
 
 def decoded(page: Given) -> None:
@@ -132,9 +102,6 @@ def decoded(page: Given) -> None:
 
 TARGETS: Final = (
     Target("charset", given, decoded, 100_000),
-    Target("extract", given, partial(by, TAGS), 60_000),
-    Target("extract-kernels", given, by_kernels, 60_000),
-    Target("extract-both", given, by_both, 20_000),
+    Target("extract", given, partial(by, BLOCKS), 100_000),
     Target("extract-topic", given, partial(by, TOPIC), 10_000),
-    Target("extract-lxml", given, partial(by, LXML), 20_000),
 )

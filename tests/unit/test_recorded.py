@@ -68,7 +68,6 @@ def test_what_does_not_shape_features_is_not_among_them(changed: dict[str, Any])
         ({"ccdet__window": 8}, ["ccdet.window"]),
         ({"ccdet__min_features": 4}, ["ccdet.min_features"]),
         ({"simhash__features": "words"}, ["simhash.features"]),
-        ({"extraction__parser": "lxml"}, ["extraction.parser"]),
         ({"words__segmenter": "jieba"}, ["words.segmenter"]),
         (
             {"detectors": ["ccdet"]},
@@ -78,6 +77,10 @@ def test_what_does_not_shape_features_is_not_among_them(changed: dict[str, Any])
 )
 def test_what_shapes_features_is_named(changed: dict[str, Any], named: list[str]) -> None:
     assert [each.name for each in differences(BASE, features(chosen(**changed)))] == named
+
+
+def test_a_setting_that_is_no_more_does_not_count() -> None:
+    assert differences({**BASE, "extraction.parser": "lxml"}, BASE) == ()
 
 
 def test_versions_of_text_processing_and_methods_are_feature_settings() -> None:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
-from es_dedup.compiled import worthwhile
-
 if TYPE_CHECKING:
-    from es_dedup.extraction.reading.markup import Tags
+    from collections.abc import Iterator
+
+    from lxml.html import HtmlElement
 
 MAX_URL_CHARS: Final = 2_000
-
-_REST: Final = rb"""\s{0,9}=\s{0,9}["']?[^"'<>]{0,80}(?:next|Next|NEXT)"""
-_SOME_NEXT: Final = re.compile(rb"rel" + _REST)  # what begins with letters is found faster
-_SOME_NEXT_CAPITALS: Final = re.compile(rb"REL" + _REST)
-_NEXT: Final = (b"next", b"Next", b"NEXT")
 
 
 def storable(url: str | None) -> str | None:
@@ -34,35 +28,26 @@ def site_of(url: str | None) -> str:
     return host.removeprefix("www.")
 
 
-def canonical_url(tags: Tags, metas: dict[str, str], url: str | None) -> str | None:
+def canonical_url(root: HtmlElement, metas: dict[str, str], url: str | None) -> str | None:
     """The first usable address among ``link rel=canonical`` and ``og:url``, made absolute with ``url``."""
-    written = tags.attributes
-    links = (
-        attributes.get("href")
-        for place in tags.places("link")
-        if b"canonical" in written[place].lower()
-        and "canonical" in (attributes := tags.attributes_at(place)).get("rel", "").lower().split()
-    )
-    for candidate in chain(links, (metas.get("og:url"),)):
-        if candidate and (absolute := _absolute(candidate.strip(), url)):
+    for candidate in chain(_related(root, "canonical", "link"), (metas.get("og:url", ""),)):
+        if candidate and (absolute := _absolute(candidate, url)):
             return absolute
     return None
 
 
-def next_page_of(tags: Tags, url: str | None) -> str | None:
+def next_page_of(root: HtmlElement, url: str | None) -> str | None:
     """The absolute address of the first link or anchor with ``rel=next``, if it is usable."""
-    if not worthwhile(0) and not _says_next(tags.markup):
-        return None  # without kernels that is seen faster than each of the words
-    for place in tags.places_with(_NEXT, len(tags)):
-        if _says_next(tags.attributes[place]) and tags.name_at(place) in ("a", "link"):
-            attributes = tags.attributes_at(place)
-            if "next" in attributes.get("rel", "").lower().split():
-                return _absolute(attributes.get("href", "").strip(), url)
-    return None
+    candidate = next(_related(root, "next", "link", "a"), None)
+    return _absolute(candidate, url) if candidate is not None else None
 
 
-def _says_next(written: bytes) -> bool:
-    return bool(_SOME_NEXT.search(written) or (b"REL" in written and _SOME_NEXT_CAPITALS.search(written)))
+def _related(root: HtmlElement, relation: str, *tags: str) -> Iterator[str]:
+    """Addresses of elements with a relation, in page order."""
+    for element in root.iter(*tags):
+        related = element.get("rel")
+        if related and relation in related.lower().split():
+            yield (element.get("href") or "").strip()
 
 
 def _absolute(candidate: str, url: str | None) -> str | None:

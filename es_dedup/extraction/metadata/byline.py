@@ -6,14 +6,16 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.reading.document import clean
-from es_dedup.extraction.reading.markup import text_of
+from lxml import etree
+
+from es_dedup.extraction.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from es_dedup.extraction.reading.document import Document
-    from es_dedup.extraction.reading.markup import Tags
+    from lxml.html import HtmlElement
+
+    from es_dedup.extraction.reading.document import Document, Names
 
 MAX_NAME_CHARS: Final = 80
 MAX_AUTHORS: Final = 10
@@ -25,9 +27,7 @@ _KEYS: Final = (
 _BLOCKS: Final = 150
 _LINE_CHARS: Final = 80
 _MAX_WORDS: Final = 6  # of one name
-_NEAR_TAGS: Final = 30  # between two authors of one text
 _MAX_MARKED: Final = 12
-_MAX_SEEN: Final = 40
 _HAN: Final = "[\u4e00-\u9fff·]"
 _CHINESE: Final = re.compile(
     r"(?:(?:^|[\s|｜（(，。；》」】])(?:作者|撰文|文字)(?:\s?[:：丨|/／]\s?|\s)|(?:^|[\s|｜（(])文[/／]|记者(?:\s?[:：]\s?|\s))"
@@ -74,8 +74,9 @@ _NO_NAME: Final = re.compile(
     r"://|@|^www\.|\.txt$|\d{1,2}[:.]\d{2}|(?:19|20)\d{2}\b.*\d|^[\d\W]+$|[!?。！？<>{}=]|\.\s.*\.\s|^follow\s",
     re.IGNORECASE,
 )
-_MARKS: Final = (b"uthor", b"yline")
-_LINE_TAGS: Final = frozenset(b"br div p li h1 h2 h3 h4 h5 h6 time ul dd td tr".split())
+_NEAR_LEVELS: Final = 3
+_MAX_EVENTS: Final = 60
+_LINE_TAGS: Final = frozenset("br div p li h1 h2 h3 h4 h5 h6 time ul dd td tr".split())
 _MARK: Final = re.compile(
     r"(?:^|[-_])(?:authors?|bylines?)(?:$|[-_]{1,2}(?:names?|links?|info|text|wrap(?:per)?|vcard|item|fn)$)",
     re.IGNORECASE,
@@ -85,14 +86,11 @@ _OF_OTHERS: Final = re.compile(
 )
 
 
-def author_of(
-    document: Document, metas: dict[str, str], site_name: str = "", *, is_list: bool = False
-) -> str:
+def author_of(document: Document, site_name: str = "", *, is_list: bool = False) -> str:
     """Who wrote the page.
 
     Args:
         document: the page.
-        metas: its meta elements.
         site_name: is no author.
         is_list: names in the text are those of other pages' authors; only JSON-LD and meta elements count.
 
@@ -101,30 +99,26 @@ def author_of(
         behind a label ("By …", 作者：…). Several names with a comma and a space between; addresses, sentences and names of nobody
         (``admin``) do not count. May be empty.
     """
+    metas = document.metas
     listed = (*document.structured.authors, *([metas[key]] for key in _KEYS if key in metas))
     for names in listed:
         if people := _people(names, site_name):
             return people
     if is_list:
         return ""
-    places = document.tags.places_with(_MARKS)[:_MAX_SEEN]
-    declared, others = _declared(document.tags, places)
-    if people := _first_names(document.tags, declared, site_name):
+    if people := _first_names(document.marked(_is_declared, _MAX_MARKED), site_name):
         return people
     line = _line(document, site_name)
     if line and _IDEOGRAPH.match(
         line
     ):  # says who wrote it; what is only called author may be the account that spreads it
         return line
-    return _first_names(document.tags, _called(document.tags, others), site_name) or line
+    return _first_names(document.marked(_is_called, _MAX_MARKED), site_name) or line
 
 
 def _line(document: Document, site_name: str) -> str:
     """Names behind a label in one of the first short lines."""
-    lines = [block.text for block in document.blocks[:_BLOCKS] if block.chars <= _LINE_CHARS]
-    whole = "\n".join(lines)
-    if not any(map(whole.__contains__, _CHINESE_CUES)):
-        lines = [text for text in lines if text[0] in _INITIALS]
+    lines = [text for text in document.lines[:_BLOCKS] if 0 < len(text) <= _LINE_CHARS]
     named = filter(None, map(_named, lines))
     return next((people for names in named if (people := _people([names], site_name))), "")
 
@@ -163,94 +157,57 @@ def _is_name(name: str) -> bool:
     )
 
 
-def _declared(tags: Tags, places: Iterable[int]) -> tuple[list[int], list[int]]:
-    """Elements marked as author for machines, by ``rel`` or ``itemprop``; and those that may be only called so."""
-    declared: list[int] = []
-    others: list[int] = []
-    for place in places:
-        written = tags.attributes[place].lower()
-        if b"rel" in written or b"itemprop" in written:
-            attributes = tags.attributes_at(place)
-            if (
-                "author" in attributes.get("rel", "").lower().split()
-                or attributes.get("itemprop") == "author"
-            ):
-                if not _OF_OTHERS.search(attributes.get("class", "")):
-                    declared.append(place)
-                continue
-        if b"class" in written:
-            others.append(place)
-    return declared, others
+def _is_declared(names: Names) -> bool:
+    """Marked as author for machines, by ``rel`` or ``itemprop``."""
+    is_marked = "author" in names.rel.lower().split() or names.itemprop == "author"
+    return is_marked and not _OF_OTHERS.search(names.classes)
 
 
-def _called(tags: Tags, places: Iterable[int]) -> Iterator[int]:
-    """Elements of which a class says author."""
-    known: dict[bytes, bool] = {}  # posts of a thread have equal ones
-    for place in places:
-        written = tags.attributes[place]
-        if (is_called := known.get(written)) is None:
-            names = tags.attributes_at(place).get("class", "")
-            is_called = any(map(_MARK.search, names.split())) and not _OF_OTHERS.search(names)
-            known[written] = is_called
-        if is_called:
-            yield place
+def _is_called(names: Names) -> bool:
+    """A class says author."""
+    return any(map(_MARK.search, names.classes.split())) and not _OF_OTHERS.search(names.classes)
 
 
-def _first_names(tags: Tags, places: Iterable[int], site_name: str) -> str:
+def _first_names(elements: list[HtmlElement], site_name: str) -> str:
     """Names in the first of some elements, and in those right behind it: of one text."""
     found: list[str] = []
-    last = 0
-    for place in islice(places, _MAX_MARKED):
-        if found and place - last > _NEAR_TAGS:
+    first: HtmlElement | None = None
+    for element in elements:
+        if first is not None and not _is_near(first, element):
             break
-        text = _first_line(tags, _name_inside(tags, place)) or tags.attributes_at(place).get("content", "")
-        if (
-            text
-            and text != site_name
-            and not any(text in other for other in found)
-            and _people([text], site_name)
-        ):
+        text = _first_line(element) or element.get("content") or ""
+        is_new = text and text != site_name and not any(text in other for other in found)
+        if is_new and _people([text], site_name):
             found.append(text)
-            last = place
+            first = element
     return _people(found, site_name)
 
 
-def _first_line(tags: Tags, place: int) -> str:
+def _is_near(first: HtmlElement, other: HtmlElement) -> bool:
+    """The second element begins in an element that stands little above the first."""
+    around = {first, *islice(first.iterancestors(), _NEAR_LEVELS)}
+    return any(element in around for element in islice(other.iterancestors(), _NEAR_LEVELS))
+
+
+def _first_line(element: HtmlElement) -> str:
     """Text inside an element up to the first break of a line behind a name."""
-    name, line = tags.tag_at(place)[0].lower(), ""
-    depth = 0
-    for at in range(place, min(place + _NEAR_TAGS, len(tags))):
-        tag, _, text = tags.tag_at(at)
-        tag = tag.lower()
-        depth += (tag == name) - (tag == b"/" + name)
-        if tag in _LINE_TAGS and len(_OPENING.sub("", clean(line))) > 1:
+    inner = next((part for part in element.iter() if part.get("itemprop") == "name"), element)
+    line = ""
+    for event, part in islice(etree.iterwalk(inner, events=("start", "end")), _MAX_EVENTS):
+        if part.tag in _LINE_TAGS and part is not inner and len(_OPENING.sub("", clean(line))) > 1:
             break
-        if depth <= 0 or len(line) > MAX_NAME_CHARS * 4:
+        line += (part.text if event == "start" else part.tail if part is not inner else "") or ""
+        if len(line) > MAX_NAME_CHARS * 4:
             break
-        line += text_of(text)
     return clean(line)
-
-
-def _name_inside(tags: Tags, place: int) -> int:
-    """The element in a marked one that has the name alone, where there is one; else the marked one."""
-    end = b"/" + tags.tag_at(place)[0].lower()
-    for inner in range(place + 1, min(place + _NEAR_TAGS, len(tags))):
-        tag, written, _ = tags.tag_at(inner)
-        if written.find(b"name") >= 0 and tags.attributes_at(inner).get("itemprop") == "name":
-            return inner
-        if tag.lower() == end:
-            return place
-    return place
 
 
 def _named(text: str) -> str:
     if any(map(text.__contains__, _CHINESE_CUES)):
         found = _CHINESE.search(text)
         return "、".join(_chinese_names(found[1])) if found else ""
-    if text[0] in _INITIALS:
-        found = _ENGLISH.search(text)
-        return found[1] if found else ""
-    return ""
+    found = _ENGLISH.search(text) if text[0] in _INITIALS else None
+    return found[1] if found else ""
 
 
 def _chinese_names(text: str) -> Iterator[str]:

@@ -39,25 +39,23 @@ class Metadata:
     next_page: str | None = None
 
 
-def read_metadata(document: Document, url: str | None, *, is_list: bool = False) -> Metadata:
+def read_metadata(document: Document, *, is_list: bool = False) -> Metadata:
     """Read a page's metadata; whatever is missing or malformed is left out.
 
     Args:
         document: the page.
-        url: where it was found, if known.
         is_list: the page leads elsewhere; names and days in its text are those of other pages.
     """
-    metas = document.metas
-    address = canonical_url(document.tags, metas, url) or url
+    address = canonical_url(document.root, document.metas, document.url) or document.url
     site = site_of(address)
-    title = title_of(document, metas, site)
-    site_name = site_name_of(document, metas) or name_beside(title, plain(document.title))
+    title = title_of(document, site)
+    site_name = site_name_of(document) or name_beside(title, plain(document.title))
     return Metadata(
         title=title,
         url=address,
         site=site,
-        published=published_of(document, metas, address, title, is_list=is_list),
-        author=author_of(document, metas, site_name, is_list=is_list),
+        published=published_of(document, address, title, is_list=is_list),
+        author=author_of(document, site_name, is_list=is_list),
         site_name=site_name,
-        next_page=next_page_of(document.tags, url),
+        next_page=next_page_of(document.root, document.url),
     )

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.metadata.byline import MAX_NAME_CHARS
-from es_dedup.extraction.reading.document import clean
+from es_dedup.extraction.text import clean, text_inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -47,16 +47,15 @@ _TITLE_KEYS: Final = (
 _SITE_KEYS: Final = ("og:site_name", "application-name", "apple-mobile-web-app-title")
 
 
-def title_of(document: Document, metas: dict[str, str], site: str) -> str:
+def title_of(document: Document, site: str) -> str:
     """The declared title without the site's name, of several the one that headings second; empty for a page without any.
 
     Args:
         document: the page.
-        metas: what its ``meta`` elements say, by name.
         site: its host.
     """
-    tags = document.tags
-    found = (heading for place in tags.places("h1") if (heading := plain(tags.inner_text(place))))
+    metas = document.metas
+    found = (heading for element in document.root.iter("h1") if (heading := plain(text_inside(element))))
     heads = list(islice(found, _MAX_HEADS))
     declared = [metas[key] for key in _TITLE_KEYS if key in metas]
     names = [metas[key] for key in ("og:site_name", "application-name") if key in metas]
@@ -103,11 +102,9 @@ def plain(text: str) -> str:
 
 
 def _is_lesser_heading(text: str, document: Document) -> bool:
-    nodes = document.nodes
-    if len(text) < _MIN_SEGMENT_CHARS:
-        return False
-    holders = [block.node for block in document.blocks if block.text == text]
-    return any(node >= 0 and nodes[node].tag in ("h2", "h3") for node in holders)
+    return len(text) >= _MIN_SEGMENT_CHARS and any(
+        clean(text_inside(element)) == text for element in document.root.iter("h2", "h3")
+    )
 
 
 def cut_site_name(title: str, *, names: Sequence[str], headings: Sequence[str], site: str = "") -> str:
@@ -175,8 +172,9 @@ def _is_site(last: str, first: str) -> bool:
     return len(last) <= _MIN_SEGMENT_CHARS < len(first)
 
 
-def site_name_of(document: Document, metas: dict[str, str]) -> str:
+def site_name_of(document: Document) -> str:
     """What the page declares as the site's name, without its slogan; empty where it declares none."""
+    metas = document.metas
     names = [
         name
         for text in (*(metas[key] for key in _SITE_KEYS if key in metas), *document.structured.publishers)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from es_dedup.extraction.reading.other_charsets import encoded_once, mostly_utf8, other_charset
@@ -25,7 +24,6 @@ _BOMS: Final = (  # the four-byte marks first: UTF-32-LE starts with the mark of
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_MARKS: Final = tuple(mark for mark, _ in _BOMS)
 _META: Final = re.compile(
     rb"""<meta[^>]{0,300}?charset\s{0,9}=\s{0,9}["']?\s{0,9}([a-zA-Z0-9_.:-]{2,40})""", re.IGNORECASE
 )
@@ -33,6 +31,7 @@ _XML: Final = re.compile(
     rb"""<\?xml[^>]{0,100}?encoding\s{0,9}=\s{0,9}["']([a-zA-Z0-9_.:-]{2,40})""", re.IGNORECASE
 )
 _HIGH_RUN: Final = re.compile(rb"[\x80-\xff]+")
+_BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
 _CJK: Final = re.compile(r"[\u3400-\u9fff]+")
 
 _SUPERSETS: Final = {
@@ -50,12 +49,14 @@ _MULTI_BYTE: Final = frozenset(
 _UNUSABLE: Final = frozenset(
     {"utf_7", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"}
 )
-_COMMON: Final = "的一是不了在人有我他中大上个来到时和地为子说生国年着就那会要出也得里后自以家可下过天去能对小多然于心学么之都好看起发当没成只如事把还用第样道想作种开這們個來時為說國會過對學後發沒還樣開種經點將與"
-_PUNCTUATION: Final = "，。、；：？！“”《》（）"
+_COMMON: Final = frozenset(
+    "的一是不了在人有我他中大上个来到时和地为子说生国年着就那会要出也得里后自以家可下过天去能对小多然于心学么之都好看起发当没成只如事把还用第样道想作种开這們個來時為說國會過對學後發沒還樣開種經點將與，。、；：？！“”《》（）"
+)
 _DECLARED_BONUS: Final = 0.05  # breaks near-ties, never outweighs a wrong look
 _GOOD_ENOUGH: Final = 0.2  # common characters are about 40 % of real Chinese, below 5 % in misread text
 _NOT_NATURAL: Final = 0.15
-_SAMPLE_CHARS: Final = 400_000
+_SAMPLE_CHARS: Final = 10_000  # beyond ASCII
+_SAMPLE_BYTES: Final = 400_000
 _WIDE_HEAD_BYTES: Final = 4096
 _WIDE_MIN_BYTES: Final = 8
 _MANY_ZEROS: Final = 0.3  # of the bytes at one place of four; Chinese text fills some of them
@@ -70,16 +71,13 @@ class Decoded:
         text: the decoded characters; replacement characters stand for what could not be read.
         charset: the charset used, in Python's name for it.
         notes: what was odd, in plain words.
-        mended: the text is not what the charset alone makes of the bytes.
     """
 
     text: str
     charset: str
     notes: tuple[str, ...] = ()
-    mended: bool = False
 
 
-@lru_cache(maxsize=256)
 def normal_name(label: str | None) -> str | None:
     """Python's name for a declared charset, widened to the superset that browsers use.
 
@@ -109,32 +107,18 @@ def _reads_markup(name: str) -> bool:
 
 def declared_in_markup(data: bytes) -> str | None:
     """The charset named by a ``<meta>`` or XML declaration within the first ``META_BYTES`` bytes, or None."""
-    return _declared(data[:META_BYTES])
-
-
-@lru_cache(maxsize=8)  # asked for twice a page
-def _declared(head: bytes) -> str | None:
     for pattern in (_META, _XML):
-        if found := pattern.search(head):
+        if found := pattern.search(data, 0, META_BYTES):
             return normal_name(found[1].decode("ascii"))
     return None
 
 
-def stands_for_itself(data: bytes, http_charset: str | None = None) -> bool:
-    """False where the bytes of ASCII characters may stand for others: in UTF-16, UTF-32 and charsets of seven bits, and behind a mark."""
-    if data.startswith(_MARKS) or _wide_without_mark(data):
-        return False
-    declared = (normal_name((http_charset or "").rpartition("=")[2]), declared_in_markup(data))
-    return _seven_bit(data, declared) is None
-
-
-def decode(data: bytes, http_charset: str | None = None, *, head: bytes | None = None) -> Decoded:
+def decode(data: bytes, http_charset: str | None = None) -> Decoded:
     """Decode a page.
 
     Args:
         data: bytes as served; may be empty, and may end inside a character.
         http_charset: charset of the HTTP header, if known; ``text/html; charset=gbk`` is accepted too.
-        head: where a declaration is looked for, if not in ``data``.
 
     Returns:
         The text and its charset. Never raises for what the bytes hold.
@@ -145,7 +129,7 @@ def decode(data: bytes, http_charset: str | None = None, *, head: bytes | None =
     if wide := _wide_without_mark(data):
         return Decoded(data.decode(wide, "replace"), wide, (f"no byte order mark, read as {wide}",))
     http = normal_name((http_charset or "").rpartition("=")[2])
-    meta = declared_in_markup(data if head is None else head)
+    meta = declared_in_markup(data)
     if seven := _seven_bit(data, (http, meta)):
         return Decoded(data.decode(seven, "replace"), seven)
     try:
@@ -153,7 +137,7 @@ def decode(data: bytes, http_charset: str | None = None, *, head: bytes | None =
     except UnicodeDecodeError:
         return _best(data, http, meta)
     if once := encoded_once(data, text):
-        return Decoded(once, "utf-8", ("encoded as UTF-8 twice",), mended=True)
+        return Decoded(once, "utf-8", ("encoded as UTF-8 twice",))
     return Decoded(text, "utf-8", _lied("utf-8", (http, meta)))
 
 
@@ -199,7 +183,7 @@ def _has_escape(head: bytes) -> bool:
 
 def _best(data: bytes, http: str | None, meta: str | None) -> Decoded:
     if text := mostly_utf8(data):
-        return Decoded(text, "utf-8", ("parts of the page are in another charset",), mended=True)
+        return Decoded(text, "utf-8", ("parts of the page are in another charset",))
     declared = [name for name in (http, meta) if name and name not in _LATIN and name not in _SEVEN_BIT]
     best: tuple[float, str, str] = (float("-inf"), "", "")
     for name in dict.fromkeys([*declared, "gb18030", "utf-8", "big5hkscs", "cp1252"]):
@@ -217,30 +201,23 @@ def _best(data: bytes, http: str | None, meta: str | None) -> Decoded:
 
 def _look(text: str, name: str, data: bytes) -> float:
     """How natural a decoding looks: about 0.4 for right Chinese, near or below 0 for misread text; at most 1."""
-    sample = text if len(text) <= _SAMPLE_CHARS else _dense_part(text)
     if name not in _MULTI_BYTE:
-        return _look_single_byte(data, sample)
-    wide = len(sample) - len(sample.encode("ascii", "ignore"))
+        return _look_single_byte(data, text)
+    sample = "".join(_BEYOND_ASCII.findall(text))[:_SAMPLE_CHARS]
+    wide = len(sample)
     if not wide:
         return 0.0
     broken = sample.count("\ufffd") / wide
-    common = sum(map(sample.count, _COMMON + _PUNCTUATION)) / wide
-    private = sum(len(run) for run in re.findall(r"[\ue000-\uf8ff]+", sample)) / wide
+    common = sum(map(_COMMON.__contains__, sample)) / wide
+    private = sum("\ue000" <= char <= "\uf8ff" for char in sample) / wide
     other_script = 0.3 if name not in ("gb18030", "big5hkscs") and not _CJK.search(sample) else 0.0
     return common + other_script - 3 * broken - 2 * private
 
 
-def _look_single_byte(data: bytes, sample: str) -> float:
+def _look_single_byte(data: bytes, text: str) -> float:
     """Accented letters stand alone between ASCII letters; the bytes of East Asian text come in pairs."""
-    runs = _HIGH_RUN.findall(data[:_SAMPLE_CHARS])
+    runs = _HIGH_RUN.findall(data[:_SAMPLE_BYTES])
     if not runs:
         return 0.0
-    alone = sum(1 for run in runs if len(run) == 1) / len(runs)
-    return 0.5 * alone - 0.5 * (1 - alone) - 3 * sample.count("\ufffd") / max(1, len(runs))
-
-
-def _dense_part(text: str) -> str:
-    """A part of a very long page that holds text: scripts at its head say nothing about the charset."""
-    step = max(1, len(text) // 64)
-    parts = [text[start : start + _SAMPLE_CHARS // 64] for start in range(0, len(text), step)]
-    return "".join(parts)
+    alone = sum(len(run) == 1 for run in runs) / len(runs)
+    return alone - 0.5 - 3 * text.count("\ufffd") / len(runs)

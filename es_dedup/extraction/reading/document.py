@@ -1,134 +1,242 @@
-"""A parsed page as two flat lists: block elements, and the runs of text between them."""
+"""A page as a tree of elements, from bytes of any kind: decoded, guarded, parsed by lxml."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from es_dedup.compiled import worthwhile
-from es_dedup.extraction.reading.blocks import (
-    Block,
-    Elements,
-    Node,
-    clean,
-    make_blocks,
-    read_blocks,
-    read_nodes,
-)
-from es_dedup.extraction.reading.markup import MAX_ATTRIBUTES_BYTES, cut, read_attributes
-from es_dedup.extraction.reading.structured import Structured, read_structured
-from es_dedup.extraction.reading.walk import walk
+from lxml import etree
+from lxml.html import HtmlElement
+
+from es_dedup.extraction.blocks import Blocks, read_blocks
+from es_dedup.extraction.reading.charset import decode
+from es_dedup.extraction.reading.feeds import feed_markup
+from es_dedup.extraction.reading.guard import FLATTENING, with_fewer_attributes, with_fewer_elements
+from es_dedup.extraction.reading.structured import Structured, parsed, read_structured
+from es_dedup.extraction.text import clean
 
 if TYPE_CHECKING:
-    from es_dedup.extraction.reading.columns import Columns
+    from collections.abc import Callable
+
+    from es_dedup.config import ExtractionConfig
     from es_dedup.extraction.reading.guard import Deadline
-    from es_dedup.extraction.reading.markup import CutTags, Tags
 
-__all__ = ["Block", "Document", "Node", "build", "build_shallow", "clean"]
+_TAG: Final = re.compile(rb"</?[a-zA-Z]|<!")
+_END_OF_PAGE: Final = re.compile(rb"</(?:body|html|BODY|HTML|Body|Html)(?=[\s/>])[^>]*+>?|<html\s*/>")
+_PARSER_DEPTH: Final = 250  # libxml2 reads 256 levels, and 2,048 when it is asked to
+MOST_DEPTH: Final = 2_000
+"""No page has a use for more, whatever the settings allow."""
 
-_META: Final = re.compile(
-    rb"""(?:\s++data-[a-z-]++="[^"]*+")*+\s++(?:property|name|itemprop|http-equiv)="([\w:.-]++)"\s++content="([^"&]*+)"\s*+/?"""
-)
-"""The attributes of nearly every ``<meta>`` that says something, under one name."""
+_META_KEYS: Final = ("property", "name", "itemprop", "http-equiv")
+_MAX_KEY_CHARS: Final = 80
+_HEAD_BYTES: Final = 64
 
 
-@dataclass(slots=True)
+class Names(NamedTuple):
+    """What an element is called: attributes of the same names (``class``, ``id``, ``rel``, ``itemprop``)."""
+
+    classes: str
+    id: str
+    rel: str
+    itemprop: str
+
+
 class Document:
-    """Block elements with text in them, and text blocks, in page order.
-
-    Attributes:
-        tags: all tags of the page, without the title's.
-        elements: around the blocks.
-        columns: the same in arrays, where they are at hand.
-        url: where the page was found, if known.
-        scripts: attributes and content of each script, where the scan kept them.
-        charset: of the scripts.
-        title: text of the title element; may be empty.
-    """
-
-    tags: Tags
-    elements: Elements
-    blocks: list[Block] = field(default_factory=list)
-    columns: Columns | None = None
-    url: str | None = None
-    scripts: list[tuple[bytes, bytes]] = field(default_factory=list)
-    charset: str = "utf-8"
-    title: str = ""
-    _metas: dict[str, str] | None = None
-    _structured: Structured | None = None
-
-    @property
-    def nodes(self) -> list[Node]:
-        """Block elements with text in them, each behind the one around it."""
-        return self.elements.nodes
-
-    @property
-    def metas(self) -> dict[str, str]:
-        """``name``, ``property``, ``itemprop`` and ``http-equiv`` to content; the first of equal names wins."""
-        if self._metas is None:
-            self._metas = _read_metas(self.tags)
-        return self._metas
-
-    @property
-    def structured(self) -> Structured:
-        """What the page says of itself in JSON-LD."""
-        if self._structured is None:
-            self._structured = read_structured(self.scripts, self.charset)
-        return self._structured
-
-
-def _read_metas(tags: Tags) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for written in map(tags.attributes.__getitem__, tags.places("meta")):
-        if (plain := _META.fullmatch(written)) and len(written) <= MAX_ATTRIBUTES_BYTES:
-            if content := plain[2].decode("utf-8", "replace").strip():
-                found.setdefault(plain[1].decode().lower()[:80], content)
-            continue
-        attributes = read_attributes(written)
-        content = attributes.get("content", "").strip()
-        if content:
-            for attribute in ("property", "name", "itemprop", "http-equiv"):
-                if key := attributes.get(attribute):
-                    for name in {key, *key.split()}:
-                        found.setdefault(name.strip().lower()[:80], content)
-    return found
-
-
-def build(tags: CutTags, deadline: Deadline) -> Document:
-    """Read the tags of a page once.
+    """A parsed page.
 
     Args:
-        tags: of trimmed markup.
+        root: its outermost element.
+        url: where the page was found, if known.
+        charset: in which it was served; None for text.
+        notes: what was odd, in plain words.
+        data: a JSON document, when the page is one.
+    """
+
+    def __init__(
+        self,
+        root: HtmlElement,
+        *,
+        url: str | None = None,
+        charset: str | None = None,
+        notes: tuple[str, ...] = (),
+        data: str = "",
+    ) -> None:
+        self.root, self.url, self.charset, self.notes = root, url, charset, notes
+        self._data = data
+
+    @cached_property
+    def scripts(self) -> list[tuple[dict[str, str], str]]:
+        """Attributes and source of each script; a JSON document counts as one."""
+        if self._data:
+            return [({"type": "application/json"}, self._data)]
+        found = ((dict(script.attrib), script.text) for script in self.root.iter("script"))
+        return [(attributes, source) for attributes, source in found if source]
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """Containers and blocks of text."""
+        return read_blocks(self.root)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Text of each block; of preformatted text with its line ends."""
+        texts = (self.blocks.text(place) for place in range(len(self.blocks.texts)))
+        return [
+            clean(text) if "\n" not in text else "\n".join(filter(None, map(clean, text.split("\n"))))
+            for text in texts
+        ]
+
+    def marked(self, says: Callable[[Names], bool], most: int) -> list[HtmlElement]:
+        """The first elements whose names say something.
+
+        Args:
+            says: asked once for equal names.
+            most: so many elements at most.
+        """
+        known: dict[Names, bool] = {}
+        found = (
+            element
+            for element, names in self._named
+            if (known[names] if names in known else known.setdefault(names, says(names)))
+        )
+        return list(islice(found, most))
+
+    @cached_property
+    def _named(self) -> list[tuple[HtmlElement, Names]]:
+        found: list[tuple[HtmlElement, Names]] = []
+        for element in self.root.iter(etree.Element):
+            if element.attrib:
+                get = element.get
+                names = Names(get("class") or "", get("id") or "", get("rel") or "", get("itemprop") or "")
+                if any(names):
+                    found.append((element, names))
+        return found
+
+    @cached_property
+    def metas(self) -> dict[str, str]:
+        """``name``, ``property``, ``itemprop`` and ``http-equiv`` in small letters to content; the first of equal names wins."""
+        found: dict[str, str] = {}
+        for element in self.root.iter("meta"):
+            if not (content := (element.get("content") or "").strip()):
+                continue
+            for attribute in _META_KEYS:
+                if key := element.get(attribute):
+                    for name in {key, *key.split()}:
+                        found.setdefault(name.strip().lower()[:_MAX_KEY_CHARS], content)
+        return found
+
+    @cached_property
+    def structured(self) -> Structured:
+        """What the page says of itself in JSON-LD."""
+        return read_structured(self.scripts)
+
+    @cached_property
+    def title(self) -> str:
+        """Text of the first title element that says something; may be empty."""
+        titles = (
+            clean(element.text or "")
+            for element in self.root.iter("title")
+            if (parent := element.getparent()) is None or parent.tag != "svg"
+        )
+        return next(filter(None, titles), "")
+
+
+def read_document(
+    html: bytes | str,
+    config: ExtractionConfig,
+    deadline: Deadline,
+    *,
+    url: str | None,
+    http_charset: str | None,
+) -> Document | None:
+    """The page as a tree; None when there is neither markup nor text.
+
+    Args:
+        html: as served, or decoded; text without any tag is taken as it is.
+        config: limits.
+        deadline: when to give up.
+        url: where it was found, if known.
+        http_charset: of the HTTP header, if known.
+
+    Raises:
+        DeadlineExceeded: the time is up.
+    """
+    charset: str | None = None
+    notes: tuple[str, ...] = ()
+    if isinstance(html, bytes):
+        decoded = decode(html, http_charset)
+        html, charset, notes = decoded.text, decoded.charset, decoded.notes
+    data = html.encode("utf-8", "replace").replace(b"\x00", b"")
+    first = data[:_HEAD_BYTES].lstrip()[:1]
+    if first in (b"{", b"[") and isinstance(parsed(text := data.decode()), dict | list):
+        return Document(_empty(), url=url, charset=charset, notes=notes, data=text)
+    if first == b"<" and (feed := feed_markup(data)):
+        data = feed
+    if not _TAG.search(data):
+        data = b"<body><pre>" + data.replace(b"&", b"&amp;").replace(b"<", b"&lt;") + b"</pre>"
+    root, more = parse(data, config, deadline)
+    if root is None:
+        return None
+    return Document(root, url=url, charset=charset, notes=(*notes, *more))
+
+
+def parse(data: bytes, config: ExtractionConfig, deadline: Deadline) -> tuple[HtmlElement | None, list[str]]:
+    """The tree of markup, and which limits were hit.
+
+    Args:
+        data: in UTF-8, without null bytes.
+        config: limits.
         deadline: when to give up.
 
     Raises:
         DeadlineExceeded: the time is up.
     """
-    document = build_shallow(tags, deadline, len(tags.numbers))
-    return (
-        Document(tags, Elements()) if document is None else document
-    )  # None never comes: each open element has a tag
+    notes: list[str] = []
+    markup = with_fewer_elements(data, config.max_nodes)
+    if len(markup) < len(data):
+        notes.append(f"more than {config.max_nodes} elements, the rest was cut")
+    markup = with_fewer_attributes(markup)
+    root = _parse(markup, config.max_depth)
+    if root is _TOO_DEEP:
+        notes.append(f"nested deeper than {min(config.max_depth, MOST_DEPTH)}, flattened")
+    for tags, instead in FLATTENING:
+        deadline.check()
+        if root is _TOO_DEEP:
+            markup = tags.sub(instead, markup)
+            root = _parse(markup, config.max_depth)
+    deadline.check()
+    return root, notes
 
 
-def read_shallow(markup: bytes, deadline: Deadline, max_depth: int) -> Document | None:
-    """The same of trimmed markup, tag by tag: by the kernels where it is worth while."""
-    if worthwhile(0):
-        from es_dedup.extraction.reading.spans import read_spans  # noqa: PLC0415 - needs numpy and numba
+def _parse(data: bytes, max_depth: int) -> HtmlElement | None:
+    """The tree; ``_TOO_DEEP`` where it is nested too deeply, None where there is nothing."""
+    # what stands behind the end of a page is shown, but libxml2 leaves it out
+    data = _END_OF_PAGE.sub(b"", data)
+    for huge in (False, True):
+        parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=huge)
+        parser.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement))
+        try:
+            root = etree.fromstring(data, parser)
+        except etree.XMLSyntaxError:
+            return None
+        is_whole = not any(error.type_name == "ERR_RESOURCE_LIMIT" for error in parser.error_log)
+        if is_whole:
+            may_be_deep = root is not None and (huge or max_depth < _PARSER_DEPTH)
+            return _TOO_DEEP if may_be_deep and _is_deep(root, max_depth) else root
+        if max_depth < _PARSER_DEPTH:
+            break
+    return _TOO_DEEP
 
-        if (found := read_spans(markup, max_depth)) is not None:
-            deadline.check()
-            return found
-    return build_shallow(cut(markup), deadline, max_depth)
+
+def _is_deep(root: HtmlElement, depth: int) -> bool:
+    """Some element is nested deeper than ``depth`` below the body."""
+    return bool(root.xpath("boolean(" + "/*" * (depth + 3) + ")"))
 
 
-def build_shallow(tags: CutTags, deadline: Deadline, max_depth: int) -> Document | None:
-    """The same, or None where elements are nested deeper than ``max_depth``."""
-    runs = walk(tags, deadline, max_depth)
-    if runs is None:
-        return None
-    around, rows, depth = read_blocks(runs)
-    if depth > max_depth:
-        return None
-    elements = read_nodes(tags, runs.elements, around)
-    return Document(tags, elements, make_blocks(elements, zip(*rows, strict=True)))
+def _empty() -> HtmlElement:
+    return HtmlElement()
+
+
+_TOO_DEEP: Final = HtmlElement()

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
-from html import unescape
-from typing import Final
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from lxml import etree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAX_ITEMS: Final = 1_000
 
@@ -12,13 +17,8 @@ _HEAD_BYTES: Final = 1_000
 _FEED: Final = re.compile(rb"<(?:rss|feed|rdf:RDF)[\s>]")
 _SITEMAP: Final = re.compile(rb"<(?:urlset|sitemapindex)[\s>]")
 _PAGE: Final = re.compile(rb"<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE)
-_ITEM: Final = re.compile(rb"<(?:item|entry)(?=[\s>])")
-_FIELD: Final = {
-    name: re.compile(rb"<" + name + rb"(?:\s[^<>]{0,500})?>")
-    for name in (b"title", b"content:encoded", b"content", b"description", b"summary")
-}
-_TEXTS: Final = (b"content:encoded", b"content", b"description", b"summary")
-_CDATA: Final = re.compile(rb"^\s*<!\[CDATA\[(.*?)\]\]>\s*$", re.DOTALL)
+_ITEMS: Final = frozenset({"item", "entry"})
+_TEXTS: Final = frozenset({"encoded", "content", "description", "summary"})
 
 
 def is_sitemap(data: bytes) -> bool:
@@ -31,43 +31,58 @@ def feed_markup(data: bytes) -> bytes | None:
     """A feed (RSS, RDF, Atom) as the markup of a page; None for anything else.
 
     Args:
-        data: in a charset in which ASCII bytes stand for themselves.
+        data: in UTF-8, whatever its declaration says.
 
     Returns:
-        The feed's title, and of each of its first ``MAX_ITEMS`` items the title as a heading and its longest text. Linear in time.
+        The feed's title, and of each of its first ``MAX_ITEMS`` items the title as a heading and its longest text.
     """
     head = data[:_HEAD_BYTES]
     if not _FEED.search(head) or _PAGE.search(head):
         return None
-    declaration = data[: data.find(b"?>") + 2] if data.lstrip().startswith(b"<?xml") else b""
-    starts = [found.start() for found in _ITEM.finditer(data)][: MAX_ITEMS + 1]
-    parts = [
-        declaration,
-        b"<html><title>",
-        _field(data[: starts[0] if starts else None], b"title"),
-        b"</title><body>",
-    ]
-    for start, end in zip(starts[:MAX_ITEMS], [*starts[1:], len(data)], strict=False):
-        item = data[start:end]
-        texts = [_field(item, name) for name in _TEXTS]
-        parts += [
-            b"<div class=item><h2>",
-            _field(item, b"title"),
-            b"</h2><div>",
-            max(texts, key=len),
-            b"</div></div>",
-        ]
-    return b"".join(parts)
-
-
-def _field(item: bytes, name: bytes) -> bytes:
-    found = _FIELD[name].search(item)
-    end = item.find(b"</" + name, found.end()) if found else -1
-    if not found or end < 0:
-        return b""
-    text = item[found.end() : end]
-    if whole := _CDATA.match(text):
-        return whole[1]
-    return (
-        unescape(text.decode("latin-1")).encode("latin-1", "xmlcharrefreplace") if b"&lt;" in text else text
+    parser = etree.XMLParser(
+        encoding="utf-8", recover=True, resolve_entities=False, no_network=True, remove_comments=True
     )
+    try:
+        root = etree.fromstring(data.lstrip(), parser)
+    except etree.XMLSyntaxError:
+        return None
+    return "".join(_parts(root)).encode("utf-8", "replace") if root is not None else None
+
+
+def _parts(root: etree._Element) -> Iterator[str]:
+    items = 0
+    title = ""
+    bodies: list[str] = []
+    for element in root.iter(etree.Element):
+        name = etree.QName(element).localname
+        if name in _ITEMS:
+            items += 1
+            if items > MAX_ITEMS:
+                break
+            bodies.append(_item(element))
+        elif name == "title" and not items and not title:
+            title = _text(element)
+    yield f"<html><head><title>{escape(title)}</title></head><body>"
+    yield from bodies
+
+
+def _item(item: etree._Element) -> str:
+    heading, body = "", ""
+    for child in item.iterchildren(etree.Element):
+        name = etree.QName(child).localname
+        if name == "title":
+            heading = heading or _text(child)
+        elif name in _TEXTS:
+            body = max(body, _markup(child), key=len)
+    return f"<div class=item><h2>{escape(heading)}</h2><div>{body}</div></div>"
+
+
+def _text(element: etree._Element) -> str:
+    return "".join(map(str, element.itertext()))
+
+
+def _markup(element: etree._Element) -> str:
+    """Markup in a CDATA section, with references, or as elements (Atom's ``type="xhtml"``)."""
+    if len(element):
+        return "".join(etree.tostring(child, encoding="unicode", method="html") for child in element)
+    return element.text or ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 MAX_VALUES: Final = 2_000
 """Objects and lists of a page that are looked at."""
@@ -20,7 +20,6 @@ _TEXT_LISTS: Final = {
     **dict.fromkeys(("articleBody", "reviewBody", "text"), "bodies"),
 }
 _NAME_LISTS: Final = {"author": "authors", "creator": "authors", "publisher": "publishers"}
-_KEYS: Final = frozenset({*_TEXT_LISTS, *_NAME_LISTS})
 _OF_PARTS: Final = frozenset(
     "answer claim comment offer person product quotation rating review service userreview".split()
 )
@@ -30,7 +29,7 @@ _MEDIA: Final = frozenset("audioobject clip imageobject mediaobject videoobject"
 """Who made them and when counts where nothing else does."""
 
 _OF_PART: Final = frozenset({"datePublished", "author", "creator", "publisher"})
-_NESTED: Final = (dict, list)  # asked of each value; a union takes three times as long
+_NESTED: Final = (dict, list)
 _DECODER: Final = json.JSONDecoder(strict=False)
 _WRAPPING: Final = re.compile(
     r"^\s*(?://|/\*)?\s*(?:<!\[CDATA\[|<!--)\s*(?:\*/)?|(?://|/\*)?\s*(?:\]\]>|-->)\s*(?:\*/)?\s*;?\s*$"
@@ -60,22 +59,21 @@ class Structured:
     bodies: list[str] = field(default_factory=list)
 
 
-def read_structured(scripts: Iterable[tuple[bytes, bytes]], charset: str) -> Structured:
+def read_structured(scripts: Iterable[tuple[Mapping[str, str], str]]) -> Structured:
     """Read all JSON-LD of a page; what is malformed is left out.
 
     Names given as ``{"@id": …}`` are those of the object with that id. Dates, authors and publishers of comments, reviews and
     products are not the page's, those of pictures and films come last.
 
     Args:
-        scripts: attributes and content of each script.
-        charset: of both.
+        scripts: attributes and source text of each script.
     """
     found = Structured()
     values = [
         value
         for attributes, source in scripts
-        if b"ld+json" in attributes
-        for value in _objects(source.decode(charset, "replace"))
+        if "ld+json" in attributes.get("type", "").lower()
+        for value in _objects(source)
     ]
     named = {
         value["@id"]: value["name"]
@@ -83,7 +81,7 @@ def read_structured(scripts: Iterable[tuple[bytes, bytes]], charset: str) -> Str
         if isinstance(value.get("@id"), str) and isinstance(value.get("name"), str)
     }
     typed = [(value, [text.lower() for text in _texts(value.get("@type"))]) for value in values]
-    for value, types in sorted(typed, key=_is_medium):
+    for value, types in sorted(typed, key=lambda pair: not _MEDIA.isdisjoint(pair[1])):
         _read(value, types, found, named)
     return found
 
@@ -114,25 +112,19 @@ def _objects(source: str) -> Iterator[dict[str, Any]]:
 def _read(value: dict[str, Any], types: list[str], found: Structured, named: dict[str, str]) -> None:
     found.types.update(types)
     is_part = not _OF_PARTS.isdisjoint(types)
-    for key in filter(_KEYS.__contains__, value):
+    for key, item in value.items():
         if is_part and key in _OF_PART:
             continue
-        if key not in _NAME_LISTS:
-            getattr(found, _TEXT_LISTS[key]).extend(_texts(value[key]))
-        elif names := _names(value[key], named):
+        if key in _TEXT_LISTS:
+            getattr(found, _TEXT_LISTS[key]).extend(_texts(item))
+        elif key in _NAME_LISTS and (names := _names(item, named)):
             if key == "publisher":
                 found.publishers.extend(names)
             else:
                 found.authors.append(names)
 
 
-def _is_medium(typed: tuple[dict[str, Any], list[str]]) -> bool:
-    return not _MEDIA.isdisjoint(typed[1])
-
-
 def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value] if value.strip() else []
     values = value if isinstance(value, list) else [value]
     return [item for item in values if isinstance(item, str) and item.strip()]
 

@@ -19,6 +19,7 @@ from es_dedup.extraction.blocks import (
     Blocks,
     read_blocks,
 )
+from es_dedup.extraction.text import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,7 @@ def _slowly(root: _Element) -> list[tuple[str, str]]:
     pieces: list[tuple[str, bool]] = []
 
     def end() -> None:
-        text = " ".join("".join(piece for piece, _ in pieces).split())
+        text = fold("".join(piece for piece, _ in pieces))
         if text:
             found.append((text, "".join("".join(piece for piece, linked in pieces if linked).split())))
         pieces.clear()

@@ -21,7 +21,6 @@ PIECES = (
 EXTRACTORS = (
     create_extractor(ExtractionConfig(max_depth=32)),
     create_extractor(ExtractionConfig(max_depth=32, extractor="topic")),
-    create_extractor(ExtractionConfig(max_depth=32, parser="lxml")),
 )
 
 

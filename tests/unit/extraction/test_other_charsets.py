@@ -52,7 +52,6 @@ def test_text_encoded_twice_is_read_once(text: str, wrong: str) -> None:
     )
     found = decode(read.encode())
     assert found.text == text
-    assert found.mended
     assert found.notes == ("encoded as UTF-8 twice",)
 
 
@@ -97,5 +96,5 @@ def test_any_bytes_are_read(data: bytes) -> None:
 def test_text_that_is_valid_utf_8_is_changed_only_where_it_looks_encoded_twice(text: str) -> None:
     data = text.encode("utf-8", "ignore")
     found = decode(data)
-    if not found.mended and found.charset == "utf-8" and not data.startswith(b"\xef\xbb\xbf"):
+    if not found.notes and found.charset == "utf-8" and not data.startswith(b"\xef\xbb\xbf"):
         assert found.text == data.decode()

@@ -43,7 +43,7 @@ def test_text_without_tags_is_taken_as_it_is() -> None:
     assert extract("第一段，内容。\n\n第二段 a < b，内容。").text == "第一段，内容。\n第二段 a < b，内容。"
 
 
-@pytest.mark.parametrize("name", ["density", "plain", "topic"])
+@pytest.mark.parametrize("name", ["blocks", "plain", "topic"])
 def test_every_method_reads_the_page(name: str) -> None:
     extractor = create_extractor(ExtractionConfig(extractor=name, min_block_chars=10))
     found = extractor.extract(PAGE)
@@ -91,13 +91,13 @@ def test_what_is_cut_is_noted() -> None:
 
 
 def test_an_unknown_method_is_a_mistake_in_the_settings() -> None:
-    with pytest.raises(ConfigError, match="density, plain, resiliparse, topic, trafilatura"):
+    with pytest.raises(ConfigError, match="blocks, plain, readability, resiliparse, topic, trafilatura"):
         extract(PAGE, config=ExtractionConfig(extractor="magic"))
 
 
 def test_a_method_of_ones_own_can_be_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_METHODS", dict(registry._METHODS))
-    register("first", lambda document, config: document.blocks[0].text)
+    register("first", lambda document, config: document.lines[0])
     assert "first" in extractor_names()
     assert extract(PAGE, config=ExtractionConfig(extractor="first")).text == LINE
     with pytest.raises(ValueError, match="choose another name"):

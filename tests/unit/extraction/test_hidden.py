@@ -179,4 +179,4 @@ def test_references_in_a_frame_of_the_page_stay_characters_of_its_charset(charse
     html = f"<meta charset={charset}><p>渡轮</p><iframe srcdoc='{inner}'></iframe>"
     for given in (html, html.encode(charset)):
         found = extract(given)
-        assert found.text.startswith("第0班渡轮九点开·café 也开门， 票价不变。")
+        assert "第0班渡轮九点开·café 也开门， 票价不变。\n第1班" in found.text

@@ -1,0 +1,115 @@
+"""``extract``: main texts of the page files of a folder, by one extractor or by several side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from es_dedup.cli.session import session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_PAGES: Final = 10_000
+_WORST: Final = 10
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    app.command()(extract)
+
+
+def extract(
+    context: typer.Context,
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder with page files (.htm, .html); gold texts lie beside them as .txt.",
+            metavar="FOLDER",
+            exists=True,
+            file_okay=False,
+            show_default=False,
+        ),
+    ],
+    compare: Annotated[
+        bool,
+        typer.Option(
+            "--compare", help="Also by the installed ones of trafilatura, readability and resiliparse."
+        ),
+    ] = False,
+    extractor: Annotated[
+        str | None, typer.Option(help="Extractor in place of that of the settings.", metavar="NAME")
+    ] = None,
+) -> None:
+    """Extract the main text of each page of a folder, and say how long it is, how long it took and how good it is.
+
+    Quality is the F1 of character 5-grams: against a gold text where there is one, and against the first extractor.
+    With --json each page is a line, and then each extractor.
+    """
+    from es_dedup.errors import InputError
+    from es_dedup.evaluation.extractors import compare_pages, installed_peers, summarise
+
+    session = session_of(context)
+    config = session.settings.extraction
+    own = extractor or config.extractor
+    names = [own, *(name for name in installed_peers() if name != own)] if compare else [own]
+    output = session.output
+    found = []
+    for page in compare_pages(_pages(folder, config.max_bytes), names, config):
+        output.emit(page)
+        found.append(page)
+    if not found:
+        raise InputError(str(folder), None, "no page files (.htm, .html) in it")
+    figures = summarise(found)
+    for figure in figures:
+        output.emit(figure)
+    if compare:
+        lower = sorted(found, key=lambda page: min(page.agreement.values()))[:_WORST]
+        head = ("page", *(f"{name} chars" for name in names), *(f"{name} agreement" for name in names[1:]))
+        rows = [
+            (page.page, *page.chars.values(), *(f"{page.agreement[name]:.2f}" for name in names[1:]))
+            for page in lower
+        ]
+    else:
+        head = ("page", "chars", "F1", "ms")
+        rows = [
+            (page.page, page.chars[own], _share(page.gold.get(own)), f"{page.milliseconds[own]:.1f}")
+            for page in found
+        ]
+    output.table(head, rows, in_parts=True)
+    output.line()
+    output.table(
+        ("extractor", "pages", "empty", "mean chars", "agreement", "gold pages", "gold F1", "ms median"),
+        [
+            (
+                figure.extractor,
+                figure.pages,
+                figure.empty,
+                f"{figure.mean_chars:.0f}",
+                f"{figure.agreement:.3f}",
+                figure.gold_pages,
+                _share(figure.gold_f1),
+                f"{figure.milliseconds:.1f}",
+            )
+            for figure in figures
+        ],
+    )
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _pages(folder: Path, max_bytes: int) -> Iterator[tuple[str, bytes, str | None]]:
+    """Name, bytes and gold text of each page file."""
+    for path in sorted(folder.rglob("*.htm*"))[:MAX_PAGES]:
+        gold = path.with_suffix(".txt")
+        with path.open("rb") as file:
+            html = file.read(max_bytes + 1)
+        yield (
+            path.relative_to(folder).as_posix(),
+            html,
+            gold.read_text("utf-8", "replace") if gold.is_file() else None,
+        )
