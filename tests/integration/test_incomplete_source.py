@@ -220,6 +220,13 @@ def test_other_ways_to_leave_fields_out(
     client: Elasticsearch, name: str, site: Site, given: dict[str, Any], said: str
 ) -> None:
     client.indices.create(index=name, **given)
+    if "mode" in given.get("mappings", {}).get("_source", {}):
+        kept = client.indices.get_mapping(index=name)[name]["mappings"]
+        if "_source" not in kept:  # from 9.0 on the server passes over it and keeps documents whole
+            client.index(index=name, id="1", document=page(0))
+            assert client.get(index=name, id="1")["_source"] == page(0)
+            attach(site, name, FIELDS, force=True)
+            return
     with pytest.raises(SourceIncomplete) as caught:
         attach(site, name, FIELDS)
     assert caught.value.problem == said
