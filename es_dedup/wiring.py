@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.detectors.named_fields import field_types, term_fields
+from es_dedup.detectors.named_fields import field_types, nameless, term_fields
 from es_dedup.detectors.registry import detector_versions
 from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.index.elastic import (
@@ -282,9 +282,13 @@ def features_of(settings: Settings, *, embedded: bool = False) -> dict[str, Any]
         embedded: of an index in a file; one on Elasticsearch also stores the methods in ``elastic.also_stored``.
 
     Raises:
-        ConfigError: the settings name an unknown detector, or a file that cannot be read.
+        ConfigError: the settings name an unknown detector, one that is only stored and names no features, or a file that
+            cannot be read.
     """
     also = () if embedded else settings.elastic.also_stored
+    if unnamed := nameless(settings, also):
+        said = f"elastic.also_stored: {', '.join(unnamed)} names no features that could be stored; add it to detectors"
+        raise ConfigError((said,))
     found = feature_settings(settings, SIGNATURE_VERSION, detector_versions(settings, also), also)
     return found | file_contents(settings, also)
 

@@ -57,6 +57,12 @@ def field_types(settings: Settings, *, also: Sequence[str] = ()) -> dict[str, st
     return {name: kind for detector in readable for name, kind in detector.field_types.items()}
 
 
+def nameless(settings: Settings, methods: Sequence[str]) -> list[str]:
+    """Those of some methods that name no features, so that nothing of them can be stored for people."""
+    named = _readable(settings, tuple(methods))
+    return [name for name in methods if name not in named]
+
+
 def term_fields(settings: Settings) -> dict[int, tuple[str, ...]]:
     """Fields that hold the terms of the enabled methods, by tag, see ``Placed``."""
     placed = (each for each in create_detectors(settings).values() if isinstance(each, Placed))

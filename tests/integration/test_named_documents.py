@@ -17,7 +17,7 @@ from es_dedup.config import Settings
 from es_dedup.detectors import registry
 from es_dedup.detectors.named_fields import named_fields
 from es_dedup.detectors.page_features import STORED
-from es_dedup.errors import SettingsMismatch
+from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import hash64, tagged_terms
 from es_dedup.text.normalise import normalise
@@ -175,6 +175,14 @@ def test_a_method_of_somebody_else_has_fields_of_its_own(
     assert set(ids(own_address, {"term": {"headings": "水位："}})) == {"a", "b"}
     with Deduplicator.open(own_address, settings=settings, read_only=True) as dedup:
         assert dedup.candidates("a") == ["b"]
+
+
+def test_a_method_that_names_no_features_cannot_be_stored_only(own_address: str) -> None:
+    settings = Settings.model_validate({"elastic": {"also_stored": ["dwdcs", "minhash"]}})
+    with pytest.raises(ConfigError, match="also_stored: minhash names no features"):
+        Deduplicator.open(own_address, settings=settings)
+    with Deduplicator.open(":memory:", settings=settings) as dedup:  # a file stores none of them
+        dedup.add(Page("a", text="水位上升。"))
 
 
 def test_plain_queries_find_near_duplicates(own_address: str) -> None:
