@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 _TAG: Final = re.compile(rb"</?[a-zA-Z]|<!")
 _END_OF_PAGE: Final = re.compile(rb"</(?:body|html|BODY|HTML|Body|Html)(?=[\s/>])[^>]*+>?|<html\s*/>")
+_OPEN_TITLE: Final = re.compile(
+    rb"(<title(?:\s[^>]{0,500}+)?>[^<]{0,2000}+)(?=<(?:body|link|meta|script|style|/head)[\s>])",
+    re.IGNORECASE,
+)
 _PARSER_DEPTH: Final = 250  # libxml2 reads 256 levels, and 2,048 when it is asked to
 MOST_DEPTH: Final = 2_000
 """No page has a use for more, whatever the settings allow."""
@@ -212,8 +216,8 @@ def parse(data: bytes, config: ExtractionConfig, deadline: Deadline) -> tuple[Ht
 
 def _parse(data: bytes, max_depth: int) -> HtmlElement | None:
     """The tree; ``_TOO_DEEP`` where it is nested too deeply, None where there is nothing."""
-    # what stands behind the end of a page is shown, but libxml2 leaves it out
-    data = _END_OF_PAGE.sub(b"", data)
+    # what stands behind the end of a page is shown, but libxml2 leaves it out; a title without its end would take the whole page
+    data = _OPEN_TITLE.sub(rb"\1</title>", _END_OF_PAGE.sub(b"", data))
     for huge in (False, True):
         parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=huge)
         parser.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement))

@@ -34,7 +34,8 @@ def feed_markup(data: bytes) -> bytes | None:
         data: in UTF-8, whatever its declaration says.
 
     Returns:
-        The feed's title, and of each of its first ``MAX_ITEMS`` items the title as a heading and its longest text.
+        The feed's title, and of each of its first ``MAX_ITEMS`` items the title as a heading and its longest text; None without items,
+        too: pages have such elements in comments and for machines.
     """
     head = data[:_HEAD_BYTES]
     if not _FEED.search(head) or _PAGE.search(head):
@@ -46,10 +47,12 @@ def feed_markup(data: bytes) -> bytes | None:
         root = etree.fromstring(data.lstrip(), parser)
     except etree.XMLSyntaxError:
         return None
-    return "".join(_parts(root)).encode("utf-8", "replace") if root is not None else None
+    parts = [] if root is None else list(_parts(root))
+    return "".join(parts).encode("utf-8", "replace") if len(parts) > 1 else None
 
 
 def _parts(root: etree._Element) -> Iterator[str]:
+    """The head of a page, and the markup of each item."""
     items = 0
     title = ""
     bodies: list[str] = []

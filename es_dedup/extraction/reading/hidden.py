@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import copy
 import re
+from html import escape
 from typing import TYPE_CHECKING, Final
-
-from lxml import etree
 
 from es_dedup.extraction.reading.document import Document, parse
 
@@ -40,15 +39,9 @@ def with_hidden_content(document: Document, config: ExtractionConfig, deadline: 
     for element in [*root.iter("noscript", "noframes", "iframe", "template", "textarea")]:
         if not _opens(element):
             continue
-        markup = element.get("srcdoc") if element.tag == "iframe" else element.text
-        lines = [line for line in (markup or "").split("\n") if line.strip()]
-        if element.tag == "textarea":
+        if element.tag in ("iframe", "noframes", "textarea"):
+            inner, _ = parse(_markup(element).encode("utf-8", "replace"), config, deadline)
             element.text = None
-            for line in lines:
-                etree.SubElement(element, "p").text = line
-        elif element.tag in ("iframe", "noframes"):
-            element.text = None
-            inner, _ = parse((markup or "").encode("utf-8", "replace"), config, deadline)
             if inner is not None:
                 inner.tag = "div"
                 element.append(inner)
@@ -56,6 +49,16 @@ def with_hidden_content(document: Document, config: ExtractionConfig, deadline: 
     for frames in root.iter("frameset"):
         frames.tag = "div"
     return Document(root, url=document.url, charset=document.charset, notes=document.notes)
+
+
+def _markup(element: HtmlElement) -> str:
+    """What stands in a frame; the lines of a field as paragraphs."""
+    if element.tag == "iframe":
+        return element.get("srcdoc") or ""
+    text = element.text or ""
+    if element.tag == "noframes":
+        return text
+    return "".join(f"<p>{escape(line)}</p>" for line in text.split("\n") if line.strip())
 
 
 def _opens(element: HtmlElement) -> bool:

@@ -67,6 +67,13 @@ def test_meta_elements_scripts_and_title() -> None:
     assert document.structured.types == {"article"}
 
 
+def test_a_title_without_its_end_does_not_take_the_page() -> None:
+    document = read("<html><head><title>A page\n<script>document.write('<b>x</b>')</script><body><p>one</p>")
+    assert document.title == "A page"
+    assert document.lines == ["one"]
+    assert read("<title>On <b> and <i></title><p>one").title == "On <b> and <i>"
+
+
 def test_a_json_document_is_a_script_of_an_empty_page() -> None:
     document = read(b' {"a": [1]}')
     assert document.lines == []

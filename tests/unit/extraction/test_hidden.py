@@ -97,6 +97,16 @@ def test_an_atom_feed_has_its_markup_as_text() -> None:
     assert extract(atom).text == ONE
 
 
+def test_a_page_that_names_a_feed_in_a_comment_is_a_page() -> None:
+    page = f"<!-- <rdf:RDF xmlns='http://w.example'></rdf:RDF> --><div>{PARAGRAPHS}</div>"
+    assert extract(page).text == BOTH
+
+
+def test_control_characters_in_a_field_are_left_out() -> None:
+    found = extract(page(f"<textarea>\n{ONE}\x0b\x01\n{TWO}\ufffe\n</textarea>"))
+    assert ONE in found.text
+
+
 @pytest.mark.parametrize("root", ["urlset", "sitemapindex"])
 def test_a_sitemap_is_no_page(root: str) -> None:
     xml = f'<?xml version="1.0"?><{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>https://a.example/1</loc></url></{root}>'
