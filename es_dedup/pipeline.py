@@ -255,6 +255,19 @@ class Deduplicator(StoredPages):
             return False
         return True
 
+    def _written_with(self, *, whole: bool) -> tuple[Settings, bool]:
+        """Settings that pages are clustered with, and whether the caller's differ from those in force.
+
+        The caller's take effect where everything is clustered anew (``whole``), and where nothing is stored yet.
+        """
+        self._looked = 0.0
+        other = bool(self._in_force().differences)
+        if other and (whole or not self._index.count()):
+            return self._given, other
+        if other:
+            self._warn()
+        return self._settings, other
+
     def _ingest(
         self,
         pages: Iterable[Page],
@@ -264,12 +277,7 @@ class Deduplicator(StoredPages):
         dry_run: bool,
         whole: bool,
     ) -> AddReport:
-        settings = self._settings
-        if other := bool(self._in_force().differences):
-            if whole or not self._index.count():
-                settings = self._given
-            else:
-                self._warn()
+        settings, other = self._written_with(whole=whole)
         codec = None if dry_run else wiring.text_codec(settings)
         reading = Reading(checked_pages(pages))
         made: Iterable[Chunk] = chunks(reading, settings, codec, named=self._index.keeps_named)
@@ -285,6 +293,7 @@ class Deduplicator(StoredPages):
             if dry_run:
                 return report
         with write_session(self._index):
+            settings, other = self._written_with(whole=whole)  # another process may have written meanwhile
             ingest = Ingest(
                 self._index, settings, lambda: self._lookup(settings), progress, again=whole and other
             )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from es_dedup import Deduplicator, Page, Settings
+from es_dedup import Deduplicator, Page, Settings, pipeline
 from es_dedup.cli.main import app
 from es_dedup.collapse.feature_index import FeatureIndex
 from es_dedup.errors import ConfigError, Difference, SettingsDiffer, SettingsMismatch
@@ -79,6 +79,28 @@ def test_of_two_that_open_a_new_index_at_once_the_first_ones_settings_are_in_for
     with Deduplicator.open(place, settings=chosen("loose")) as second:
         assert opened == [STATISTICS]
         assert not_in_force(second) == ["judge.preset"]
+
+
+def test_of_two_that_add_to_an_empty_index_the_first_ones_settings_hold_for_both(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one begins while the index is empty, and gets the write session when it is not."""
+    session = vars(pipeline)["write_session"]
+    begun: list[Any] = []
+
+    def late(index: Any) -> Any:
+        if not begun:
+            begun.append(index)
+            with Deduplicator.open(place, settings=chosen("loose")) as first:
+                first.add_many(PAGES[:1])
+        return session(index)
+
+    with Deduplicator.open(place, settings=chosen("strict")) as second:
+        monkeypatch.setattr(pipeline, "write_session", late)
+        with pytest.warns(SettingsDiffer):
+            second.add_many(PAGES[1:])
+        assert not_in_force(second) == ["judge.preset"]
+        assert sizes(second) == [2]
 
 
 def test_a_feature_index_of_other_settings_says_once_that_they_are_not_in_force(place: str) -> None:
