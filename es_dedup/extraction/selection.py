@@ -27,6 +27,9 @@ _HEADLINE_UNITS: Final = 6.0
 _MANY_HEADLINES: Final = 10
 _LITTLE_UNITS: Final = 200.0
 _SHORT_UNITS: Final = 100.0
+_SURE: Final = (
+    0.8  # mean probability of the chosen blocks: beside many headlines they are an article all the same
+)
 _PIECES: Final = 4
 _LARGEST: Final = 0.5
 
@@ -92,7 +95,13 @@ def page_kind(
     headlines = linked & (units >= _HEADLINE_UNITS)
     around = float(units[linked].sum())
     is_list = (declared.front and around > own / 2) or (declared.listing and around > own)
-    if own < _LITTLE_UNITS and headlines.sum() >= _MANY_HEADLINES and units[headlines].sum() >= 2 * own:
+    is_sure = float((reading.blocks * units)[chosen].sum()) >= _SURE * own > 0
+    if (
+        not is_sure
+        and own < _LITTLE_UNITS
+        and headlines.sum() >= _MANY_HEADLINES
+        and units[headlines].sum() >= 2 * own
+    ):
         is_list = True
     if is_list and not declared.article:
         return PageKind.LIST
