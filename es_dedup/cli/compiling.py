@@ -48,7 +48,7 @@ def compile_(
     context: typer.Context,
     beside: Annotated[int, typer.Option(hidden=True, help="End with the process of this id.")] = 0,
 ) -> None:
-    """Compile the kernels of the extra `fast` ahead of their first use: about 40 seconds, once per installation."""
+    """Compile the kernels of the extra `fast` ahead of their first use: about 20 seconds, once per installation."""
     from es_dedup import compiled
     from es_dedup.cli.group import ExitCode, fail
     from es_dedup.errors import MissingExtra

@@ -35,11 +35,6 @@ _NEAR: Final = 5  # lines
 _ABOVE: Final = 2
 _NEAR_CHARS: Final = 60
 _FULL_DATE: Final = re.compile(r"(?:19|20)\d{2}[-/.年]\d{1,2}[-/.月]\d{1,2}.{0,4}\d{1,2}[:：]\d{2}")
-_YEAR: Final = re.compile(r"(?:19|20)\d{2}")
-_LABEL: Final = re.compile(
-    r"^(?:by|von|par|por)\s|\b(?:published|posted|first published|released|date|publié|veröffentlicht|erschienen|wurde am|gespeichert|geschrieben|erstellt|publicado|pubblicato|gepubliceerd|datum|fecha)\b",
-    re.IGNORECASE,
-)
 _CHANGED: Final = re.compile(
     r"\b(?:updated?|modified|last (?:edited|change|review)|aktualisier|mis à jour|actualizado|aggiornato)|更新|修改",
     re.IGNORECASE,
@@ -53,7 +48,6 @@ _OTHER_TIME: Final = re.compile(
     r"modif|updat|chang|edit|event|expir|comment|related|sidebar|widget|countdown|picker|timeline|start|end|reply",
     re.IGNORECASE,
 )
-_LABEL_CHARS: Final = 16  # of a line that is a label and nothing else
 _MAX_TIMES: Final = 100
 _BEFORE_ELEMENTS: Final = 15  # between a heading and the time above or below it
 _BEHIND_ELEMENTS: Final = 40
@@ -82,18 +76,15 @@ def published_of(
         return moment
     if is_list:
         return None
-    near, far = _times(document.root, title)
-    if moment := _first(near, american=american):
+    if moment := _first(_times(document.root, title), american=american):
         return moment
     lines = [line for line in document.lines if len(line) <= MAX_DATE_LINE_CHARS]
     return (
         _labelled(lines)
         or (url_moment(url) if url else None)
         or _beside_title(document, title, american=american)
-        or _first(far, american=american)
         or _date_line(lines)
         or _marked(document, american=american)
-        or _western_label(lines, american=american)
     )
 
 
@@ -112,28 +103,24 @@ def _declared(document: Document, *, is_list: bool) -> Iterator[str]:
         yield element.get("content") or element.get("datetime") or clean(text_inside(element))
 
 
-def _times(root: HtmlElement, title: str) -> tuple[list[str], list[str]]:
-    """What ``time`` elements say: those near the heading that has the title, or marked as the page's own; and the others.
+def _times(root: HtmlElement, title: str) -> Iterator[str]:
+    """What those ``time`` elements say that are near the heading with the title, or marked as the page's own.
 
     Where no heading of the first rank has the title, the first element counts as near it.
     """
-    near: list[str] = []
-    far: list[str] = []
     times = list(islice(root.iter("time"), _MAX_TIMES))
     heads = {head for head in root.iter("h1") if times and title and clean(text_inside(head)) in title}
     places = {element: place for place, element in enumerate(root.iter(etree.Element)) if heads}
     is_first = not heads
     for element in times:
-        stamp = element.get("datetime") or clean(text_inside(element))
         if _OTHER_TIME.search((element.get("class") or "") + (element.get("itemprop") or "")):
-            far.append(stamp)
             continue
         is_near = element.get("pubdate") is not None or any(
             -_BEFORE_ELEMENTS <= places[element] - places[head] <= _BEHIND_ELEMENTS for head in heads
         )
-        (near if is_near or is_first else far).append(stamp)
+        if is_near or is_first:
+            yield element.get("datetime") or clean(text_inside(element))
         is_first = False
-    return near, far
 
 
 def _labelled(lines: Sequence[str]) -> datetime | None:
@@ -143,18 +130,6 @@ def _labelled(lines: Sequence[str]) -> datetime | None:
         if any(map(line.__contains__, labels)) and (moment := labelled_moment(line)):
             return moment
     return None
-
-
-def _western_label(lines: Sequence[str], *, american: bool) -> datetime | None:
-    """A day in a short line with a label, such as "Published on"."""
-    found = (
-        _day_in(line, american=american)
-        for before, line in zip(("", *lines), lines, strict=False)
-        if len(line) <= _MAX_DATELINE_CHARS
-        and _YEAR.search(line)
-        and (_LABEL.search(line) or (len(before) <= _LABEL_CHARS and _LABEL.search(before)))
-    )
-    return next(filter(None, found), None)
 
 
 def _day_in(text: str, *, american: bool) -> datetime | None:

@@ -72,11 +72,14 @@ class Document:
 
     @cached_property
     def scripts(self) -> list[tuple[dict[str, str], str]]:
-        """Attributes and source of each script; a JSON document counts as one."""
+        """Attributes ``id`` and ``type``, and source, of each script; a JSON document counts as one."""
         if self._data:
             return [({"type": "application/json"}, self._data)]
-        found = ((dict(script.attrib), script.text) for script in self.root.iter("script"))
-        return [(attributes, source) for attributes, source in found if source]
+        return [
+            ({name: value for name in ("id", "type") if (value := script.get(name))}, script.text)
+            for script in self.root.iter("script")
+            if script.text
+        ]
 
     @cached_property
     def blocks(self) -> Blocks:

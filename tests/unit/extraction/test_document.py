@@ -67,6 +67,12 @@ def test_meta_elements_scripts_and_title() -> None:
     assert document.structured.types == {"article"}
 
 
+def test_names_of_attributes_may_be_anything() -> None:
+    document = read("<script a\x01b=1 type=x>y</script><p a\ufffe=1 \x02>z")
+    assert document.scripts == [({"type": "x"}, "y")]
+    assert document.lines == ["z"]
+
+
 def test_a_title_without_its_end_does_not_take_the_page() -> None:
     document = read("<html><head><title>A page\n<script>document.write('<b>x</b>')</script><body><p>one</p>")
     assert document.title == "A page"
