@@ -164,7 +164,6 @@ def _stellar(site: Site) -> dict[str, Any]:
         },
         "article": {
             "type": site.rng.choice(("tech", "story")),
-            "related_posts": {"enable": site.chance(0.6), "max_count": 5},
             "share": ["wechat", "weibo", "email", "link"] if site.chance(0.5) else [],
             "reading_time": site.chance(0.4),
         },
@@ -309,7 +308,7 @@ def _keep(site: Site) -> dict[str, Any]:
 
 def _yun(site: Site) -> dict[str, Any]:
     return {
-        "menu": [{"name": name, "link": path, "icon": "icon-home"} for name, path in _menu(site).items()],
+        "pages": [{"name": name, "url": path, "icon": "ri-home-line"} for name, path in _menu(site).items()],
         "say": {"enable": site.chance(0.5)},
         "post_copyright": {"enable": site.chance(0.6)},
         "sponsor": {"enable": site.chance(0.5), "title": site.phrases[5]},

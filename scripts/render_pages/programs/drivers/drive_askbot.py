@@ -64,6 +64,7 @@ def main() -> None:
 
     settings.update("APP_TITLE", GIVEN["title"])
     settings.update("MAX_COMMENTS_TO_SHOW", 1000)
+    settings.update("LIMIT_ONE_ANSWER_PER_USER", value=False)
     const.ANSWERS_PAGE_SIZE = 1000
     users = {}
 
