@@ -205,14 +205,15 @@ def parse(data: bytes, config: ExtractionConfig, deadline: Deadline) -> tuple[Ht
     if len(markup) < len(data):
         notes.append(f"more than {config.max_nodes} elements, the rest was cut")
     markup = with_fewer_attributes(markup)
-    root = _parse(markup, config.max_depth)
+    depth = min(config.max_depth, MOST_DEPTH)
+    root = _parse(markup, depth)
     if root is _TOO_DEEP:
-        notes.append(f"nested deeper than {min(config.max_depth, MOST_DEPTH)}, flattened")
+        notes.append(f"nested deeper than {depth}, flattened")
     for tags, instead in FLATTENING:
         deadline.check()
         if root is _TOO_DEEP:
             markup = tags.sub(instead, markup)
-            root = _parse(markup, config.max_depth)
+            root = _parse(markup, depth)
     deadline.check()
     return root, notes
 
@@ -239,7 +240,12 @@ def _parse(data: bytes, max_depth: int) -> HtmlElement | None:
 
 def _is_deep(root: HtmlElement, depth: int) -> bool:
     """Some element is nested deeper than ``depth`` below the body."""
-    return bool(root.xpath("boolean(" + "/*" * (depth + 3) + ")"))
+    level = 0
+    for event, _ in etree.iterwalk(root, events=("start", "end")):
+        level += 1 if event == "start" else -1
+        if level > depth + 2:
+            return True
+    return False
 
 
 def _empty() -> HtmlElement:

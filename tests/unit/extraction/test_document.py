@@ -110,6 +110,10 @@ def test_limits_are_noted_and_text_survives_them() -> None:
     shallow = read("<div>" * 30 + "x" + "</div>" * 30 + "<p>y", max_depth=16)
     assert shallow.lines == ["x", "y"]
     assert shallow.notes == ("nested deeper than 16, flattened",)
+    most = read("<div>" * 1_990 + "x" + "</div>" * 1_990, max_depth=10_000)
+    assert most.lines == ["x"]
+    assert most.notes == ()
+    assert read("<div>" * 2_500 + "x", max_depth=10_000).notes == ("nested deeper than 2000, flattened",)
     items = read("<li><td>" * 5_000 + "x")
     assert items.lines == ["x"]
     assert items.notes == ("nested deeper than 1000, flattened",)
