@@ -1,7 +1,7 @@
 """HTML bytes to content: charset, limits, main text, metadata.
 
 ``extract`` reads one page with given settings; ``create_extractor`` gives the object to keep for many pages. The methods
-that choose the main text are ``density`` (default), ``topic`` (the published DOM-block method) and ``plain`` (all text).
+that choose the main text are ``blocks`` (default, a trained model), ``topic`` (the published DOM-block method) and ``plain`` (all text).
 
 Traps:
     - ``extract`` always returns ``Content``; ``Extractor.extract`` returns ``Skipped`` for pages without text.

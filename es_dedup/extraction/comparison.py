@@ -1,4 +1,4 @@
-"""Main-text methods of other packages behind our seam, to compare with: the extra ``compare`` installs them.
+"""Main-text methods of other packages, to compare with: the extra ``compare`` installs two of them.
 
 They get the parsed page as markup: charset, limits, title and dates are ours; their own reading of bytes is not measured here.
 """

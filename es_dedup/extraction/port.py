@@ -1,4 +1,4 @@
-"""The seam between raw pages and content: any callable object with this method may extract."""
+"""The port of extraction: any object with this method turns raw pages into content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extractors of other packages: behind our seam where they are installed, a plain error where they are not."""
+"""Extractors of other packages: they extract where they are installed, and raise a plain error where they are not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import pytest
 
 from es_dedup.config import ExtractionConfig
-from es_dedup.errors import MissingExtra
+from es_dedup.errors import ConfigError, MissingExtra
 from es_dedup.extraction import create_extractor
 from es_dedup.model import Content
 
@@ -21,11 +21,13 @@ PAGE = (
 )
 
 
-@pytest.mark.parametrize("name", ["resiliparse", "trafilatura"])
+@pytest.mark.parametrize("name", ["readability", "resiliparse", "trafilatura"])
 def test_another_package_extracts_or_says_what_to_install(name: str) -> None:
     config = ExtractionConfig(extractor=name)
     if find_spec(name) is None:
-        with pytest.raises(MissingExtra, match=r"es-dedup\[compare\]"):
+        with pytest.raises(
+            (ConfigError, MissingExtra), match=r"es-dedup\[compare\]|pip install readability-lxml"
+        ):
             create_extractor(config)
         return
     found = create_extractor(config).extract(PAGE)

@@ -88,7 +88,7 @@ def test_a_hostile_page_ends_in_time(name: str, method: str) -> None:
 
 SENTENCE = "This is a sentence, and more of it. " * 9
 GROWING: dict[str, Callable[[int], str]] = {
-    "furniture": lambda n: "<nav>x</nav><main>y</main>" * n,
+    "boilerplate": lambda n: "<nav>x</nav><main>y</main>" * n,
     "messages and lists": lambda n: (
         "".join(f"<div><pre>aa bb {i}. cc, dd.</pre></div>" for i in range(n // 2))
         + "".join(f"<li>aa bb {i}. cc, dd. <a>y</a></li>" for i in range(n // 2))
