@@ -27,7 +27,7 @@ FLOOR = 0.84
 
 MOST_MISSED = 2
 MISSED = 0.4
-KINDS_RIGHT = 0.93
+KINDS_RIGHT = 0.9
 THREADS = {"mail_en", "reddit_en", "short_post_en", "tree_en", "v2_zh", "vanilla_en"} | {
     name
     for name in NAMES
