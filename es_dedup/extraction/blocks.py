@@ -48,7 +48,11 @@ _INLINE: Final = frozenset(
 INLINE_MARKS: Final = {"b": 1, "strong": 1, "em": 2, "i": 2, "code": 4, "tt": 4, "time": 8, "img": 16, "small": 32, "label": 64,
                        "sup": 128, "cite": 2}  # fmt: skip
 _BREAKS: Final = frozenset(("br", "hr"))
-_HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_HIDDEN: Final = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|(?:^|[\s;])(?:left|top|text-indent|margin-left)\s*:\s*-\d{3}|"
+    r"(?:^|[\s;])(?:max-)?(?:height|width|font-size|opacity)\s*:\s*0(?:px)?\s*(?:;|$)",
+    re.IGNORECASE,
+)
 _DIGITS: Final = re.compile(r"\d+")
 MARKS_REMOVED: Final = str.maketrans("", "", LINK_START + LINK_END)
 _PARAGRAPHS: Final = re.compile(r"\n[ \t\r]*\n")
@@ -118,7 +122,7 @@ class _Walk:
         container = self._open(root, -1)
         stack: list[tuple[Iterator[_Element], int, str | None, bool]] = []
         children: Iterator[_Element] = iter(root)
-        if root.text:
+        if root.text and not root.text.isspace():
             pieces.append(root.text)
         while True:
             element = next(children, None)
@@ -131,18 +135,18 @@ class _Walk:
                 children, container, tail, ends_link = stack.pop()
                 if ends_link:
                     self._end_link()
-                if tail:
+                if tail and (pieces or not tail.isspace()):
                     pieces.append(tail)
                 continue
             tag = element.tag
             tail = element.tail
             if type(tag) is not str or tag in _SKIPPED:
-                if tail:
+                if tail and (pieces or not tail.isspace()):
                     pieces.append(tail)
                 continue
             if tag in _BREAKS:
                 self._flush(container)
-                if tail:
+                if tail and (pieces or not tail.isspace()):
                     pieces.append(tail)
                 continue
             inner, starts_link = container, False
@@ -155,8 +159,8 @@ class _Walk:
             else:
                 self._flush(container)
                 inner = self._open(element, container)
-            if element.text:
-                pieces.append(element.text)
+            if (text := element.text) and (pieces or not text.isspace()):
+                pieces.append(text)
             if len(element):
                 stack.append((children, container, tail, starts_link))
                 children, container = iter(element), inner
@@ -166,7 +170,7 @@ class _Walk:
                 blocks.last[inner] = len(blocks.texts)
             if starts_link:
                 self._end_link()
-            if tail:
+            if tail and (pieces or not tail.isspace()):
                 pieces.append(tail)
 
     def _end_link(self) -> None:

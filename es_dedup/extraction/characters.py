@@ -43,10 +43,12 @@ DATES: Final = re.compile(
     r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}\s?(?:[-/.月]\s?\d{1,2})?|\b\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d\d\b|\d{1,2}月\d{1,2}日|\b\d{1,2}:\d\d\b|"
     r"\b[^\W\d]{3,9}\.? \d{1,2}(?:st|nd|rd|th)?,? (?:19|20)\d\d|\b\d{1,2}\.? [^\W\d]{3,9}\.?,? (?:19|20)\d\d|"
     r"\d+\s?(?:秒|分钟|分鐘|小时|小時|天|日|周|个月|月|年|時間)前|"
-    r"\b\d+ (?:second|minute|min|hour|day|week|month|year)s? ago|\bvor \d+ |昨天|前天|yesterday",
+    r"\b\d+ (?:second|minute|min|hour|day|week|month|year)s? ago|\bvor \d+ ",
     re.IGNORECASE,
 )
-"""Days, clocks and ages, by their form."""
+"""Days, clocks and ages, by their form; all have a digit."""
+DATED_CHARS: Final = 200
+"""Of a block, that are looked at for dates."""
 
 
 @dataclass(slots=True)
@@ -138,7 +140,6 @@ def read_characters(texts: Sequence[str]) -> Characters:
     codes = code_points(joined)
     kinds = kinds_of(codes)
     lengths = np.fromiter(map(len, texts), np.int64, len(texts)) + 1
-    ends = np.cumsum(lengths)
     blocks = np.repeat(np.arange(len(texts)), lengths)
     starts_link = codes == ord(LINK_START)
     inside = np.cumsum(starts_link.astype(np.int8) - (codes == ord(LINK_END)), dtype=np.int32) > 0
@@ -150,9 +151,8 @@ def read_characters(texts: Sequence[str]) -> Characters:
     cells = (blocks * 2 + inside) * width + kinds
     counts = np.bincount(cells, minlength=len(texts) * 2 * width).reshape(len(texts), 2, width)
     dates = np.zeros(len(texts), np.int64)
-    places = [found.start() for found in DATES.finditer(joined)]
-    if places:
-        dates += np.bincount(np.searchsorted(ends, places, side="right"), minlength=len(texts))
+    for block in np.flatnonzero(counts[:, :, DIGIT].any(axis=1)).tolist():
+        dates[block] = len(DATES.findall(texts[block][:DATED_CHARS]))
     small = _small(codes, kinds)
     plain = (kinds != SPACE) & (kinds != MARK)
     order = np.flatnonzero(plain)
@@ -243,4 +243,7 @@ def hashed_words(text: str) -> NDArray[np.uint64]:
 
 def hashed_bigrams(text: str) -> NDArray[np.uint64]:
     """Distinct hashes of the pairs of characters of one text, as in ``Characters.bigrams``, sorted."""
-    return np.unique(read_characters([text]).bigrams)
+    codes = code_points(text)
+    kinds = kinds_of(codes)
+    plain = _small(codes, kinds)[(kinds != SPACE) & (kinds != MARK)]
+    return np.unique((plain[:-1] << np.uint64(21)) | plain[1:])

@@ -51,6 +51,13 @@ _LISTING: Final = re.compile(
 """Addresses of lists, by the words that sites and their programs use everywhere."""
 
 
+def page_of(document: Document) -> Page:
+    """What the block model is given of a page that has at least one block."""
+    metas = document.metas
+    address = f"{document.url or ''} {canonical_url(document.root, metas, document.url) or ''}".strip()
+    return read_page(document.blocks, read_about(document.title, metas, document.structured.types, address))
+
+
 def block_choice(document: Document, config: ExtractionConfig) -> Choice:
     """The blocks of the main text.
 
@@ -64,12 +71,10 @@ def block_choice(document: Document, config: ExtractionConfig) -> Choice:
         return _or_data(document, Choice((), PageKind.EMPTY, rule="no text in the blocks"))
     if len(blocks.texts) > MAX_BLOCKS:
         return _whole(document, config, f"more than {MAX_BLOCKS} blocks: none was judged")
-    metas = document.metas
-    address = f"{document.url or ''} {canonical_url(document.root, metas, document.url) or ''}".strip()
-    page = read_page(blocks, read_about(document.title, metas, document.structured.types, address))
+    page = page_of(document)
     model = default_model()
     reading = model.read(page)
-    reason = cache(lambda: reasons(model.second, reading.numbers))
+    reason = cache(lambda: reasons(model.trees, reading.numbers))
     units = page.characters.counts @ UNITS
     chosen = choose(reading, page.characters.lengths)
     kind = _kind(document, page, reading, chosen, units)

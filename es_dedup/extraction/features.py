@@ -14,7 +14,6 @@ from es_dedup.extraction.characters import (
     KANA,
     SEPARATOR,
     STOP,
-    SYMBOL,
     UNITS,
     UPPER,
     hashed_bigrams,
@@ -29,7 +28,10 @@ if TYPE_CHECKING:
     from es_dedup.extraction.columns import Array, Page
     from es_dedup.extraction.tokens import Odds
 
-_TAGS: Final = tuple("p div li td h1 h2 h3 h4 pre dd dt span blockquote figcaption article th body".split())
+_TAGS: Final = ("p", "div", "li", "td", "pre", "blockquote")
+_CONTEXTS: Final = frozenset(
+    "header aside article main table list item blockquote pre figure heading link hidden section".split()
+)
 _MAX_TITLE_CHARS: Final = 300
 _MAX_DESCRIPTION_CHARS: Final = 600
 
@@ -76,13 +78,7 @@ class _Features(Surroundings):
         add("stops", np.minimum(self.stops, 20))
         add("stop_rate", ratio(self.stops, units))
         add("comma_rate", ratio(counts[:, COMMA].astype(np.float64), units))
-        for name, kind in (
-            ("digit", DIGIT),
-            ("upper", UPPER),
-            ("separator", SEPARATOR),
-            ("symbol", SYMBOL),
-            ("ideograph", IDEOGRAPH),
-        ):
+        for name, kind in (("digit", DIGIT), ("upper", UPPER), ("separator", SEPARATOR)):
             add(
                 f"{name}_rate",
                 ratio(counts[:, kind].astype(np.float64), counts.sum(axis=1).astype(np.float64)),
@@ -91,13 +87,14 @@ class _Features(Surroundings):
         add("last_kind", self.characters.last.astype(np.float64))
         add("dates", np.minimum(self.characters.dates, 5).astype(np.float64))
         inline = np.array(self.blocks.inline, np.int64)
-        for name in ("strong", "em", "code", "time", "img", "small", "label"):
+        for name in ("img", "small"):
             add(f"has_{name}", (inline & INLINE_MARKS[name] > 0).astype(np.float64))
         images = np.array(self.blocks.images, np.float64)
         add("images_before", np.minimum(np.diff(images, prepend=0), 5))
         contexts = np.array(self.blocks.contexts, np.int64)[self.holders]
         for bit, name in enumerate(CONTEXTS):
-            add(f"in_{name}", (contexts >> bit & 1).astype(np.float64))
+            if name in _CONTEXTS:
+                add(f"in_{name}", (contexts >> bit & 1).astype(np.float64))
         tags = np.array([self.blocks.tags[holder] for holder in self.blocks.holders])
         for tag in _TAGS:
             add(f"tag_{tag}", (tags == tag).astype(np.float64))

@@ -1,4 +1,4 @@
-"""The block model: two passes of oblivious trees over the numbers of blocks, evaluated with numpy alone.
+"""The block model: oblivious trees over the numbers of blocks, evaluated with numpy alone.
 
 An oblivious tree asks the same question of all rows at each level, so the leaf of every row is a number of bits.
 """
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.extraction.context import context_features
 from es_dedup.extraction.features import block_features
 from es_dedup.extraction.kinds import page_numbers
 from es_dedup.extraction.tokens import Odds
@@ -76,7 +75,7 @@ class Reading:
     Attributes:
         blocks: probability of each block to be main text, in [0, 1].
         thread: probability of the page to be a thread, in [0, 1].
-        numbers: of each block, for the second pass.
+        numbers: of each block.
     """
 
     blocks: Array
@@ -90,16 +89,14 @@ class BlockModel:
 
     Attributes:
         kind: trees over the numbers of a page: a thread, or not.
-        first: trees over the numbers of blocks.
-        second: the same with the first pass's probabilities around each block.
+        trees: over the numbers of blocks.
         odds: of tokens, of blocks to be main text.
         thread_odds: of tokens, of pages to be threads.
         card: what it was trained on and how good it was.
     """
 
     kind: Trees
-    first: Trees
-    second: Trees
+    trees: Trees
     odds: Odds
     thread_odds: Odds
     card: dict[str, Any] = field(default_factory=dict)
@@ -111,25 +108,21 @@ class BlockModel:
         return self.read_blocks(page, columns, thread)
 
     def read_blocks(self, page: Page, columns: Columns, thread: float) -> Reading:
-        """Probabilities of blocks; the result is the mean of both passes."""
+        """Probabilities of blocks."""
         columns.add("thread", np.full(len(page.blocks.texts), thread))
-        if tuple(columns.names) != self.first.features:
+        if tuple(columns.names) != self.trees.features:
             raise ValueError(
                 "the block model was trained on other numbers than this version makes: train it again"
             )
         numbers = columns.matrix()
-        before = chances(self.first.scores(numbers))
-        around = context_features(page, columns, before)
-        wide = np.concatenate((numbers, around.matrix()), axis=1)
-        after = chances(self.second.scores(wide))
-        return Reading(np.asarray((before + after) / 2), thread, wide)
+        return Reading(chances(self.trees.scores(numbers)), thread, numbers)
 
     def save(self, path: Path) -> None:
         """Write the model; equal models give equal bytes."""
         arrays: dict[str, Any] = {}
         for name, odds in (("block", self.odds), ("thread", self.thread_odds)):
             arrays |= {f"{name}_words": odds.words, f"{name}_values": odds.values.astype(np.float16)}
-        for name, trees in (("kind", self.kind), ("first", self.first), ("second", self.second)):
+        for name, trees in (("kind", self.kind), ("trees", self.trees)):
             arrays |= {
                 f"{name}_columns": trees.columns.astype(np.int16),
                 f"{name}_borders": trees.borders,
@@ -138,8 +131,7 @@ class BlockModel:
             }
         about = {
             "format": FORMAT, "card": self.card, "block_names": _rounded(self.odds.names), "thread_names": _rounded(self.thread_odds.names),
-            "kind": {"features": self.kind.features, "bias": self.kind.bias}, "first": {"features": self.first.features, "bias": self.first.bias},
-            "second": {"features": self.second.features, "bias": self.second.bias},
+            "kind": {"features": self.kind.features, "bias": self.kind.bias}, "trees": {"features": self.trees.features, "bias": self.trees.bias},
         }  # fmt: skip
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             _put(archive, "about.json", json.dumps(about, ensure_ascii=False, indent=1).encode())
@@ -174,16 +166,16 @@ def read_model(data: bytes) -> BlockModel:
             for name in archive.namelist()
             if name.endswith(".npy")
         }
-    passes = [
+    grown = [
         Trees(tuple(about[name]["features"]), arrays[f"{name}_columns"].astype(np.int32), arrays[f"{name}_borders"],
               arrays[f"{name}_leaves"].astype(np.float32), about[name]["bias"], arrays[f"{name}_typical"])
-        for name in ("kind", "first", "second")
+        for name in ("kind", "trees")
     ]  # fmt: skip
     odds = [
         Odds(about[f"{name}_names"], arrays[f"{name}_words"], arrays[f"{name}_values"].astype(np.float32))
         for name in ("block", "thread")
     ]
-    return BlockModel(passes[0], passes[1], passes[2], odds[0], odds[1], about["card"])
+    return BlockModel(grown[0], grown[1], odds[0], odds[1], about["card"])
 
 
 @cache

@@ -20,7 +20,7 @@ FLOOR: Final = 0.5
 THREAD_FLOOR: Final = 0.3
 """Smallest probability of a block that is taken: of an article, of a thread. Posts are short, and most of a thread is posts."""
 
-LAST_FLOOR: Final = 0.15
+LAST_FLOOR: Final = 0.08
 """The same on a page where no block reaches the floor."""
 
 _HEADLINE_UNITS: Final = 6.0

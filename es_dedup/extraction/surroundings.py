@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 HEADINGS: Final = ("h1", "h2", "h3", "h4")
 _LEVELS: Final = 5
 _BIG_SHARE: Final = 0.3
+_TITLE_UNITS: Final = (
+    20.0  # the first line of a container, where it is as short as this, says what the container holds
+)
 
 
 class Surroundings:
@@ -47,9 +50,9 @@ class Surroundings:
         """Densities of sums over some blocks around each block."""
         self.add(f"{name}_log_free", np.log1p(np.maximum(sums[:, FREE], 0)))
         self.add(f"{name}_link_density", 1 - ratio(sums[:, FREE], sums[:, ALL]))
-        self.add(f"{name}_stop_rate", ratio(sums[:, STOPS], sums[:, ALL]))
         self.add(f"{name}_mean_units", np.log1p(ratio(sums[:, ALL], sums[:, ONE])))
         if full:
+            self.add(f"{name}_stop_rate", ratio(sums[:, STOPS], sums[:, ALL]))
             self.add(f"{name}_share", sums[:, FREE] / self.whole[FREE])
             self.add(f"{name}_prose_share", sums[:, PROSE] / self.whole[PROSE])
             self.add(f"{name}_prose_density", ratio(sums[:, PROSE], sums[:, ALL]))
@@ -64,6 +67,10 @@ class Surroundings:
             self.add(f"up{level}_odds_low", structure.odds_low[container])
             self.add(f"up{level}_odds_high", structure.odds_high[container])
             if level:
+                title = structure.first[container]
+                titled = (self.units[title] <= _TITLE_UNITS) & (title < self.places)
+                self.add(f"up{level}_title_odds", np.where(titled, self.word_odds[title], 0.0))
+                self.add(f"up{level}_title_link", np.where(titled, self.density[title], -1.0))
                 self.add(f"up{level}_from_start", np.log1p(self.places - structure.first[container]))
                 self.add(f"up{level}_from_end", np.log1p(structure.last[container] - 1.0 - self.places))
             container = structure.wider[container]
@@ -116,38 +123,31 @@ class Surroundings:
 
             put("has_title", (structure.first[place] <= self.title) & (self.title < structure.last[place]))
             put("count", np.log1p(structure.group_counts[group]))
-            put("index", structure.group_index[place] / np.maximum(structure.group_counts[group], 1))
             put("share", sums[:, FREE] / self.whole[FREE])
             put("prose_share", sums[:, PROSE] / self.whole[PROSE])
             put("mean_free", np.log1p(ratio(sums[:, FREE], structure.group_counts[group])))
             put("link_density", 1 - ratio(sums[:, FREE], sums[:, ALL]))
             put("dated", structure.group_dated[group])
             put("with_prose", structure.group_prose[group])
-            put("own_free", np.log1p(own[:, FREE]))
             put("own_dates", np.minimum(own[:, DATES], 5.0))
             put("from_start", np.log1p(np.maximum(self.places - structure.first[place], 0)))
-            put("from_end", np.log1p(np.maximum(structure.last[place] - 1.0 - self.places, 0)))
             put("share_of_record", ratio(self.free, own[:, FREE]))
 
     def _neighbours(self, structure: Structure) -> None:
         shown = {
-            "log_free": np.log1p(self.free), "link_density": self.density, "stop_rate": ratio(self.stops, self.units),
-            "word_odds": self.word_odds, "dates": np.minimum(self.characters.dates, 2.0), "odds": structure.odds_sum[self.holders],
+            "log_free": np.log1p(self.free), "link_density": self.density, "dates": np.minimum(self.characters.dates, 2.0), "odds": structure.odds_sum[self.holders],
             "level": structure.depth[self.holders].astype(np.float64),
         }  # fmt: skip
         heading = np.isin(np.array(self.blocks.tags)[self.holders], HEADINGS).astype(np.float64)
-        shown["heading"] = heading
-        for step in (-3, -2, -1, 1, 2, 3):
+        for step in (-2, -1, 1, 2):
             places = self.places + step
             inside = (places >= 0) & (places < self.count)
             clipped = np.clip(places, 0, self.count - 1)
             for name, column in shown.items():
-                if abs(step) < 3 or name in ("log_free", "link_density"):
-                    self.add(f"next{step:+d}_{name}", np.where(inside, column[clipped], -1.0))
+                self.add(f"next{step:+d}_{name}", np.where(inside, column[clipped], -1.0))
             self.add(f"next{step:+d}_same", (inside & (self.kinds[clipped] == self.kinds)).astype(np.float64))
         for width in (3, 8, 20):
             above, below = np.maximum(self.places - width, 0), np.minimum(self.places + width + 1, self.count)
-            self._of_sums(self.total[below] - self.total[above], f"window{width}", full=False)
             self._of_sums(self.total[self.places] - self.total[above], f"above{width}", full=False)
             self._of_sums(self.total[below] - self.total[self.places + 1], f"below{width}", full=False)
         # the last heading: odds of its words, how far it is, what it is of

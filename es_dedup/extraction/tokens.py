@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,12 +16,16 @@ if TYPE_CHECKING:
 
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
 _SPLIT: Final = re.compile(r"\s+")
+PREFIX_CHARS: Final = 5
+"""Of a longer word these stand for all words that begin so."""
+
 _CACHED: Final = 20_000
 _BEST: Final = 5
 
 
-def name_tokens(signature: str) -> set[str]:
-    """Words of a container's class, id, role and itemprop, and each name as a whole; in small letters."""
+@lru_cache(_CACHED)
+def name_tokens(signature: str) -> frozenset[str]:
+    """Words of a container's class, id, role and itemprop, first letters of long ones, and each name as a whole; in small letters."""
     found: set[str] = set()
     for name in _SPLIT.split(signature):
         mark = name[:1] if name[:1] in "#=@" else ""
@@ -28,8 +33,13 @@ def name_tokens(signature: str) -> set[str]:
         if not plain:
             continue
         found.add(mark + plain.lower())
-        found.update(part.lower() for part in _WORD.findall(plain) if len(part) > 1)
-    return found
+        for part in _WORD.findall(plain):
+            word = part.lower()
+            if len(word) > 1:
+                found.add(word)
+            if len(word) > PREFIX_CHARS:
+                found.add(f"{word[:PREFIX_CHARS]}*")
+    return frozenset(found)
 
 
 @dataclass(slots=True)

@@ -131,6 +131,7 @@ def _odds(
     if not means:
         return {}
     prior = sum(kept for kept, _ in means.values()) / sum(sites for _, sites in means.values())
+    prior = min(max(prior, _LEAST), _MOST)
     base = np.log(prior / (1 - prior))
     odds: dict[Token, float] = {}
     for token, (kept, sites) in means.items():

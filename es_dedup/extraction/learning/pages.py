@@ -12,7 +12,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from es_dedup.config import ExtractionConfig
+from es_dedup.extraction.chosen import page_of
 from es_dedup.extraction.learning.labels import agreement, block_labels, head_lines
+from es_dedup.extraction.reading.document import read_document
+from es_dedup.extraction.reading.guard import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,11 +27,15 @@ if TYPE_CHECKING:
     from es_dedup.extraction.columns import Page
 
 FOLDS: Final = 5
+_MAX_SECONDS: Final = 60.0
 MOST_BOILERPLATE: Final = 3.0
 """Weight of what is no main text, at most, beside that of the main text: short articles are to be found on long pages, too."""
 _KEPT: Final = 0.4
 _MIN_REACHABLE: Final = 0.6
 _TITLED: Final = frozenset(("blogs", "blogs+comments", "news-google", "portal"))
+"""Sources whose gold text begins with title and byline, which are no main text here: those lines get no label."""
+_HEADED: Final = frozenset(("older", "readable"))
+"""Sources whose gold text has the page's heading, mostly: it gets no label."""
 _SECOND_LEVEL: Final = frozenset("ac co com edu gov net org ne or go".split())
 
 
@@ -84,11 +92,6 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
                 yield row
 
 
-def markup_of(row: dict[str, Any]) -> bytes:
-    """The page as served."""
-    return base64.b64decode(row["html_base64"])
-
-
 def label(page: Page, row: dict[str, Any], source: str) -> LabelledPage:
     """Labels of a page's blocks from its gold text."""
     texts = [page.blocks.text(place) for place in range(len(page.blocks.texts))]
@@ -100,6 +103,8 @@ def label(page: Page, row: dict[str, Any], source: str) -> LabelledPage:
         weights *= labels + (1 - labels) * (most / left)
     if source in _TITLED:
         weights[head_lines(texts, labels, places)] = 0
+    elif source in _HEADED:
+        weights[[page.blocks.tags[holder] == "h1" for holder in page.blocks.holders]] = 0
     reached = agreement(
         row["text"], "\n".join(text for text, share in zip(texts, labels, strict=True) if share > _KEPT)
     )
@@ -107,3 +112,52 @@ def label(page: Page, row: dict[str, Any], source: str) -> LabelledPage:
         page, labels, weights / max(kept, weights.sum() / MOST_BOILERPLATE / 2, 1e-9), row["text"], str(row["id"]), source, site_of(row), str(row.get("kind") or ""),
         reached >= _MIN_REACHABLE,
     )  # fmt: skip
+
+
+def source_of(row: dict[str, Any], stem: str) -> str:
+    """The row's source, else the first part of its id, else its file; with the kind where that is the set's name."""
+    if source := row.get("source"):
+        return str(source)
+    first, _, rest = str(row["id"]).partition("/")
+    if rest and first != stem:
+        return first
+    return f"{stem}-{row['kind']}" if rest and row.get("kind") else stem
+
+
+def read_labelled(path: Path) -> Iterator[LabelledPage]:
+    """Labelled pages of a file; those without any block are left out."""
+    stem = path.name.split(".")[0].removeprefix("pages-")
+    for row in rows(path):
+        if page := page_of_row(row):
+            yield label(page, row, source_of(row, stem))
+
+
+def read_rendered(path: Path, most: int) -> Iterator[LabelledPage]:
+    """Pages of one program and theme (``program-theme.jsonl.xz``), evenly spaced; the site is the program.
+
+    Args:
+        path: of the file.
+        most: so many pages at most.
+    """
+    stem = path.name.split(".")[0]
+    found = list(rows(path))
+    for row in found[:: -(-len(found) // most) or 1]:
+        if page := page_of_row(row):
+            kind = "thread" if row.get("kind") == "thread" else "article"
+            yield label(
+                page,
+                {**row, "site": f"program-{stem.split('-')[0]}", "kind": kind},
+                f"rendered-{kind}/{stem}",
+            )
+
+
+def page_of_row(row: dict[str, Any]) -> Page | None:
+    """The blocks of a row's page, read as the extractor reads them; None where it has none."""
+    document = read_document(
+        base64.b64decode(row["html_base64"]),
+        ExtractionConfig(),
+        Deadline(_MAX_SECONDS),
+        url=row.get("url") or None,
+        http_charset=None,
+    )
+    return page_of(document) if document is not None and document.blocks.texts else None

@@ -1,4 +1,4 @@
-"""Fit both passes of the block model with CatBoost, cross-fitted by site."""
+"""Fit the block model with CatBoost, cross-fitted by site."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.extraction.context import context_features
 from es_dedup.extraction.features import block_features
 from es_dedup.extraction.kinds import NAMES, page_numbers
 from es_dedup.extraction.learning.odds import ThreadCounts, TokenCounts
@@ -24,16 +23,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.extraction.learning.pages import LabelledPage
-    from es_dedup.extraction.structure import Columns
 
-MAX_ROWS: Final = 80
+MAX_ROWS: Final = 120
 """Blocks of one page that are learned from; of longer pages a sample, each with more weight."""
 
 MAX_PER_SITE: Final = 40
 """Pages of one site and source that are learned from."""
 
 SOURCE_WEIGHTS: Final[dict[str, float]] = {
-    "blogs": 0.8, "blogs+comments": 0.4, "cctv": 0.3, "gne": 3.0, "readability": 2.0, "mixed-article": 2.0, "mixed-thread": 2.0, "threads": 2.0,
+    "blogs": 0.8, "blogs+comments": 0.4, "cctv": 0.3, "gne": 3.0, "readability": 2.0, "aeb": 1.0, "mixed-article": 2.0, "mixed-thread": 2.0, "threads": 2.0,
     "older": 1.2, "rendered-article": 0.25, "rendered-thread": 0.4,
 }  # fmt: skip
 """Weight of a page of each source; 1 where none is named."""
@@ -41,6 +39,9 @@ SOURCE_WEIGHTS: Final[dict[str, float]] = {
 
 THREAD_SHARE: Final = 0.3
 """Weight of threads beside all other pages, for the trees that tell them."""
+
+EVEN: Final = 0.5
+_SURE: Final = 5.0  # logarithm of odds
 
 WITH_COMMENTS: Final = frozenset(("blogs+comments",))
 """Sources whose gold text holds the comments below an article: read as threads, to teach what replies look like."""
@@ -50,7 +51,7 @@ WITH_COMMENTS: Final = frozenset(("blogs+comments",))
 class Settings:
     """How trees are grown."""
 
-    trees: int = 200
+    trees: int = 220
     depth: int = 6
     rate: float = 0.12
     borders: int = 32
@@ -64,17 +65,47 @@ def fit_trees(
     weights: NDArray[np.float64],
     names: Sequence[str],
     settings: Settings,
+    *,
+    upon: Trees | None = None,
 ) -> Trees:
-    """Oblivious trees for soft labels, by logarithmic loss."""
-    from catboost import CatBoostClassifier, Pool  # noqa: PLC0415 - a package for development
+    """Oblivious trees for soft labels, by logarithmic loss.
+
+    Args:
+        numbers: a row for each block or page.
+        labels: of each row, in [0, 1].
+        weights: of each row.
+        names: of the columns.
+        settings: how trees are grown.
+        upon: trees that new ones are added to; None: a model of its own.
+    """
+    if labels.min() == labels.max():  # nothing to tell apart: the same answer for all
+        empty = np.zeros((1, settings.depth), np.int32), np.full((1, settings.depth), np.inf, np.float32)
+        return Trees(
+            tuple(names),
+            *empty,
+            np.zeros((1, 1 << settings.depth), np.float32),
+            _SURE * (2 * float(labels[0]) - 1),
+            np.median(numbers, axis=0),
+        )
+    from catboost import CatBoostClassifier, Pool  # noqa: PLC0415 - a package for those who train
 
     model = CatBoostClassifier(
         iterations=settings.trees, depth=settings.depth, learning_rate=settings.rate, border_count=settings.borders, random_seed=settings.seed,
         loss_function="CrossEntropy", thread_count=settings.threads, verbose=False, allow_writing_files=False, l2_leaf_reg=5,
         boosting_type="Plain", bootstrap_type="Bernoulli", subsample=0.7, rsm=0.4,
     )  # fmt: skip
-    model.fit(Pool(numbers, labels, weight=weights))
-    return export_trees(model, names, np.median(numbers, axis=0))
+    model.fit(Pool(numbers, labels, weight=weights, baseline=upon.scores(numbers) if upon else None))
+    grown = export_trees(model, names, np.median(numbers, axis=0))
+    if upon is None:
+        return grown
+    return Trees(
+        upon.features,
+        np.concatenate((upon.columns, grown.columns)),
+        np.concatenate((upon.borders, grown.borders)),
+        np.concatenate((upon.leaves, grown.leaves)),
+        upon.bias + grown.bias,
+        upon.typical,
+    )
 
 
 def export_trees(model: Any, names: Sequence[str], typical: NDArray[np.float32] | None = None) -> Trees:
@@ -84,7 +115,7 @@ def export_trees(model: Any, names: Sequence[str], typical: NDArray[np.float32] 
         model.save_model(str(path), format="json")
         saved = json.loads(path.read_text("utf8"))
     trees = saved["oblivious_trees"]
-    depth = max(len(tree["splits"] or []) for tree in trees)
+    depth = model.get_params()["depth"]
     columns = np.zeros((len(trees), depth), np.int32)
     borders = np.full((len(trees), depth), np.inf, np.float32)
     leaves = np.zeros((len(trees), 1 << depth), np.float32)
@@ -103,15 +134,13 @@ class Fitted:
 
     Attributes:
         model: trained on all pages.
-        before: first pass out of fold, for each page.
-        after: mean of both passes out of fold, for each page.
-        fitted: mean of both passes of the model that has seen the page.
+        outside: probabilities of the blocks of each page, out of fold.
+        fitted: the same of the model that has seen the page.
         threads: probability of each page to be a thread, out of fold.
     """
 
     model: BlockModel | None
-    before: list[NDArray[np.float64]]
-    after: list[NDArray[np.float64]]
+    outside: list[NDArray[np.float64]]
     fitted: list[NDArray[np.float64]]
     threads: NDArray[np.float64]
 
@@ -135,6 +164,11 @@ def page_weights(pages: Sequence[LabelledPage]) -> NDArray[np.float64]:
     return weights
 
 
+def _outside(left: int) -> Callable[[str], bool]:
+    """Says of a site that it is in another fold."""
+    return lambda site: fold_of(site) != left
+
+
 class Trainer:
     """Labelled pages, their folds and their numbers."""
 
@@ -146,51 +180,38 @@ class Trainer:
         self.weights = page_weights(pages)
 
     def fit(self, *, final: bool = True) -> Fitted:
-        """Both passes in folds, then on all pages."""
+        """In folds, then on all pages."""
         pages, folds = self.pages, self.folds
         self.say("odds of tokens")
-        counts = TokenCounts(page for page in pages if page.usable)
-        odds = [counts.odds(lambda site, left=left: fold_of(site) != left) for left in range(FOLDS)]  # type: ignore[misc]
-        columns = [block_features(page.page, odds[fold]) for page, fold in zip(pages, folds, strict=True)]
-        names = columns[0].names
+        counts = TokenCounts(page for page in pages if page.usable and page.source not in WITH_COMMENTS)
         talk = ThreadCounts(page for page in pages if page.source not in WITH_COMMENTS)
-        thread_odds = [talk.odds(lambda site, left=left: fold_of(site) != left) for left in range(FOLDS)]  # type: ignore[misc]
-        page_rows = np.concatenate(
-            [
-                page_numbers(page.page, found, thread_odds[fold])
-                for page, found, fold in zip(pages, columns, folds, strict=True)
-            ]
-        )
-        threads = self._threads(page_rows)
-        for page, found, thread in zip(pages, columns, threads, strict=True):
-            found.add("thread", np.full(len(page.labels), thread))
+        odds = [counts.odds(_outside(left)) for left in range(FOLDS)]
+        thread_odds = [talk.odds(_outside(left)) for left in range(FOLDS)]
+        columns = [block_features(page.page, odds[fold]) for page, fold in zip(pages, folds, strict=True)]
+        page_rows = np.concatenate([
+            page_numbers(page.page, found, thread_odds[fold])
+            for page, found, fold in zip(pages, columns, folds, strict=True)
+        ])  # fmt: skip
+        threads, taught = self._threads(page_rows)
+        for found, thread in zip(columns, taught, strict=True):
+            found.add("thread", np.full(len(found.values[0]), thread))
+        names = columns[0].names
         numbers = [found.matrix() for found in columns]
         self.say(f"{len(names)} numbers of {sum(map(len, numbers))} blocks of {len(pages)} pages")
-        before: list[NDArray[np.float64]] = [np.zeros(0)] * len(pages)
+        outside: list[NDArray[np.float64]] = [np.zeros(0)] * len(pages)
         for left in range(FOLDS):
             trees = self._fit(numbers, names, folds != left)
             for place in np.flatnonzero(folds == left):
-                before[place] = chances(trees.scores(numbers[place]))
-            self.say(f"first pass, fold {left}")
-        wide, wide_names = self._widened(columns, numbers, before)
-        after: list[NDArray[np.float64]] = [np.zeros(0)] * len(pages)
-        for left in range(FOLDS):
-            trees = self._fit(wide, wide_names, folds != left)
-            for place in np.flatnonzero(folds == left):
-                after[place] = (before[place] + chances(trees.scores(wide[place]))) / 2
-            self.say(f"second pass, fold {left}")
-        everything = folds >= 0
+                rows = numbers[place].copy()
+                rows[:, -1] = threads[place]
+                outside[place] = chances(trees.scores(rows))
+            self.say(f"fold {left}")
         if not final:
-            return Fitted(None, before, after, [], threads)
-        kind = self._fit_kind(page_rows, everything)
-        model = BlockModel(
-            kind,
-            self._fit(numbers, names, everything),
-            self._fit(wide, wide_names, everything),
-            counts.odds(),
-            talk.odds(),
-        )
-        return Fitted(model, before, after, [self._read(model, page) for page in pages], threads)
+            return Fitted(None, outside, [], threads)
+        everything = folds >= 0
+        kind, trees = self._fit_kind(page_rows, everything), self._fit(numbers, names, everything)
+        model = BlockModel(kind, trees, counts.odds(), talk.odds())
+        return Fitted(model, outside, [self._read(model, page) for page in pages], threads)
 
     @staticmethod
     def _read(model: BlockModel, page: LabelledPage) -> NDArray[np.float64]:
@@ -198,18 +219,27 @@ class Trainer:
             return model.read(page.page).blocks
         return model.read_blocks(page.page, block_features(page.page, model.odds), 1.0).blocks
 
-    def _threads(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Probability of each page to be a thread, out of fold; where comments are wanted as text that of some thread."""
+    def _threads(self, rows: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Probability of each page to be a thread, out of fold, and the one to train with.
+
+        Pages on the wrong side are trained with the probability of some page on the right one, else trees would learn that replies may be
+        main text of pages that are no threads. So are, always, pages where comments are wanted as text.
+        """
         found = np.zeros(len(self.pages))
         for left in range(FOLDS):
             test = self.folds == left
             found[test] = chances(self._fit_kind(rows, ~test).scores(rows[test]))
-        real = np.sort(found[[page.kind == "thread" for page in self.pages]])
         random = np.random.default_rng(self.settings.seed)
         with_comments = np.array([page.source in WITH_COMMENTS for page in self.pages])
-        if real.size:
-            found[with_comments] = random.choice(real[real.size // 4 :], int(with_comments.sum()))
-        return found
+        is_thread = np.array([page.kind == "thread" for page in self.pages])
+        taught = found.copy()
+        for own, right in ((is_thread, found > EVEN), (~is_thread & ~with_comments, found <= EVEN)):
+            pool, wrong = found[own & right], own & ~right
+            if own is is_thread:
+                wrong |= with_comments
+            if pool.size:
+                taught[wrong] = random.choice(pool, int(wrong.sum()))
+        return np.where(with_comments, taught, found), taught
 
     def _fit_kind(self, numbers: NDArray[np.float32], chosen: NDArray[np.bool_]) -> Trees:
         use = chosen & np.array([page.source not in WITH_COMMENTS for page in self.pages])
@@ -225,18 +255,6 @@ class Trainer:
             NAMES,
             replace(self.settings, trees=80, depth=4, rate=0.1),
         )
-
-    def _widened(
-        self, columns: list[Columns], numbers: list[NDArray[np.float32]], before: list[NDArray[np.float64]]
-    ) -> tuple[list[NDArray[np.float32]], list[str]]:
-        around = [
-            context_features(page.page, found, first)
-            for page, found, first in zip(self.pages, columns, before, strict=True)
-        ]
-        wide = [
-            np.concatenate((own, more.matrix()), axis=1) for own, more in zip(numbers, around, strict=True)
-        ]
-        return wide, [*columns[0].names, *around[0].names]
 
     def _fit(
         self, numbers: list[NDArray[np.float32]], names: Sequence[str], chosen: NDArray[np.bool_]
@@ -262,3 +280,29 @@ class Trainer:
             names,
             self.settings,
         )
+
+
+def continue_training(model: BlockModel, pages: Sequence[LabelledPage], settings: Settings) -> BlockModel:
+    """The model with more trees, which learn from pages what it did not know of them; its odds of tokens stay.
+
+    Args:
+        model: to go on from.
+        pages: with labels; those that are not usable are left out.
+        settings: for the trees that are added, with the depth of those that are there.
+    """
+    rows, labels, weights = [], [], []
+    for page in pages:
+        if page.usable:
+            columns = block_features(page.page, model.odds)
+            thread = float(chances(model.kind.scores(page_numbers(page.page, columns, model.thread_odds)))[0])
+            columns.add("thread", np.full(len(page.labels), thread))
+            known = page.weights > 0
+            rows.append(columns.matrix()[known])
+            labels.append(page.labels[known])
+            weights.append(page.weights[known])
+    weight = np.concatenate(weights)
+    trees = fit_trees(
+        np.concatenate(rows), np.concatenate(labels), weight * (weight.size / weight.sum()),
+        model.trees.features, replace(settings, depth=model.trees.columns.shape[1]), upon=model.trees,
+    )  # fmt: skip
+    return replace(model, trees=trees)

@@ -57,7 +57,7 @@ def test_a_written_model_says_the_same_and_equal_models_are_equal_files(tmp_path
 
 def test_a_model_for_other_numbers_is_refused() -> None:
     model = default_model()
-    other = BlockModel(model.kind, Trees(("x",), *_tree(1, 1)), model.second, model.odds, model.thread_odds)
+    other = BlockModel(model.kind, Trees(("x",), *_tree(1, 1)), model.odds, model.thread_odds)
 
     with pytest.raises(ValueError, match="train it again"):
         other.read(_page(PAGE))
@@ -131,16 +131,9 @@ def test_characters_of_blocks_are_counted_apart(texts: list[str]) -> None:
         )
 
 
-def test_names_are_read_as_words_and_as_a_whole() -> None:
-    assert name_tokens("postBody entry-content #main") == {
-        "postbody",
-        "post",
-        "body",
-        "entry-content",
-        "entry",
-        "content",
-        "#main",
-        "main",
+def test_names_are_read_as_words_as_first_letters_and_as_a_whole() -> None:
+    assert name_tokens("postBody entry-contents #main") == {
+        *("postbody", "post", "body", "entry-contents", "entry", "contents", "conte*", "#main", "main"),
     }
 
 

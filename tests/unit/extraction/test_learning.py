@@ -1,0 +1,149 @@
+"""Labelled pages, their sites and weights, and trees grown on them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from es_dedup.extraction.learning.evaluate import by_source, page_agreement
+from es_dedup.extraction.learning.odds import TokenCounts
+from es_dedup.extraction.learning.pages import (
+    FOLDS,
+    LabelledPage,
+    fold_of,
+    read_labelled,
+    read_rendered,
+    site_of,
+    source_of,
+)
+from es_dedup.extraction.learning.train import (
+    MAX_PER_SITE,
+    Settings,
+    Trainer,
+    continue_training,
+    page_weights,
+)
+from es_dedup.extraction.model import default_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORDS = "ferry council debate price storm ticket bridge river morning harbour".split()
+
+
+def _row(number: int, **more: Any) -> dict[str, Any]:
+    text = "\n".join(
+        " ".join(WORDS[(number + step) % 10 : step + 5]).capitalize()
+        + f" and {number} more, they said. So it went on."
+        for step in range(5)
+    )
+    body = "".join(f"<p>{line}</p>" for line in text.split("\n"))
+    links = "".join(f"<li><a href=/{link}>Link {link}</a></li>" for link in range(6))
+    html = f"<body><ul class=menu>{links}</ul><div class=story>{body}</div><div class=foot>All rights reserved {number}</div>"
+    return {
+        "id": f"p{number}",
+        "html_base64": base64.b64encode(html.encode()).decode(),
+        "text": text,
+        "site": f"site{number}.example",
+        **more,
+    }
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> list[LabelledPage]:
+    rows = [_row(number) for number in range(30)] + [_row(99, text="")]
+    path = tmp_path / "pages-own.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf8")
+    return list(read_labelled(path))
+
+
+def test_pages_with_text_are_read_and_labelled(pages: list[LabelledPage]) -> None:
+    assert len(pages) == 30
+    assert {page.source for page in pages} == {"own"}
+    for page in pages:
+        texts = [page.page.blocks.text(place) for place in range(len(page.labels))]
+        assert [text.endswith("went on.") for text in texts] == (page.labels > 0.5).tolist()
+        assert page_agreement(page, page.labels, 0.0) == 1
+
+
+def test_rendered_pages_belong_to_their_program(tmp_path: Path) -> None:
+    path = tmp_path / "hexo-next.jsonl"
+    path.write_text(
+        "\n".join(json.dumps(_row(number, kind="thread")) for number in range(10)), encoding="utf8"
+    )
+    found = list(read_rendered(path, 4))
+
+    assert 1 < len(found) <= 4
+    assert {(page.site, page.source, page.kind) for page in found} == {
+        ("program-hexo", "rendered-thread/hexo-next", "thread")
+    }
+
+
+@pytest.mark.parametrize(
+    ("row", "site"),
+    [({"id": "a", "site": "www.news.example.com"}, "example.com"), ({"id": "a", "url": "https://a.b.co.uk/x"}, "b.co.uk"),
+     ({"id": "gne/163/1"}, "163"), ({"id": "cctv/7"}, "cctv"), ({"id": "a", "site": "board.example (phpBB)"}, "board.example")],
+)  # fmt: skip
+def test_pages_of_one_publisher_have_one_site(row: dict[str, Any], site: str) -> None:
+    assert site_of(row) == site
+    assert 0 <= fold_of(site) < FOLDS
+
+
+@pytest.mark.parametrize(
+    ("row", "source"),
+    [({"id": "1", "source": "blogs"}, "blogs"), ({"id": "gne/163/1"}, "gne"), ({"id": "mixed/1", "kind": "thread"}, "mixed-thread"), ({"id": "1"}, "mixed")],
+)  # fmt: skip
+def test_the_source_is_named_by_the_row_or_its_id_or_its_file(row: dict[str, Any], source: str) -> None:
+    assert source_of(row, "mixed") == source
+
+
+def test_of_a_site_with_many_pages_some_are_used_and_weigh_as_many(pages: list[LabelledPage]) -> None:
+    many = [replace(pages[place % 30], site="one.example") for place in range(4 * MAX_PER_SITE)]
+    weights = page_weights([*many, replace(pages[0], usable=False)])
+
+    assert (weights[:-1] > 0).sum() == MAX_PER_SITE
+    assert weights[-1] == 0
+    assert page_weights(pages).min() == 1
+
+
+def test_odds_say_which_names_hold_main_text(pages: list[LabelledPage]) -> None:
+    odds = TokenCounts(pages).odds()
+
+    assert odds.names["story"] > 0 > odds.names["menu"]
+    assert not TokenCounts(pages).odds(lambda site: site < "site1").names  # too few sites
+
+
+def test_figures_are_by_source(pages: list[LabelledPage]) -> None:
+    assert by_source(pages[:2], [1.0, 0.1]) == {"own": {"pages": 2, "f1": 0.55, "missed": 1}}
+
+
+def test_trained_trees_find_main_text_on_other_sites_twice_alike(pages: list[LabelledPage]) -> None:
+    pytest.importorskip("catboost")
+    settings = Settings(trees=10, rate=0.3)
+    one, two = (Trainer(pages, settings).fit() for _ in range(2))
+
+    assert (
+        np.mean([page_agreement(page, found, 0.0) for page, found in zip(pages, one.outside, strict=True)])
+        > 0.95
+    )
+    assert one.model is not None
+    assert two.model is not None
+    assert np.array_equal(one.model.trees.leaves, two.model.trees.leaves)
+
+
+def test_a_model_goes_on_from_where_it_was(pages: list[LabelledPage]) -> None:
+    pytest.importorskip("catboost")
+    model = default_model()
+    more = continue_training(model, pages, Settings(trees=7))
+
+    assert len(more.trees.leaves) == len(model.trees.leaves) + 7
+    before, after = (
+        np.mean([page_agreement(page, each.read(page.page).blocks, 0.0) for page in pages])
+        for each in (model, more)
+    )
+    assert after >= before
