@@ -34,6 +34,9 @@ MAX_BLOCKS: Final = 20_000
 """Of a page that is judged; time and memory for its numbers grow with them."""
 
 NOTICE: Final = "a notice of rights or consent at the edge of the text"
+_BESIDE_NOTICES: Final = (
+    0.25  # least probability of text on a page of notices; a line naming the editor has .17
+)
 _LITTLE_CHARS: Final = 300  # of main text; then the page's data are looked at
 _MORE_DATA: Final = 2.0  # times as long as the blocks' text
 _DESCRIPTIONS: Final = ("og:description", "description", "twitter:description")
@@ -79,10 +82,12 @@ def block_choice(document: Document, config: ExtractionConfig) -> Choice:
     chosen = choose(reading, page.characters.lengths)
     kind = _kind(document, page, reading, chosen, units)
     places = np.flatnonzero(chosen).tolist()
+    if kind is PageKind.ARTICLE:
+        places = _without_headline(document, places)
     kept = places if kind is PageKind.THREAD else without_notices(places, document.lines)
     if places and not kept:  # the text may be shorter than they are
         others = np.where([is_notice(line) for line in document.lines], 0.0, reading.blocks)
-        kept = np.flatnonzero(best_set(others, page.characters.lengths)).tolist()
+        kept = np.flatnonzero(best_set(others, page.characters.lengths, _BESIDE_NOTICES)).tolist()
     notices = set(places).difference(kept)
     choice = Choice(kept, kind, rule=RULE, probabilities=reading.blocks.tolist())
     choice.reason = lambda place: NOTICE if place in notices else reason()[place]
@@ -97,6 +102,13 @@ def block_choice(document: Document, config: ExtractionConfig) -> Choice:
     found = _whole(document, config, "no block is likely to be main text")
     found.kind, found.probabilities, found.reason = kind, choice.probabilities, choice.reason
     return found
+
+
+def _without_headline(document: Document, places: list[int]) -> list[int]:
+    """Places without those in a first-level heading above the text: the title is no part of it, whatever it says."""
+    tags, holders = document.blocks.tags, document.blocks.holders
+    below = next((rank for rank, place in enumerate(places) if tags[holders[place]] != "h1"), 0)
+    return places[below:]
 
 
 def _kind(

@@ -20,6 +20,9 @@ FLOOR: Final = 0.5
 THREAD_FLOOR: Final = 0.3
 """Smallest probability of a block that is taken: of an article, of a thread. Posts are short, and most of a thread is posts."""
 
+THREAD_CHANCE: Final = 0.65
+"""A page is called a thread from this probability on: reports and reviews in sections come near it."""
+
 LAST_FLOOR: Final = 0.08
 """The same on a page where no block reaches the floor."""
 
@@ -105,7 +108,7 @@ def page_kind(
         is_list = True
     if is_list and not declared.article:
         return PageKind.LIST
-    if reading.thread > 0.5:
+    if reading.thread > THREAD_CHANCE:
         return PageKind.THREAD
     if not chosen.any():
         return PageKind.EMPTY
