@@ -158,6 +158,12 @@ class Skipped:
     detail: str = ""
 
 
+NO_WORDS: Final = "no-words"
+NO_MAIN_TEXT: Final = "no-main-text"
+READ_WITHOUT_FEATURES: Final = frozenset((NO_WORDS, NO_MAIN_TEXT))
+"""Reasons of pages that were read, but hold nothing to compare: no word, or only notices of rights and consent."""
+
+
 @dataclass(frozen=True, slots=True)
 class TermGroup:
     """Terms of which ``min_shared`` are enough to answer the probe; each counts as one part in so many.

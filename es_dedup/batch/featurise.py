@@ -29,7 +29,7 @@ from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.dates import parse_moment
 from es_dedup.index.columns import RecordBatch
 from es_dedup.judgement.compare import Pages
-from es_dedup.model import Content, Page, Skipped
+from es_dedup.model import NO_WORDS, Content, Page, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -157,7 +157,7 @@ def make_chunk(
         published=list(map(_time, contents)),
         languages=[content.language for content in contents],
         skipped=[
-            skipped or ("" if has else "no-words") for (_, _, skipped), has in zip(kept, words, strict=True)
+            skipped or ("" if has else NO_WORDS) for (_, _, skipped), has in zip(kept, words, strict=True)
         ],
     )
     unread = sum(_unread_time(page.published) for page, _, _ in kept)

@@ -17,7 +17,7 @@ from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
 from es_dedup.cli.targets import refuse_index, refuse_input
 from es_dedup.errors import DedupError
-from es_dedup.model import AddReport, WritePolicy
+from es_dedup.model import READ_WITHOUT_FEATURES, AddReport, WritePolicy
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
 from es_dedup.readers.estimate import estimated_pages
 
@@ -187,7 +187,7 @@ def _counts(dedup: Deduplicator) -> dict[str, Any]:
 
 
 def _finish(command: str, given: _Input, done: AddReport, more: dict[str, Any], *, dry_run: bool) -> None:
-    """Show the summary; end with code 3 when some input was left out or gave no text."""
+    """Show the summary; end with code 3 when some input was left out or could not be read."""
     session, intake, output = given.session, given.intake, given.session.output
     summary: dict[str, Any] = {
         "command": command, "db": session.place, "dry_run": dry_run, "read": done.read, "stored": done.stored,
@@ -208,7 +208,7 @@ def _finish(command: str, given: _Input, done: AddReport, more: dict[str, Any], 
         output.warn("error: the input gave no page; no index was made")
     elif command == "scan" and not dry_run:
         output.note(f"`es-dedup --db {session.place} clusters` lists the clusters")
-    unread = any(reason != "no-words" for reason in done.skipped)
+    unread = any(reason not in READ_WITHOUT_FEATURES for reason in done.skipped)
     if intake.failed or done.failed or unread:
         raise typer.Exit(ExitCode.LEFT_OUT)
     if given.empty:

@@ -14,7 +14,7 @@ import numpy as np
 from es_dedup.detectors import coverage_codec
 from es_dedup.detectors.coverage_features import COMPLETE, CoverageTable, build
 from es_dedup.detectors.coverage_pairs import PairMeasures, measure, uniform_weights
-from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import NO_WORDS, Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.ragged import heads, take
 
@@ -148,7 +148,7 @@ class Coverage:
         """Features of several pages."""
         table = build([content.text for content in contents], [content.title for content in contents])
         return [
-            CoverageFeatures(take(table, np.array([row]))) if table.tokens[row] else Skipped("no-words")
+            CoverageFeatures(take(table, np.array([row]))) if table.tokens[row] else Skipped(NO_WORDS)
             for row in range(len(table))
         ]
 

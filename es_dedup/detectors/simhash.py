@@ -21,7 +21,7 @@ from es_dedup.detectors.fingerprint import (
     fingerprints,
     hamming_distance,
 )
-from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import NO_WORDS, Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import TERM_BITS, mix64
 from es_dedup.text.idf import chosen
 from es_dedup.text.normalise import decode, normalise_many
@@ -149,7 +149,7 @@ class Simhash:
         batch = normalise_many([content.text for content in contents])
         values, has = self.values(batch, tokenise(batch))
         return [
-            Fingerprint(value) if known else Skipped("no-words")
+            Fingerprint(value) if known else Skipped(NO_WORDS)
             for value, known in zip(values.tolist(), has.tolist(), strict=True)
         ]
 

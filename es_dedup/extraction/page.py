@@ -13,7 +13,7 @@ from es_dedup.extraction.reading.document import read_document
 from es_dedup.extraction.reading.feeds import is_sitemap
 from es_dedup.extraction.reading.guard import Deadline, DeadlineExceeded, binary_kind
 from es_dedup.extraction.reading.hidden import is_worth, with_hidden_content
-from es_dedup.model import Content, PageKind, Skipped
+from es_dedup.model import NO_MAIN_TEXT, Content, PageKind, Skipped
 
 if TYPE_CHECKING:
     from es_dedup.config import ExtractionConfig
@@ -114,8 +114,10 @@ class HtmlExtractor:
         if len(text) < _LITTLE_CHARS and (target := _LEADS_ON.search(document.metas.get("refresh", ""))):
             return Skipped("empty", f"the page leads on to {target[1][:_SHOWN_CHARS]}")
         if not text:
-            what = "only notices in the page" if choice.kind is PageKind.EMPTY else "no text in the page"
-            return Skipped("empty", f"{what}{': ' + about.title if about.title else ''}")
+            title = f": {about.title}" if about.title else ""
+            if choice.kind is PageKind.EMPTY and document.blocks.texts:
+                return Skipped(NO_MAIN_TEXT, f"only notices in the page{title}")
+            return Skipped("empty", f"no text in the page{title}")
         return Content(
             text=text,
             title=about.title,

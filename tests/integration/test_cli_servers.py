@@ -59,7 +59,17 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "dead drop": (),
 }
 """Commands that need Elasticsearch, with arguments."""
-ON_FILES: Final = ("eval", "tune", "idf", "compare", "label", "explain-page", "config show", "compile")
+ON_FILES: Final = (
+    "eval",
+    "tune",
+    "idf",
+    "compare",
+    "label",
+    "explain-page",
+    "extract",
+    "config show",
+    "compile",
+)
 """Commands that work on files and in memory, or tell of the settings."""
 REDIS_COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "backfill": (),
