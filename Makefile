@@ -21,6 +21,7 @@ PYTEST_ARGS ?=
 SECONDS ?= 600
 MODEL_ARGS ?=
 PYTEST = $(BIN)/python -m pytest --numprocesses=auto --no-loadscope-reorder
+PYTEST_ALONE = $(BIN)/python -m pytest
 SERVERS := $(BIN)/python scripts/servers
 CLIENT9 := .venv-client9
 # 9.1 takes the place of 8.19
@@ -51,9 +52,15 @@ test: $(DEV)  ## the tests of every day, within ten minutes, on an Elasticsearch
 	@$(BIN)/es-dedup --quiet compile >/dev/null
 	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY)' --durations=10 $(PYTEST_ARGS)
 
-test-slow: $(DEV)  ## those that take longer than five seconds each, on the same servers
+test-slow: $(DEV)  ## those that take longer than five seconds each; tests that no other may run beside have servers of their own
 	@$(BIN)/es-dedup --quiet compile >/dev/null
-	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(SLOW)' --durations=10 $(PYTEST_ARGS)
+	@log=$$(mktemp); \
+	env -u ES_DEDUP_ES_URL -u ES_DEDUP_REDIS_URL ES_DEDUP_SERVERS_SET=exclusive $(SERVERS) run elastic redis -- \
+	  $(PYTEST_ALONE) -m '($(SLOW)) and exclusive' --durations=10 $(PYTEST_ARGS) >"$$log" 2>&1 & exclusive=$$!; \
+	code=0; \
+	$(SERVERS) run elastic redis -- $(PYTEST) -m '($(SLOW)) and not exclusive' --durations=10 $(PYTEST_ARGS) || code=$$?; \
+	wait $$exclusive || code=$$?; \
+	cat "$$log"; rm "$$log"; exit $$code
 
 test-traffic: $(DEV)  ## writers while servers fail, are restarted, or are given new settings
 	$(SERVERS) run es8 three redis -- $(PYTEST) -m traffic $(PYTEST_ARGS)

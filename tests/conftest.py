@@ -49,8 +49,13 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the second half of tests that run on two versions: in the smaller tiers there is one server."""
+    """Mark tests that need another server, and those that no other test may run beside on the same servers.
+
+    Of tests that run on two versions the second half is one for another server: in the smaller tiers there is one.
+    """
     for item in items:
+        if _is_exclusive(item.path):
+            item.add_marker("exclusive")
         callspec = getattr(item, "callspec", None)
         if callspec is not None and "es9" in callspec.params.values():
             item.add_marker("other_servers")
@@ -89,6 +94,12 @@ def _on_servers(path: Path) -> bool:
 def _on_queues(path: Path) -> bool:
     source = path.read_text(encoding="utf-8")
     return any(name in source for name in ("tests.workers", "flushdb", 'url_of("redis")'))
+
+
+@cache
+def _is_exclusive(path: Path) -> bool:
+    source = path.read_text(encoding="utf-8")
+    return _on_queues(path) or re.search(r"\b(restart|kill)\(\"|cluster\.put_settings", source) is not None
 
 
 @cache

@@ -28,7 +28,7 @@ class Settings:
 
     Attributes:
         cache: folder of downloads and unpacked servers (``ES_DEDUP_SERVERS``); shared by all checkouts.
-        run: folder of this checkout's data, logs and process ids.
+        run: folder of this checkout's data, logs and process ids; another one for each name in ``ES_DEDUP_SERVERS_SET``.
         maven: base address of the Maven repository (``ES_DEDUP_MAVEN``).
         user: the unprivileged user that servers run as when the caller is root (``ES_DEDUP_SERVERS_USER``).
         heap: heap of one node, in Java's notation (``ES_DEDUP_SERVERS_HEAP``).
@@ -46,12 +46,13 @@ def load(environ: Mapping[str, str], repository: Path = REPOSITORY, *, root: boo
 
     Args:
         environ: environment variables.
-        repository: each checkout has servers of its own, told apart by this path.
+        repository: each checkout has servers of its own, told apart by this path and the name of the set.
         root: whether the caller is root; None finds out.
     """
     as_root = os.geteuid() == 0 if root is None else root
     cache = Path(environ.get("ES_DEDUP_SERVERS") or _default_cache(environ, as_root=as_root)).absolute()
-    key = hashlib.sha256(str(repository).encode()).hexdigest()[:8]
+    name = environ.get("ES_DEDUP_SERVERS_SET", "")
+    key = hashlib.sha256(f"{repository}{name and chr(0) + name}".encode()).hexdigest()[:8]
     return Settings(
         cache=cache,
         run=cache / "run" / key,

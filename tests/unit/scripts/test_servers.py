@@ -26,6 +26,14 @@ def places(tmp_path: Path) -> settings.Settings:
 
 
 class TestSettings:
+    def test_each_set_has_a_folder_of_its_own(self, tmp_path: Path) -> None:
+        environ = {"ES_DEDUP_SERVERS": str(tmp_path)}
+        first, second = (
+            settings.load(environ | more).run for more in ({}, {"ES_DEDUP_SERVERS_SET": "second"})
+        )
+        assert first != second
+        assert first.parent == second.parent
+
     def test_the_cache_is_where_the_environment_says(self, tmp_path: Path) -> None:
         assert settings.load({"ES_DEDUP_SERVERS": str(tmp_path)}).cache == tmp_path
 
