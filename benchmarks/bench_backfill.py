@@ -20,20 +20,20 @@ from elasticsearch.helpers import bulk
 from harness import Row, data_file, expect, page_of, parser_of, report, rows_of
 
 from es_dedup import Deduplicator
-from es_dedup.config import Settings
-from es_dedup.index.host import HostFields
+from es_dedup.index.source_index import HostFields
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.context import open_site
 from es_dedup.maintenance.plans import PLANS
 from es_dedup.maintenance.runner import Runner
-from es_dedup.maintenance.site import open_site
+from es_dedup.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from es_dedup.index.jobs import Job
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
 
 GOALS: Final = {"pages/s": 800}
 FIELDS: Final = HostFields("text", title="title", url="url", published="time", site="site")

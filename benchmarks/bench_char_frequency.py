@@ -12,7 +12,7 @@ from methods import MILLISECONDS, SETS, add_options, batches, best_ms, reference
 from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.char_frequency_features import WORD
 from es_dedup.detectors.char_frequency_search import EditTree, PostingScan
-from es_dedup.sections import CharFrequencyConfig
+from es_dedup.settings.sections import CharFrequencyConfig
 from es_dedup.text.normalise import normalise
 
 if TYPE_CHECKING:

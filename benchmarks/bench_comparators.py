@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from harness import Row, data_file, expect, page_of, parser_of, report, rows_of
 
-from es_dedup.comparator_sections import COMPARATORS
-from es_dedup.config import Settings
 from es_dedup.detectors.comparators.hashsets import HashBag
 from es_dedup.detectors.comparators.minhash import minima_table
 from es_dedup.detectors.comparators.spotsigs import SpotIndex, multiset_jaccard
@@ -26,6 +24,8 @@ from es_dedup.detectors.port import Learner
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.evaluation.selfjoin import self_join
 from es_dedup.model import Content, Relation, Skipped
+from es_dedup.settings import Settings
+from es_dedup.settings.comparators import COMPARATORS
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.tokens import gram_hashes, tokenise
 

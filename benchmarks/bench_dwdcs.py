@@ -11,10 +11,10 @@ from unittest.mock import patch
 from harness import Row, expect, parser_of, report
 from methods import MILLISECONDS, add_options, batches, best_ms, reference, spread_out, texts_of
 
-from es_dedup import compiled
 from es_dedup.detectors.dwdcs import Dwdcs
 from es_dedup.detectors.dwdcs_network import KeyConcepts
-from es_dedup.sections import DwdcsConfig
+from es_dedup.kernels import dispatch
+from es_dedup.settings.sections import DwdcsConfig
 from es_dedup.text import synonyms
 from es_dedup.text.words import content_words
 
@@ -56,7 +56,7 @@ def _row(folder: Path | None, name: str, config: DwdcsConfig, given: Any) -> Row
     }
     answers = {}
     for label in ("numpy", *(["numba"] if find_spec("numba") else [])):
-        with patch.object(compiled._State, "chosen", label == "numba"):  # noqa: SLF001
+        with patch.object(dispatch._State, "chosen", label == "numba"):  # noqa: SLF001
             answers[label] = features()
             row[f"{label} ms/page"] = best_ms(method.of_words, segmented, len(texts), given.rounds)
     expect(all(answer == answers["numpy"] for answer in answers.values()), "the kernels differ")

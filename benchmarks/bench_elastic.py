@@ -25,7 +25,7 @@ from traced import Trace, pid_of
 from es_dedup import Deduplicator, Page
 from es_dedup.batch.featurise import chunks
 from es_dedup.batch.ingest import joined
-from es_dedup.config import Settings, load_settings
+from es_dedup.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -22,9 +22,9 @@ from es_dedup.detectors.named_fields import named_fields
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.extraction import create_extractor
 from es_dedup.extraction.language import language_of
+from es_dedup.index.factory import text_codec
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.tokens import tokenise
-from es_dedup.wiring import text_codec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -27,8 +27,8 @@ from es_dedup.batch.featurise import chunks
 from es_dedup.hook import DedupHook, HookReport, HostFields, dedup_bulk, dedup_streaming_bulk
 from es_dedup.hook.documents import item_of
 from es_dedup.index.elastic import ElasticIndex
+from es_dedup.index.factory import open_host, open_index
 from es_dedup.index.port import Assignment
-from es_dedup.wiring import open_host, open_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

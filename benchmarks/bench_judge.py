@@ -19,12 +19,12 @@ import numpy as np
 from harness import Row, data_file, expect, page_of, parser_of, report, rows_of, share
 from labelled import GROUPED, LABELLED, joined, pair_sets, scan
 
+from es_dedup.decision import required_coverage
+from es_dedup.decision import rules as judging
+from es_dedup.decision.comparison import BLOCK, judge_rows
+from es_dedup.decision.statistics import Statistics
+from es_dedup.decision.thresholds import BALANCED
 from es_dedup.detectors.coverage_pairs import best_cover, measure
-from es_dedup.judgement import demand
-from es_dedup.judgement import judge as judging
-from es_dedup.judgement.compare import BLOCK, judge_rows
-from es_dedup.judgement.limits import BALANCED
-from es_dedup.judgement.statistics import Statistics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -149,7 +149,7 @@ def without_rule(number: int) -> Iterator[None]:
 @contextmanager
 def without_days() -> Iterator[None]:
     """The judge as if all pages were of one day, in what it demands of the covers; the rules still see the days."""
-    plain = demand.demanded
+    plain = required_coverage.demanded
 
     def timeless(measures: Any, known: Any, limits: Any) -> Any:
         return plain(measures, replace(known, days=np.zeros_like(known.days)), limits)

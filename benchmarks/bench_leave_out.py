@@ -20,7 +20,7 @@ from harness import Row, expect, parser_of, report
 from judged import shown
 from labelled import GROUPED, LABELLED
 
-from es_dedup.judgement.limits import BALANCED
+from es_dedup.decision.thresholds import BALANCED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from judged import Measured, Score
     from numpy.typing import NDArray
 
-    from es_dedup.judgement.limits import Limits
+    from es_dedup.decision.thresholds import Limits
 
 STORIES: Final = "portal-zh"  # the set whose groups are left out too
 NEAR: Final = 1e-9

@@ -10,7 +10,7 @@ from harness import Row, expect, parser_of, report
 from methods import MILLISECONDS, add_options, batches, best_ms, reference, spread_out, texts_of
 
 from es_dedup.detectors.multi_simhash import MultiSimhash, TwoFingerprints
-from es_dedup.sections import MultiSimhashConfig
+from es_dedup.settings.sections import MultiSimhashConfig
 from es_dedup.text.idf import general
 from es_dedup.text.words import content_words
 

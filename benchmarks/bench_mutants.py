@@ -20,10 +20,10 @@ from harness import Row, data_file, expect, page_of, parser_of, report, rows_of,
 from labelled import joined, scan
 
 from es_dedup import Page, Settings, extract
+from es_dedup.decision import rules as judging
+from es_dedup.decision.comparison import compare
+from es_dedup.decision.thresholds import PRESETS, limits_of
 from es_dedup.evaluation.mutations import Mutant, mutate
-from es_dedup.judgement import judge as judging
-from es_dedup.judgement.compare import compare
-from es_dedup.judgement.limits import PRESETS, limits_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

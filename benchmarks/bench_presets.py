@@ -15,10 +15,10 @@ from harness import Row, expect, parser_of, report
 from judged import measured, shown
 from labelled import GROUPED, LABELLED, READ, pair_sets, read_sets
 
+from es_dedup.decision.comparison import judge_rows
+from es_dedup.decision.rules import RULES
+from es_dedup.decision.thresholds import PRESETS, limits_of
 from es_dedup.evaluation import Label
-from es_dedup.judgement.compare import judge_rows
-from es_dedup.judgement.judge import RULES
-from es_dedup.judgement.limits import PRESETS, limits_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from judged import Measured
 
-    from es_dedup.judgement.limits import Limits
+    from es_dedup.decision.thresholds import Limits
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -17,16 +17,16 @@ from harness import Row, data_file, expect, page_of, parser_of, report, rows_of,
 from labelled import joined, scan
 
 from es_dedup import Settings
-from es_dedup.judgement.compare import BLOCK, compare
-from es_dedup.judgement.judge import RULES
-from es_dedup.judgement.limits import PRESETS, limits_of
+from es_dedup.decision.comparison import BLOCK, compare
+from es_dedup.decision.rules import RULES
+from es_dedup.decision.thresholds import PRESETS, limits_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from labelled import Scanned
 
-    from es_dedup.judgement.limits import Limits
+    from es_dedup.decision.thresholds import Limits
 
 SETS: Final = ("manual-zh", "statutes-zh")
 

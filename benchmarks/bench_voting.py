@@ -16,13 +16,13 @@ from judged import LABEL_OF, measured
 from labelled import FURTHER, GROUPED, LABELLED, joined, pair_sets, scan
 
 from es_dedup import Settings
+from es_dedup.decision.comparison import compare, verdicts_by
+from es_dedup.decision.thresholds import BALANCED
+from es_dedup.decision.voting import outcome
 from es_dedup.evaluation import Label
-from es_dedup.judgement.compare import compare, verdicts_by
-from es_dedup.judgement.limits import BALANCED
-from es_dedup.judgement.voting import outcome
 from es_dedup.model import Relation
-from es_dedup.presets import PAPERS
-from es_dedup.sections import VOTES, JudgeConfig
+from es_dedup.settings.presets import PAPERS
+from es_dedup.settings.sections import VOTES, JudgeConfig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,7 +28,7 @@ from es_dedup.detectors.ccdet import period_table
 from es_dedup.detectors.port import Learner
 from es_dedup.evaluation.selfjoin import self_join
 from es_dedup.model import Skipped
-from es_dedup.sections import CcdetConfig
+from es_dedup.settings.sections import CcdetConfig
 from es_dedup.text.hashing import mix64
 from es_dedup.text.normalise import normalise_many
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from experiments import Given, Set
 
-    from es_dedup.sections import CharFrequencyConfig, DwdcsConfig
+    from es_dedup.settings.sections import CharFrequencyConfig, DwdcsConfig
 
 Variants = tuple[tuple[str, str, "Mapping[str, Any]"], ...]
 THRESHOLDS: Final = tuple(step / 20 for step in range(1, 21))

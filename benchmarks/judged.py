@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from labelled import scan
 
+from es_dedup.decision.comparison import judge_rows
+from es_dedup.decision.rules import RELATIONS
+from es_dedup.decision.statistics import Statistics
 from es_dedup.detectors.coverage_pairs import measure
 from es_dedup.evaluation import Label
-from es_dedup.judgement.compare import judge_rows
-from es_dedup.judgement.judge import RELATIONS
-from es_dedup.judgement.statistics import Statistics
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from labelled import PairSet
     from numpy.typing import NDArray
 
+    from es_dedup.decision.comparison import Pages
+    from es_dedup.decision.thresholds import Limits
     from es_dedup.detectors.coverage_pairs import PairMeasures
-    from es_dedup.judgement.compare import Pages
-    from es_dedup.judgement.limits import Limits
 
 LABEL_OF: Final = {
     Relation.EXACT: Label.DUP,

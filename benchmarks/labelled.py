@@ -12,12 +12,12 @@ from harness import ROOT, Row, data_file, expect, page_of, rows_of
 
 from es_dedup import Deduplicator, Settings
 from es_dedup.batch.join import candidate_pairs
-from es_dedup.batch.settle import load_corpus
+from es_dedup.batch.recluster import load_corpus
 from es_dedup.clustering import canonical_order
+from es_dedup.decision.statistics import Statistics
 from es_dedup.evaluation import Label
 from es_dedup.evaluation.labels import parse_labels
-from es_dedup.judgement.statistics import Statistics
-from es_dedup.wiring import open_index
+from es_dedup.index.factory import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from es_dedup import Page
     from es_dedup.batch.join import Joined
-    from es_dedup.batch.settle import Corpus
+    from es_dedup.batch.recluster import Corpus
 
     Pairs = list[tuple[str, str]]
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from es_dedup.config import Settings, load_settings
+    from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.extraction import extract
     from es_dedup.model import (
         AddReport,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Verdict,
         WritePolicy,
     )
-    from es_dedup.pipeline import Deduplicator
+    from es_dedup.settings import Settings, load_settings
 
 __all__ = [
     "AddReport",
@@ -54,18 +54,18 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-_ROOMS: Final = {
-    "Deduplicator": "es_dedup.pipeline",
-    "Settings": "es_dedup.config",
+_MODULES: Final = {
+    "Deduplicator": "es_dedup.deduplicator.deduplicator",
+    "Settings": "es_dedup.settings.loading",
     "extract": "es_dedup.extraction",
-    "load_settings": "es_dedup.config",
+    "load_settings": "es_dedup.settings.loading",
 }  # of the public names that are not in es_dedup.model
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_ROOMS.get(name, "es_dedup.model")), name)
+    value = getattr(import_module(_MODULES.get(name, "es_dedup.model")), name)
     globals()[name] = value  # asked for once
     return value
 

@@ -44,8 +44,8 @@ import es_dedup
 extra = [name for name in ("pyarrow", "fastwarc", "elasticsearch", "celery", "numba", "pytest", "tests") if importlib.util.find_spec(name)]
 assert not extra, f"the core installs {extra}"
 names = [m.name for m in pkgutil.walk_packages(es_dedup.__path__, "es_dedup.")]
-of_extras = ("es_dedup.testing.", "es_dedup.kernel_cache", "es_dedup.cli.__main__")
-names = [name for name in names if not name.startswith(of_extras) and ".compiled." not in name]
+of_extras = ("es_dedup.testing.", "es_dedup.kernels.cache", "es_dedup.cli.__main__")
+names = [name for name in names if not name.startswith(of_extras) and ".kernels." not in name.removeprefix("es_dedup.kernels.")]
 for name in names:
     importlib.import_module(name)
 assert (importlib.resources.files("es_dedup") / "py.typed").is_file(), "py.typed is missing"
@@ -151,7 +151,7 @@ def use_fast(at: Environment) -> None:
     """Kernels compiled ahead, and pages read by them."""
     at.run("es-dedup", "compile")
     code = (
-        "from pathlib import Path; from es_dedup import Deduplicator, Page; from es_dedup.kernel_cache import kernels\n"
+        "from pathlib import Path; from es_dedup import Deduplicator, Page; from es_dedup.kernels.cache import kernels\n"
         "with Deduplicator.open(':memory:') as dedup:\n"
         "    dedup.scan([Page(id=p.name, html=p.read_bytes()) for p in Path('pages').iterdir()])\n"
         "print(sum(bool(k.signatures) for k in kernels), sum(bool(k.stats.cache_misses) for k in kernels))"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import strategies as st
 
-from es_dedup.config import load_settings
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.model import Content
+from es_dedup.settings import load_settings
 from es_dedup.text.normalise import normalise
 from es_dedup.text.segment import segmenter
 from tests.reference.words import PlacedWord, placed_words

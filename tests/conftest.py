@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from es_dedup import compiled
+from es_dedup.kernels import dispatch
 from tests.servers import fresh_name, remove, url_of
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 @pytest.fixture(scope="module", params=[False, True], ids=["numpy", "compiled"])
 def both_paths(request: pytest.FixtureRequest) -> Iterator[bool]:
     """Run a module's tests twice: by the numpy code and by the kernels; for a module that asks for it by name."""
-    before, compiled._State.chosen = compiled._State.chosen, request.param
+    before, dispatch._State.chosen = dispatch._State.chosen, request.param
     if request.param:
         pytest.importorskip("numba")
     yield request.param
-    compiled._State.chosen = before
+    dispatch._State.chosen = before
 
 
 @pytest.fixture(params=["file", "server"])

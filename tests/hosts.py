@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
-from es_dedup.config import Settings
-from es_dedup.index.host import HostFields
+from es_dedup.index.source_index import HostFields
 from es_dedup.maintenance.attach import attach
-from es_dedup.maintenance.site import open_site
+from es_dedup.maintenance.context import open_site
+from es_dedup.settings import Settings
 from tests.samples import pages
 from tests.servers import fresh_name, url_of
 from tests.texts import article
@@ -19,7 +19,7 @@ from tests.texts import article
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
 
 FIELDS = HostFields("html", html=True, published="at")
 

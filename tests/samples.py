@@ -14,7 +14,7 @@ from es_dedup.readers import InputFailure, read_pages
 from tests.texts import article
 
 if TYPE_CHECKING:
-    from es_dedup.pipeline import Deduplicator
+    from es_dedup.deduplicator.deduplicator import Deduplicator
 
 SAMPLES: Final = Path(__file__).parents[1] / "samples"
 

@@ -20,9 +20,9 @@ from tests.hosts import FIELDS, canonical_counts, documents, marked
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_dedup.config import Settings
     from es_dedup.hook import Dispatcher, Window
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
+    from es_dedup.settings import Settings
 
 PAUSE: Final = 0.2  # seconds before a batch is sent again
 FAILURES: Final = (ApiError, TransportError, BulkIndexError, IndexError_)

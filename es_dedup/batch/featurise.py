@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.compiled import warm_up
+from es_dedup.decision.comparison import Pages
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
 from es_dedup.detectors.named_fields import named_fields
 from es_dedup.errors import DamagedData, wrong_type
@@ -27,15 +27,15 @@ from es_dedup.extraction import create_extractor
 from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.dates import parse_moment
-from es_dedup.index.columns import RecordBatch
-from es_dedup.judgement.compare import Pages
+from es_dedup.index.record_batch import RecordBatch
+from es_dedup.kernels.dispatch import warm_up
 from es_dedup.model import NO_WORDS, Content, Page, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from es_dedup.config import Settings
     from es_dedup.extraction.port import Extractor
+    from es_dedup.settings import Settings
 
     TextCodec = Callable[[str], bytes]
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from es_dedup.batch.ahead import WORTH_PAGES, JudgedAhead
 from es_dedup.batch.featurise import CHUNK_PAGES, Chunk
-from es_dedup.batch.policy import Stored, apply_policy, outcomes_of
-from es_dedup.batch.settle import (
+from es_dedup.batch.pipelined import WORTH_PAGES, JudgedAhead
+from es_dedup.batch.recluster import (
     UNSETTLED,
     Settled,
     corpus_of,
@@ -21,19 +20,20 @@ from es_dedup.batch.settle import (
     settle_corpus,
     settle_new,
 )
+from es_dedup.batch.write_policy import Stored, apply_policy, outcomes_of
 from es_dedup.clustering import PageKey
 from es_dedup.detectors.features import FeatureTable
 from es_dedup.errors import IndexError_
-from es_dedup.index.columns import RecordBatch
+from es_dedup.index.record_batch import RecordBatch
 from es_dedup.model import AddReport, Decision, Progress, WritePolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from es_dedup.config import Settings
+    from es_dedup.decision.candidate_search import Lookup
     from es_dedup.index.port import FeatureRecord, Index
-    from es_dedup.judgement.lookup import Lookup
     from es_dedup.model import Page
+    from es_dedup.settings import Settings
 
 WRITE_PAGES: Final = 36_864  # written at a time, and at most lost when the process is killed
 WRITE_BYTES: Final = 128 * 2**20

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.compiled import worthwhile
+from es_dedup.decision.term_use import TermUse
 from es_dedup.detectors import coverage, fingerprint, simhash
 from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.detectors.others import asked_by_others, stored_by_others
-from es_dedup.judgement.term_use import TermUse
+from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
 from es_dedup.text.ragged import find, owners_of
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.config import Settings
     from es_dedup.detectors.coverage import Sampled
     from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.detectors.features import FeatureTable
-    from es_dedup.sections import CcdetConfig
+    from es_dedup.settings import Settings
+    from es_dedup.settings.sections import CcdetConfig
 
     Rows = NDArray[np.int64]
 
@@ -344,7 +344,7 @@ class TermJoin:
 
     def _count(self, asker: Rows, term: Rows, counts: Rows) -> Hits:
         if worthwhile(len(asker)):
-            from es_dedup.batch.compiled.join import shared_terms  # noqa: PLC0415 - see es_dedup.compiled
+            from es_dedup.batch.kernels.join import shared_terms  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
             return Hits(*shared_terms(asker, self._starts[term], counts, self._owners, self._rows))
         first = np.cumsum(counts) - counts

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.compiled import worthwhile
+from es_dedup.decision.comparison import compare, judge_rows
+from es_dedup.decision.method_rules import decided
+from es_dedup.decision.rules import JUDGE, RELATIONS
+from es_dedup.decision.thresholds import BALANCED, limits_of
 from es_dedup.detectors.coverage_pairs import best_cover, measure
-from es_dedup.judgement.compare import compare, judge_rows
-from es_dedup.judgement.judge import JUDGE, RELATIONS
-from es_dedup.judgement.limits import BALANCED, limits_of
-from es_dedup.judgement.method import decided
+from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.model import Edge
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from es_dedup.config import Settings
+    from es_dedup.decision.comparison import Pages
+    from es_dedup.decision.rules import Judgements
+    from es_dedup.decision.statistics import Statistics
+    from es_dedup.decision.thresholds import Limits
     from es_dedup.detectors.coverage_pairs import Weights
-    from es_dedup.judgement.compare import Pages
-    from es_dedup.judgement.judge import Judgements
-    from es_dedup.judgement.limits import Limits
-    from es_dedup.judgement.statistics import Statistics
+    from es_dedup.settings import Settings
 
 BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
 

@@ -14,8 +14,8 @@ from es_dedup.cli.session import Session, session_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.model import Cluster
-    from es_dedup.pipeline import Deduplicator
 
 SHOWN_CLUSTERS: Final = 50
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from es_dedup.cli.session import Session
+    from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.detectors.page_features import PageFeatures
     from es_dedup.model import Decision, JudgedPair
-    from es_dedup.pipeline import Deduplicator
     from es_dedup.readers import Roots
 
 _BATCH: Final = 256

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from es_dedup.cli.session import Session
-    from es_dedup.config import SettingLine
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
+    from es_dedup.settings.loading import SettingLine
 
 MIN_PYTHON: Final = (3, 11)
 MIN_FREE_BYTES: Final = 500 * 2**20
@@ -87,7 +87,7 @@ def _kernels() -> CheckResult:
         return CheckResult(
             "compiled kernels", "note", "none; pip install 'es-dedup[fast]' brings what compiles them"
         )
-    from es_dedup.compiled import is_compiled
+    from es_dedup.kernels.dispatch import is_compiled
 
     there = is_compiled()
     return CheckResult(
@@ -123,7 +123,7 @@ def _methods(session: Session) -> str:
 
 
 def _describe(session: Session) -> list[SettingLine]:
-    from es_dedup.config import describe
+    from es_dedup.settings.loading import describe
 
     return describe(session.settings)
 

@@ -78,9 +78,9 @@ def compare(
     Each method runs alone, on candidates of its own terms, with what it learns of the corpus itself.
     A pair counts as merged only if the method proposes it. Nothing is stored.
     """
+    from es_dedup.decision.voting import decided_by
     from es_dedup.evaluation import Goal, read_labels
     from es_dedup.evaluation.comparison import compare as side_by_side
-    from es_dedup.judgement.voting import decided_by
 
     session = session_of(context)
     names = _names(methods)

@@ -49,26 +49,26 @@ def compile_(
     beside: Annotated[int, typer.Option(hidden=True, help="End with the process of this id.")] = 0,
 ) -> None:
     """Compile the kernels of the extra `fast` ahead of their first use: about 20 seconds, once per installation."""
-    from es_dedup import compiled
     from es_dedup.cli.group import ExitCode, fail
     from es_dedup.errors import MissingExtra
+    from es_dedup.kernels import dispatch
 
     session = session_of(context)
     if find_spec("numba") is None:
         raise MissingExtra("numba", "fast", "compiled kernels")
-    folder = compiled.cache_folder()
+    folder = dispatch.cache_folder()
     if folder is None:
         fail("there is no folder to keep compiled code in: set NUMBA_CACHE_DIR", ExitCode.ERROR)
     if beside:
         threading.Thread(target=_end_with, args=(beside,), daemon=True).start()
     started = time.perf_counter()
-    before = compiled.is_compiled()
+    before = dispatch.is_compiled()
     if not before:
         with _alone(folder):
-            if not compiled.is_compiled():
+            if not dispatch.is_compiled():
                 with ProgressDisplay(quiet=session.output.quiet) as progress:
                     _compile(progress)
-                compiled.mark_compiled()
+                dispatch.mark_compiled()
     seconds = round(time.perf_counter() - started, 2)
     session.output.emit(
         {"command": "compile", "compiled": not before, "folder": str(folder), "seconds": seconds}
@@ -78,13 +78,13 @@ def compile_(
 
 def _compile(progress: ProgressDisplay) -> None:
     """Run every kernel on a few pages, so that numba compiles it and keeps the code."""
-    from es_dedup import compiled
-    from es_dedup.config import Settings
-    from es_dedup.kernel_cache import kernels, listeners
-    from es_dedup.pipeline import Deduplicator
+    from es_dedup.deduplicator.deduplicator import Deduplicator
+    from es_dedup.kernels import dispatch
+    from es_dedup.kernels.cache import kernels, listeners
+    from es_dedup.settings import Settings
 
-    os.environ[compiled.SWITCH] = "on"
-    compiled.warm_up()
+    os.environ[dispatch.SWITCH] = "on"
+    dispatch.warm_up()
     for name in _kernel_modules():
         import_module(name)
 
@@ -107,7 +107,7 @@ def _kernel_modules() -> Iterator[str]:
     import es_dedup
 
     for module in walk_packages(es_dedup.__path__, "es_dedup."):
-        if ".compiled." in module.name:
+        if ".kernels." in module.name:
             yield module.name
 
 

@@ -73,8 +73,8 @@ def evaluate(
 
     Partial pairs count neither for nor against; they are reported apart.
     """
+    from es_dedup.decision.voting import decided_by
     from es_dedup.evaluation.runner import report
-    from es_dedup.judgement.voting import decided_by
 
     session = session_of(context)
     _check_methods(session, method or ())

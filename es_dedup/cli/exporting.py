@@ -22,8 +22,8 @@ from es_dedup.model import Member, Relation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.model import Cluster
-    from es_dedup.pipeline import Deduplicator
 
 
 COLUMNS: Final[dict[str, tuple[str, ...]]] = {

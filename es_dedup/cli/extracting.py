@@ -14,9 +14,9 @@ from es_dedup.cli.output import Output, clean
 from es_dedup.cli.session import session_of
 
 if TYPE_CHECKING:
-    from es_dedup.config import ExtractionConfig
     from es_dedup.model import Content
-    from es_dedup.why import BlockNote
+    from es_dedup.model.extraction import BlockNote
+    from es_dedup.settings.loading import ExtractionConfig
 
 FETCH_SECONDS: Final = 20.0
 MAX_SITE_PAGES: Final = 1_000

@@ -20,9 +20,9 @@ from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotation
 
 if TYPE_CHECKING:
     from es_dedup.cli.output import Output
+    from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.evaluation.uncertain import Uncertain
     from es_dedup.model import Cluster
-    from es_dedup.pipeline import Deduplicator
 
 ANSWERS: Final = {
     "y": "dup", "yes": "dup", "dup": "dup", "n": "diff", "no": "diff", "diff": "diff",

@@ -16,10 +16,10 @@ from es_dedup.cli.sites import dispatcher_of, site_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from es_dedup.deduplicator.deduplicator import ReclusterReport
     from es_dedup.index.jobs import Job
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
     from es_dedup.maintenance.status import JobStatus
-    from es_dedup.pipeline import ReclusterReport
 
 LOOK_SECONDS: Final = 1.0  # between looks at how far a job is
 
@@ -70,7 +70,7 @@ def attach(
 
     The documents are not touched; `backfill` does that.
     """
-    from es_dedup.index.host import HostFields
+    from es_dedup.index.source_index import HostFields
     from es_dedup.maintenance.attach import attach as attach_
 
     session = session_of(context)

@@ -87,7 +87,7 @@ def doctor(context: typer.Context) -> None:
 @config_app.command("show")
 def config_show(context: typer.Context) -> None:
     """Show every setting with its value and where it comes from, and which ones differ from those of the index."""
-    from es_dedup.config import describe
+    from es_dedup.settings.loading import describe
 
     session = session_of(context)
     lines = describe(session.settings)
@@ -128,7 +128,7 @@ def _differences(session: Session) -> tuple[list[Difference], str]:
 def _removed(session: Session, ids: list[str]) -> RemoveReport:
     """Remove pages; where user indices are attached, their documents are updated, too."""
     if session.remote:
-        from es_dedup.maintenance.marking import remove_pages
+        from es_dedup.maintenance.dedup_field_writes import remove_pages
 
         with site_of(session) as site:
             if site.attachments:

@@ -24,8 +24,8 @@ from es_dedup.readers.estimate import estimated_pages
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.model import Page
-    from es_dedup.pipeline import Deduplicator
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen and write nothing.")]
 

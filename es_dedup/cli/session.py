@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from es_dedup.cli.output import Output
-    from es_dedup.config import Settings
-    from es_dedup.pipeline import Deduplicator
+    from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.readers import Roots
+    from es_dedup.settings import Settings
 
 DEFAULT_DB: Final = "es-dedup.db"
 MEMORY: Final = ":memory:"
@@ -54,7 +54,7 @@ class Session:
             ConfigError: they are wrong.
         """
         if self._settings is None:
-            from es_dedup.config import load_settings
+            from es_dedup.settings import load_settings
 
             self._settings = load_settings(
                 self.config, {"judge.preset": self.preset} if self.preset else None
@@ -76,7 +76,7 @@ class Session:
         """The index as it may be shown: without user and password."""
         if not self.remote:
             return self.db
-        from es_dedup.wiring import shown
+        from es_dedup.index.factory import shown
 
         return shown(self.db)
 
@@ -88,12 +88,12 @@ class Session:
         """
         if not self.remote or self._closing:
             return
-        from es_dedup import wiring
         from es_dedup.cli.waiting import CONNECT_SECONDS, AnswerWatch
+        from es_dedup.index import factory
 
-        wiring.reach(self.db, CONNECT_SECONDS)
+        factory.reach(self.db, CONNECT_SECONDS)
         watch = AnswerWatch(self.place, self.output.note)
-        self._closing += [watch.close, wiring.watch_answers(watch)]
+        self._closing += [watch.close, factory.watch_answers(watch)]
 
     def close(self) -> None:
         """End what ``reach`` has begun."""
@@ -108,7 +108,7 @@ class Session:
             NotAnIndex: there is no such file.
         """
         if not self.exists:
-            from es_dedup.wiring import must_be_place
+            from es_dedup.index.factory import must_be_place
 
             must_be_place(self.db)
             raise NotAnIndex(self.db, "there is no such file; `es-dedup scan PATH` makes it")
@@ -116,11 +116,11 @@ class Session:
 
     def prepare_search(self) -> None:
         """Have the full-text index of a file brought up to date and kept, with progress, where it can be written."""
-        from es_dedup import wiring
         from es_dedup.cli.progress import ProgressDisplay
+        from es_dedup.index import factory
 
         with ProgressDisplay(quiet=self.output.quiet) as progress, suppress(IndexError_):
-            wiring.prepare_search(self.db, lambda done, total: progress.count("search", done, total))
+            factory.prepare_search(self.db, lambda done, total: progress.count("search", done, total))
 
     def write(self, *, dry_run: bool = False, whole: bool = False) -> Deduplicator:
         """The index, opened for writing; made when it is not there, in memory on a dry run.
@@ -155,13 +155,13 @@ class Session:
 
     def scratch(self) -> Deduplicator:
         """An index in memory, for work that leaves nothing behind."""
-        from es_dedup.pipeline import Deduplicator
+        from es_dedup.deduplicator.deduplicator import Deduplicator
 
         return Deduplicator.open(MEMORY, settings=self.settings)
 
     def _open(self, *, read_only: bool = False, whole: bool = False, quiet: bool = False) -> Deduplicator:
+        from es_dedup.deduplicator.deduplicator import Deduplicator
         from es_dedup.errors import SettingsDiffer
-        from es_dedup.pipeline import Deduplicator
 
         self.reach()
         warnings.simplefilter("ignore", SettingsDiffer)  # said here, once

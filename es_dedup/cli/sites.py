@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def site_of(session: Session, *, read_only: bool = False) -> Any:
     """The index of ``--db`` with its host indices, as a context; see ``open_site`` and ``Session.reach``."""
-    from es_dedup.maintenance.site import open_site
+    from es_dedup.maintenance.context import open_site
 
     session.reach()
     return open_site(session.db, session.settings, read_only=read_only)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from es_dedup.config import ClusterConfig
+    from es_dedup.settings.loading import ClusterConfig
 
 NEVER: Final = 2**63 - 1
 """Place of a page that lacks what the order looks at: after every page that has it."""

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from es_dedup.clustering.order import PageKey
-    from es_dedup.config import ClusterConfig
     from es_dedup.model import Edge
+    from es_dedup.settings.loading import ClusterConfig
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from es_dedup.clustering.order import PageKey
-    from es_dedup.config import ClusterConfig
     from es_dedup.index.port import ClusterStore
     from es_dedup.model import Edge
+    from es_dedup.settings.loading import ClusterConfig
 
     KeysOf = Callable[[Iterable[str]], Mapping[str, PageKey]]
     EdgesOf = Callable[[Iterable[str]], list[Edge]]

@@ -5,23 +5,23 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from es_dedup import wiring
+from es_dedup.batch.effective_settings import InForce
 from es_dedup.batch.featurise import day_of
-from es_dedup.batch.in_force import InForce
-from es_dedup.closing import Closing
 from es_dedup.collapse.operations import StoredRelations
-from es_dedup.config import settings_in_force
+from es_dedup.decision.candidate_search import Lookup
 from es_dedup.errors import NotAnIndex, SettingsDiffer
-from es_dedup.judgement.lookup import Lookup
-from es_dedup.recorded import STATISTICS, decision_differences, decisions_in
+from es_dedup.index import factory
+from es_dedup.index.closing import Closing
+from es_dedup.settings.loading import settings_in_force
+from es_dedup.settings.recorded import STATISTICS, decision_differences, decisions_in
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from es_dedup.collapse.operations import FindRelations
-    from es_dedup.config import Settings
     from es_dedup.errors import Difference
     from es_dedup.index.port import Index
+    from es_dedup.settings import Settings
 
 
 class FeatureIndex(Closing):
@@ -42,10 +42,10 @@ class FeatureIndex(Closing):
     def open(cls, path: str | Path, settings: Settings | None = None) -> FeatureIndex:
         """Open the feature index at a path or address; arguments and errors as for ``Deduplicator.open``."""
         chosen = settings_in_force(settings)
-        index = wiring.open_index(path, chosen, read_only=True)
+        index = factory.open_index(path, chosen, read_only=True)
         try:
-            name = wiring.shown(path)
-            found = cls(index, wiring.fitted(index, chosen, name), name=name)
+            name = factory.shown(path)
+            found = cls(index, factory.fitted(index, chosen, name), name=name)
             found._warn(decision_differences(decisions_in(index.note(STATISTICS)), chosen))
         except BaseException:
             index.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse.model import Group, Similar
-from es_dedup.index.host import DocumentKey
+from es_dedup.index.source_index import DocumentKey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

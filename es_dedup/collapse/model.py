@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
 from es_dedup.errors import SearchRefused
-from es_dedup.index.host import DEDUP
+from es_dedup.index.source_index import DEDUP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from es_dedup.compiled import worthwhile
+from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, mix64, tagged_terms
 from es_dedup.text.normalise import TextBatch, normalise_many
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.model import Content
-    from es_dedup.sections import CcdetConfig
+    from es_dedup.settings.sections import CcdetConfig
 
 TAG: Final = 1
 MOST_SIGNATURES: Final = 2_048  # kept of a page, the smallest hashes: 10 KB and as many terms; of 19,000 real pages none has more than 1,538
@@ -113,7 +113,7 @@ def dense_period_table(dense: TextBatch, window: int) -> PeriodTable:
     """``period_table`` of texts that ``without_white_space`` has gone over."""
     codes, offsets = dense.codes, dense.offsets
     if worthwhile(len(codes)):
-        from es_dedup.detectors.compiled.periods import signatures_of  # noqa: PLC0415 - see es_dedup.compiled
+        from es_dedup.detectors.kernels.periods import signatures_of  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
         return PeriodTable(*signatures_of(codes, offsets, _STOP, window, MOST_SIGNATURES, np.uint64(_BASE)))
     stops = np.flatnonzero(codes == _STOP)
@@ -457,7 +457,7 @@ def learn_noise(table: PeriodTable, sites: Sequence[str], config: CcdetConfig) -
 def without_white_space(batch: TextBatch) -> TextBatch:
     """Normalised texts without spaces and newlines."""
     if worthwhile(len(batch.codes)):
-        from es_dedup.detectors.compiled import periods  # noqa: PLC0415 - see es_dedup.compiled
+        from es_dedup.detectors.kernels import periods  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
         return TextBatch(*periods.without_white_space(batch.codes, batch.offsets))
     keep = ~np.isin(batch.codes, _WHITE)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.model import Content, Number
-    from es_dedup.sections import CharFrequencyConfig
+    from es_dedup.settings.sections import CharFrequencyConfig
     from es_dedup.text.normalise import TextBatch
 
 TAG: Final = 33

@@ -1,6 +1,6 @@
 """Which stored pages does a new page repeat? The edit-distance tree of the source, and posting lists with equal results.
 
-Source: the patent application on deduplicating pages by character frequency; the tree itself is in ``es_dedup.trees``.
+Source: the patent application on deduplicating pages by character frequency; the tree itself is in ``es_dedup.text.bk_tree``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.detectors.char_frequency import needed
-from es_dedup.trees import SetTree
+from es_dedup.text.bk_tree import SetTree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class EditTree:
-    """Pages in a tree by the edit distance of their main strings, as the source has it (``es_dedup.trees``).
+    """Pages in a tree by the edit distance of their main strings, as the source has it (``es_dedup.text.bk_tree``).
 
     Args:
         method: decides on a pair, and says which characters are compared.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.model import Content
-    from es_dedup.sections import CoverageConfig
+    from es_dedup.settings.sections import CoverageConfig
 
 GRAM_TAG: Final = 8
 CLAUSE_TAG: Final = 9

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.compiled import worthwhile
 from es_dedup.detectors.coverage_features import CoverageTable
+from es_dedup.kernels.dispatch import worthwhile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +85,7 @@ def unpack_many(payloads: Sequence[bytes]) -> CoverageTable:
 
 
 def _unpacked_by_kernel(payloads: Sequence[bytes]) -> CoverageTable:
-    from es_dedup.detectors.compiled import payloads as kernels  # noqa: PLC0415 - see es_dedup.compiled
+    from es_dedup.detectors.kernels import payloads as kernels  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
     raw = np.frombuffer(b"".join(payloads), dtype=np.uint8)
     offsets = _running([len(payload) for payload in payloads])

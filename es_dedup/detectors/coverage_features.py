@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from es_dedup.compiled import worthwhile
+from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.hashing import powers
 from es_dedup.text.normalise import TextBatch, normalise_many
 from es_dedup.text.numbers import masked_clause_hashes, number_runs, number_tokens
@@ -159,7 +159,7 @@ def _sample_grams(
     tokens: TokenBatch, masks: NDArray[np.uint32], pages: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
     if worthwhile(len(tokens)):
-        from es_dedup.detectors.compiled.samples import gram_samples  # noqa: PLC0415 - see es_dedup.compiled
+        from es_dedup.detectors.kernels.samples import gram_samples  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
         sizes, table = (CJK_GRAM, WORD_GRAM), powers(GRAM_BASE, max(CJK_GRAM, WORD_GRAM))
         limits = (SKETCH_SHARE, SKETCH_LEAST, SKETCH_MOST)
@@ -207,7 +207,7 @@ def _clauses(
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]]:
     """Hash, length in characters and title terms of every clause."""
     if worthwhile(len(tokens)):
-        from es_dedup.detectors.compiled.samples import clauses_of  # noqa: PLC0415 - see es_dedup.compiled
+        from es_dedup.detectors.kernels.samples import clauses_of  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
         spans = tokens.starts, tokens.ends, tokens.clause
         return clauses_of(tokens.hashes, *spans, tokens.clause_count, masks, np.uint64(TOKEN_BASE))
@@ -220,7 +220,7 @@ def _sample_clauses(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
     """Rows of the clauses kept, ordered by page and hash; their page offsets; thresholds."""
     if worthwhile(len(hashes)):
-        from es_dedup.detectors.compiled.samples import clause_samples  # noqa: PLC0415 - see es_dedup.compiled
+        from es_dedup.detectors.kernels.samples import clause_samples  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
         return clause_samples(hashes, page_offsets, CLAUSES_MOST)
     pages = len(page_offsets) - 1

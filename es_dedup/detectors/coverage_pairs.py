@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from es_dedup.compiled import worthwhile
+from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.ragged import gather
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def _measured_by_kernel(
     left_weights: Weights,
     right_weights: Weights,
 ) -> PairMeasures:
-    from es_dedup.detectors.compiled import pairs as kernels  # noqa: PLC0415 - see es_dedup.compiled
+    from es_dedup.detectors.kernels import pairs as kernels  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
     counts, covers, shared, sums = kernels.measured(
         kernels.columns_of(left),

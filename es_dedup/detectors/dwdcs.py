@@ -17,7 +17,7 @@ import numpy as np
 from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts, Merger, key_concepts
 from es_dedup.detectors.labels import labels_in_order
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
-from es_dedup.sections import ROUNDING
+from es_dedup.settings.sections import ROUNDING
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.segment import DEFAULT
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.model import Content
-    from es_dedup.sections import DwdcsConfig
+    from es_dedup.settings.sections import DwdcsConfig
     from es_dedup.text.synonyms import Synonyms
     from es_dedup.text.words import WordBatch
 

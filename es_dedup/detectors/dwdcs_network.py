@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.sections import DwdcsConfig
+    from es_dedup.settings.sections import DwdcsConfig
     from es_dedup.text.synonyms import Synonyms
     from es_dedup.text.words import WordBatch
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.compiled import worthwhile
+from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.ragged import gather, offsets_of
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def removal_sums(
     """
     sums = np.zeros(len(removed), dtype=np.int64)
     if worthwhile(len(graphs.neighbours) * len(removed)):
-        from es_dedup.detectors.compiled import networks  # noqa: PLC0415 - see es_dedup.compiled
+        from es_dedup.detectors.kernels import networks  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
         networks.removal_sums(
             graphs.offsets, graphs.starts, graphs.neighbours, removed, removed_offsets, sums

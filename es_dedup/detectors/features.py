@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.config import Settings
     from es_dedup.detectors.port import Detector
+    from es_dedup.settings import Settings
     from es_dedup.text.normalise import TextBatch
 
 PAYLOAD_VERSION: Final = 1

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.model import Content
-    from es_dedup.sections import MultiSimhashConfig
+    from es_dedup.settings.sections import MultiSimhashConfig
     from es_dedup.text.idf import Idf
     from es_dedup.text.synonyms import Synonyms
     from es_dedup.text.words import DistinctWords, WordBatch

@@ -13,8 +13,8 @@ from es_dedup.model import Content, Skipped
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_dedup.config import Settings
     from es_dedup.detectors.port import Detector
+    from es_dedup.settings import Settings
 
 
 def named_fields(

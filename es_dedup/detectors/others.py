@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.config import Settings
     from es_dedup.detectors.port import Detector
     from es_dedup.model import TermGroup, Verdict
+    from es_dedup.settings import Settings
 
 DEFAULTS: Final = frozenset((Ccdet.name, Simhash.name, Coverage.name))
 _SIZE: Final = struct.Struct("<I")

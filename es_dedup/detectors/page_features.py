@@ -11,7 +11,7 @@ from es_dedup.detectors.named_fields import field_types, named_fields, skipped_b
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_dedup.config import Settings
+    from es_dedup.settings import Settings
 
 STORED: Final = "stored"
 FROM_TEXT: Final = "made from the stored text"

@@ -23,8 +23,8 @@ from es_dedup.text import synonyms
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from es_dedup.config import Settings
     from es_dedup.detectors.port import Detector
+    from es_dedup.settings import Settings
 
     Factory: TypeAlias = Callable[[Settings], Detector[Any]]
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from es_dedup.compiled import worthwhile
 from es_dedup.detectors.fingerprint import (
     BAND_BITS,
     BANDS,
@@ -21,6 +20,7 @@ from es_dedup.detectors.fingerprint import (
     fingerprints,
     hamming_distance,
 )
+from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.model import NO_WORDS, Probe, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import TERM_BITS, mix64
 from es_dedup.text.idf import chosen
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from es_dedup.detectors.simhash_layouts import Layout
     from es_dedup.model import Content
-    from es_dedup.sections import SimhashConfig
+    from es_dedup.settings.sections import SimhashConfig
     from es_dedup.text.idf import Idf
     from es_dedup.text.normalise import TextBatch
     from es_dedup.text.tokens import TokenBatch
@@ -123,7 +123,7 @@ class Simhash:
     def values(self, batch: TextBatch, tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         """Fingerprints of tokenised texts, and which pages have features at all; both of shape (pages,)."""
         if self._config.features == "grams" and worthwhile(len(tokens)):
-            from es_dedup.detectors.compiled.fingerprints import (  # noqa: PLC0415 - see es_dedup.compiled
+            from es_dedup.detectors.kernels.fingerprints import (  # noqa: PLC0415 - see es_dedup.kernels.dispatch
                 pair_fingerprints,
             )
 

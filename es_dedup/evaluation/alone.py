@@ -18,12 +18,12 @@ from es_dedup.model import Content
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from es_dedup.config import Settings
     from es_dedup.evaluation.labels import LabelledPair, Pair
     from es_dedup.evaluation.methods import MethodRun
     from es_dedup.evaluation.metrics import Judgement
     from es_dedup.evaluation.runner import LabelledIndex, Limit, Measured
     from es_dedup.index.port import FeatureRecord
+    from es_dedup.settings import Settings
 
 
 def with_methods(

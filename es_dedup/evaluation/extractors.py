@@ -15,7 +15,7 @@ from es_dedup.model import Content
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from es_dedup.config import ExtractionConfig
+    from es_dedup.settings.loading import ExtractionConfig
 
 PEERS: Final = ("trafilatura", "readability", "resiliparse")
 """Extractors of other packages, in the order of the table."""
@@ -49,7 +49,7 @@ def installed_peers() -> tuple[str, ...]:
 
 
 def _works(name: str) -> bool:
-    from es_dedup.config import ExtractionConfig  # noqa: PLC0415 - loaded already where somebody asks
+    from es_dedup.settings.loading import ExtractionConfig  # noqa: PLC0415 - loaded already where somebody asks
 
     try:
         create_extractor(ExtractionConfig(extractor=name))

@@ -9,9 +9,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.config import read_regular
 from es_dedup.errors import InputError
 from es_dedup.model import Relation
+from es_dedup.settings.loading import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -18,12 +18,12 @@ from es_dedup.model import Relation, Skipped, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from es_dedup.config import IndexConfig
+    from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.detectors.port import Detector
     from es_dedup.evaluation.labels import LabelledPair, Pair
     from es_dedup.evaluation.selfjoin import SelfJoin
     from es_dedup.model import Content, Page
-    from es_dedup.pipeline import Deduplicator
+    from es_dedup.settings.loading import IndexConfig
 
 BATCH: Final = 256  # pages featurised together
 VERIFIED: Final = 5_000  # candidate pairs timed, drawn evenly; all where there are fewer

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.index.weighing import ENOUGH, limits_of, weights_of
+from es_dedup.index.term_weights import ENOUGH, limits_of, weights_of
 from es_dedup.text.ragged import rank_within
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from es_dedup.extraction.registry import DEFAULT_EXTRACTOR, create_extractor, ex
 from es_dedup.model import Content, PageKind, Skipped
 
 if TYPE_CHECKING:
-    from es_dedup.config import ExtractionConfig
+    from es_dedup.settings.loading import ExtractionConfig
 
 __all__ = [
     "DEFAULT_EXTRACTOR",

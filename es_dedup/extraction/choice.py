@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.model import PageKind
-from es_dedup.why import BlockNote, Why
+from es_dedup.model.extraction import BlockNote, Why
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

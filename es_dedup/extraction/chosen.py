@@ -24,10 +24,10 @@ from es_dedup.extraction.text import clean
 from es_dedup.model import PageKind
 
 if TYPE_CHECKING:
-    from es_dedup.config import ExtractionConfig
     from es_dedup.extraction.columns import Page
     from es_dedup.extraction.model import Reading
     from es_dedup.extraction.reading.document import Document
+    from es_dedup.settings.loading import ExtractionConfig
 
 RULE: Final = "block model"
 MAX_BLOCKS: Final = 20_000

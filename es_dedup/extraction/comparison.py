@@ -15,9 +15,9 @@ from es_dedup.errors import ConfigError, MissingExtra
 from es_dedup.extraction.blocks import read_blocks
 
 if TYPE_CHECKING:
-    from es_dedup.config import ExtractionConfig
     from es_dedup.extraction.page import MainText
     from es_dedup.extraction.reading.document import Document
+    from es_dedup.settings.loading import ExtractionConfig
 
 EXTRA: Final = "compare"
 

@@ -16,8 +16,8 @@ from es_dedup.extraction.reading.hidden import is_worth, with_hidden_content
 from es_dedup.model import NO_MAIN_TEXT, Content, PageKind, Skipped
 
 if TYPE_CHECKING:
-    from es_dedup.config import ExtractionConfig
     from es_dedup.extraction.reading.document import Document
+    from es_dedup.settings.loading import ExtractionConfig
 
 _ERROR_CHARS = 2_000
 _ERROR_TITLE = re.compile(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from es_dedup.extraction.blocks import HIDDEN_CONTEXT
 
 if TYPE_CHECKING:
-    from es_dedup.config import ExtractionConfig
     from es_dedup.extraction.reading.document import Document
+    from es_dedup.settings.loading import ExtractionConfig
 
 
 def plain_text(document: Document, config: ExtractionConfig) -> str:  # noqa: ARG001 - a method has both

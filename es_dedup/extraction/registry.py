@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.config import ExtractionConfig
 from es_dedup.errors import ConfigError
 from es_dedup.extraction.chosen import block_choice
 from es_dedup.extraction.comparison import readability_method, resiliparse_method, trafilatura_method
 from es_dedup.extraction.page import HtmlExtractor
 from es_dedup.extraction.plain import plain_text
 from es_dedup.extraction.topic import topic_text
+from es_dedup.settings.loading import ExtractionConfig
 
 if TYPE_CHECKING:
     from es_dedup.extraction.page import MainText

@@ -15,8 +15,8 @@ from es_dedup.extraction.plain import plain_text
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-    from es_dedup.config import ExtractionConfig
     from es_dedup.extraction.reading.document import Document
+    from es_dedup.settings.loading import ExtractionConfig
 
 MIN_WIDTH_SHARE: Final = 0.8
 """Of the page's width; a block known to be narrower is not the topic area (source's own figure)."""

@@ -3,14 +3,14 @@
 ``dedup_bulk`` and its relatives take the place of ``elasticsearch.helpers.bulk``; ``DedupHook`` serves other writers.
 """
 
-from es_dedup.hook.aio import async_dedup_bulk, async_dedup_streaming_bulk
+from es_dedup.hook.async_bulk import async_dedup_bulk, async_dedup_streaming_bulk
 from es_dedup.hook.bulk import dedup_bulk, dedup_streaming_bulk
 from es_dedup.hook.dispatch import Dispatcher, InlineDispatcher
 from es_dedup.hook.hook import DedupHook
+from es_dedup.hook.redis_window import RedisWindow, Window, WindowUnavailable
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.run import BulkResult
-from es_dedup.hook.window import RedisWindow, Window, WindowUnavailable
-from es_dedup.index.host import HostFields
+from es_dedup.index.source_index import HostFields
 
 __all__ = [
     "BulkResult",

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.hook.settling import Settlement
-from es_dedup.index.checks import encodable
-from es_dedup.index.host import DEDUP, DocumentKey, Mark
+from es_dedup.hook.decide_and_write import Settlement
+from es_dedup.index.source_index import DEDUP, DocumentKey, Mark
+from es_dedup.index.validation import encodable
 from es_dedup.model import Decision, Outcome
 
 if TYPE_CHECKING:

@@ -7,31 +7,31 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup import wiring
-from es_dedup.closing import Closing
-from es_dedup.config import settings_in_force
 from es_dedup.errors import DuplicatePage, IndexError_, SchemaMismatch, SettingsMismatch
 from es_dedup.hook import documents
 from es_dedup.hook.cluster import ClusterCheck
+from es_dedup.hook.decide_and_write import Ahead, Settling
 from es_dedup.hook.documents import INCONCLUSIVE, PENDING, UNCHECKED, Batch, item_of, waiting_mark
 from es_dedup.hook.report import HookReport
-from es_dedup.hook.settling import Ahead, Settling
 from es_dedup.hook.targets import REFUSALS, Targets
-from es_dedup.index.host import checked_fields, document_key
+from es_dedup.index import factory
+from es_dedup.index.closing import Closing
+from es_dedup.index.source_index import checked_fields, document_key
 from es_dedup.model import Outcome, WritePolicy
+from es_dedup.settings.loading import settings_in_force
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
-    from es_dedup.config import Settings
+    from es_dedup.hook.decide_and_write import Settlement
     from es_dedup.hook.dispatch import Dispatcher
     from es_dedup.hook.documents import Item
-    from es_dedup.hook.settling import Settlement
-    from es_dedup.hook.window import Window
+    from es_dedup.hook.redis_window import Window
     from es_dedup.index.claims import Claims
-    from es_dedup.index.host import DocumentKey, Host, HostFields, Mark
     from es_dedup.index.port import Index
+    from es_dedup.index.source_index import DocumentKey, Host, HostFields, Mark
+    from es_dedup.settings import Settings
 
 DECIDED_AT_A_TIME: Final = 100
 
@@ -94,10 +94,10 @@ class DedupHook(Closing):
         """
         settings = settings_in_force(settings)
         checked_fields(fields)
-        index = wiring.open_index(address, settings, fresh_probes=window is None)
+        index = factory.open_index(address, settings, fresh_probes=window is None)
         try:
-            host = wiring.open_host(address, settings)
-            claims = wiring.open_claims(address, settings) if claim else None
+            host = factory.open_host(address, settings)
+            claims = factory.open_claims(address, settings) if claim else None
             return cls(index, host, fields, settings, dispatcher=dispatcher, window=window, claims=claims)
         except BaseException:
             index.close()

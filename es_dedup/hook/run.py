@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from es_dedup.errors import IndexError_, wrong_type
 from es_dedup.hook.documents import item_of
 from es_dedup.hook.report import HookReport
-from es_dedup.index.host import DEDUP
+from es_dedup.index.source_index import DEDUP
 from es_dedup.model import WritePolicy
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
     from es_dedup.batch.featurise import Chunk as Features
+    from es_dedup.hook.decide_and_write import Ahead
     from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.hook import DedupHook
-    from es_dedup.hook.settling import Ahead
 
     Action = Any  # bytes, str, a mapping, or the helper's mark BULK_FLUSH
     Result = tuple[bool, dict[str, Any]]

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import IndexError_, IndexRefused, SourceIncomplete
-from es_dedup.index.host import document_key
+from es_dedup.index.source_index import document_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from es_dedup.hook.documents import Batch, Item
-    from es_dedup.index.host import Host
+    from es_dedup.index.source_index import Host
 
 REFUSALS: Final = (IndexRefused, SourceIncomplete)
 """Errors after which no document may be written to an index; after others the write itself tells more."""

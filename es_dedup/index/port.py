@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
 
-    from es_dedup.index.columns import RecordBatch
+    from es_dedup.index.record_batch import RecordBatch
     from es_dedup.model import Edge, Probe, ProbeAnswer, Relation
 
 

@@ -10,8 +10,8 @@ from es_dedup.maintenance.attachment import Attachment, save_attachments
 from es_dedup.maintenance.preflight import check_fields
 
 if TYPE_CHECKING:
-    from es_dedup.index.host import HostFields
-    from es_dedup.maintenance.site import Site
+    from es_dedup.index.source_index import HostFields
+    from es_dedup.maintenance.context import Site
 
 
 @dataclass(frozen=True, slots=True)

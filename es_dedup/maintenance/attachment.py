@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import reading_stored
-from es_dedup.index.host import HostFields
+from es_dedup.index.source_index import HostFields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.batch.settle import UNSETTLED
+from es_dedup.batch.recluster import UNSETTLED
+from es_dedup.index.dedup_field import marks_of_groups
 from es_dedup.maintenance.backfill import GROUP_PAGES, outdated, together
-from es_dedup.maintenance.guard import guard
+from es_dedup.maintenance.dedup_field_writes import forget, mark_pages
 from es_dedup.maintenance.ingest import ingest
-from es_dedup.maintenance.marking import forget, mark_pages
+from es_dedup.maintenance.mass_change_guard import guard
 from es_dedup.maintenance.status import AUDIT
-from es_dedup.marks import marks_of_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from es_dedup.index.host import HostFields, Mark
     from es_dedup.index.port import Assignment
-    from es_dedup.maintenance.site import Site
+    from es_dedup.index.source_index import HostFields, Mark
+    from es_dedup.maintenance.context import Site
 
 KINDS: Final[Mapping[str, str]] = {
     "orphans": "stored pages whose document has gone",

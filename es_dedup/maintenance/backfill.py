@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.featurise import make_chunk
 from es_dedup.batch.ingest import changed
-from es_dedup.batch.piecewise import settle_stored
-from es_dedup.batch.settle import UNSETTLED, write_session
+from es_dedup.batch.out_of_core import settle_stored
+from es_dedup.batch.recluster import UNSETTLED, write_session
 from es_dedup.errors import ConfigError
-from es_dedup.index.host import HostFields, Shard
+from es_dedup.index.source_index import HostFields, Shard
+from es_dedup.maintenance.dead_letters import bury, bury_failed
+from es_dedup.maintenance.dedup_field_writes import forget_gone, mark_pages
 from es_dedup.maintenance.ingest import ingest_documents
-from es_dedup.maintenance.letters import bury, bury_failed
-from es_dedup.maintenance.marking import forget_gone, mark_pages
 from es_dedup.maintenance.preflight import check_fields
 from es_dedup.maintenance.stage import Share, Step, batch_of, hopeless
-from es_dedup.recorded import decision_settings, with_recorded
+from es_dedup.settings.recorded import decision_settings, with_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
-    from es_dedup.config import Settings
-    from es_dedup.index.host import HostDocument
     from es_dedup.index.jobs import Job, Part
     from es_dedup.index.port import Assignment
-    from es_dedup.maintenance.site import Site
+    from es_dedup.index.source_index import HostDocument
+    from es_dedup.maintenance.context import Site
+    from es_dedup.settings import Settings
 
 GROUP_PAGES: Final = 500  # pages of clusters whose marks are written together
 

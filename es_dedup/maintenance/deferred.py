@@ -6,13 +6,13 @@ import time
 from typing import TYPE_CHECKING
 
 from es_dedup.errors import DedupError
+from es_dedup.maintenance.dead_letters import bury
 from es_dedup.maintenance.ingest import ingest
-from es_dedup.maintenance.letters import bury
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
     from es_dedup.maintenance.stage import Observer
 
 ERROR_CHARS = 200

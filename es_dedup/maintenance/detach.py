@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.index.host import MarkReport, document_key
+from es_dedup.index.source_index import MarkReport, document_key
 from es_dedup.maintenance.attachment import save_attachments
-from es_dedup.maintenance.guard import guard
-from es_dedup.maintenance.marking import forget
+from es_dedup.maintenance.dedup_field_writes import forget
+from es_dedup.maintenance.mass_change_guard import guard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
 
 BATCH: Final = 500
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from es_dedup.index.host import document_key
+from es_dedup.index.source_index import document_key
 from es_dedup.maintenance.attachment import fits
-from es_dedup.maintenance.letters import bury_failed
-from es_dedup.maintenance.marking import forget_gone, mark_pages
+from es_dedup.maintenance.dead_letters import bury_failed
+from es_dedup.maintenance.dedup_field_writes import forget_gone, mark_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_dedup.index.host import HostDocument, HostFields
-    from es_dedup.maintenance.site import Site
+    from es_dedup.index.source_index import HostDocument, HostFields
+    from es_dedup.maintenance.context import Site
 
 
 def ingest(site: Site, page_ids: Iterable[str]) -> Mapping[str, int]:

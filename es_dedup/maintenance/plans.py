@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.maintenance.backfill import CatchUp, Features, MarkAll, Orphans, Rest, Settle
-from es_dedup.maintenance.waiting import Waiting
+from es_dedup.maintenance.pending import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

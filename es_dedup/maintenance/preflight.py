@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import PreflightFailed
-from es_dedup.index.host import value_of
+from es_dedup.index.source_index import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from es_dedup.index.host import HostDocument, HostFields, Shard
-    from es_dedup.maintenance.site import Site
+    from es_dedup.index.source_index import HostDocument, HostFields, Shard
+    from es_dedup.maintenance.context import Site
 
 SAMPLE: Final = 200
 """Documents of one target that are read."""

@@ -6,15 +6,15 @@ import time
 from typing import TYPE_CHECKING
 
 from es_dedup.maintenance.backfill import Settle
-from es_dedup.maintenance.guard import guard
+from es_dedup.maintenance.mass_change_guard import guard
 from es_dedup.maintenance.plans import PLANS
 from es_dedup.maintenance.runner import Runner
-from es_dedup.recorded import STATISTICS, decision_settings, decisions_in, with_recorded
+from es_dedup.settings.recorded import STATISTICS, decision_settings, decisions_in, with_recorded
 
 if TYPE_CHECKING:
+    from es_dedup.deduplicator.deduplicator import ReclusterReport
     from es_dedup.index.jobs import Job
-    from es_dedup.maintenance.site import Site
-    from es_dedup.pipeline import ReclusterReport
+    from es_dedup.maintenance.context import Site
 
 
 def preview(site: Site, *, force: bool = False) -> ReclusterReport:

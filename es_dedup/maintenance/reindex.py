@@ -4,7 +4,7 @@ The new generation is made beside the one in use, from the host indices or, wher
 (``texts``). What hook, tasks and others write to them meanwhile is followed
 by sequence numbers (``following``): the host's own order of writes takes the place of writing everything twice. When little is left,
 the rest is followed and the aliases are swapped while the writer lock of the old generation is held, so that no decision falls in
-between. Who still has the old settings is refused from then on (``index.elastic.watching``), and its documents wait for a decision. The
+between. Who still has the old settings is refused from then on (``index.elastic.generation_watch``), and its documents wait for a decision. The
 old generation is kept for ``roll_back``.
 """
 
@@ -16,25 +16,25 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from es_dedup import wiring
 from es_dedup.batch.featurise import make_chunk
 from es_dedup.errors import DedupError
+from es_dedup.index import factory
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attachment import load_attachments, save_attachments
-from es_dedup.maintenance.following import follow, note_positions
+from es_dedup.maintenance.change_capture import follow, note_positions
+from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.pending import DEAD_READ
 from es_dedup.maintenance.runner import Runner
-from es_dedup.maintenance.site import open_site
 from es_dedup.maintenance.texts import refill
-from es_dedup.maintenance.waiting import DEAD_READ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from es_dedup.config import Settings
-    from es_dedup.index.host import HostDocument
     from es_dedup.index.port import Index
+    from es_dedup.index.source_index import HostDocument
     from es_dedup.maintenance.attachment import Attachment
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
+    from es_dedup.settings import Settings
 
 NOTE: Final = "reindex"
 SAMPLES: Final = 200
@@ -89,7 +89,7 @@ def reindex(place: str, settings: Settings, *, tell: Callable[[str], None] = lam
         NotVerified: counts or samples do not agree.
         IndexLocked: another writer holds the old generation.
     """
-    with wiring.open_stored(place, settings) as old:
+    with factory.open_stored(place, settings) as old:
         attachments = load_attachments(old)
         if not attachments:
             return _from_texts(old, place, settings, tell)
@@ -108,7 +108,7 @@ def reindex(place: str, settings: Settings, *, tell: Callable[[str], None] = lam
             with old.writing():  # no decision falls between the last following and the swap
                 documents, pages, dead, sampled = _verified(new)
                 _keep_dead(new, place)
-                wiring.swap_generation(place, generation, settings)
+                factory.swap_generation(place, generation, settings)
     with open_site(place, settings) as site:
         follow(site)  # decided on with the old settings, written after the swap
         counts = _run(site, "mark", tell)
@@ -120,7 +120,7 @@ def _beside(old: Index, place: str, tell: Callable[[str], None]) -> tuple[str, s
     """Address and name of the generation that is being made, or of one to be made."""
     ending = old.note(NOTE) or f"g{secrets.token_hex(3)}"
     old.set_note(NOTE, ending)
-    address, generation = wiring.beside(place, ending)
+    address, generation = factory.beside(place, ending)
     tell(f"the new generation is {address}")
     return address, generation
 
@@ -128,7 +128,7 @@ def _beside(old: Index, place: str, tell: Callable[[str], None]) -> tuple[str, s
 def _from_texts(old: Index, place: str, settings: Settings, tell: Callable[[str], None]) -> Reindexed:
     """The same for an index without attached indices, from the texts it keeps; nothing has to be marked."""
     address, generation = _beside(old, place, tell)
-    with wiring.open_index(address, settings) as index:
+    with factory.open_index(address, settings) as index:
         tell("reading stored texts")
         refill(old, index, settings)
         tell("switching")
@@ -141,17 +141,17 @@ def _from_texts(old: Index, place: str, settings: Settings, tell: Callable[[str]
                 )
             if (pages := index.count()) != found.pages:
                 raise NotVerified(f"{found.pages:,} pages gave {pages:,}")
-            wiring.swap_generation(place, generation, settings)
+            factory.swap_generation(place, generation, settings)
     return Reindexed(generation, found.pages, found.pages, 0, 0, 0)
 
 
 def abandon(place: str, settings: Settings) -> bool:
     """Remove a generation that was not finished; whether there was one."""
-    with wiring.open_stored(place, settings) as old:
+    with factory.open_stored(place, settings) as old:
         ending = old.note(NOTE)
         if ending is None:
             return False
-        wiring.drop_generation(place, wiring.beside(place, ending)[1], settings)
+        factory.drop_generation(place, factory.beside(place, ending)[1], settings)
         old.set_note(NOTE, None)
         return True
 
@@ -167,11 +167,11 @@ def roll_back(place: str, settings: Settings, *, tell: Callable[[str], None] = l
         SchemaMismatch: another release made it.
         SettingsMismatch: other settings are in force.
     """
-    address, generation = wiring.beside(place, PREVIOUS)
-    wiring.must_fit(address, settings)
-    with wiring.open_stored(place, settings) as present, present.writing():
+    address, generation = factory.beside(place, PREVIOUS)
+    factory.must_fit(address, settings)
+    with factory.open_stored(place, settings) as present, present.writing():
         _check_sources(place, settings, load_attachments(present))
-        wiring.swap_generation(place, generation, settings)
+        factory.swap_generation(place, generation, settings)
     with open_site(place, settings) as site:
         site.index.set_note(NOTE, None)
         return _run(site, "backfill", tell).get("marked", 0)
@@ -179,7 +179,7 @@ def roll_back(place: str, settings: Settings, *, tell: Callable[[str], None] = l
 
 def _check_sources(place: str, settings: Settings, attachments: Sequence[Attachment]) -> None:
     """Raise ``SourceIncomplete`` where documents cannot be marked without losing data, before a generation is changed."""
-    with closing(wiring.open_host(place, settings)) as host:
+    with closing(factory.open_host(place, settings)) as host:
         host.check(name for each in attachments for name in host.indices(each.target))
 
 
@@ -253,7 +253,7 @@ def _run(site: Site, what: str, tell: Callable[[str], None]) -> dict[str, int]:
 
 def _keep_dead(new: Site, place: str) -> None:
     """Copy the dead letters of a generation to the index that it is going to replace: its own are removed by the swap."""
-    with closing(wiring.open_jobs(place, new.settings)) as jobs:
+    with closing(factory.open_jobs(place, new.settings)) as jobs:
         jobs.bury(new.jobs.dead(limit=DEAD_READ))
 
 

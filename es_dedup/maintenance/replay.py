@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import DedupError
+from es_dedup.maintenance.dead_letters import bury
 from es_dedup.maintenance.ingest import ingest
-from es_dedup.maintenance.letters import bury
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from es_dedup.index.jobs import DeadLetter
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
 
 SENT_AT_A_TIME: Final = 100
 

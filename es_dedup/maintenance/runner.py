@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import ConfigError, DedupError, UnknownJob
 from es_dedup.index.jobs import Job, JobState, Part, Version
-from es_dedup.maintenance.keeper import Keeper, PartLost
+from es_dedup.maintenance.lease import Keeper, PartLost
 from es_dedup.maintenance.plans import PLANS
-from es_dedup.recorded import decision_settings
+from es_dedup.settings.recorded import decision_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
     from es_dedup.maintenance.stage import Observer, Stage
 
 TRIES: Final = 20  # of one conditional change

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from es_dedup.index.jobs import Job, Part
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
 
     Observer: TypeAlias = Callable[[str, Mapping[str, int], float], None]
 

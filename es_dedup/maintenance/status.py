@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.plans import PLANS
 from es_dedup.maintenance.recluster import settles
-from es_dedup.recorded import STATISTICS, decision_differences, decisions_in
+from es_dedup.settings.recorded import STATISTICS, decision_differences, decisions_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from es_dedup.errors import Difference
     from es_dedup.index.jobs import Job
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
 
 BEAT: Final = "beat"
 RECLUSTER: Final = "recluster"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.deduplicator.deduplicator import Deduplicator
+from es_dedup.deduplicator.index_reader import ROOTS
 from es_dedup.model import Page
-from es_dedup.pipeline import Deduplicator
-from es_dedup.stored import ROOTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_dedup.config import Settings
     from es_dedup.index.port import FeatureRecord, Index
+    from es_dedup.settings import Settings
 
 BATCH: Final = 500
 

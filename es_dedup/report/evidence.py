@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from es_dedup.model import Cluster, Number
-    from es_dedup.shares import WithShares
+    from es_dedup.model.shares import WithShares
 
 ROUNDING: Final = 1e-9
 """Room for binary fractions: 0.29 times 100 is a little less than 29."""

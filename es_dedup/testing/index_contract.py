@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_dedup.testing.builders import full_record, probe, random_records, record
+from es_dedup.testing.candidate_contract import ProbeContract
 from es_dedup.testing.cluster_contract import ClusterStoreContract, StatisticsStoreContract
 from es_dedup.testing.contract_fixtures import IndexFixtures, ids, same_record
-from es_dedup.testing.probe_contract import ProbeContract
 from es_dedup.testing.search_contract import SearchContract
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.compiled import worthwhile
+from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.characters import PLANE, fold_string, tables
 from es_dedup.text.simplify import simplify
 
@@ -78,7 +78,7 @@ def normalise_many(texts: Sequence[str]) -> TextBatch:
 def _normalised_by_kernels(
     texts: Sequence[str], codes: NDArray[np.uint32], offsets: NDArray[np.int64]
 ) -> TextBatch:
-    from es_dedup.text.compiled import normalising  # noqa: PLC0415 - see es_dedup.compiled
+    from es_dedup.text.kernels import normalising  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
     table = tables()
     if slow := np.flatnonzero(normalising.flagged_pages(codes, offsets, table.slow)).tolist():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.compiled import worthwhile
+from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.characters import PLANE
 from es_dedup.text.hashing import mix64
 from es_dedup.text.tokens import TOKEN_BASE, clause_hashes_of, run_starts, segment_hashes, word_hashes
@@ -37,7 +37,7 @@ def number_tokens(batch: TextBatch, tokens: TokenBatch) -> NDArray[np.bool_]:
     if not count:
         return np.zeros(0, dtype=np.bool_)
     if worthwhile(count):
-        from es_dedup.text.compiled.numbers import flags_of  # noqa: PLC0415 - see es_dedup.compiled
+        from es_dedup.text.kernels.numbers import flags_of  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
         tables = _lookup(NUMERALS), _lookup(UNITS)
         return flags_of(batch.codes, tokens.single, tokens.starts, tokens.ends, tokens.clause, *tables)
@@ -67,7 +67,7 @@ def masked_clause_hashes(
     """
     mask = mix64(np.array([_MASK]))[0]
     if worthwhile(len(tokens)):
-        from es_dedup.text.compiled.numbers import masked_hashes  # noqa: PLC0415 - see es_dedup.compiled
+        from es_dedup.text.kernels.numbers import masked_hashes  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
         base = np.uint64(TOKEN_BASE)
         return masked_hashes(tokens.hashes, tokens.clause, tokens.clause_count, numbers, mask, base)
@@ -93,7 +93,7 @@ def number_runs(
     """
     joined, hashes = _thousands(batch, tokens, numbers)
     if worthwhile(len(tokens)):
-        from es_dedup.text.compiled.numbers import runs_of  # noqa: PLC0415 - see es_dedup.compiled
+        from es_dedup.text.kernels.numbers import runs_of  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
         place = tokens.starts, tokens.pages, tokens.clause
         figures = numbers.astype(np.uint8) + joined

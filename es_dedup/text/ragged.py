@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
 import numpy as np
 
-from es_dedup.compiled import worthwhile
+from es_dedup.kernels.dispatch import worthwhile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -103,7 +103,7 @@ class Buckets:
     @cached_property
     def seen(self) -> NDArray[np.uint64]:
         """A bit per value of the highest ``FILTER_BITS`` bits: it spares most look-ups where most values are unknown."""
-        from es_dedup.text.compiled.ragged import bitmap_of  # noqa: PLC0415 - see es_dedup.compiled
+        from es_dedup.text.kernels.ragged import bitmap_of  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
         return bitmap_of(self.known, self.bits - FILTER_BITS)
 
@@ -126,7 +126,7 @@ def find(
     if not len(known):
         return none, none
     if worthwhile(len(values)):
-        from es_dedup.text.compiled.ragged import found_in  # noqa: PLC0415 - see es_dedup.compiled
+        from es_dedup.text.kernels.ragged import found_in  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
         filtered = buckets is not None or len(values) >= FILTER_FROM
         ranges = buckets or Buckets.of(known, bits)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.compiled import worthwhile
+from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.hashing import mix64
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.tokens import tokenise
@@ -55,7 +55,7 @@ def title_terms(
     """
     tokens = tokenise(normalise_many([headline(title) for title in titles]))
     if worthwhile(len(tokens)):
-        from es_dedup.text.compiled.titles import distinct_terms  # noqa: PLC0415 - see es_dedup.compiled
+        from es_dedup.text.kernels.titles import distinct_terms  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
         known = _sorted_function_words()
         return distinct_terms(_columns(tokens), _columns(body), known, _PAIR_BASE, MAX_TERMS, UNTITLED_TOKENS)
@@ -81,7 +81,7 @@ def title_terms(
 def term_masks(body: TokenBatch, terms: NDArray[np.uint64], offsets: NDArray[np.int64]) -> NDArray[np.uint32]:
     """Per body token, bit ``j`` set where the page's ``j``-th title term begins; shape (tokens,)."""
     if worthwhile(len(body)):
-        from es_dedup.text.compiled.titles import masks_of  # noqa: PLC0415 - see es_dedup.compiled
+        from es_dedup.text.kernels.titles import masks_of  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
         return masks_of(_columns(body), terms, offsets, _PAIR_BASE)
     masks = np.zeros(len(body), dtype=np.uint32)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.compiled import worthwhile
+from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.characters import CJK, PLANE, SEPARATOR, WORD, kind_of, tables
 from es_dedup.text.hashing import mix64, powers
 
@@ -94,7 +94,7 @@ def tokenise(batch: TextBatch) -> TokenBatch:
 
 
 def _tokenised_by_kernel(batch: TextBatch) -> TokenBatch:
-    from es_dedup.text.compiled.tokens import tokenised  # noqa: PLC0415 - see es_dedup.compiled
+    from es_dedup.text.kernels.tokens import tokenised  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
     astral = np.zeros(0, dtype=np.uint32)
     if len(batch.codes) and batch.codes.max() >= PLANE:

@@ -13,7 +13,7 @@ from celery import Celery
 from es_dedup_tasks.queues import queue_of
 
 if TYPE_CHECKING:
-    from es_dedup.config import Settings
+    from es_dedup.settings import Settings
 
 PLACE_VARIABLE: Final = "ES_DEDUP_DB"
 """Address of the index a worker works for; messages never hold it, nor any credentials."""

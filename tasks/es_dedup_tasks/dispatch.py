@@ -10,7 +10,7 @@ from es_dedup_tasks.queues import KINDS, depths, queue_of, send_pages, translate
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from es_dedup.config import Settings
+    from es_dedup.settings import Settings
 
 ANSWER_SECONDS: Final = (1.0, 5.0)  # a busy worker answers late, and is not to be taken for none
 TIMEOUTS: Final = {"socket_timeout": 5, "socket_connect_timeout": 5}  # seconds; somebody waits for the answer

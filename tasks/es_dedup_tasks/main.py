@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from celery.signals import setup_logging, worker_ready
 
-from es_dedup.config import load_settings
+from es_dedup.settings import load_settings
 from es_dedup_tasks import logs, metrics
 from es_dedup_tasks.app import PLACE_VARIABLE, make_app
 from es_dedup_tasks.beat import add_option

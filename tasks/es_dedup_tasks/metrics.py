@@ -19,8 +19,8 @@ from es_dedup_tasks.sites import SiteOfProcess
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from es_dedup.config import Settings
     from es_dedup.hook import HookReport
+    from es_dedup.settings import Settings
 
 DOCUMENTS: Final = Counter(
     "es_dedup_documents", "Documents worked on, by stage and outcome", ("stage", "outcome")

@@ -7,10 +7,10 @@ import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from es_dedup.maintenance.site import Site, open_site
+from es_dedup.maintenance.context import Site, open_site
 
 if TYPE_CHECKING:
-    from es_dedup.config import Settings
+    from es_dedup.settings import Settings
 
 
 class SiteOfProcess:

@@ -8,10 +8,10 @@ from celery.exceptions import Reject
 
 from es_dedup.errors import DedupError, QueueUnavailable, UnknownJob
 from es_dedup.maintenance.deferred import ingest_or_bury
+from es_dedup.maintenance.pending import undecided_ids
 from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.status import BEAT
-from es_dedup.maintenance.waiting import undecided_ids
 from es_dedup_tasks.metrics import observe, watched
 from es_dedup_tasks.queues import depths, send_pages
 from es_dedup_tasks.sites import SiteOfProcess
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from celery import Celery
 
-    from es_dedup.config import Settings
+    from es_dedup.settings import Settings
 
     Result = TypeVar("Result")
 

@@ -18,7 +18,7 @@ from typing import Final
 
 import pytest
 
-from es_dedup.config import Settings, describe
+from es_dedup.settings.loading import Settings, describe
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 LONG: Final = ("docs/how-to/choose-thresholds.md", "docs/reference/cli.md", "docs/tutorial.md")

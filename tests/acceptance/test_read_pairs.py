@@ -11,8 +11,8 @@ import pytest
 from judged import measured
 from labelled import READ, read_sets
 
+from es_dedup.decision.thresholds import BALANCED
 from es_dedup.evaluation import Label
-from es_dedup.judgement.limits import BALANCED
 
 FILES: Final = sorted(READ.glob("*.tsv"))
 

@@ -11,7 +11,7 @@ from es_dedup.detectors.dwdcs import Dwdcs, Dwswn
 from es_dedup.detectors.multi_simhash import MultiSimhash
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.model import Content
-from es_dedup.sections import (
+from es_dedup.settings.sections import (
     CcdetConfig,
     CharFrequencyConfig,
     CoverageConfig,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_dedup.config import Settings
 from es_dedup.detectors.named_fields import field_types, term_fields
 from es_dedup.index.elastic import ElasticIndex, Fields, parse_address
+from es_dedup.settings import Settings
 from es_dedup.testing.index_contract import (
     ClusterStoreContract,
     FeatureIndexContract,

@@ -16,14 +16,14 @@ from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page
 from es_dedup.cli.main import app
-from es_dedup.config import Settings
+from es_dedup.deduplicator.index_reader import ROOTS
 from es_dedup.errors import SchemaMismatch
 from es_dedup.index.elastic import ElasticIndex, parse_address
-from es_dedup.index.elastic.host import host_properties
+from es_dedup.index.elastic.source_index import host_properties
 from es_dedup.maintenance import texts
 from es_dedup.maintenance.attachment import Attachment, save_attachments
 from es_dedup.maintenance.reindex import NotVerified, reindex, roll_back
-from es_dedup.stored import ROOTS
+from es_dedup.settings import Settings
 from tests.hosts import FIELDS, documents, marked, put, settings
 from tests.servers import fresh_name, remove, url_of
 

@@ -15,14 +15,14 @@ from elastic_transport import ApiResponseMeta, BaseNode, HttpHeaders
 from elastic_transport import ConnectionError as NoConnection
 from elastic_transport._node._base import NodeApiResponse
 
-from es_dedup.config import Settings
-from es_dedup.index.elastic.host import host_properties
+from es_dedup.decision.statistics import Statistics
 from es_dedup.index.elastic.mappings import MARK, SCHEMA_VERSION
+from es_dedup.index.elastic.source_index import host_properties
 from es_dedup.index.elastic.tokens import hash_token
 from es_dedup.index.jobs import DeadLetter, Job, JobState, Part
 from es_dedup.index.texts import compress_text
-from es_dedup.judgement.statistics import Statistics
-from es_dedup.recorded import clustered_with
+from es_dedup.settings import Settings
+from es_dedup.settings.recorded import clustered_with
 from tests.fuzz.mutate import as_bytes, damaged, damaged_json
 
 if TYPE_CHECKING:

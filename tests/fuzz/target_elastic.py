@@ -9,15 +9,15 @@ from unittest.mock import patch
 
 from elasticsearch import Elasticsearch
 
-from es_dedup import wiring
-from es_dedup.config import Settings
+from es_dedup.deduplicator.index_reader import StoredPages
 from es_dedup.detectors.named_fields import field_types, term_fields
 from es_dedup.errors import UnreadableAnswer
+from es_dedup.index import factory
 from es_dedup.index.claims import Claim
 from es_dedup.index.elastic import ElasticIndex, Fields, Options, parse_address
-from es_dedup.index.host import HostDocument, Mark, Shard, document_key
+from es_dedup.index.source_index import HostDocument, Mark, Shard, document_key
 from es_dedup.model import Page
-from es_dedup.stored import StoredPages
+from es_dedup.settings import Settings
 from es_dedup.testing.builders import assignment, edge, probe, record
 from tests.fuzz.harness import Target
 from tests.fuzz.node import DEAD, JOB, PART, Node
@@ -94,8 +94,8 @@ CLAIMS: Final[Mapping[str, Callable[[Any], object]]] = {
     "forget": lambda claims: claims.forget(9),
 }
 GENERATIONS: Final[Mapping[str, Callable[[Settings], object]]] = {
-    "swap": lambda settings: wiring.swap_generation(ADDRESS, "g", settings),
-    "drop": lambda settings: wiring.drop_generation(ADDRESS, "g", settings),
+    "swap": lambda settings: factory.swap_generation(ADDRESS, "g", settings),
+    "drop": lambda settings: factory.drop_generation(ADDRESS, "g", settings),
 }
 
 
@@ -136,7 +136,7 @@ def answered(given: Given, *, errors: float, damage: float | None = None) -> Non
     """Open what is asked, and ask."""
     damage = given.damage if damage is None else damage
     Node.rng, Node.payloads = random.Random(given.seed), payloads(Settings())
-    Node.features = wiring.features_of(settings())
+    Node.features = factory.features_of(settings())
     Node.damage, Node.errors = (0, 0) if given.late else (damage, errors)
     # The client that the adapter makes is the real one, over a node in this process.
     client = partial(Elasticsearch, node_class=Node)
@@ -166,10 +166,10 @@ def _opened(part: str) -> Any:
                 parse_address(ADDRESS), features=Node.features, options=OPTIONS, fields=lambda _: FIELDS
             )
         case "host":
-            return wiring.open_host(ADDRESS, settings())
+            return factory.open_host(ADDRESS, settings())
         case "jobs":
-            return wiring.open_jobs(ADDRESS, settings())
-    return wiring.open_claims(ADDRESS, settings())
+            return factory.open_jobs(ADDRESS, settings())
+    return factory.open_claims(ADDRESS, settings())
 
 
 def refused(given: Given) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup import compiled
-from es_dedup.config import Settings
+from es_dedup.decision.comparison import Pages, compare, judged_pair
+from es_dedup.decision.statistics import Statistics, learn
+from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.detectors import features
 from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.errors import DedupError
@@ -18,10 +19,9 @@ from es_dedup.index.elastic.tokens import hash_of, hash_token
 from es_dedup.index.embedded import postings
 from es_dedup.index.embedded.codec import pack_terms, unpack_terms
 from es_dedup.index.texts import compress_text, decompress_text
-from es_dedup.judgement.compare import Pages, compare, judged_pair
-from es_dedup.judgement.statistics import Statistics, learn
+from es_dedup.kernels import dispatch
 from es_dedup.model import Content, Page, Skipped
-from es_dedup.pipeline import Deduplicator
+from es_dedup.settings import Settings
 from tests.fuzz.corpus import texts
 from tests.fuzz.harness import Target
 from tests.fuzz.mutate import VALUES, damaged, window
@@ -43,11 +43,11 @@ TABLES: Final = ("pages", "features", "texts", "edges", "assignments", "postings
 @contextmanager
 def kernels(*, on: bool) -> Iterator[None]:
     """Run by kernels, or by the numpy code."""
-    before, compiled._State.chosen = compiled._State.chosen, on
+    before, dispatch._State.chosen = dispatch._State.chosen, on
     try:
         yield
     finally:
-        compiled._State.chosen = before
+        dispatch._State.chosen = before
 
 
 @cache

@@ -13,10 +13,10 @@ from unittest.mock import patch
 from elasticsearch import ApiError, Elasticsearch, TransportError
 from elasticsearch.helpers import BulkIndexError, bulk
 
-from es_dedup import wiring
 from es_dedup.errors import DedupError
 from es_dedup.hook import DedupHook, dedup_bulk
-from es_dedup.index.host import HostFields
+from es_dedup.index import factory
+from es_dedup.index.source_index import HostFields
 from tests.fuzz.corpus import texts
 from tests.fuzz.harness import Target
 from tests.fuzz.mutate import VALUES, as_bytes, damaged_json, value_of
@@ -91,14 +91,14 @@ def hostile(rng: random.Random) -> Given:
 
 def hooked(given: Given, *, damage: float, errors: float) -> None:
     """The hook around a write."""
-    Node.rng, Node.features = random.Random(given.seed), wiring.features_of(settings())
+    Node.rng, Node.features = random.Random(given.seed), factory.features_of(settings())
     Node.damage, Node.errors = 0, 0
     with (
         patch("elasticsearch.Elasticsearch", partial(Elasticsearch, node_class=Node)),
         patch("time.sleep", lambda _: None),
     ):
-        host = wiring.open_host(ADDRESS, settings())
-        hook = DedupHook(wiring.open_index(":memory:", settings()), host, FIELDS, settings())
+        host = factory.open_host(ADDRESS, settings())
+        hook = DedupHook(factory.open_index(":memory:", settings()), host, FIELDS, settings())
         Node.damage, Node.errors = damage, errors
         try:
             dedup_bulk(client(), iter(given.actions), hook=hook, **given.options)

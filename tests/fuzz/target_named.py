@@ -7,13 +7,13 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.config import Settings
 from es_dedup.detectors.features import featurise, pack, stored_terms
 from es_dedup.detectors.named_fields import field_types, labels_of, named_fields, term_fields
 from es_dedup.detectors.page_features import PageFeatures
-from es_dedup.index.columns import RecordBatch
 from es_dedup.index.elastic import Fields
+from es_dedup.index.record_batch import RecordBatch
 from es_dedup.report.features import compared_fields, feature_rows
+from es_dedup.settings import Settings
 from es_dedup.testing.builders import record
 from tests.fuzz.corpus import texts
 from tests.fuzz.harness import Target

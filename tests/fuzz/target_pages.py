@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from es_dedup.config import ExtractionConfig
 from es_dedup.extraction import create_extractor
 from es_dedup.extraction.reading.charset import decode
 from es_dedup.model import Content, Skipped
+from es_dedup.settings.loading import ExtractionConfig
 from tests.fuzz.corpus import pages
 from tests.fuzz.harness import Target
 from tests.fuzz.mutate import TOKENS, damaged, window

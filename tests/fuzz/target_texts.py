@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.collapse.cursors import Cursor, pack, unpack
 from es_dedup.collapse.model import Bound, Total
-from es_dedup.config import Settings, describe, load_settings
 from es_dedup.evaluation.labels import read_labels
 from es_dedup.index.elastic.address import is_address, parse_address
+from es_dedup.settings.loading import Settings, describe, load_settings
 from tests.fuzz.harness import Target
 from tests.fuzz.mutate import VALUES, as_bytes, damaged, damaged_json, nested, value_of
 from tests.fuzz.target_readers import folder

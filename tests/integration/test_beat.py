@@ -25,7 +25,7 @@ from tests.workers import broker, environment, until, worker
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
     from tests.workers import Worker
 
 PORT: Final = free_ports(20008, 1, (0,))

@@ -10,8 +10,8 @@ from elasticsearch.helpers import bulk
 
 from es_dedup.hook import DedupHook, HookReport, dedup_bulk
 from es_dedup.index.jobs import JobState
+from es_dedup.maintenance.context import open_site
 from es_dedup.maintenance.runner import Runner
-from es_dedup.maintenance.site import open_site
 from tests.hosts import FIELDS, attached, documents, host_index, settings
 from tests.servers import url_of
 from tests.traffic import all_is_well, run
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
 
-    from es_dedup.config import Settings
+    from es_dedup.settings import Settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.other_servers]
 SHARDS: Final = 8

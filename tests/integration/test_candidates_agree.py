@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from es_dedup import Deduplicator, Page
-from es_dedup.config import Settings
 from es_dedup.detectors import char_frequency
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.evaluation import Label, LabelledPair, read_labels
@@ -19,6 +18,7 @@ from es_dedup.evaluation.methods import run_method
 from es_dedup.evaluation.runner import INDEX, measure
 from es_dedup.model import Content
 from es_dedup.readers import read_pages
+from es_dedup.settings import Settings
 from tests.texts import topical
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ import pytest
 import redis
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
-from es_dedup.config import load_settings
 from es_dedup.hook import DedupHook, dedup_bulk
-from es_dedup.hook.window import RedisWindow
+from es_dedup.hook.redis_window import RedisWindow
 from es_dedup.index.jobs import DeadLetter
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.context import open_site
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.reindex import reindex
-from es_dedup.maintenance.site import open_site
-from es_dedup.sections import CcdetConfig
+from es_dedup.settings import load_settings
+from es_dedup.settings.sections import CcdetConfig
 from tests.hosts import FIELDS, attached, documents, host_index, ids_of, settings
 from tests.servers import url_of
 from tests.traffic import run

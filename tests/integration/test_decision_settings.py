@@ -8,18 +8,19 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from es_dedup import Deduplicator, Page, Settings, pipeline
+from es_dedup import Deduplicator, Page, Settings
 from es_dedup.cli.main import app
 from es_dedup.collapse.feature_index import FeatureIndex
+from es_dedup.deduplicator import deduplicator
 from es_dedup.errors import ConfigError, Difference, SettingsDiffer, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.elastic import ElasticIndex
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.jobs import JobState
+from es_dedup.maintenance.context import open_site
 from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
-from es_dedup.maintenance.site import open_site
-from es_dedup.recorded import STATISTICS, decision_settings
+from es_dedup.settings.recorded import STATISTICS, decision_settings
 from tests.hosts import FIELDS as HOST_FIELDS
 from tests.hosts import attached, canonical_counts, documents, host_index
 from tests.hosts import settings as host_settings
@@ -85,7 +86,7 @@ def test_of_two_that_add_to_an_empty_index_the_first_ones_settings_hold_for_both
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second one begins while the index is empty, and gets the write session when it is not."""
-    session = vars(pipeline)["write_session"]
+    session = vars(deduplicator)["write_session"]
     begun: list[Any] = []
 
     def late(index: Any) -> Any:
@@ -96,7 +97,7 @@ def test_of_two_that_add_to_an_empty_index_the_first_ones_settings_hold_for_both
         return session(index)
 
     with Deduplicator.open(place, settings=chosen("strict")) as second:
-        monkeypatch.setattr(pipeline, "write_session", late)
+        monkeypatch.setattr(deduplicator, "write_session", late)
         with pytest.warns(SettingsDiffer):
             second.add_many(PAGES[1:])
         assert not_in_force(second) == ["judge.preset"]

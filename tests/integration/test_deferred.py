@@ -12,14 +12,14 @@ import redis
 from elasticsearch import Elasticsearch
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
-from es_dedup.config import load_settings
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.context import open_site
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.runner import Runner
-from es_dedup.maintenance.site import open_site
+from es_dedup.settings import load_settings
 from tests.hooked import FIELDS, STORIES, action_of, clusters, five, marks
 from tests.hosts import settings
 from tests.samples import story
@@ -29,7 +29,7 @@ from tests.workers import broker, environment, until, worker
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
 
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,6 @@ import pytest
 from elasticsearch import AuthorizationException, Elasticsearch
 
 from es_dedup import Deduplicator, Page
-from es_dedup.config import load_settings
 from es_dedup.errors import (
     IndexInterrupted,
     IndexLocked,
@@ -26,6 +25,7 @@ from es_dedup.index.elastic import ElasticIndex, Options, parse_address
 from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.model import Outcome
+from es_dedup.settings import load_settings
 from es_dedup.testing.builders import assignment, edge, probe, random_records, record
 from scripts.serversupport.nodes import WORKER
 from tests.proxy import Proxy

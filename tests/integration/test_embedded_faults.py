@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 
 import pytest
 
+from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import (
     IndexError_,
     IndexLocked,
@@ -21,7 +22,6 @@ from es_dedup.errors import (
 )
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import Page
-from es_dedup.pipeline import Deduplicator
 from es_dedup.testing.builders import probe, random_records, record
 
 if TYPE_CHECKING:

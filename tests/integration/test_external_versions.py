@@ -9,11 +9,11 @@ from elasticsearch.helpers import bulk, scan
 
 from es_dedup.errors import IndexRefused, PreflightFailed
 from es_dedup.hook import DedupHook, HostFields, dedup_bulk
-from es_dedup.index.host import Mark
+from es_dedup.index.source_index import Mark
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.context import open_site
 from es_dedup.maintenance.detach import detach
-from es_dedup.maintenance.site import open_site
 from tests.hosts import canonical_counts, host_index, marked, settings
 from tests.servers import url_of
 from tests.texts import article

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_dedup import Deduplicator, Page
-from es_dedup.config import Settings
 from es_dedup.detectors.features import featurise, pack, unpack
 from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.errors import SettingsMismatch
 from es_dedup.model import Content, Skipped
+from es_dedup.settings import Settings
 from es_dedup.text.hashing import TERM_BITS
 from tests.samples import pages as sample_pages
 

@@ -13,7 +13,6 @@ from elasticsearch.helpers import BulkIndexError
 
 from es_dedup import Deduplicator
 from es_dedup.collapse import DedupSearch
-from es_dedup.config import Settings
 from es_dedup.errors import DuplicatePage
 from es_dedup.hook import (
     DedupHook,
@@ -24,7 +23,8 @@ from es_dedup.hook import (
     dedup_bulk,
     dedup_streaming_bulk,
 )
-from es_dedup.index.host import DocumentKey
+from es_dedup.index.source_index import DocumentKey
+from es_dedup.settings import Settings
 from tests.hooked import FIELDS, STORIES, action_of, clusters, five, marks
 from tests.proxy import Proxy
 from tests.samples import story

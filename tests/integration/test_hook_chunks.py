@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_dedup import Deduplicator, Page, Settings, wiring
+from es_dedup import Deduplicator, Page, Settings
 from es_dedup.errors import DuplicatePage
 from es_dedup.hook import DedupHook, dedup_bulk
+from es_dedup.index import factory
 from es_dedup.index.embedded import EmbeddedIndex
 from tests.hooked import FIELDS
 from tests.servers import fresh_name, url_of
@@ -85,7 +86,7 @@ def test_the_size_of_chunks_makes_no_difference(policy: str, seed: int) -> None:
     with Elasticsearch(url, request_timeout=60) as client:
         for size in range(1, len(actions) + 1):
             index = EmbeddedIndex(":memory:", features={})
-            host = wiring.open_host(f"{url}/{name}", Settings())
+            host = factory.open_host(f"{url}/{name}", Settings())
             try:
                 with DedupHook(index, host, FIELDS, Settings()) as hook:
                     written(hook, client, name, before, chunk_size=1)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_dedup import Settings, wiring
+from es_dedup import Settings
 from es_dedup.hook import DedupHook, HostFields, dedup_bulk
+from es_dedup.index import factory
 from tests.hook_writer import action_of
 from tests.hooked import clusters
 from tests.samples import story
@@ -29,7 +30,7 @@ FIELDS = HostFields("text", url="", published="published")
 @pytest.fixture(params=["es8", "es9"])
 def address(request: pytest.FixtureRequest) -> Iterator[str]:
     url, name = url_of(request.param), fresh_name()
-    wiring.open_index(f"{url}/{name}", NEVER).close()
+    factory.open_index(f"{url}/{name}", NEVER).close()
     yield f"{url}/{name}"
     remove(f"{url}/{name}")
     with Elasticsearch(url, request_timeout=30) as client:
@@ -38,7 +39,7 @@ def address(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def claims(address: str) -> Iterator[ElasticClaims]:
-    claims = wiring.open_claims(address, NEVER)
+    claims = factory.open_claims(address, NEVER)
     yield claims
     claims.close()
     claims.close()
@@ -89,8 +90,8 @@ class TestClaims:
 @contextmanager
 def blind(address: str) -> Iterator[DedupHook]:
     """A hook that no search shows anything to: its features are never refreshed, and there is no window."""
-    index = wiring.open_index(address, NEVER, fresh_probes=False)
-    host, claims = wiring.open_host(address, NEVER), wiring.open_claims(address, NEVER)
+    index = factory.open_index(address, NEVER, fresh_probes=False)
+    host, claims = factory.open_host(address, NEVER), factory.open_claims(address, NEVER)
     with DedupHook(index, host, FIELDS, NEVER, claims=claims) as hook:
         yield hook
 

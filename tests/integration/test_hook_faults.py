@@ -12,13 +12,13 @@ import redis
 from elasticsearch import Elasticsearch
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
-from es_dedup.config import load_settings
 from es_dedup.hook import DedupHook, RedisWindow, dedup_bulk
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.context import open_site
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.runner import Runner
-from es_dedup.maintenance.site import open_site
+from es_dedup.settings import load_settings
 from scripts.serversupport.running import free_ports
 from tests.hosts import FIELDS, attached, documents, host_index, put, settings
 from tests.servers import fresh_name, kill, restart, revive, server_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from es_dedup.config import Settings
+    from es_dedup.settings import Settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.traffic]
 

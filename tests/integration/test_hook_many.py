@@ -13,7 +13,7 @@ import pytest
 
 from es_dedup import Deduplicator, Settings
 from es_dedup.hook import DedupHook, HookReport, dedup_bulk
-from es_dedup.recorded import STATISTICS
+from es_dedup.settings.recorded import STATISTICS
 from tests.hooked import action_of, clusters, marks
 from tests.samples import as_text, edges, pages, partition
 from tests.servers import url_of

@@ -11,15 +11,15 @@ from elasticsearch.helpers import bulk
 
 from es_dedup.errors import SourceIncomplete
 from es_dedup.hook import DedupHook, HookReport, HostFields, async_dedup_bulk, dedup_bulk
-from es_dedup.index.host import Mark
 from es_dedup.index.jobs import DeadLetter
+from es_dedup.index.source_index import Mark
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.context import open_site
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.ingest import ingest
 from es_dedup.maintenance.reindex import abandon, reindex
 from es_dedup.maintenance.replay import replay
-from es_dedup.maintenance.site import open_site
 from tests.hosts import canonical_counts, marked, remove_templates, settings
 from tests.servers import fresh_name, url_of
 from tests.texts import article
@@ -28,7 +28,7 @@ from tests.traffic import run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
 
 FIELDS = HostFields("body")
 PROPERTIES = {

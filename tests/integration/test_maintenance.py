@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import MassChange, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.context import open_site
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.recluster import preview
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
-from es_dedup.maintenance.site import open_site
 from es_dedup.maintenance.status import job_status
-from es_dedup.pipeline import Deduplicator
-from es_dedup.sections import CcdetConfig
+from es_dedup.settings.sections import CcdetConfig
 from tests.hosts import FIELDS, attached, canonical_counts, documents, host_index, marked, put, settings
 
 if TYPE_CHECKING:
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
 
 
 def test_a_backfill_marks_every_document_as_the_embedded_index_would() -> None:

@@ -13,12 +13,12 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_dedup import Deduplicator, Page
-from es_dedup.config import Settings
 from es_dedup.detectors import registry
 from es_dedup.detectors.named_fields import named_fields
 from es_dedup.detectors.page_features import STORED
 from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.settings import Settings
 from es_dedup.text.hashing import hash64, tagged_terms
 from es_dedup.text.normalise import normalise
 from tests.samples import pages as sample_pages

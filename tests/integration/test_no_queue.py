@@ -15,10 +15,10 @@ import pytest
 import redis
 from es_dedup_tasks.app import make_app
 
-from es_dedup.config import load_settings
 from es_dedup.index.jobs import DeadLetter, JobState
 from es_dedup.maintenance.replay import replay
 from es_dedup.maintenance.runner import Runner
+from es_dedup.settings import load_settings
 from scripts.serversupport.running import free_ports
 from tests.hosts import attached, documents, host_index, ids_of
 from tests.proxy import Proxy
@@ -27,7 +27,7 @@ from tests.workers import broker, environment, until, worker
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
 
 DATABASE = 5
 CLOSED = f"redis://127.0.0.1:{free_ports(19908, 1, (0,))}/0"

@@ -10,15 +10,15 @@ from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page
 from es_dedup.cli.main import app
-from es_dedup.config import load_settings
 from es_dedup.detectors.page_features import FROM_FEATURES, FROM_TEXT, GIVEN
 from es_dedup.errors import ConfigError, UnknownPage
+from es_dedup.settings import load_settings
 from tests.texts import topical
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from es_dedup.config import Settings
+    from es_dedup.settings import Settings
 
 TEXT = topical(7, sentences=30)
 PAPERS = {"period_signatures", "simhash", "simhash_band_0", "simhash_band_3", "key_concepts"}

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Outcome, Page, Relation, Settings
 from es_dedup.cli.main import app
-from es_dedup.presets import PAPERS
-from es_dedup.sections import VOTES, JudgeConfig
+from es_dedup.settings.presets import PAPERS
+from es_dedup.settings.sections import VOTES, JudgeConfig
 from tests.samples import SAMPLES, truths
 from tests.texts import ZH, topical
 

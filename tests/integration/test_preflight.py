@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 from es_dedup.cli.main import app
 from es_dedup.errors import ConfigError, PreflightFailed
-from es_dedup.index.host import HostFields
+from es_dedup.index.source_index import HostFields
 from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.context import open_site
 from es_dedup.maintenance.preflight import judge
-from es_dedup.maintenance.site import open_site
 from tests.hosts import host_index, marked, put, settings
 from tests.servers import url_of
 from tests.texts import article

@@ -23,7 +23,13 @@ from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts
 from es_dedup.detectors.multi_simhash import MultiSimhash, TwoFingerprints
 from es_dedup.detectors.simhash import Fingerprint, Simhash, band_terms, probe_terms
 from es_dedup.model import Content, Relation, Skipped
-from es_dedup.sections import CcdetConfig, CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig, SimhashConfig
+from es_dedup.settings.sections import (
+    CcdetConfig,
+    CharFrequencyConfig,
+    DwdcsConfig,
+    MultiSimhashConfig,
+    SimhashConfig,
+)
 from es_dedup.text.hashing import SIGNATURE_SEED
 from es_dedup.text.idf import general
 from es_dedup.text.normalise import normalise_many

@@ -15,11 +15,11 @@ from es_dedup.cli.main import app
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.marking import remove_pages
+from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.dedup_field_writes import remove_pages
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
-from es_dedup.maintenance.site import open_site
-from es_dedup.sections import CcdetConfig
+from es_dedup.settings.sections import CcdetConfig
 from tests.hosts import (
     FIELDS,
     attached,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
 
-    from es_dedup.config import Settings
+    from es_dedup.settings import Settings
 
 OLD = settings(batch=16)
 NEW = OLD.model_copy(update={"ccdet": CcdetConfig(window=8)})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from es_dedup.errors import SettingsMismatch
+from es_dedup.maintenance.context import open_site
 from es_dedup.maintenance.reindex import reindex, roll_back, verify
-from es_dedup.maintenance.site import open_site
-from es_dedup.sections import CcdetConfig
+from es_dedup.settings.sections import CcdetConfig
 from tests.hosts import attached, documents, host_index, put, settings
 from tests.traffic import Traffic, all_is_well, run
 from tests.workers import until

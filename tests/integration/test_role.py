@@ -9,13 +9,13 @@ from elasticsearch import AuthorizationException, Elasticsearch
 
 from es_dedup.collapse import DedupSearch, FeatureIndex
 from es_dedup.collapse.model import START
-from es_dedup.config import Settings
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.context import open_site
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.reindex import reindex, roll_back
-from es_dedup.maintenance.site import open_site
+from es_dedup.settings import Settings
 from scripts.serversupport.nodes import SEARCHER, WORKER
 from tests.hooked import FIELDS, STORIES, action_of, clusters, five
 from tests.samples import story

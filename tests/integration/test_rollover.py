@@ -12,8 +12,8 @@ from es_dedup.errors import MappingConflict, UnknownPage
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.context import open_site
 from es_dedup.maintenance.detach import detach
-from es_dedup.maintenance.site import open_site
 from tests.hooked import FIELDS, action_of, clusters
 from tests.hosts import remove_templates, settings
 from tests.samples import story

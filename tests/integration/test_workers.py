@@ -13,11 +13,11 @@ import pytest
 import redis
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
-from es_dedup.config import load_settings
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
+from es_dedup.settings import load_settings
 from scripts.serversupport.running import free_ports
 from tests.hosts import attached, canonical_counts, documents, host_index, marked
 from tests.servers import restart
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
 
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
 
 PORT: Final = free_ports(19808, 1, (0,))
 pytestmark = pytest.mark.slow

@@ -7,9 +7,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.config import Settings
+from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import DuplicatePage, UnknownPage
-from es_dedup.pipeline import Deduplicator
+from es_dedup.settings import Settings
 from tests.model.material import EDITS, FAMILIES, TEMPLATES, WINDOWS, Version, drawn, text_of
 from tests.model.plain import SAME, Oracle, Plain
 from tests.model.system import (

@@ -12,16 +12,16 @@ from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
-from es_dedup.config import Settings, load_settings
 from es_dedup.hook import DedupHook, HostFields, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.context import open_site
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
-from es_dedup.maintenance.site import open_site
-from es_dedup.sections import CcdetConfig
+from es_dedup.settings import Settings, load_settings
+from es_dedup.settings.sections import CcdetConfig
 from tests.model.library import contents
 from tests.model.material import Version, text_of
 from tests.model.system import Step, demand, equal
@@ -31,7 +31,7 @@ from tests.workers import environment, until, worker
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_dedup.maintenance.site import Site
+    from es_dedup.maintenance.context import Site
 
 FIELDS: Final = HostFields("body", url="", published="at")
 SHAPES: Final[tuple[dict[str, int], ...]] = ({}, {"window": 8})

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.batch.featurise import pages_of
-from es_dedup.config import Settings
+from es_dedup.decision.comparison import compare
+from es_dedup.decision.rules import RELATIONS
+from es_dedup.decision.statistics import Statistics, learn
 from es_dedup.extraction import create_extractor
-from es_dedup.judgement.compare import compare
-from es_dedup.judgement.judge import RELATIONS
-from es_dedup.judgement.statistics import Statistics, learn
+from es_dedup.settings import Settings
 from es_dedup.text.hashing import hash64
 from tests.model.material import Version, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from es_dedup.judgement.compare import Pages
+    from es_dedup.decision.comparison import Pages
 
     Related = dict[tuple[str, str], tuple[str, float]]
 

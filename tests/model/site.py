@@ -10,8 +10,8 @@ from elasticsearch.helpers import scan
 from es_dedup.collapse import DedupSearch
 from es_dedup.errors import SettingsMismatch
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.context import open_site
 from es_dedup.maintenance.reindex import abandon
-from es_dedup.maintenance.site import open_site
 from tests.hosts import remove_templates
 from tests.model.material import Version, drawn
 from tests.model.place import Place, act_alone, settings, version_of

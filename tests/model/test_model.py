@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_dedup.pipeline import Deduplicator
+from es_dedup.deduplicator.deduplicator import Deduplicator
 from tests.model.driver import sequence, shortest
 from tests.model.library import Library, contents
 from tests.model.material import Version, constructed

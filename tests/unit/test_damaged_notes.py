@@ -10,7 +10,7 @@ from es_dedup.errors import DamagedData
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.maintenance.attachment import NOTE, load_attachments
 from es_dedup.readers import Roots
-from es_dedup.recorded import decisions_in
+from es_dedup.settings.recorded import decisions_in
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 import es_dedup
-from es_dedup.config import OTHER_VARIABLES, PREFIX, Settings
+from es_dedup.settings.loading import OTHER_VARIABLES, PREFIX, Settings
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PACKAGE: Final = sorted((ROOT / "es_dedup").rglob("*.py"))
@@ -25,15 +25,15 @@ CODE: Final = sorted(
     for path in (ROOT / folder).rglob("*.py")
 )
 EXTRA_OF: Final = {
-    "es_dedup/hook/window.py": "celery",
+    "es_dedup/hook/redis_window.py": "celery",
     "es_dedup/hook/": "elastic",
     "es_dedup/collapse/": "elastic",
     "es_dedup/index/elastic/": "elastic",
     "es_dedup/cli/exporting.py": "parquet",
     "es_dedup/readers/tables.py": "parquet",
     "es_dedup/readers/warc.py": "warc",
-    "es_dedup/compiled.py": "fast",
-    "es_dedup/kernel_cache.py": "fast",
+    "es_dedup/kernels/dispatch.py": "fast",
+    "es_dedup/kernels/cache.py": "fast",
     "es_dedup/extraction/comparison.py": "compare",
     "es_dedup/extraction/learning/": "train",
     "es_dedup/testing/": "testing",

@@ -16,8 +16,8 @@ from es_dedup.detectors.comparators.spotsigs import Spotsigs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_dedup.config import Settings
     from es_dedup.detectors.port import Detector
+    from es_dedup.settings import Settings
 
     Factory: TypeAlias = Callable[[Settings], Detector[Any]]
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.comparator_sections import CodetConfig
     from es_dedup.detectors.comparators.words import WordBatch
     from es_dedup.model import Content
+    from es_dedup.settings.comparators import CodetConfig
 
 TAG: Final = 59
 PAYLOAD: Final = 1

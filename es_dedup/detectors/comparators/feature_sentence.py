@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.comparator_sections import FeatureSentenceConfig
     from es_dedup.detectors.comparators.words import WordBatch
     from es_dedup.model import Content, Verdict
+    from es_dedup.settings.comparators import FeatureSentenceConfig
 
 TAG: Final = 60
 PAYLOAD: Final = 1

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.comparator_sections import ImatchConfig, SpotsigsConfig
     from es_dedup.model import Content
+    from es_dedup.settings.comparators import ImatchConfig, SpotsigsConfig
 
 WORD_TAG: Final = 53
 RANDOM_TAG: Final = 54

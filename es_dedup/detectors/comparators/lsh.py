@@ -21,8 +21,8 @@ from es_dedup.text.hashing import mix64, tagged_terms
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.comparator_sections import LshConfig, SpotsigsConfig
     from es_dedup.model import Content
+    from es_dedup.settings.comparators import LshConfig, SpotsigsConfig
 
 SPOT_TAG: Final = 57
 PERIOD_TAG: Final = 58

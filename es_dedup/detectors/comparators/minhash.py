@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.comparator_sections import MinhashConfig
     from es_dedup.model import Content
+    from es_dedup.settings.comparators import MinhashConfig
     from es_dedup.text.tokens import TokenBatch
 
 TAG: Final = 51

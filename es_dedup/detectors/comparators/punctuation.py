@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.comparator_sections import PunctuationConfig
     from es_dedup.model import Content, Verdict
+    from es_dedup.settings.comparators import PunctuationConfig
     from es_dedup.text.normalise import TextBatch
 
 TAG: Final = 61

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.comparator_sections import ShinglingConfig
     from es_dedup.model import Content
+    from es_dedup.settings.comparators import ShinglingConfig
 
 RESEMBLANCE_TAG: Final = 48
 CONTAINMENT_TAG: Final = 49

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.comparator_sections import SpotsigsConfig
     from es_dedup.detectors.comparators.hashsets import HashBag
     from es_dedup.detectors.comparators.words import WordBatch
+    from es_dedup.settings.comparators import SpotsigsConfig
 
 ANTECEDENTS_ZH: Final = frozenset(
     "的 了 是 在 和 与 也 就 都 将 对 为 从 被 把 而 等 有 并 及 于 中 上 不".split()

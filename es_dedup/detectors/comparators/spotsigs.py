@@ -21,8 +21,8 @@ from es_dedup.text.hashing import tagged_terms
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from es_dedup.comparator_sections import SpotsigsConfig
     from es_dedup.model import Content
+    from es_dedup.settings.comparators import SpotsigsConfig
 
 TAG: Final = 52
 PAYLOAD: Final = 1

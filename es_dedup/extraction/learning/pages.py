@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from es_dedup.config import ExtractionConfig
 from es_dedup.extraction.chosen import page_of
 from es_dedup.extraction.learning.labels import agreement, block_labels, head_lines
 from es_dedup.extraction.reading.document import read_document
 from es_dedup.extraction.reading.guard import Deadline
+from es_dedup.settings.loading import ExtractionConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,8 +20,8 @@ from es_dedup.extraction.text import clean
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_dedup.config import ExtractionConfig
     from es_dedup.extraction.reading.guard import Deadline
+    from es_dedup.settings.loading import ExtractionConfig
 
 _TAG: Final = re.compile(rb"</?[a-zA-Z]|<!")
 _END_OF_PAGE: Final = re.compile(rb"</(?:body|html|BODY|HTML|Body|Html)(?=[\s/>])[^>]*+>?|<html\s*/>")

@@ -16,8 +16,8 @@ from es_dedup.extraction.reading.document import Document, parse
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-    from es_dedup.config import ExtractionConfig
     from es_dedup.extraction.reading.guard import Deadline
+    from es_dedup.settings.loading import ExtractionConfig
 
 MIN_CHARS: Final = 80
 """A shorter text for browsers without scripts asks to turn scripts on."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.closing import Closing
 from es_dedup.errors import IndexError_, IndexUnavailable
-from es_dedup.index import checks
-from es_dedup.index.columns import RecordBatch
+from es_dedup.index import validation
+from es_dedup.index.closing import Closing
 from es_dedup.index.elastic import clusters, fulltext, records
 from es_dedup.index.elastic.bulk import Write
-from es_dedup.index.elastic.keeping import Keeping, note_key
+from es_dedup.index.elastic.candidates import Prober
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS
+from es_dedup.index.elastic.notes import Keeping, note_key
 from es_dedup.index.elastic.options import Options
-from es_dedup.index.elastic.probing import Prober
+from es_dedup.index.elastic.read_your_writes_pages import CREATED
 from es_dedup.index.elastic.reading import (
     WINDOW,
     chunked,
@@ -23,11 +23,11 @@ from es_dedup.index.elastic.reading import (
     pages_of_hits,
     whole,
 )
-from es_dedup.index.elastic.recent import CREATED
 from es_dedup.index.elastic.server import reading, reads_answers
 from es_dedup.index.elastic.store import Store
 from es_dedup.index.elastic.tokens import key_of, storable
 from es_dedup.index.port import WriteReport
+from es_dedup.index.record_batch import RecordBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -92,7 +92,7 @@ class ElasticIndex(Store, Closing):
             IndexRefused: the server does not let us.
         """
         super().__init__(address, features, options or Options(), fields, read_only=read_only)
-        self._segment = segment or checks.each_character
+        self._segment = segment or validation.each_character
         self._keeping = Keeping(
             self._server, self._of[META], self._options, lambda place: self._watch.seen(META, [place])
         )
@@ -135,7 +135,7 @@ class ElasticIndex(Store, Closing):
 
     def put_batch(self, batch: RecordBatch) -> WriteReport:
         """See ``FeatureIndex.put_batch``."""
-        wrong = dict(checks.problems(batch))
+        wrong = dict(validation.problems(batch))
         failed = {batch.ids[place]: reason for place, reason in wrong.items()}
         last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in wrong}
         places = list(last.values())
@@ -329,7 +329,7 @@ class ElasticIndex(Store, Closing):
 
     def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
         """See ``FeatureIndex.search``."""
-        if not checks.encodable(query):
+        if not validation.encodable(query):
             return []
         self._catch_up(TEXTS)
         return fulltext.search(self._server, self._of[TEXTS], self._segment(query), limit, offset)

@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from es_dedup.errors import ConfigError
-from es_dedup.index.checks import encodable
+from es_dedup.index.validation import encodable
 
 SCHEMES: Final = ("http", "https")
 MAX_NAME_BYTES: Final = 200  # of Elasticsearch's 255, with room for what is appended

@@ -9,17 +9,17 @@ import base64
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.checks import encodable
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write
 from es_dedup.index.elastic.reading import WINDOW, documents, pages_of_hits
 from es_dedup.index.elastic.tokens import key_of, storable
 from es_dedup.index.texts import compress_text, decompress_text
+from es_dedup.index.validation import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from es_dedup.index.columns import RecordBatch
     from es_dedup.index.elastic.server import Server
+    from es_dedup.index.record_batch import RecordBatch
 
 TITLE_WEIGHT: Final = 3.0  # a word of the title counts like three of the body
 MAX_QUERY_WORDS: Final = 64  # further ones are left out

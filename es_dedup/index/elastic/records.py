@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
-from es_dedup.index import checks
+from es_dedup.index import validation
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write
 from es_dedup.index.elastic.reading import WINDOW, any_of, chunked, pages_of_hits, partial
 from es_dedup.index.elastic.server import searched
@@ -17,9 +17,9 @@ from es_dedup.index.port import FeatureRecord
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_dedup.index.columns import RecordBatch
     from es_dedup.index.elastic.fields import Fields
     from es_dedup.index.elastic.server import Server
+    from es_dedup.index.record_batch import RecordBatch
 
 WORDS: Final = ("published", "site", "language", "skipped", "url", "title")
 """Short strings, in the order of ``RecordBatch.words``; an empty one is left out of the document."""
@@ -49,7 +49,7 @@ def writes(
     size = len(batch.ids)
     columns = {
         name: column if len(column) else (default,) * size
-        for name, column, default in zip(WORDS, batch.words, checks.WORD_DEFAULTS, strict=True)
+        for name, column, default in zip(WORDS, batch.words, validation.WORD_DEFAULTS, strict=True)
     }
     now = int(time.time() * 1000)
     for place, terms in zip(places, fields.columns_of(batch, places, named=named), strict=True):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from es_dedup.index.elastic.options import Options
     from es_dedup.index.elastic.server import Server
-    from es_dedup.index.host import DocumentKey
+    from es_dedup.index.source_index import DocumentKey
 
     Change = Callable[[str, dict[str, Any]], dict[str, Any]]
 

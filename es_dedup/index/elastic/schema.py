@@ -22,7 +22,7 @@ from es_dedup.index.elastic.mappings import (
     number_of,
 )
 from es_dedup.index.elastic.server import NOT_FOUND, is_engine_error, reading, reason_of, status_of
-from es_dedup.recorded import differences
+from es_dedup.settings.recorded import differences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from es_dedup.errors import IndexError_, IndexUnavailable
 from es_dedup.index.elastic.bulk import Write, write_all
-from es_dedup.index.elastic.changes import MOST, Changes
+from es_dedup.index.elastic.generation_watch import Watch
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, alias_of
-from es_dedup.index.elastic.recent import RecentPages
+from es_dedup.index.elastic.read_your_writes_clusters import MOST, Changes
+from es_dedup.index.elastic.read_your_writes_pages import RecentPages
 from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import Server
 from es_dedup.index.elastic.tokens import key_of
-from es_dedup.index.elastic.watching import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.errors import DamagedData
-from es_dedup.index.checks import encodable
+from es_dedup.index.validation import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,9 +9,9 @@ Traps:
       index when no process has it open, or with SQLite's own backup.
 """
 
-from es_dedup.index.columns import RecordBatch
 from es_dedup.index.embedded.adapter import EmbeddedIndex
 from es_dedup.index.embedded.postings import Postings
+from es_dedup.index.record_batch import RecordBatch
 from es_dedup.index.texts import compress_text, decompress_text
 
 __all__ = ["EmbeddedIndex", "Postings", "RecordBatch", "compress_text", "decompress_text"]

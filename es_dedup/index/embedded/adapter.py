@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.closing import Closing
 from es_dedup.errors import IndexLocked
-from es_dedup.index import checks
-from es_dedup.index.columns import RecordBatch
-from es_dedup.index.embedded import clusters, fulltext, names, postings, probing, records, schema, sizes
+from es_dedup.index import validation
+from es_dedup.index.closing import Closing
+from es_dedup.index.embedded import candidates, clusters, fulltext, names, postings, records, schema, sizes
 from es_dedup.index.embedded.connection import Connection
+from es_dedup.index.embedded.edit_distance_search import Trees
 from es_dedup.index.embedded.schema import STORED
-from es_dedup.index.embedded.tree import Trees
+from es_dedup.index.record_batch import RecordBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ class EmbeddedIndex(Closing):
             IndexLocked: another process is making the same file.
         """
         self._connection = Connection(path, features=features, lock_seconds=lock_seconds, read_only=read_only)
-        self._segment = segment or checks.each_character
+        self._segment = segment or validation.each_character
         self._trees = Trees()
 
     @property
@@ -127,7 +127,7 @@ class EmbeddedIndex(Closing):
     def probe_many(self, probes: Sequence[Probe]) -> list[ProbeAnswer]:
         """See ``FeatureIndex.probe_many``."""
         with self._connection.reading() as connection:
-            return probing.probe_many(connection, probes, self._trees)
+            return candidates.probe_many(connection, probes, self._trees)
 
     def document_frequency(self, terms: Sequence[int]) -> list[int]:
         """See ``FeatureIndex.document_frequency``."""

@@ -7,8 +7,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import UnknownPage
-from es_dedup.index.checks import encodable
 from es_dedup.index.embedded.schema import NAMED
+from es_dedup.index.validation import encodable
 
 if TYPE_CHECKING:
     import sqlite3

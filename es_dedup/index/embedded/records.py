@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.errors import UnknownPage
-from es_dedup.index import checks
+from es_dedup.index import validation
 from es_dedup.index.embedded import names, postings
 from es_dedup.index.embedded.codec import (
     TERM_BYTES,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.index.columns import RecordBatch
+    from es_dedup.index.record_batch import RecordBatch
 
 _WORDS: Final = "published, site, language, skipped, url, title"
 _PUT_PAGE: Final = f"""
@@ -43,7 +43,7 @@ _PAYLOADS: Final = """
 
 def put_batch(connection: sqlite3.Connection, batch: RecordBatch) -> WriteReport:
     """Write a batch inside the caller's transaction; see ``FeatureIndex.put_many``."""
-    failed = dict(checks.problems(batch))
+    failed = dict(validation.problems(batch))
     last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in failed}
     places = list(last.values())
     known = names.docs_by_id(connection, last)
@@ -63,7 +63,7 @@ def _put_pages(
     size = len(batch.ids)
     words = [
         column if len(column) else (default,) * size
-        for column, default in zip(batch.words, checks.WORD_DEFAULTS, strict=True)
+        for column, default in zip(batch.words, validation.WORD_DEFAULTS, strict=True)
     ]
     hashes = signed_hashes([batch.content_hashes[place] for place in places])
     rows = (

@@ -14,7 +14,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import NotAnIndex, SchemaMismatch, SettingsMismatch
-from es_dedup.recorded import differences
+from es_dedup.settings.recorded import differences
 
 if TYPE_CHECKING:
     import sqlite3

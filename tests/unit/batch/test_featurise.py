@@ -21,7 +21,7 @@ from es_dedup.batch.featurise import (
 )
 from es_dedup.detectors.features import pack, unpack
 from es_dedup.extraction import create_extractor
-from es_dedup.wiring import text_codec
+from es_dedup.index.factory import text_codec
 from tests.samples import pages
 from tests.texts import article
 

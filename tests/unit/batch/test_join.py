@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from es_dedup.batch.join import CARRIERS, CLAUSE_SHARE, COPIES, FEW_TERMS, GRAM_SHARE, candidate_pairs
-from es_dedup.config import Settings
 from es_dedup.detectors import coverage, fingerprint
 from es_dedup.detectors.features import FeatureTable, featurise
+from es_dedup.settings import Settings
 from tests.texts import article
 
 Pairs = set[tuple[int, int]]

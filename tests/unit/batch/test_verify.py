@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from es_dedup.batch.settle import load_corpus
+from es_dedup.batch.recluster import load_corpus
 from es_dedup.batch.verify import Verified, verify
+from es_dedup.decision.comparison import Pages, judge_rows
+from es_dedup.decision.rules import RELATIONS
+from es_dedup.decision.statistics import Statistics
+from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.detectors.coverage_pairs import measure
-from es_dedup.judgement.compare import Pages, judge_rows
-from es_dedup.judgement.judge import RELATIONS
-from es_dedup.judgement.statistics import Statistics
-from es_dedup.pipeline import Deduplicator
 from tests.samples import pages
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from es_dedup.readers import Roots
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from es_dedup.config import Settings
+    from es_dedup.settings import Settings
 
 
 class FakeDeduplicator:
@@ -185,10 +185,10 @@ class FakeDeduplicator:
 
 @pytest.fixture(autouse=True)
 def fake_pipeline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakeDeduplicator]:
-    """The stand-in in place of ``es_dedup.pipeline``, in an empty folder."""
-    module = ModuleType("es_dedup.pipeline")
+    """The stand-in in place of ``es_dedup.deduplicator.deduplicator``, in an empty folder."""
+    module = ModuleType("es_dedup.deduplicator.deduplicator")
     module.Deduplicator = FakeDeduplicator  # type: ignore[attr-defined]  # a module made by hand
-    monkeypatch.setitem(sys.modules, "es_dedup.pipeline", module)
+    monkeypatch.setitem(sys.modules, "es_dedup.deduplicator.deduplicator", module)
     monkeypatch.setattr(FakeDeduplicator, "on_scan", None)
     monkeypatch.setattr(FakeDeduplicator, "unsettled", False)
     monkeypatch.setattr(FakeDeduplicator, "settings_differ", None)

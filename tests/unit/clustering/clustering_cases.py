@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from es_dedup.clustering import PageKey, same_neighbours, settle, sort_key
-from es_dedup.config import ClusterConfig
 from es_dedup.model import Edge, Relation
+from es_dedup.settings.loading import ClusterConfig
 
 if TYPE_CHECKING:
     import random

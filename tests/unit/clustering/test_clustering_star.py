@@ -21,8 +21,8 @@ from es_dedup.clustering import (
     join_stars,
     sort_key,
 )
-from es_dedup.config import ClusterConfig
 from es_dedup.model import Cluster, Edge, Member, Relation
+from es_dedup.settings.loading import ClusterConfig
 
 CONFIGS = (
     EARLIEST,

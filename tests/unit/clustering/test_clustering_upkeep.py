@@ -9,8 +9,8 @@ import pytest
 from clustering_cases import EARLIEST, Store, partition, random_edges, random_pages
 
 from es_dedup.clustering import Neighbourhood, PageKey, component, place, repair
-from es_dedup.config import ClusterConfig
 from es_dedup.model import Edge, Relation
+from es_dedup.settings.loading import ClusterConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

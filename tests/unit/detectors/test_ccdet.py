@@ -22,7 +22,7 @@ from es_dedup.detectors.ccdet import (
     period_table,
 )
 from es_dedup.model import Content, Relation, Skipped, Verdict
-from es_dedup.sections import CcdetConfig
+from es_dedup.settings.sections import CcdetConfig
 from es_dedup.text.normalise import normalise, normalise_many
 from tests.reference import ccdet as slow
 from tests.texts import SENTENCES, ZH, page_texts

@@ -17,11 +17,11 @@ from es_dedup.detectors.char_frequency_features import CODES, WORD, FrequentUnit
 from es_dedup.detectors.char_frequency_search import EditTree, PostingScan
 from es_dedup.evaluation.selfjoin import self_join
 from es_dedup.model import Content, Relation
-from es_dedup.sections import CharFrequencyConfig
+from es_dedup.settings.sections import CharFrequencyConfig
+from es_dedup.text.bk_tree import SetTree, edit_distance
 from es_dedup.text.characters import PLANE
 from es_dedup.text.normalise import normalise, normalise_many
 from es_dedup.text.stopwords import STOP_CHARACTERS
-from es_dedup.trees import SetTree, edit_distance
 from tests.reference import char_frequency as slow
 from tests.samples import truths
 from tests.texts import EN, page_texts

@@ -20,7 +20,7 @@ from es_dedup.detectors.coverage_features import (
 )
 from es_dedup.detectors.coverage_pairs import measure, uniform_weights
 from es_dedup.model import Content, Relation
-from es_dedup.sections import CoverageConfig
+from es_dedup.settings.sections import CoverageConfig
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.numbers import number_runs, number_tokens
 from es_dedup.text.tokens import clause_hashes, clause_lengths, gram_hashes, tokenise

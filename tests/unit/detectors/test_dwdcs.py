@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from es_dedup import compiled
 from es_dedup.detectors.dwdcs import Dwdcs, Dwswn, cosine, spread
 from es_dedup.detectors.dwdcs_network import KeyConcepts, Merger, concepts_of, key_concepts, network
 from es_dedup.detectors.dwdcs_paths import Graphs, largest_components, removal_sums
 from es_dedup.detectors.dwdcs_phrases import with_phrases
+from es_dedup.kernels import dispatch
 from es_dedup.model import Content, Relation, Skipped
-from es_dedup.sections import DwdcsConfig
+from es_dedup.settings.sections import DwdcsConfig
 from es_dedup.text.hashing import hash64
 from es_dedup.text.idf import general
 from es_dedup.text.normalise import normalise_many
@@ -47,7 +47,7 @@ def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     """Both kernels of the path lengths; the compiled one where numba is installed."""
     if request.param == "compiled":
         pytest.importorskip("numba")
-    monkeypatch.setattr(compiled._State, "chosen", request.param == "compiled")
+    monkeypatch.setattr(dispatch._State, "chosen", request.param == "compiled")
     return str(request.param)
 
 

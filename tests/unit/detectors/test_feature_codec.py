@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.config import Settings
 from es_dedup.detectors import coverage_codec, features
 from es_dedup.detectors.ccdet import without_white_space
 from es_dedup.detectors.coverage_features import CoverageTable
 from es_dedup.detectors.features import FeatureTable, content_hashes, featurise, stored_terms
 from es_dedup.errors import DamagedData
+from es_dedup.settings import Settings
 from es_dedup.text.normalise import normalise_many
 from tests.coverage_tables import rows_lists, table_of
 from tests.texts import SENTENCES, article, page_texts

@@ -20,7 +20,7 @@ from es_dedup.detectors.multi_simhash import MultiSimhash
 from es_dedup.detectors.simhash import Fingerprint, Simhash
 from es_dedup.detectors.simhash_layouts import LAYOUTS
 from es_dedup.model import Content, Skipped
-from es_dedup.sections import CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig, SimhashConfig
+from es_dedup.settings.sections import CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig, SimhashConfig
 from es_dedup.text.synonyms import of_groups
 from tests.texts import EN, MIXED, TRADITIONAL, ZH, topical
 

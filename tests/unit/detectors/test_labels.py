@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from es_dedup.config import Settings
 from es_dedup.detectors import ccdet
 from es_dedup.detectors.features import featurise, stored_terms
 from es_dedup.detectors.named_fields import labels_of, named_fields
+from es_dedup.settings import Settings
 from es_dedup.text.normalise import normalise_many
 
 TEXTS = [

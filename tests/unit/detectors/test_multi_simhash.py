@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from es_dedup.config import load_settings
 from es_dedup.detectors.fingerprint import hamming_distance
 from es_dedup.detectors.multi_simhash import (
     IDF_STEPS,
@@ -23,7 +22,8 @@ from es_dedup.detectors.multi_simhash import (
 )
 from es_dedup.errors import ConfigError
 from es_dedup.model import Content, Relation, Skipped
-from es_dedup.sections import MultiSimhashConfig
+from es_dedup.settings import load_settings
+from es_dedup.settings.sections import MultiSimhashConfig
 from es_dedup.text.idf import Idf, general
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.synonyms import NONE, Synonyms, of_groups

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_dedup.config import load_settings
 from es_dedup.detectors import ccdet
 from es_dedup.detectors.dwdcs import Dwdcs
 from es_dedup.detectors.features import featurise
 from es_dedup.detectors.named_fields import field_types, named_fields
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.model import Content, Skipped
+from es_dedup.settings import load_settings
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.synonyms import of_groups
 
 if TYPE_CHECKING:
-    from es_dedup.config import Settings
+    from es_dedup.settings import Settings
 
 PAPERS = ("ccdet", "simhash", "dwdcs", "dwswn", "multi_simhash", "char_frequency", "coverage")
 TEXT = (

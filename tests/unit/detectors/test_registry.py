@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_dedup import Deduplicator, wiring
-from es_dedup.comparator_sections import COMPARATORS
-from es_dedup.config import Settings
+from es_dedup import Deduplicator
 from es_dedup.detectors import registry
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.registry import create_detectors, detector_names, detector_versions, register
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.errors import ConfigError, SettingsMismatch
+from es_dedup.index import factory
 from es_dedup.model import Page
-from es_dedup.recorded import decision_settings
+from es_dedup.settings import Settings
+from es_dedup.settings.comparators import COMPARATORS
+from es_dedup.settings.recorded import decision_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +87,7 @@ def test_an_unknown_detector_is_refused_when_the_pipeline_opens_and_no_file_is_m
     with pytest.raises(ConfigError, match="did you mean simhash"):
         Deduplicator.open(tmp_path / "pages.db", settings=settings)
     assert list(tmp_path.iterdir()) == []
-    index = wiring.open_index(":memory:", Settings())
+    index = factory.open_index(":memory:", Settings())
     with pytest.raises(ConfigError):
         Deduplicator(index, settings)
     index.close()
@@ -99,7 +100,7 @@ def test_a_raised_detector_version_refuses_an_index_filled_before(
     with Deduplicator.open(path) as dedup:
         dedup.add(Page(id="a", text="泵站完成检修。"))
         before: Any = dedup.stats()["settings"]
-    assert before == {**wiring.features_of(Settings(), embedded=True), **decision_settings(Settings())}
+    assert before == {**factory.features_of(Settings(), embedded=True), **decision_settings(Settings())}
     assert detector_versions(Settings())["simhash"] == Simhash.version
     monkeypatch.setattr(Simhash, "version", Simhash.version + 1)
     for read_only in (True, False):

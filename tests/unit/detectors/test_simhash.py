@@ -21,7 +21,7 @@ from es_dedup.detectors.simhash import (
     probe_terms,
 )
 from es_dedup.model import Content, Relation
-from es_dedup.sections import SimhashConfig
+from es_dedup.settings.sections import SimhashConfig
 from es_dedup.text.idf import Idf
 from es_dedup.text.normalise import normalise, normalise_many
 from es_dedup.text.segment import words

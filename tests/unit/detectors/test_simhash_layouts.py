@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from es_dedup.detectors.simhash import Fingerprint, Simhash
 from es_dedup.detectors.simhash_layouts import LAYOUTS, Layout
 from es_dedup.model import Relation
-from es_dedup.sections import SimhashConfig
+from es_dedup.settings.sections import SimhashConfig
 from es_dedup.testing.detector_contract import DetectorContract
 from tests.reference import simhash as slow
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from es_dedup.config import Settings
+from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.detectors.dwdcs import Dwdcs
 from es_dedup.errors import ConfigError
 from es_dedup.evaluation import Label, LabelledPair
 from es_dedup.evaluation.alone import with_methods
 from es_dedup.evaluation.runner import Limit, Measured, measure
 from es_dedup.model import Content, Page
-from es_dedup.pipeline import Deduplicator
+from es_dedup.settings import Settings
 from tests.texts import topical
 
 TEXTS = {

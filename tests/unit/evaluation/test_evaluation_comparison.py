@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.config import Settings
+from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.evaluation import Goal, labelled
 from es_dedup.evaluation.comparison import compare
@@ -19,7 +19,7 @@ from es_dedup.evaluation.labels import Label, LabelledPair
 from es_dedup.evaluation.methods import Cost, MethodRun, run_judge, run_method
 from es_dedup.evaluation.selfjoin import self_join
 from es_dedup.model import Content, Page, Probe, Relation, TermGroup, Verdict
-from es_dedup.pipeline import Deduplicator
+from es_dedup.settings import Settings
 from tests.comparator_cases import real_pages
 from tests.texts import article
 

@@ -6,10 +6,10 @@ from importlib.util import find_spec
 
 import pytest
 
-from es_dedup.config import ExtractionConfig
 from es_dedup.errors import ConfigError, MissingExtra
 from es_dedup.extraction import create_extractor
 from es_dedup.model import Content
+from es_dedup.settings.loading import ExtractionConfig
 
 SENTENCES = [
     f"Sentence number {n} of this article speaks of the thing with the number {n * 7}." for n in range(30)

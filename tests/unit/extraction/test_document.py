@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.config import ExtractionConfig
 from es_dedup.extraction.reading.document import Document, read_document
 from es_dedup.extraction.reading.guard import Deadline
 from es_dedup.extraction.text import clean
+from es_dedup.settings.loading import ExtractionConfig
 from tests.reference.cleaning import cleaned
 
 PIECES = ["<p>", "</p>", "<div class=a>", "</div>", "<b>", "</b>", "<a href=/x>", "</a>", "<br>", "<li>", "<ul>", "</ul>", "<td>", "</table>", "<h1>",

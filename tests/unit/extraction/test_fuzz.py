@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.config import ExtractionConfig
 from es_dedup.extraction import create_extractor, extract
 from es_dedup.model import Content
+from es_dedup.settings.loading import ExtractionConfig
 
 PIECES = (
     b"<", b">", b"</", b"/>", b"<!--", b"-->", b"<![CDATA[", b"]]>", b"<!", b"<?", b"\0", b"\xff", b"\xfe\xff", b"\xe4\xb8",

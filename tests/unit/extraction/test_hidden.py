@@ -7,9 +7,9 @@ import zlib
 
 import pytest
 
-from es_dedup.config import ExtractionConfig
 from es_dedup.extraction import create_extractor, extract
 from es_dedup.model import Content, Skipped
+from es_dedup.settings.loading import ExtractionConfig
 from tests.texts import FERRY
 
 ONE, TWO = FERRY

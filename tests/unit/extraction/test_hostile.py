@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_dedup.config import ExtractionConfig
 from es_dedup.extraction import extract
+from es_dedup.settings.loading import ExtractionConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable

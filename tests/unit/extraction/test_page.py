@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_dedup.config import ExtractionConfig
 from es_dedup.errors import ConfigError
 from es_dedup.extraction import (
     DEFAULT_EXTRACTOR,
@@ -20,6 +19,7 @@ from es_dedup.extraction import (
 from es_dedup.extraction.page import HtmlExtractor
 from es_dedup.extraction.reading.guard import DeadlineExceeded
 from es_dedup.model import Content, Skipped
+from es_dedup.settings.loading import ExtractionConfig
 
 if TYPE_CHECKING:
     from es_dedup.extraction.reading.document import Document

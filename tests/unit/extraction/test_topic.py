@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from es_dedup.config import ExtractionConfig
 from es_dedup.extraction import extract
+from es_dedup.settings.loading import ExtractionConfig
 
 LONG = "这是正文的第一段，讲述了事情的经过和结果，一共有许多个字，足够作为一个块。" * 2
 OTHER = (

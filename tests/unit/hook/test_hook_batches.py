@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from es_dedup import Page, Settings
 from es_dedup.hook import DedupHook, HookReport, HostFields, InlineDispatcher
 from es_dedup.hook.bulk import batches, timed
+from es_dedup.hook.decide_and_write import Settling
 from es_dedup.hook.documents import Batch, item_of
 from es_dedup.hook.run import BulkResult, Run, Tally, matched
-from es_dedup.hook.settling import Settling
 from es_dedup.index.embedded import EmbeddedIndex
-from es_dedup.index.host import Mark
+from es_dedup.index.source_index import Mark
 from es_dedup.model import Decision, Outcome
 
 if TYPE_CHECKING:

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.config import Settings
 from es_dedup.errors import MassChange
-from es_dedup.index.host import DocumentKey, HostFields, Mark, document_key
+from es_dedup.index.dedup_field import marks_of_groups
 from es_dedup.index.jobs import Job, JobState, Part
 from es_dedup.index.port import Assignment
+from es_dedup.index.source_index import DocumentKey, HostFields, Mark, document_key
 from es_dedup.maintenance.audit import agrees
-from es_dedup.maintenance.guard import guard
+from es_dedup.maintenance.mass_change_guard import guard
 from es_dedup.maintenance.stage import batch_of, hopeless
-from es_dedup.marks import marks_of_groups
 from es_dedup.model import Edge, Relation
+from es_dedup.settings import Settings
 
 
 def site(**maintenance: Any) -> Any:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from es_dedup.config import Settings
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
-from es_dedup.sections import SimhashConfig
+from es_dedup.settings import Settings
+from es_dedup.settings.sections import SimhashConfig
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.numbers import masked_clause_hashes, number_runs, number_tokens
 from es_dedup.text.tokens import clause_hashes, clause_lengths, gram_hashes, tokenise

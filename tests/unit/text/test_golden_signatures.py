@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import pytest
 
-from es_dedup.config import Settings
 from es_dedup.detectors.features import featurise, pack, stored_terms, unpack
-from es_dedup.sections import SimhashConfig
+from es_dedup.settings import Settings
+from es_dedup.settings.sections import SimhashConfig
 from es_dedup.text.hashing import SIGNATURE_SEED, SIGNATURE_VERSION, hash64
 from es_dedup.text.normalise import normalise, normalise_many
 from es_dedup.text.tokens import clause_hashes, gram_hashes, tokenise

@@ -9,10 +9,10 @@ import pytest
 from es_dedup import Deduplicator, Page, load_settings
 from es_dedup.detectors.multi_simhash import MultiSimhash, TwoFingerprints
 from es_dedup.errors import ConfigError, SettingsMismatch
+from es_dedup.index.factory import features_of
 from es_dedup.model import Content
-from es_dedup.sections import MultiSimhashConfig
+from es_dedup.settings.sections import MultiSimhashConfig
 from es_dedup.text.idf import as_text, chosen, general, learned, load
-from es_dedup.wiring import features_of
 from tests.texts import topical
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup import compiled
+from es_dedup.kernels import dispatch
 from es_dedup.text.ragged import (
     FILTER_FROM,
     concatenate,
@@ -137,7 +137,7 @@ def test_values_that_share_their_highest_bits_are_found_too(
 ) -> None:
     if chosen:
         pytest.importorskip("numba")
-    monkeypatch.setattr(compiled._State, "chosen", chosen)
+    monkeypatch.setattr(dispatch._State, "chosen", chosen)
     known = np.arange(0, 60_000, 3, dtype=np.uint64) | np.uint64(5 << 40)
     values = np.arange(200_000, dtype=np.uint64) | np.uint64(5 << 40)
     at, place = find(known, values, 48)

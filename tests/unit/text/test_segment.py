@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 
 from es_dedup import Deduplicator, Page, Settings
-from es_dedup.config import load_settings
 from es_dedup.detectors.features import featurise, pack
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError, SettingsDiffer, SettingsMismatch
+from es_dedup.index.factory import features_of
 from es_dedup.model import Content
+from es_dedup.settings import load_settings
 from es_dedup.text.normalise import normalise, normalise_many
 from es_dedup.text.segment import search_text, segmenter, words
 from es_dedup.text.words import content_words
-from es_dedup.wiring import features_of
 from tests.texts import SENTENCES, ZH, page_texts
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_dedup.config import Settings
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError
 from es_dedup.model import Content, Skipped
+from es_dedup.settings import Settings
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.synonyms import NONE, WORDNET_FILE, load, named, of_groups, parse, wordnet
 from es_dedup.text.words import content_words

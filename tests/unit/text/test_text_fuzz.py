@@ -13,10 +13,10 @@ from typing import Final
 
 import pytest
 
-from es_dedup.config import Settings
 from es_dedup.detectors.coverage_features import CLAUSES_MOST, NUMBERS_MOST, SKETCH_MOST
 from es_dedup.detectors.features import featurise, pack, stored_terms, unpack
-from es_dedup.sections import SimhashConfig
+from es_dedup.settings import Settings
+from es_dedup.settings.sections import SimhashConfig
 from es_dedup.text.normalise import normalise_many
 from tests.texts import MIXED_ALPHABET, SENTENCES, SURROGATES
 

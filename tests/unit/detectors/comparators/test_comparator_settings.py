@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import pytest
 
-from es_dedup.comparator_sections import COMPARATORS
-from es_dedup.config import Settings, describe, load_settings
 from es_dedup.detectors.registry import create_detectors, detector_versions
 from es_dedup.errors import ConfigError
-from es_dedup.recorded import feature_settings
-from es_dedup.sections import Section
+from es_dedup.settings.comparators import COMPARATORS
+from es_dedup.settings.loading import Settings, describe, load_settings
+from es_dedup.settings.recorded import feature_settings
+from es_dedup.settings.sections import Section
 
 SECTIONS: Final[dict[str, type[Section]]] = {
     name: field.annotation

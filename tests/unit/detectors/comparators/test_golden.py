@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import pytest
 
-from es_dedup.comparator_sections import COMPARATORS
 from es_dedup.model import Content, Probe, Skipped
+from es_dedup.settings.comparators import COMPARATORS
 from tests.comparator_cases import detector
 from tests.texts import EN, FULL_WIDTH, MIXED, TRADITIONAL, ZH
 

@@ -1,0 +1,73 @@
+"""Clusters as people see them: each member with the evidence against the representative."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from es_dedup.clustering import build_clusters
+from es_dedup.decision.comparison import compare, judged_pair
+from es_dedup.decision.thresholds import limits_of
+from es_dedup.model import Member
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_dedup.decision.candidate_search import Lookup
+    from es_dedup.index.port import Assignment, Index
+    from es_dedup.model import Cluster
+    from es_dedup.settings import Settings
+
+
+def clusters_with_evidence(
+    groups: Sequence[Sequence[Assignment]], index: Index, lookup: Lookup, settings: Settings
+) -> list[Cluster]:
+    """Clusters of assignments, in their order, with containment pointers.
+
+    Args:
+        groups: all assignments of each cluster; one whose pages are all in later ones is left out.
+        index: holds the pages and edges.
+        lookup: loads pages, and has the statistics they are compared with.
+        settings: detectors.
+    """
+    shown = _members([each for group in groups for each in group], lookup, settings)
+    edges = index.edges_of({group[0].representative for group in groups})
+    assigned = {each.page_id: each for group in groups for each in group}
+    others = {name for edge in edges for name in (edge.left, edge.right)} - set(assigned)
+    built = {
+        cluster.id: cluster
+        for cluster in build_clusters({**index.assignments(others), **assigned}.values(), edges)
+    }
+    # A page that another process moves from one of these clusters to another is read in both, and shown in the later one.
+    found = [built[group[0].cluster_id] for group in groups if group[0].cluster_id in built]
+    return [
+        replace(cluster, members=tuple(shown.get(member.page_id, member) for member in cluster.members))
+        for cluster in found
+    ]
+
+
+def _members(assigned: Sequence[Assignment], lookup: Lookup, settings: Settings) -> dict[str, Member]:
+    """Members compared with their representatives, all at once; absent where one of the two is not stored.
+
+    That is so while another process removes pages.
+    """
+    others = [each for each in assigned if each.page_id != each.representative]
+    names = dict.fromkeys(name for each in others for name in (each.representative, each.page_id))
+    pages = lookup.load(list(names))
+    place = {page_id: row for row, page_id in enumerate(pages.ids)}
+    others = [each for each in others if {each.representative, each.page_id} <= place.keys()]
+    comparison = compare(
+        pages,
+        np.array([place[each.representative] for each in others], dtype=np.int64),
+        pages,
+        np.array([place[each.page_id] for each in others], dtype=np.int64),
+        lookup.statistics,
+        limits_of(settings.judge.preset),
+    )
+    members = {}
+    for at, each in enumerate(others):
+        pair = judged_pair(comparison, at, settings, lookup.statistics, verdicts=False)
+        members[each.page_id] = Member(each.page_id, each.relation, each.score, pair.evidence)
+    return members

@@ -1,0 +1,115 @@
+"""What adding pages would say, without a write: the pages among themselves, and against what is stored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from es_dedup.batch.ingest import (
+    AGAIN,
+    NAMED_SKIPPED,
+    changed,
+    joined,
+    keys_of,
+    last_of_each,
+    notes_of,
+    repeated,
+)
+from es_dedup.batch.recluster import LOOKUP_PAGES, corpus_of, judge_corpus, page_keys
+from es_dedup.batch.write_policy import Stored, not_unique, outcomes_of
+from es_dedup.clustering import Neighbourhood, repair
+from es_dedup.decision.comparison import Pages
+from es_dedup.decision.term_use import TermUse
+from es_dedup.model import AddReport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from es_dedup.batch.featurise import Chunk
+    from es_dedup.clustering import PageKey
+    from es_dedup.decision.candidate_search import Lookup
+    from es_dedup.index.port import Assignment, Index
+    from es_dedup.model import Edge, Progress
+    from es_dedup.settings import Settings
+
+
+def rehearse(
+    made: Sequence[Chunk],
+    index: Index,
+    settings: Settings,
+    lookup: Lookup,
+    tell: Callable[[Progress], None],
+) -> AddReport:
+    """The report that adding would give, but that stored representatives are taken to stay.
+
+    Args:
+        made: features of all pages.
+        index: what is stored; it is only read.
+        settings: detectors and canonical order.
+        lookup: finds and compares stored pages. Those of the given pages are learned where nothing is stored.
+        tell: told of progress.
+    """
+    failed = {name: problem for chunk in made for name, problem in chunk.failed.items()}
+    if not made:
+        return AddReport(read=0, stored=0)
+    given = joined(made)
+    failed |= dict.fromkeys(repeated(given.records.ids), AGAIN)
+    chunk = last_of_each(given)
+    known = index.get_many(chunk.records.ids)
+    chunk, unchanged = changed(chunk, known)
+    corpus = corpus_of(keys_of(chunk.records), chunk.table, chunk.records.named)
+    new = dict.fromkeys(chunk.records.ids)
+    among = judge_corpus(corpus, settings, tell, lookup.statistics if index.count() else None)
+    beside, pairs, inconclusive, use = _beside(corpus.pages, new, lookup)
+    edges = [*among.edges, *beside]
+    assigned = _assigned(corpus.keys, edges, index, settings)
+    said = not_unique(Stored(new, known, inconclusive).decisions(new, edges, assigned))
+    skipped = {name: why for name, why in zip(chunk.records.ids, chunk.records.skipped, strict=True) if why}
+    return AddReport(
+        read=sum(each.read for each in made),
+        stored=len(new),
+        unchanged=unchanged,
+        replaced=sum(name in known for name in new),
+        failed=failed,
+        skipped=dict(Counter(skipped.values())),
+        outcomes=outcomes_of(said.values(), len(new)),
+        decisions=said,
+        pairs=among.pairs + pairs,
+        capped_terms=among.capped_terms,
+        skipped_pages=dict(islice(skipped.items(), NAMED_SKIPPED)),
+        notes=notes_of(sum(each.unread_times for each in made))
+        + (use.notes_on_run() or among.use.notes_on_run()),
+    )
+
+
+def _beside(pages: Pages, new: Collection[str], lookup: Lookup) -> tuple[list[Edge], int, set[str], TermUse]:
+    """Edges to stored pages that are not replaced, pairs compared, pages whose candidates were cut, and what was asked for."""
+    edges: list[Edge] = []
+    use = TermUse()
+    pairs = 0
+    inconclusive: set[str] = set()
+    for start in range(0, len(pages.ids), LOOKUP_PAGES):
+        rows = np.arange(start, min(start + LOOKUP_PAGES, len(pages.ids)))
+        some = slice(start, start + LOOKUP_PAGES)
+        asked = Pages(pages.ids[some], pages.table.take(rows), pages.days[some], pages.named[some])
+        found = lookup.of(asked)
+        edges += (edge for edge in found.edges() if edge.left not in new or edge.right not in new)
+        pairs += found.pairs
+        inconclusive.update(found.asked.ids[row] for row in found.inconclusive)
+        use = sum(found.use, use)
+    return edges, pairs, inconclusive, use
+
+
+def _assigned(
+    keys: Sequence[PageKey], edges: Sequence[Edge], index: Index, settings: Settings
+) -> dict[str, Assignment]:
+    """Where the pages would be placed, each at the representative it agrees with most; stored pages stay."""
+    new = {key.page_id for key in keys}
+    others = {name for edge in edges for name in (edge.left, edge.right)} - new
+    current = index.assignments(others)
+    near = [*keys, *page_keys(index, current).values()]
+    change = repair(Neighbourhood(tuple(near), tuple(edges), current), settings.cluster, loose=new)
+    return {each.page_id: each for each in change.assignments}

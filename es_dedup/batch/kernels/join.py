@@ -1,0 +1,56 @@
+"""Kernel of ``batch.join``: how many terms each pair of pages shares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from es_dedup.kernels.dispatch import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@kernel
+def shared_terms(
+    asker: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    owners: NDArray[np.int64],
+    rows: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs with a term in common.
+
+    Args:
+        asker: row that asks for a known term, ascending; one element per term asked.
+        starts, counts: which slice of ``owners`` answers.
+        owners: rows that carry the terms.
+        rows: number of all rows.
+
+    Returns:
+        Asker, row found (another one) and terms in common; each pair once, by asker, in no other order.
+    """
+    shared = np.zeros(rows, dtype=np.int64)
+    met = np.empty(rows, dtype=np.int64)
+    size = counts.sum()
+    left, right = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    common = np.empty(size, dtype=np.int64)
+    done = at = 0
+    while at < len(asker):
+        row, many = asker[at], 0
+        while at < len(asker) and asker[at] == row:
+            for place in range(starts[at], starts[at] + counts[at]):
+                other = owners[place]
+                if shared[other] == 0:
+                    met[many] = other
+                    many += 1
+                shared[other] += 1
+            at += 1
+        for place in range(many):
+            other = met[place]
+            if other != row:
+                left[done], right[done], common[done] = row, other, shared[other]
+                done += 1
+            shared[other] = 0
+    return left[:done].copy(), right[:done].copy(), common[:done].copy()

@@ -1,0 +1,99 @@
+"""Statistics of a corpus in files: ``decision.statistics.learn``, a range of features at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from es_dedup.batch.out_of_core.column import FEATURE, Column, offsets_from, value_ranges
+from es_dedup.batch.out_of_core.memory import give_back
+from es_dedup.decision.statistics import (
+    HASH_BITS,
+    LEARN_PAGES,
+    CarryingPages,
+    Statistics,
+    title_signatures,
+    weigh,
+)
+from es_dedup.detectors.ccdet import PeriodTable, learn_noise
+from es_dedup.text.hashing import HASH_BITS_IN_TERM
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from es_dedup.batch.out_of_core.pages import StoredPages
+    from es_dedup.settings import Settings
+
+
+def learn_stored(pages: StoredPages, settings: Settings, folder: Path, most: int) -> Statistics:
+    """The statistics that ``learn`` gives for these pages.
+
+    Args:
+        pages: the corpus.
+        settings: pruning of period signatures.
+        folder: for temporary files.
+        most: features held at a time, about.
+    """
+    chosen = _chosen(pages.keys)
+    grams, clauses = Column(folder, "grams", FEATURE), Column(folder, "clauses", FEATURE)
+    periods = Column(folder, "periods", np.uint64)
+    titles: list[NDArray[np.uint64]] = []
+    try:
+        for first, whole in pages.batches():
+            table = whole.take(np.flatnonzero(chosen[first : first + len(whole)]))
+            cover = table.coverage
+            grams.add(_features(cover.grams, cover.gram_masks), np.diff(cover.gram_offsets))
+            clauses.add(_features(cover.clauses, cover.clause_masks), np.diff(cover.clause_offsets))
+            periods.add(table.periods.signatures, np.diff(table.periods.offsets))
+            titles.append(title_signatures(cover))
+        kept = np.flatnonzero(chosen)
+        about = CarryingPages(
+            pages.keys[kept],
+            np.concatenate(titles) if titles else np.zeros((0, 1), dtype=np.uint64),
+            pages.fingerprints[kept],
+            pages.days[kept],
+        )
+        sites = [pages.sites[row] for row in kept.tolist()]
+        noise = [np.zeros(0, dtype=np.uint64)]
+        for low, high in value_ranges([periods], most, HASH_BITS_IN_TERM):
+            values, owners = periods.between(low, high)
+            table_ = PeriodTable.whole(offsets_from(owners, len(kept)), values)
+            noise.append(learn_noise(table_, sites, settings.ccdet))
+        learned = [_weighed(column, about, most) for column in (grams, clauses)]
+    finally:
+        for column in (grams, clauses, periods):
+            column.close()
+    return Statistics(*learned[0], *learned[1], np.concatenate(noise), len(pages))
+
+
+def _chosen(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Of very many pages those with the smallest keys."""
+    chosen = np.ones(len(keys), dtype=np.bool_)
+    if len(keys) > LEARN_PAGES:
+        chosen[:] = False
+        chosen[np.argsort(keys, kind="stable")[:LEARN_PAGES]] = True
+    return chosen
+
+
+def _features(values: NDArray[np.uint32], masks: NDArray[np.uint32]) -> NDArray[Any]:
+    made = np.empty(len(values), dtype=FEATURE)
+    made["value"], made["mask"] = values, masks
+    return made
+
+
+def _weighed(
+    column: Column, about: CarryingPages, most: int
+) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+    values, weights = [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.float32)]
+    for low, high in value_ranges([column], most, HASH_BITS):
+        found, owners = column.between(low, high)
+        offsets = offsets_from(owners, len(about.keys))
+        mine = np.ascontiguousarray(found["value"]), offsets, np.ascontiguousarray(found["mask"])
+        known, counted = weigh(*mine, about)
+        values.append(known)
+        weights.append(counted)
+        give_back()
+    return np.concatenate(values), np.concatenate(weights)

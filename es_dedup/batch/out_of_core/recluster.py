@@ -1,0 +1,155 @@
+"""The whole run over a stored corpus: statistics, pairs, edges, clusters, written as they come."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.batch.out_of_core.components import Components, batches
+from es_dedup.batch.out_of_core.join import StoredJoin
+from es_dedup.batch.out_of_core.learning import learn_stored
+from es_dedup.batch.out_of_core.memory import give_back
+from es_dedup.batch.out_of_core.pages import StoredPages
+from es_dedup.batch.recluster import Settled, load_corpus, settle_corpus
+from es_dedup.batch.verify import Verified, verify_by
+from es_dedup.clustering import Neighbourhood, repair
+from es_dedup.decision.rules import RELATIONS
+from es_dedup.detectors.others import DEFAULTS
+from es_dedup.settings.recorded import STATISTICS, clustered_with
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from es_dedup.decision.statistics import Statistics
+    from es_dedup.index.port import Assignment, Index
+    from es_dedup.model import Edge
+    from es_dedup.settings import Settings
+
+    Rows = NDArray[np.int64]
+
+MOST: Final = 500_000  # terms or features held at a time: some 40 MB with what is made of them
+PAIRS: Final = 1_024  # verified at a time, in each of some threads: some 10 MB
+PAGES: Final = 2_000  # pages and edges that are objects at a time
+
+
+def settle_stored(index: Index, settings: Settings, *, most: int = MOST, pages: int = PAGES) -> Settled:
+    """Learn statistics, find and judge all pairs, cluster everything, and store the result.
+
+    The result is that of ``settle_corpus`` over ``load_corpus``. Methods beyond the default ones keep features that have no columns;
+    where the settings enable one, that way is taken.
+
+    Args:
+        index: holds the pages; the caller keeps other writers out.
+        settings: detectors, decision settings and canonical order; the index records them.
+        most: terms or features held at a time, about.
+        pages: pages and edges that are objects at a time, about; a larger component of pages is held whole.
+
+    Returns:
+        What was done; ``edges`` is left empty, ``pairs`` and the statistics are there.
+    """
+    if not DEFAULTS.issuperset(settings.detectors):
+        corpus = load_corpus(index)
+        settled = settle_corpus(index, corpus, settings)
+        return replace(settled, stored=len(corpus.keys), related=len(settled.edges))
+    with TemporaryDirectory(prefix="es-dedup-settle-") as name:
+        folder = Path(name)
+        with closing(StoredPages(index, settings, folder)) as stored:
+            statistics = learn_stored(stored, settings, folder, most)
+            join = StoredJoin(stored, settings, statistics, folder, most)
+            related, compared = _verified(stored, join, statistics, settings)
+            index.save_statistics(statistics.to_bytes())
+            index.set_note(STATISTICS, clustered_with(statistics.version, settings))
+            labels = _together(index, stored, related, pages)
+            index.replace_all(
+                _edges(stored, related, pages), _assignments(index, stored, related, labels, settings, pages)
+            )
+            return Settled(
+                statistics, [], compared, join.capped, stored=len(stored), related=len(related.left)
+            )
+
+
+def _verified(
+    stored: StoredPages, join: StoredJoin, statistics: Statistics, settings: Settings
+) -> tuple[Verified, int]:
+    """Related pairs, and how many were compared."""
+    compared = 0
+    parts: list[Verified] = []
+
+    def block(left: Rows, right: Rows, start: int) -> Verified:
+        ours, theirs = left[start : start + PAIRS], right[start : start + PAIRS]
+        rows, at = np.unique(np.concatenate((ours, theirs)), return_inverse=True)
+        pages = stored.pages(rows)
+        weights = statistics.weights(pages.table.coverage)
+        found = verify_by(statistics, settings, pages, at[: len(ours)], at[len(ours) :], weights=weights)
+        return Verified(rows[found.left], rows[found.right], found.relation, found.score)
+
+    with ThreadPoolExecutor(settings.workers or None) as pool:
+        for left, right in join.pairs():
+            compared += len(left)
+            parts += pool.map(partial(block, left, right), range(0, len(left), PAIRS))
+            give_back()
+    return Verified.concatenate(parts), compared
+
+
+def _together(index: Index, stored: StoredPages, related: Verified, pages: int) -> Rows:
+    """Label of each row: equal for rows that have to be clustered together.
+
+    These are connected by equal or duplicate edges, or are in one cluster now, or one bears the name of the other's cluster.
+    """
+    components = Components(len(stored))
+    same = np.array([relation.same for relation in RELATIONS])[related.relation]
+    for left, right in zip(related.left[same].tolist(), related.right[same].tolist(), strict=True):
+        components.join(left, right)
+    named: dict[str, int] = {}  # of a cluster whose page of that name is gone, a row
+    for first in range(0, len(stored), pages):
+        rows = np.arange(first, min(first + pages, len(stored)))
+        names = [key.page_id for key in stored.keys_of(rows)]
+        current = index.assignments(names)
+        for row, name in zip(rows.tolist(), names, strict=True):
+            cluster = current[name].cluster_id if name in current else name
+            if cluster != name:
+                other = named.get(cluster)
+                if other is None:
+                    found = stored.row_of(cluster)
+                    other = named.setdefault(cluster, row) if found is None else found
+                components.join(row, other)
+    return components.labels()
+
+
+def _edges(stored: StoredPages, related: Verified, pages: int) -> Iterator[Edge]:
+    for start in range(0, len(related.left), pages):
+        yield from _edges_at(stored, related, np.arange(start, min(start + pages, len(related.left))))
+
+
+def _edges_at(stored: StoredPages, related: Verified, places: Rows) -> list[Edge]:
+    rows, at = np.unique(np.concatenate((related.left[places], related.right[places])), return_inverse=True)
+    half = len(places)
+    some = Verified(at[:half], at[half:], related.relation[places], related.score[places])
+    return some.edges([key.page_id for key in stored.keys_of(rows)])
+
+
+def _assignments(
+    index: Index, stored: StoredPages, related: Verified, labels: Rows, settings: Settings, pages: int
+) -> Iterator[Assignment]:
+    """All assignments, component after component."""
+    owners = labels[related.left]
+    order = np.argsort(owners, kind="stable")
+    owners = owners[order]
+    for rows in batches(labels, pages):
+        near = labels[rows]
+        start, end = np.searchsorted(owners, [near[0], near[-1] + 1])
+        keys = stored.keys_of(rows)
+        current = index.assignments(key.page_id for key in keys)
+        edges = _edges_at(stored, related, order[start:end])
+        change = repair(Neighbourhood(tuple(keys), tuple(edges), current), settings.cluster)
+        current.update((each.page_id, each) for each in change.assignments)
+        yield from current.values()

@@ -1,0 +1,73 @@
+"""Judging a corpus while the thread that has it still writes it to the index."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.batch.recluster import Corpus, Settled, corpus_of, judge_corpus
+from es_dedup.detectors.features import FeatureTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
+
+    from es_dedup.clustering import PageKey
+    from es_dedup.model import Progress
+    from es_dedup.settings import Settings
+
+WORTH_PAGES: Final = (
+    1_000  # below, judging takes no longer than starting a thread and sharing the interpreter
+)
+
+
+class _NotNeededError(Exception):
+    """Ends the thread."""
+
+
+class JudgedAhead:
+    """All related pairs of a corpus, found in a thread that touches no index.
+
+    Progress is kept until ``result`` is asked for, so that a listener is called by its own thread only.
+
+    Args:
+        keys: of all pages, part by part.
+        tables: their features, part by part the same pages.
+        settings: detectors and canonical order.
+    """
+
+    def __init__(
+        self, keys: Sequence[list[PageKey]], tables: Sequence[FeatureTable], settings: Settings
+    ) -> None:
+        self._heard: SimpleQueue[Progress | None] = SimpleQueue()
+        self._needed = True
+        self._settings = settings
+        pool = ThreadPoolExecutor(1, thread_name_prefix="es-dedup-judging")
+        self._found: Future[tuple[Corpus, Settled]] = pool.submit(self._work, list(keys), list(tables))
+        self._found.add_done_callback(lambda _: self._heard.put(None))
+        pool.shutdown(wait=False)
+
+    def result(self, tell: Callable[[Progress], None]) -> tuple[Corpus, Settled]:
+        """The corpus and what was found in it; waits for it, and raises what went wrong."""
+        try:
+            while (event := self._heard.get()) is not None:
+                tell(event)
+            return self._found.result()
+        except BaseException:
+            self.drop()
+            raise
+
+    def drop(self) -> None:
+        """Let the thread end soon: its result is not wanted."""
+        self._needed = False
+
+    def _work(self, keys: list[list[PageKey]], tables: list[FeatureTable]) -> tuple[Corpus, Settled]:
+        corpus = corpus_of([key for part in keys for key in part], FeatureTable.concatenate(tables))
+        tables.clear()
+        return corpus, judge_corpus(corpus, self._settings, self._hear)
+
+    def _hear(self, event: Progress) -> None:
+        if not self._needed:
+            raise _NotNeededError
+        self._heard.put(event)

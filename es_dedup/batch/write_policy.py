@@ -1,0 +1,210 @@
+"""What a call says of the pages it stored, and which of them its write policy keeps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from es_dedup.batch.recluster import edge_neighbours, repair_around
+from es_dedup.decision.page_decisions import stored_decision
+from es_dedup.index.port import Assignment
+from es_dedup.model import Outcome, Relation, WritePolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from es_dedup.batch.recluster import Settled
+    from es_dedup.decision.candidate_search import Lookup
+    from es_dedup.index.port import Index
+    from es_dedup.model import Decision, Edge
+    from es_dedup.settings import Settings
+
+    Decisions = dict[str, Decision]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The pages that one call stored.
+
+    Attributes:
+        new: all of them.
+        replaced: those that had been stored before with other content.
+        inconclusive: those whose candidate list was cut without a related page in it.
+    """
+
+    new: Collection[str]
+    replaced: Collection[str]
+    inconclusive: Collection[str]
+
+    def decisions(
+        self, names: Iterable[str], edges: Sequence[Edge], assigned: Mapping[str, Assignment]
+    ) -> Decisions:
+        """What is said of some of the pages, from all edges that touch them; pages without assignment are absent."""
+        beside = edges_beside(edges, set(names))
+        return {
+            name: stored_decision(
+                name,
+                assigned[name],
+                own,
+                earlier=None if name in self.replaced else self._best_earlier(name, own),
+                inconclusive=name in self.inconclusive,
+            )
+            for name, own in beside.items()
+            if name in assigned
+        }
+
+    def without(
+        self,
+        left_out: Mapping[str, Collection[str]],
+        edges: Iterable[Edge],
+        assigned: Mapping[str, Assignment],
+    ) -> Decisions:
+        """What is said of all the pages when some of them are left out, each because of others that stay."""
+        named = edges_beside(edges, self.new)
+        found = {}
+        for name, beside in named.items():
+            because = left_out.get(name, ())
+            absent = left_out.keys() - {name, *because}
+            own = [edge for edge in beside if not {edge.left, edge.right} & absent]
+            same = [
+                (edge.score, other)
+                for edge in own
+                if edge.relation.same
+                for other in (edge.right if edge.left == name else edge.left,)
+                if other in because
+            ]
+            best = max(same)[1] if same else None
+            cluster = assigned[best].cluster_id if best and best in assigned else best or name
+            alone = Assignment(name, cluster, name, Relation.EXACT, 1.0)
+            cut = name in self.inconclusive
+            found[name] = stored_decision(name, alone, own, earlier=best, inconclusive=cut)
+        return found
+
+    def _best_earlier(self, page_id: str, edges: Iterable[Edge]) -> str | None:
+        """Of the pages that were stored before this call the one a page matches best."""
+        ranked = [
+            (edge.relation is Relation.EXACT, edge.score, other)
+            for edge in edges
+            if edge.relation.same
+            for other in (edge.right if edge.left == page_id else edge.left,)
+            if other not in self.new
+        ]
+        return max(ranked)[2] if ranked else None
+
+
+def edges_beside(edges: Iterable[Edge], names: Collection[str]) -> dict[str, list[Edge]]:
+    """For each name the edges that touch it, maybe none."""
+    beside: dict[str, list[Edge]] = {name: [] for name in names}
+    for edge in edges:
+        for name in (edge.left, edge.right):
+            if name in beside:
+                beside[name].append(edge)
+    return beside
+
+
+def outcomes_of(decisions: Iterable[Decision], stored: int) -> dict[str, int]:
+    """Number of stored pages by outcome; those without a decision are unique."""
+    counts = Counter(str(decision.outcome) for decision in decisions)
+    counts[str(Outcome.UNIQUE)] += stored - counts.total()
+    return {name: count for name, count in counts.items() if count}
+
+
+def apply_policy(
+    policy: WritePolicy,
+    stored: Stored,
+    settled: Settled,
+    index: Index,
+    lookup: Lookup,
+    settings: Settings,
+) -> tuple[Decisions, Decisions]:
+    """Remove what the policy does not keep.
+
+    Args:
+        policy: which.
+        stored: the pages of the call.
+        settled: all edges that touch them, and assignments where they are at hand.
+        index: holds them.
+        lookup: finds and compares stored pages.
+        settings: canonical order.
+
+    Returns:
+        Decisions on the new pages that are not unique, and on those that were left out.
+    """
+    edges = settled.edges
+    names = {name for edge in edges for name in (edge.left, edge.right) if name in stored.new}
+    names.update(stored.inconclusive)
+    said = not_unique(stored.decisions(names, edges, settled.assigned or index.assignments(names)))
+    gone: dict[str, set[str]] = {}
+    if policy is WritePolicy.SKIP:
+        gone = left_out(stored.new, edges)
+    elif policy is WritePolicy.OVERWRITE:
+        for name, others in taken_over(stored.new, edges).items():
+            for other in others:
+                gone.setdefault(other, set()).add(name)
+    drop = set(gone)
+    if not drop:
+        return said, {}
+    touched = edge_neighbours(index, drop)
+    index.delete_many(drop)
+    repair_around(index, touched, lookup, settings)
+    kept = [edge for edge in edges if edge.left not in drop and edge.right not in drop]
+    again = stored.decisions(said.keys() - drop, kept, index.assignments(said))
+    if policy is WritePolicy.OVERWRITE:
+        again.update((name, _instead(again[name], said[name], drop)) for name in list(again))
+    because = stored.without(gone, edges, settled.assigned or index.assignments(names))
+    return not_unique(again), {name: because[name] for name in stored.new if name in drop}
+
+
+def left_out(new: Iterable[str], edges: Iterable[Edge]) -> dict[str, set[str]]:
+    """New pages that ``skip`` does not keep, each with the pages because of which: stored ones, and kept ones before it.
+
+    Args:
+        new: in the order in which they came; a page of the same call that comes later counts for nothing.
+        edges: all that touch them.
+    """
+    order = list(new)
+    beside = edges_beside(edges, set(order))
+    absent = set(order)  # not come yet, or left out
+    found: dict[str, set[str]] = {}
+    for name in order:
+        covers = {other for edge in beside[name] for other in _covers(edge, name)} - absent - {name}
+        if covers:
+            found[name] = covers
+        else:
+            absent.discard(name)
+    return found
+
+
+def taken_over(new: Iterable[str], edges: Iterable[Edge]) -> dict[str, set[str]]:
+    """New pages that duplicate others which are stored or came before them, each with these.
+
+    Args:
+        new: in the order in which they came.
+        edges: all that touch them.
+    """
+    place = {name: at for at, name in enumerate(new)}
+    found: dict[str, set[str]] = {}
+    for edge in edges:
+        for name, other in ((edge.left, edge.right), (edge.right, edge.left)):
+            if edge.relation.same and place.get(other, -1) < place.get(name, -1):
+                found.setdefault(name, set()).add(other)
+    return found
+
+
+def _covers(edge: Edge, page_id: str) -> set[str]:
+    """The edge's pages, if its other page duplicates or contains this one."""
+    relation = edge.relation if edge.left == page_id else edge.relation.reversed
+    return {edge.left, edge.right} if relation.same or relation is Relation.CONTAINED else set()
+
+
+def _instead(now: Decision, before: Decision, removed: Collection[str]) -> Decision:
+    """A page that took the place of a removed one still says which."""
+    if now.duplicate_of or before.duplicate_of not in removed:
+        return now
+    return replace(now, outcome=Outcome.DUPLICATE, duplicate_of=before.duplicate_of)
+
+
+def not_unique(decisions: Decisions) -> Decisions:
+    """Without those that say nothing."""
+    return {name: each for name, each in decisions.items() if each.outcome is not Outcome.UNIQUE}

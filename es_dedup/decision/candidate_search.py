@@ -1,0 +1,368 @@
+"""One page, or a few, against all that is stored: probes, candidates, comparison."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from es_dedup.decision.comparison import Pages, compare, judged_pair
+from es_dedup.decision.method_rules import decided
+from es_dedup.decision.rules import RELATIONS
+from es_dedup.decision.term_use import TermUse
+from es_dedup.decision.thresholds import limits_of
+from es_dedup.decision.voting import voters_of
+from es_dedup.detectors import ccdet, coverage, simhash
+from es_dedup.detectors.coverage_pairs import CONTENT
+from es_dedup.detectors.features import unpack
+from es_dedup.detectors.named_fields import labels_of
+from es_dedup.detectors.others import asked_by_others
+from es_dedup.model import Edge, Probe, TermGroup
+from es_dedup.text.hashing import tagged_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from es_dedup.decision.comparison import Comparison
+    from es_dedup.decision.statistics import Statistics
+    from es_dedup.detectors.coverage_pairs import Weights
+    from es_dedup.detectors.features import FeatureTable
+    from es_dedup.index.port import Assignment, Index
+    from es_dedup.model import JudgedPair, ProbeAnswer
+    from es_dedup.settings import Settings
+
+HOT_TERMS: Final = 12  # of each kind, asked again without the cap when the rarer ones found nothing
+HOT_MAX_DF: Final = 5_000
+COMMON_DF: Final = (
+    20  # grams in more pages than this count half: two of them are a phrase that a site uses again
+)
+FEW_CAPPED: Final = 16  # one term in so many may be common, as a line that a site puts on all pages, and others still find all
+COMMON_SHARE: Final = (
+    0.25  # of a page's terms that are common and make it ask again; most others nobody carries
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Candidates of some pages, compared.
+
+    Attributes:
+        asked: the pages.
+        comparison: their pairs with candidates, the asked page on the left.
+        capped_terms: probe terms left out because many pages carry them.
+        inconclusive: rows of asked pages whose candidate list was cut, or of which a part of the index did not answer,
+            without a related page in it.
+        unanswered: rows of which a part of the index did not answer.
+        assigned: clusters of the candidates, where they were wanted.
+        truncated: pages whose candidate list was cut.
+        use: of each asked page, what the methods asked for and what was left out.
+    """
+
+    asked: Pages
+    comparison: Comparison
+    capped_terms: int
+    truncated: int
+    inconclusive: frozenset[int]
+    settings: Settings
+    statistics: Statistics
+    unanswered: frozenset[int] = frozenset()
+    assigned: Mapping[str, Assignment] = field(default_factory=dict)
+    use: Sequence[TermUse] = ()
+
+    @property
+    def pairs(self) -> int:
+        """Pairs compared."""
+        return len(self.comparison.left_rows)
+
+    def edges(self) -> list[Edge]:
+        """Related pairs as edges, the smaller id on the left; a pair seen from both sides comes twice."""
+        judged = self.comparison.judgements
+        made = []
+        for pair in np.flatnonzero(judged.rule == 0).tolist():
+            left = self.asked.ids[int(self.comparison.left_rows[pair])]
+            right = self.comparison.right.ids[int(self.comparison.right_rows[pair])]
+            relation, score = RELATIONS[int(judged.relation[pair])], round(float(judged.score[pair]), 4)
+            made.append(
+                Edge(left, right, relation, score)
+                if left < right
+                else Edge(right, left, relation.reversed, score)
+            )
+        return made
+
+    def related(self, row: int, *, verdicts: bool = True) -> list[JudgedPair]:
+        """Related pairs of one asked page, strongest first."""
+        judged = self.comparison.judgements
+        pairs = np.flatnonzero((judged.rule == 0) & (self.comparison.left_rows == row)).tolist()
+        found = [
+            judged_pair(self.comparison, pair, self.settings, self.statistics, verdicts=verdicts)
+            for pair in pairs
+        ]
+        return sorted(found, key=lambda each: (-each.relation.same, -each.score, each.right))
+
+
+class Lookup:
+    """Finds and compares stored pages.
+
+    Args:
+        index: what is stored.
+        settings: detectors and limits.
+        statistics: what clauses and grams count.
+        day_of: day number of a stored time.
+    """
+
+    def __init__(
+        self, index: Index, settings: Settings, statistics: Statistics, day_of: Callable[[str], int]
+    ) -> None:
+        self._index, self.settings, self._day_of = index, settings, day_of
+        self.statistics = statistics
+
+    def load(self, page_ids: Sequence[str]) -> Pages:
+        """Stored pages by id, in order; unknown ids are left out."""
+        return self._pages(page_ids, self._index.payloads(page_ids))
+
+    def _pages(self, page_ids: Iterable[str], found: Mapping[str, tuple[bytes, str]]) -> Pages:
+        ids = [page_id for page_id in page_ids if page_id in found]
+        stored = [found[page_id] for page_id in ids]
+        days = [self._day_of(published) for _, published in stored]
+        return Pages(ids, unpack([payload for payload, _ in stored]), np.array(days, dtype=np.int64))
+
+    def of_stored(self, page_ids: Sequence[str]) -> Looked:
+        """Stored pages against all others."""
+        return self.of(self.load(page_ids))
+
+    def of(
+        self,
+        asked: Pages,
+        also: Callable[[], Sequence[Sequence[str]]] = tuple,
+        *,
+        assigned: bool = False,
+    ) -> Looked:
+        """Pages, stored or not, against all stored pages with another id.
+
+        Args:
+            asked: the pages.
+            also: for each page further stored pages to compare it with, wanted when candidates were found; empty: none.
+            assigned: read the candidates' clusters as well.
+        """
+        hashes = asked.table.hashes.tolist()
+        answers, copies, use = self._ask(asked, hashes)
+        limit = self.settings.index.limit
+        names = [
+            dict.fromkeys((*copies.get(digest, ())[:limit], *(each.page_id for each in answer.candidates)))
+            for digest, answer in zip(hashes, answers, strict=True)
+        ]
+        for page_id, some in zip(asked.ids, names, strict=True):
+            some.pop(page_id, None)
+        cut = [row for row, answer in enumerate(answers) if answer.truncated]
+        partly = [
+            row
+            for row, (digest, answer) in enumerate(zip(hashes, answers, strict=True))
+            if answer.truncated or _many_capped(use[row]) or len(copies.get(digest, ())) > limit
+        ]
+        stored, known = self._read(names, partly, assigned=assigned)
+        others = also()
+        for row, more in enumerate(others):
+            names[row].update(dict.fromkeys(more))
+        if further := dict.fromkeys(chain.from_iterable(others)).keys() - stored.keys():
+            stored |= self._index.payloads(further)
+        for page_id, some in zip(asked.ids, names, strict=True):
+            some.pop(page_id, None)
+        found = self._compared(asked, names, stored)
+        related = set(found.comparison.left_rows[found.comparison.judgements.rule == 0].tolist())
+        silent = [row for row, answer in enumerate(answers) if answer.problem]
+        return replace(
+            found,
+            capped_terms=sum(answer.capped_terms for answer in answers),
+            truncated=len(cut),
+            inconclusive=frozenset((*cut, *silent)) - related,
+            unanswered=frozenset(silent) - related,
+            assigned=known,
+            use=use,
+        )
+
+    def among(self, asked: Pages, names: Sequence[Iterable[str]]) -> Looked:
+        """Pages against stored pages that are named for each; names that are not stored are passed over."""
+        return self._compared(asked, names, self._index.payloads(dict.fromkeys(chain.from_iterable(names))))
+
+    def _compared(
+        self, asked: Pages, names: Sequence[Iterable[str]], found: Mapping[str, tuple[bytes, str]]
+    ) -> Looked:
+        stored = self._pages(dict.fromkeys(chain.from_iterable(names)), found)
+        place = {page_id: row for row, page_id in enumerate(stored.ids)}
+        left = [row for row, some in enumerate(names) for name in some if name in place]
+        right = [place[name] for some in names for name in some if name in place]
+        comparison = compare(
+            asked,
+            np.array(left, dtype=np.int64),
+            stored,
+            np.array(right, dtype=np.int64),
+            self.statistics,
+            limits_of(self.settings.judge.preset),
+        )
+        comparison = decided(comparison, self.settings, self.statistics)
+        return Looked(asked, comparison, 0, 0, frozenset(), self.settings, self.statistics)
+
+    def _read(
+        self, names: Sequence[dict[str, None]], more: Sequence[int], *, assigned: bool
+    ) -> tuple[dict[str, tuple[bytes, str]], dict[str, Assignment]]:
+        """Payloads of all names, and clusters when they are wanted.
+
+        To the rows of ``more``, which may have more candidates than were found, the pages that stand for those found are added.
+        """
+        every = dict.fromkeys(chain.from_iterable(names))
+        payloads: dict[str, tuple[bytes, str]] = {}
+        some = dict.fromkeys(name for row in more for name in names[row])
+        if assigned or 2 * len(some) > len(every):
+            payloads, known = self._index.payloads_with_assignments(every)
+            every.clear()
+        else:
+            known = self._index.assignments(some) if some else {}
+        for row in more:
+            standing = dict.fromkeys(known[name].representative for name in names[row] if name in known)
+            names[row].update(standing)
+            every.update(dict.fromkeys(name for name in standing if name not in payloads))
+        if every:
+            payloads |= self._index.payloads(every)
+        return payloads, known if assigned else {}
+
+    def _ask(
+        self, asked: Pages, hashes: Sequence[int]
+    ) -> tuple[list[ProbeAnswer], Mapping[int, Sequence[str]], list[TermUse]]:
+        """Candidates by rare terms first (a page that finds none and has many common ones asks for those); and exact copies.
+
+        Last, for each page what the methods asked for at first, and what was left out.
+        """
+        limits = self.settings.index
+        groups = probe_groups(asked.table, self.settings, self.statistics.weights(asked.table.coverage))
+        probes = [
+            Probe(tuple(group), limit=limits.limit, max_df=limits.max_df, exclude=page_id, labels=labels)
+            for group, page_id, labels in zip(groups, asked.ids, self._labels(asked), strict=True)
+        ]
+        answers, copies = self._index.probe_with_copies(
+            probes, [digest for digest in hashes if digest], limit=limits.limit + 1
+        )
+        use = [
+            TermUse.of_answer(probe, answer) + TermUse(unasked=Counter({ccdet.Ccdet.name: unasked}))
+            for probe, answer, unasked in zip(probes, answers, self._unasked(asked.table), strict=True)
+        ]
+        again = [row for row, answer in enumerate(answers) if _common(probes[row], answer)]
+        if again:
+            hot = [_hottest(probes[row], limits.limit) for row in again]
+            for row, answer in zip(again, self._index.probe_many(hot), strict=True):
+                answers[row] = answer
+        return answers, copies, use
+
+    def _unasked(self, table: FeatureTable) -> list[int]:
+        """How many period signatures of each page are not asked for, see ``asked_signatures``."""
+        if ccdet.Ccdet.name not in self.settings.detectors:
+            return [0] * len(table)
+        more: list[int] = np.maximum(
+            np.diff(table.periods.offsets) - asked_signatures(self.settings), 0
+        ).tolist()
+        return more
+
+    def _labels(self, asked: Pages) -> list[dict[int, str]]:
+        """Text of the terms of each page, where the index stores it; of stored pages it is read."""
+        if not self._index.keeps_named:
+            return [{} for _ in asked.ids]
+        named = asked.named
+        if len(named) != len(asked.ids):
+            stored = self._index.named(asked.ids)
+            named = [stored.get(page_id, {}) for page_id in asked.ids]
+        return labels_of(asked.table, named, self.settings)
+
+
+def probe_groups(
+    table: FeatureTable, settings: Settings, weights: Weights | None = None
+) -> list[list[TermGroup]]:
+    """What each enabled detector asks, for each page of a table.
+
+    Args:
+        table: features of the pages.
+        settings: which detectors ask.
+        weights: what grams and clauses count; those that are template bring no pages together, as in a scan.
+    """
+    groups: list[list[TermGroup]] = [[] for _ in range(len(table))]
+    if coverage.Coverage.name in settings.detectors:
+        grams, clauses = coverage.probed_grams(table.coverage), coverage.probed_clauses(table.coverage)
+        if weights is not None:
+            grams, clauses = grams.only(weights.grams >= CONTENT), clauses.only(weights.clauses >= CONTENT)
+        for tag, chosen, least in (
+            (coverage.GRAM_TAG, grams, coverage.MIN_SHARED_GRAMS),
+            (coverage.CLAUSE_TAG, clauses, 1),
+        ):
+            for row, terms in enumerate(_rows(tag, chosen.values, chosen.offsets)):
+                if terms:
+                    groups[row].append(_of_coverage(terms, least))
+    if ccdet.Ccdet.name in settings.detectors:
+        few, most = settings.ccdet.min_features, asked_signatures(settings)
+        for row, terms in enumerate(_rows(ccdet.TAG, table.periods.signatures, table.periods.offsets)):
+            if len(terms) >= few:
+                some = terms[:most]
+                least = min(settings.ccdet.min_common, len(some))
+                groups[row].append(TermGroup(some, least, method=ccdet.Ccdet.name))
+    if simhash.Simhash.name in settings.detectors:
+        bits = settings.simhash.max_hamming_distance
+        deciding = simhash.Simhash.name in voters_of(settings)
+        for row in np.flatnonzero(table.has_words).tolist():
+            terms = simhash.probe_terms(int(table.fingerprints[row]), bits)
+            # An equal band alone is chance in a large index (of 65,536 values each); what it finds and no other term does,
+            # the judge has nothing to go by. Where it decides itself it keeps its promise for every pair within the limit.
+            least = 2 if groups[row] and not deciding else 1
+            groups[row].append(TermGroup(terms, least, method=simhash.Simhash.name))
+    return [own + asked_by_others(table.others, row, settings) for row, own in enumerate(groups)]
+
+
+def asked_signatures(settings: Settings) -> int:
+    """How many period signatures a page asks an index for.
+
+    A short page in a long one is found by the long one's question only if that names some of its few signatures; so all are asked
+    for, but where the coverage method finds such pairs too and CCDet does not decide.
+    """
+    beside = coverage.Coverage.name in settings.detectors and ccdet.Ccdet.name not in voters_of(settings)
+    return settings.ccdet.query_signatures or (ccdet.PROBE_TERMS if beside else ccdet.MOST_SIGNATURES)
+
+
+def _of_coverage(terms: tuple[int, ...], least: int) -> TermGroup:
+    """Grams or clauses; of a page of few grams each counts, whatever else carries it."""
+    if len(terms) < 2 * least:
+        return TermGroup(terms, 1, method=coverage.Coverage.name)
+    common = COMMON_DF if least > 1 and len(terms) >= coverage.PROBED_GRAMS[0] else None
+    return TermGroup(terms, least, common, method=coverage.Coverage.name)
+
+
+def _rows(tag: int, values: NDArray[Any], offsets: NDArray[np.int64]) -> list[tuple[int, ...]]:
+    """Each row's values as terms."""
+    terms: list[int] = tagged_terms(tag, values).tolist()
+    bounds = offsets.tolist()
+    return [tuple(terms[start:end]) for start, end in pairwise(bounds)]
+
+
+def _many_capped(use: TermUse) -> bool:
+    """Whether so many of a page's terms are common that candidates may be missing."""
+    return use.left_out.total() * FEW_CAPPED > use.asked.total()
+
+
+def _asked(probe: Probe) -> int:
+    return sum(len(group.terms) for group in probe.groups)
+
+
+def _common(probe: Probe, answer: ProbeAnswer) -> bool:
+    """A wire story that hundreds of pages carry has common terms, and those nobody else has; a page of template alone has the former."""
+    asked = _asked(probe)
+    return not answer.problem and not answer.candidates and answer.capped_terms >= COMMON_SHARE * asked > 0
+
+
+def _hottest(probe: Probe, limit: int) -> Probe:
+    groups = tuple(
+        group
+        if group.max_df is not None
+        else TermGroup(group.terms[:HOT_TERMS], group.min_shared, method=group.method)
+        for group in probe.groups
+    )
+    return replace(probe, groups=groups, limit=limit, max_df=HOT_MAX_DF)

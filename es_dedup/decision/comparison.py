@@ -1,0 +1,213 @@
+"""All detectors and the judge on many pairs at once, and the evidence of a single pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from es_dedup.decision import rules as judging
+from es_dedup.decision.thresholds import BALANCED
+from es_dedup.decision.voting import decided_by, reason
+from es_dedup.detectors.ccdet import Ccdet
+from es_dedup.detectors.coverage import Coverage
+from es_dedup.detectors.coverage_pairs import PairMeasures, listed, measure
+from es_dedup.detectors.others import verdicts_of_other
+from es_dedup.detectors.simhash import Simhash
+from es_dedup.model import JudgedPair, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from es_dedup.decision.rules import Judgements
+    from es_dedup.decision.statistics import Statistics
+    from es_dedup.decision.thresholds import Limits
+    from es_dedup.detectors.features import FeatureTable
+    from es_dedup.model import Number
+    from es_dedup.settings import Settings
+
+BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
+WORD_CHARS: Final = 2.5  # characters a unit of coverage: Chinese prose has 1.0 to 1.3, with commands and code 2, English 2.5 to 3.8
+# Of a text that is no prose, in runs and in scraps: six articles in seven have less, of whole web pages one in four or fewer.
+RUNS_SHARE: Final = 0.04
+SCRAPS_SHARE: Final = 0.08
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Feature rows with what the judge needs beside them.
+
+    Attributes:
+        ids: page ids.
+        table: their features.
+        days: day of publication as a day number, 0 when unknown.
+        named: named fields of each page, where they are at hand; an index that stores terms as text is asked by them.
+    """
+
+    ids: list[str]
+    table: FeatureTable
+    days: NDArray[np.int64]
+    named: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Compared pairs: the judge's arrays, the measures and limits they rest on, and whose rows they are."""
+
+    left: Pages
+    left_rows: NDArray[np.int64]
+    right: Pages
+    right_rows: NDArray[np.int64]
+    measures: PairMeasures
+    judgements: Judgements
+    limits: Limits
+
+
+def compare(
+    left: Pages,
+    left_rows: NDArray[np.int64],
+    right: Pages,
+    right_rows: NDArray[np.int64],
+    statistics: Statistics,
+    limits: Limits = BALANCED,
+) -> Comparison:
+    """Measure and judge the pairs (left row, right row)."""
+    left_weights = statistics.weights(left.table.coverage)
+    right_weights = left_weights if right is left else statistics.weights(right.table.coverage)
+    measures = measure(
+        left.table.coverage, left_rows, right.table.coverage, right_rows, left_weights, right_weights
+    )
+    judged = judge_rows(measures, left, left_rows, right, right_rows, limits)
+    return Comparison(left, left_rows, right, right_rows, measures, judged, limits)
+
+
+def judge_rows(
+    measures: PairMeasures,
+    left: Pages,
+    left_rows: NDArray[np.int64],
+    right: Pages,
+    right_rows: NDArray[np.int64],
+    limits: Limits = BALANCED,
+) -> Judgements:
+    """The judge on measured pairs of these rows."""
+    ours, theirs = left.table, right.table
+    same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
+    known = judging.Known(
+        np.diff(ours.coverage.title_offsets)[left_rows],
+        np.diff(theirs.coverage.title_offsets)[right_rows],
+        ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows],
+        _days_between(left.days[left_rows], right.days[right_rows]),
+        same,
+        _of_lists(ours, left_rows, theirs, right_rows),
+    )
+    return judging.judge(measures, known, limits)
+
+
+def _days_between(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Days between publications; 0 where one is unknown."""
+    return np.where((left > 0) & (right > 0), np.abs(left - right), 0)
+
+
+def _of_lists(
+    left: FeatureTable, left_rows: NDArray[np.int64], right: FeatureTable, right_rows: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Pairs without titles, both written in words, one of them with the menus and lists of its site."""
+    found = ~(left.coverage.titled[left_rows] & right.coverage.titled[right_rows])
+    for table, rows in ((left, left_rows), (right, right_rows)):
+        found[found] = _of_words(table, rows[found])
+    if found.any():
+        sides = (
+            listed(table.coverage, rows[found]) for table, rows in ((left, left_rows), (right, right_rows))
+        )
+        either = [(runs >= RUNS_SHARE) | (scraps >= SCRAPS_SHARE) for runs, scraps in sides]
+        found[found] = either[0] | either[1]
+    return found
+
+
+def _of_words(table: FeatureTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Pages written in words: a word counts two units and has more characters, a Chinese character counts one."""
+    return table.lengths[rows] >= WORD_CHARS * np.maximum(table.coverage.tokens[rows], 1)
+
+
+def judged_pair(
+    comparison: Comparison, pair: int, settings: Settings, statistics: Statistics, *, verdicts: bool = True
+) -> JudgedPair:
+    """One compared pair with its evidence, and each enabled detector's own verdict when wanted."""
+    judged = comparison.judgements
+    left_row, right_row = int(comparison.left_rows[pair]), int(comparison.right_rows[pair])
+    relation = judging.RELATIONS[int(judged.relation[pair])]
+    said = _verdicts(comparison, pair, settings, statistics) if verdicts else ()
+    by_judge = settings.judge.method == judging.JUDGE
+    return JudgedPair(
+        left=comparison.left.ids[left_row],
+        right=comparison.right.ids[right_row],
+        relation=relation,
+        score=round(float(judged.score[pair]), 4),
+        reason=judging.RULES[int(judged.rule[pair])] if by_judge else reason(settings, relation, said),
+        evidence=_evidence(comparison, pair, statistics),
+        verdicts=said,
+        decided_by=decided_by(settings),
+    )
+
+
+def _evidence(comparison: Comparison, pair: int, statistics: Statistics) -> dict[str, Number]:
+    measures, judged = comparison.measures, comparison.judgements
+    overlap, opening = float(measures.title_overlap[pair]), float(measures.opening_overlap[pair])
+    lost = (int(measures.left.lost_numbers[pair]), int(measures.right.lost_numbers[pair]))
+    left, right = comparison.left_rows[[pair]], comparison.right_rows[[pair]]
+    days = _days_between(comparison.left.days[left], comparison.right.days[right])
+    return {
+        "left_cover": round(float(judged.left_cover[pair]), 4),
+        "right_cover": round(float(judged.right_cover[pair]), 4),
+        "min_cover": round(float(judged.needed[pair]), 4),
+        "min_both": float(judging.least_both(days, comparison.limits)[0]),
+        "shared_tokens": round(float(measures.shared_tokens[pair])),
+        "min_tokens": comparison.limits.fewest_units,
+        "shared_clauses": int(measures.shared_clauses[pair]),
+        "discounted_clauses": int(measures.discounted_clauses[pair]),
+        "title_overlap": round(overlap, 4) if overlap >= 0 else None,
+        "opening_overlap": round(opening, 4) if opening >= 0 else None,
+        "about_title": round(float(judged.about[pair]), 4),
+        "min_about_title": comparison.limits.about_title,
+        "pointing": round(float(judged.pointing[pair]), 4),
+        "left_other_numbers": lost[0],
+        "right_other_numbers": lost[1],
+        "clauses_with_other_numbers": int(measures.other_numbers[pair]),
+        "statistics": statistics.version,
+    }
+
+
+def verdicts_by(
+    name: str, comparison: Comparison, pairs: Sequence[int], settings: Settings, statistics: Statistics
+) -> Iterator[Verdict | None]:
+    """What one enabled method says of some of the compared pairs; None where it skipped a page."""
+    ours, theirs = comparison.left.table, comparison.right.table
+    rows = [(int(comparison.left_rows[pair]), int(comparison.right_rows[pair])) for pair in pairs]
+    if name == Ccdet.name:
+        ccdet, least = Ccdet(settings.ccdet, statistics.noise), settings.ccdet.min_features
+        sizes = np.diff(ours.periods.offsets), np.diff(theirs.periods.offsets)
+        for left, right in rows:
+            having = min(sizes[0][left], sizes[1][right]) >= least
+            yield ccdet.verify_rows(ours.periods, left, theirs.periods, right) if having else None
+    elif name == Simhash.name:
+        simhash = Simhash(settings.simhash)
+        for left, right in rows:
+            having = bool(ours.has_words[left]) and bool(theirs.has_words[right])
+            bits = int(np.bitwise_count(ours.fingerprints[left] ^ theirs.fingerprints[right]))
+            yield simhash.judge(bits) if having else None
+    elif name == Coverage.name:
+        coverage = Coverage(settings.coverage)
+        for pair in pairs:
+            yield coverage.judge(comparison.measures, pair)
+    else:
+        yield from verdicts_of_other(name, ours.others, theirs.others, rows, settings)
+
+
+def _verdicts(
+    comparison: Comparison, pair: int, settings: Settings, statistics: Statistics
+) -> tuple[Verdict, ...]:
+    said = (next(verdicts_by(name, comparison, [pair], settings, statistics)) for name in settings.detectors)
+    return tuple(verdict for verdict in said if verdict is not None)

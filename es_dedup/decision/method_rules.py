@@ -1,0 +1,51 @@
+"""Published methods in the judge's place: the verdict of one, or of several by a rule, is the relation of every pair.
+
+For who wants to see what a published method does to a corpus, or has learned to trust one. Candidates are found by the terms of
+all enabled methods, so a method is alone in everything when it is the only one in ``detectors``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.decision.comparison import verdicts_by
+from es_dedup.decision.rules import JUDGE, RELATIONS
+from es_dedup.decision.voting import outcome, voters_of
+from es_dedup.model import Relation
+
+if TYPE_CHECKING:
+    from es_dedup.decision.comparison import Comparison
+    from es_dedup.decision.statistics import Statistics
+    from es_dedup.settings import Settings
+
+REFUSED: Final = -1  # in ``Judgements.rule``: no rule of the judge, the methods say no
+
+
+def decided(comparison: Comparison, settings: Settings, statistics: Statistics) -> Comparison:
+    """The comparison as ``judge.method`` decides it; as it is when that is the judge.
+
+    Pages whose normalised texts are equal are exact, whatever the methods make of them. A pair of which every method skipped a page is
+    different.
+    """
+    if settings.judge.method == JUDGE:
+        return comparison
+    judged = comparison.judgements
+    left, right = comparison.left, comparison.right
+    ours, theirs = left.table.hashes[comparison.left_rows], right.table.hashes[comparison.right_rows]
+    equal = (ours == theirs) & (ours != 0)
+    rule = np.where(equal, 0, REFUSED).astype(np.int8)
+    relation = np.where(equal, RELATIONS.index(Relation.EXACT), 0).astype(np.int8)
+    scores = equal.astype(np.float64)
+    open_pairs = np.flatnonzero(~equal).tolist()
+    said = [verdicts_by(name, comparison, open_pairs, settings, statistics) for name in voters_of(settings)]
+    for pair, *votes in zip(open_pairs, *said, strict=True):
+        verdict = outcome(settings.judge.method, votes)
+        if verdict is None:
+            continue
+        scores[pair] = verdict.score
+        if verdict.relation is not Relation.DIFFERENT:
+            rule[pair], relation[pair] = 0, RELATIONS.index(verdict.relation)
+    return replace(comparison, judgements=replace(judged, rule=rule, relation=relation, scores=scores))

@@ -1,0 +1,71 @@
+"""The cover that a pair has to reach: by the amount in common, by how the rest was lost, and by the days between."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.decision.thresholds import MOST_SCATTERED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from es_dedup.decision.rules import Known
+    from es_dedup.decision.thresholds import Limits
+    from es_dedup.detectors.coverage_pairs import PairMeasures
+
+    Floats = NDArray[np.float64]
+
+LATE_LOG_DAYS: Final = 8.0  # doublings of a day after which a look-alike needs ``late_cover``
+
+
+def demanded(measures: PairMeasures, known: Known, limits: Limits) -> Floats:
+    """Cover that the better covered page of each pair has to reach, in [0, 1]; shape (pairs,).
+
+    Pages of like size on different days may be two issues of a form: they are asked for more, by the logarithm of the days,
+    and it does not count for them that their losses are scattered, for another name in the same sentence is that too.
+    """
+    left, right = measures.left.cover, measures.right.cover
+    better, both = np.maximum(left, right), np.minimum(left, right)
+    apart = known.days >= 1
+    alike = (both >= limits.same_cover) | (both >= limits.like_size * better)
+    amount = measures.shared_tokens
+    titled = scaled(amount, limits.amounts, limits.needed_cover)
+    titled = titled * np.where(apart & alike, 1.0, _scattered(measures, left >= right)) ** -limits.scattered
+    edited = is_like(better, both, limits) & (amount >= limits.edited_units)
+    titled = np.where(edited, np.minimum(titled, limits.edited_cover), titled)
+    ordinary = known.titled | known.lists
+    if not ordinary.all():
+        titled = np.where(ordinary, titled, scaled(amount, limits.untitled_amounts, limits.untitled_cover))
+    late = np.where(alike, np.minimum(np.log2(1.0 + known.days) / LATE_LOG_DAYS, 1.0), 0.0)
+    demand: Floats = titled + np.maximum(limits.late_cover - titled, 0.0) * late
+    return demand
+
+
+def is_like(better: Floats, both: Floats, limits: Limits) -> NDArray[np.bool_]:
+    """Pairs that cover each other so evenly that neither contains the other."""
+    return (both >= limits.same_cover) & (both >= limits.same_size * better)
+
+
+def scaled(amount: Floats, amounts: tuple[float, ...], covers: tuple[float, ...]) -> Floats:
+    """Cover demanded at an amount: straight lines over its logarithm, flat at both ends."""
+    return np.interp(np.log2(np.maximum(amount, 1.0)), *_points(amounts, covers))
+
+
+def _scattered(measures: PairMeasures, by_left: NDArray[np.bool_]) -> Floats:
+    """How scattered the losses of the better covered page are: its gram cover over its clause cover, from 1 to ``MOST_SCATTERED``.
+
+    What is missing as a block takes grams and clauses alike. An edit takes the few grams around it, but the whole clause:
+    where more clauses are lost than grams, the text is in place and was edited here and there.
+    """
+    left, right = measures.left, measures.right
+    grams = np.where(by_left, left.gram_cover, right.gram_cover)
+    clauses = np.where(by_left, left.clause_cover, right.clause_cover)
+    return np.clip(grams / np.maximum(clauses, 1e-9), 1.0, MOST_SCATTERED)
+
+
+@cache
+def _points(amounts: tuple[float, ...], covers: tuple[float, ...]) -> tuple[Floats, Floats]:
+    return np.log2(amounts), np.array(covers)

@@ -1,0 +1,338 @@
+"""What the corpus knows of its clauses and grams: which are template and which are content.
+
+A raw document frequency cannot tell the two apart: a wire story that thirty sites reprint is frequent too. So each
+feature that at least three pages carry is judged by a few of its carriers: do their titles speak of the same thing,
+does it stand with words of the title, are the carriers alike as wholes, and do they come from one time or from years?
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from es_dedup.detectors.ccdet import learn_noise
+from es_dedup.detectors.coverage_pairs import Weights
+from es_dedup.errors import DamagedData
+from es_dedup.kernels.dispatch import worthwhile
+from es_dedup.text.ragged import Buckets, find, owners_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from es_dedup.detectors.coverage_features import CoverageTable
+    from es_dedup.detectors.features import FeatureTable
+    from es_dedup.settings.sections import CcdetConfig
+
+MIN_CARRIERS: Final = 3
+CARRIERS: Final = (
+    16  # compared per feature: those with the smallest page key, so that the choice is the corpus's own
+)
+LEARN_PAGES: Final = 100_000  # bounds memory; template shows in a sample as well
+SIGNATURE_WORDS: Final = (
+    4  # 256 bits for a dozen title terms: two unlike titles overlap by chance in about 5 %
+)
+TITLE_UNLIKE, TITLE_ALIKE = (
+    0.08,
+    0.20,
+)  # mean title overlap of neighbouring carriers; chance lies below the first
+LINK_LOW, LINK_HIGH = 0.30, 0.60  # share of carriers in which the feature holds a word of the title
+ALIKE_BITS, UNLIKE_BITS = (
+    8,
+    16,
+)  # Hamming distance of whole carriers: copies of one page, pages of one template
+LONG_SPAN_DAYS: Final = 365  # a story is reprinted for weeks; what recurs over a year is a form
+HASH_BITS: Final = 32
+LEAST_WEIGHT: Final = 0.02  # template never counts nothing: two pages of nothing else must still compare
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """An immutable snapshot.
+
+    Attributes:
+        grams, gram_weights: features known to recur, ascending, and what each counts, in [0.02, 1].
+        clauses, clause_weights: the same for clauses.
+        noise: period signatures that are one site's template.
+        pages: number of pages it was learned from.
+    """
+
+    grams: NDArray[np.uint32]
+    gram_weights: NDArray[np.float32]
+    clauses: NDArray[np.uint32]
+    clause_weights: NDArray[np.float32]
+    noise: NDArray[np.uint64]
+    pages: int
+
+    @classmethod
+    def empty(cls) -> Statistics:
+        """What is known before anything was learned: every feature counts fully."""
+        none, one = np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.float32)
+        return cls(none, one, none, one, np.zeros(0, dtype=np.uint64), 0)
+
+    @cached_property
+    def version(self) -> str:
+        """Eight hex digits that name this snapshot; equal snapshots have equal versions."""
+        digest = hashlib.blake2b(digest_size=4)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            digest.update(str(value).encode() if isinstance(value, int) else value.tobytes())
+        return digest.hexdigest()
+
+    def weights(self, table: CoverageTable) -> Weights:
+        """What each gram and clause of a table counts."""
+        return Weights(
+            _look_up(table.grams, self.grams, self.gram_weights, self._buckets[0]),
+            self.clause_weights_of(table.clauses),
+        )
+
+    def clause_weights_of(self, hashes: NDArray[np.uint32]) -> NDArray[np.float64]:
+        """What clauses of these hashes count, in [0.02, 1]."""
+        return _look_up(hashes, self.clauses, self.clause_weights, self._buckets[1])
+
+    @cached_property
+    def _buckets(self) -> tuple[Buckets, Buckets]:
+        return Buckets.of(self.grams, HASH_BITS), Buckets.of(self.clauses, HASH_BITS)
+
+    def to_bytes(self) -> bytes:
+        """Compressed, for a ``StatisticsStore``."""
+        stream = io.BytesIO()
+        arrays = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+        np.savez_compressed(stream, allow_pickle=False, **arrays)
+        return stream.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Statistics:
+        """The inverse of ``to_bytes``.
+
+        Raises:
+            DamagedData: other bytes, or columns that kernels could not be trusted with.
+        """
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+                values: dict[str, Any] = {field.name: arrays[field.name] for field in fields(cls)}
+            found = cls(**{**values, "pages": int(values["pages"])})
+        except Exception as error:  # a damaged archive raises whatever its parts raise
+            raise DamagedData("statistics", "not a snapshot of this version") from error
+        if not found._sound:
+            raise DamagedData("statistics", "not a sound snapshot: its columns do not fit")
+        return found
+
+    @property
+    def _sound(self) -> bool:
+        plain = Statistics.empty()
+        columns = [field.name for field in fields(self) if field.name != "pages"]
+        typed = all(
+            (column := getattr(self, name)).ndim == 1 and column.dtype == getattr(plain, name).dtype
+            for name in columns
+        )
+        return (
+            typed
+            and self.pages >= 0
+            and all(bool((known[1:] > known[:-1]).all()) for known in (self.grams, self.clauses, self.noise))
+            and all(
+                len(known) == len(weights) and bool(((weights >= 0) & (weights <= 1)).all())
+                for known, weights in ((self.grams, self.gram_weights), (self.clauses, self.clause_weights))
+            )
+        )
+
+
+class CarryingPages(NamedTuple):
+    """What weighing knows of each page: its key, ``title_signatures``, SimHash, and day number (0 when unknown)."""
+
+    keys: NDArray[np.uint64]
+    titles: NDArray[np.uint64]
+    fingerprints: NDArray[np.uint64]
+    days: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Carried:
+    """Pairs of neighbouring carriers of recurring features.
+
+    Attributes:
+        values: the recurring features, ascending.
+        feature: position in ``values`` of each pair; ``page`` and ``neighbour`` are its two carriers.
+        linked: whether the feature holds title words in ``page``.
+    """
+
+    values: NDArray[np.uint32]
+    feature: NDArray[np.int64]
+    page: NDArray[np.int64]
+    neighbour: NDArray[np.int64]
+    linked: NDArray[np.bool_]
+
+
+def learn(
+    table: FeatureTable,
+    keys: NDArray[np.uint64],
+    days: NDArray[np.int64],
+    sites: Sequence[str],
+    config: CcdetConfig,
+    *,
+    most_pages: int = LEARN_PAGES,
+) -> Statistics:
+    """Statistics of a corpus; the same pages in any order give the same snapshot.
+
+    Args:
+        table: features of the pages; of more than ``most_pages``, those with the smallest keys are used.
+        keys: a hash of each page's id.
+        days: day of publication as a day number, 0 when unknown.
+        sites: site mark of each page.
+        config: pruning of period signatures.
+        most_pages: bounds memory.
+    """
+    pages = len(table)
+    if pages > most_pages:
+        rows = np.sort(np.argsort(keys, kind="stable")[:most_pages])
+        sites = [sites[row] for row in rows.tolist()]
+        table, keys, days = table.take(rows), keys[rows], days[rows]
+    cover = table.coverage
+    pages_ = CarryingPages(keys, title_signatures(cover), table.fingerprints, days)
+    learned = []
+    for values, offsets, masks in (
+        (cover.grams, cover.gram_offsets, cover.gram_masks),
+        (cover.clauses, cover.clause_offsets, cover.clause_masks),
+    ):
+        learned.append(weigh(values, offsets, masks, pages_))
+    return Statistics(*learned[0], *learned[1], learn_noise(table.periods, sites, config), pages)
+
+
+def weigh(
+    values: NDArray[np.uint32], offsets: NDArray[np.int64], masks: NDArray[np.uint32], pages: CarryingPages
+) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+    """Features that recur, ascending, and what each counts.
+
+    Each feature is weighed by itself, so all carriers of some features give what all features of all pages give.
+
+    Args:
+        values, offsets, masks: features of each page, and where they hold words of its title.
+        pages: what is known of the pages.
+    """
+    if worthwhile(len(values)):
+        return _weighed_by_kernel(values, offsets, masks, pages)
+    carried = _carriers(values, offsets, masks, pages.keys)
+    return carried.values, _weigh(carried, pages)
+
+
+def _look_up(
+    values: NDArray[np.uint32], known: NDArray[np.uint32], weights: NDArray[np.float32], buckets: Buckets
+) -> NDArray[np.float64]:
+    found = np.ones(len(values))
+    at, place = find(known, values, HASH_BITS, buckets)
+    found[at] = weights[place]
+    return found
+
+
+def title_signatures(cover: CoverageTable) -> NDArray[np.uint64]:
+    """One bit per title term, shape (pages, SIGNATURE_WORDS)."""
+    signatures = np.zeros((len(cover), SIGNATURE_WORDS), dtype=np.uint64)
+    word = (cover.titles >> np.uint32(6)) % np.uint32(SIGNATURE_WORDS)
+    bit = np.uint64(1) << (cover.titles & np.uint32(63)).astype(np.uint64)
+    np.bitwise_or.at(signatures, (owners_of(cover.title_offsets), word.astype(np.int64)), bit)
+    return signatures
+
+
+def _places(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Place of each page by its key."""
+    place = np.empty(len(keys), dtype=np.int64)
+    place[np.argsort(keys, kind="stable")] = np.arange(len(keys))
+    return place
+
+
+def _weighed_by_kernel(
+    values: NDArray[np.uint32], offsets: NDArray[np.int64], masks: NDArray[np.uint32], pages: CarryingPages
+) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+    from es_dedup.decision.kernels import statistics as kernels  # noqa: PLC0415 - see es_dedup.kernels.dispatch
+
+    ordered = kernels.keyed(values)
+    ordered.sort()
+    sizes = np.bitwise_count(pages.titles).sum(axis=1).astype(np.int64)
+    carriers = kernels.Carriers(_places(pages.keys), pages.titles, sizes, pages.fingerprints, pages.days)
+    rules = kernels.Rules(
+        MIN_CARRIERS,
+        CARRIERS,
+        (TITLE_UNLIKE, TITLE_ALIKE),
+        (LINK_LOW, LINK_HIGH),
+        (float(ALIKE_BITS), float(UNLIKE_BITS)),
+        LONG_SPAN_DAYS,
+        LEAST_WEIGHT,
+    )
+    owners = np.repeat(np.arange(len(pages.keys), dtype=np.int32), np.diff(offsets))
+    return kernels.weighed(ordered, owners, masks, carriers, rules)
+
+
+def _carriers(
+    values: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    masks: NDArray[np.uint32],
+    keys: NDArray[np.uint64],
+) -> _Carried:
+    ordered = np.sort(values)
+    starts = (
+        np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+        if len(values)
+        else np.zeros(0, int)
+    )
+    counts = np.diff(np.append(starts, len(values)))
+    recurring = counts >= MIN_CARRIERS
+    known, counts = ordered[starts[recurring]], counts[recurring]
+    element, feature = find(known, values, HASH_BITS)
+    owner = owners_of(offsets)[element]
+    order = np.argsort(feature * len(keys) + _places(keys)[owner])  # by feature, then by page key
+    element, owner, feature = element[order], owner[order], feature[order]
+    first = np.cumsum(counts) - counts
+    size = np.minimum(counts, CARRIERS)
+    rank = np.arange(len(feature)) - first[feature]
+    kept = np.flatnonzero(rank < size[feature])
+    following = first[feature[kept]] + (rank[kept] + 1) % size[feature[kept]]
+    return _Carried(
+        values=known,
+        feature=feature[kept],
+        page=owner[kept],
+        neighbour=owner[following],
+        linked=masks[element[kept]] != 0,
+    )
+
+
+def _weigh(carried: _Carried, pages: CarryingPages) -> NDArray[np.float32]:
+    count = len(carried.values)
+    page, neighbour = carried.page, carried.neighbour
+
+    def mean(values: NDArray[Any]) -> NDArray[np.float64]:
+        return np.bincount(carried.feature, weights=values, minlength=count) / np.maximum(
+            np.bincount(carried.feature, minlength=count), 1
+        )
+
+    shared = np.bitwise_count(pages.titles[page] & pages.titles[neighbour]).sum(axis=1)
+    sizes = np.bitwise_count(pages.titles).sum(axis=1)
+    topic = _scale(
+        mean(shared / np.maximum(np.minimum(sizes[page], sizes[neighbour]), 1)), TITLE_UNLIKE, TITLE_ALIKE
+    )
+    link = _scale(mean(carried.linked), LINK_LOW, LINK_HIGH)
+    bits = np.bitwise_count(pages.fingerprints[page] ^ pages.fingerprints[neighbour]).astype(np.float64)
+    whole = mean(1.0 - _scale(bits, ALIKE_BITS, UNLIKE_BITS))
+    weight = np.maximum(np.maximum(topic, link), whole)
+    weight = np.where(_span(carried, pages.days, count) >= LONG_SPAN_DAYS, np.minimum(weight, whole), weight)
+    return np.maximum(weight, LEAST_WEIGHT).astype(np.float32)
+
+
+def _scale(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
+    return np.clip((values - low) / (high - low), 0.0, 1.0)
+
+
+def _span(carried: _Carried, days: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Days between the first and the last known carrier of each feature; 0 when fewer than two are known."""
+    when = days[carried.page]
+    known = when > 0
+    last = np.zeros(count, dtype=np.int64)
+    first = np.full(count, np.iinfo(np.int64).max)
+    np.maximum.at(last, carried.feature[known], when[known])
+    np.minimum.at(first, carried.feature[known], when[known])
+    return np.where(last > 0, last - np.minimum(first, last), 0)

@@ -1,0 +1,162 @@
+"""Limits of the judge, and the named sets of them that the setting ``judge.preset`` chooses from.
+
+docs/algorithms/judge.md says what each limit is for, and has the measured figures of each preset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from es_dedup.settings.presets import PAPERS
+
+MOST_SCATTERED: Final = (
+    2.0  # gram cover over clause cover: more says no more, a note may have lost all of its few clauses
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a pair must reach. Covers and shares lie in [0, 1]; amounts are shared units, template discounted.
+
+    Attributes:
+        amounts, needed_cover: cover that the better covered page needs at these amounts.
+        scattered: power by which that falls with how scattered the losses are (``es_dedup.decision.required_coverage``).
+        edited_units, edited_cover: units in common from which no more than this cover is asked of pages that would be duplicates.
+        fewest_units: less in common is no evidence,
+        fewest_of_copies: or less than this, of texts without titles that cover each other by ``copy_cover``: a post of a
+            dozen characters is whole, a titled page of so few has lost its text.
+        like_size: the lesser over the better cover from which a pair of different days may be two issues of a form.
+        late_cover: cover needed of such a pair, and of a would-be duplicate, 256 days later; less before.
+        same_cover, late_same_cover: cover of the less covered page that makes a would-be duplicate, for pages of one day
+            and of different days.
+        same_size: the lesser over the better cover from which a pair is a duplicate: below it, one page has so
+            much of its own that it contains the other.
+        about_title: how much the shared text must be about the titles.
+        quoted_cover, quoted_rest, quoted_title: cover of the better covered page from which a note is a quotation of a long page,
+            cover of the long page that it must stay below, and share of its title that its own body must speak of,
+        whole_cover: or cover of the better covered page from which two words of each title in what is shared will do.
+        passage_cover, passage_title: cover of the better covered page from which, at 250 units and of pages of unlike size, the
+            titles are not asked, if both bodies speak of that share of their own.
+        untitled_amounts, untitled_cover: cover that the less covered page of a pair without titles needs.
+        untitled_contained: cover of the better covered one that does as well.
+        words_amounts, words_cover, words_contained: the same for texts of words, whose long pages share menus and lists.
+        opening_overlaps, opening_cover: overlap of the first words of untitled texts of words that asks for this cover of the
+            less covered page, and from which on it asks for nothing more.
+        near_copy: text this equal is not taken apart by numbers or dates.
+        without: rules, by name, that are not asked.
+    """
+
+    amounts: tuple[float, ...] = (20, 50, 100, 400)
+    needed_cover: tuple[float, ...] = (0.70, 0.59, 0.545, 0.64)
+    scattered: float = 0.08
+    edited_units: float = 800
+    edited_cover: float = 0.50
+    fewest_units: float = 20
+    fewest_of_copies: float = 12
+    copy_cover: float = 0.70
+    like_size: float = 0.40
+    late_cover: float = 0.92
+    same_cover: float = 0.50
+    late_same_cover: float = 0.60
+    same_size: float = 0.67
+    about_title: float = 0.18
+    quoted_cover: float = 0.70
+    quoted_rest: float = 0.35
+    quoted_title: float = 0.40
+    whole_cover: float = 0.95
+    passage_cover: float = 0.85
+    passage_title: float = 0.30
+    untitled_amounts: tuple[float, ...] = (20, 100, 400)
+    untitled_cover: tuple[float, ...] = (0.60, 0.50, 0.46)
+    untitled_contained: float = 0.65
+    words_amounts: tuple[float, ...] = (400, 1000)
+    words_cover: tuple[float, ...] = (0.66, 0.74)
+    words_contained: float = 0.95
+    opening_overlaps: tuple[float, float] = (0.80, 0.86)
+    opening_cover: float = 0.88
+    near_copy: float = 0.95
+    without: frozenset[str] = frozenset()
+
+    @property
+    def least_cover(self) -> float:
+        """No pair below this is ever accepted."""
+        ordinary = min(self.needed_cover) / float(MOST_SCATTERED**self.scattered)
+        return min(ordinary, *self.untitled_cover, self.edited_cover)
+
+
+SERIES: Final = frozenset(
+    (
+        "numbers differ throughout",
+        "same sentences with other numbers",
+        "same title on another day with other numbers",
+        "titles nearly alike, numbers differ",
+        "titles nearly alike, days apart",
+        "short text much alike, on another day",
+        "much the same again weeks later",
+        "unlike titles, days apart",
+    )
+)
+"""Rules against issues of a series: the same form with other numbers or on another day."""
+TITLES: Final = frozenset(
+    (
+        "shared text is not what the titles are about",
+        "words that tell the titles apart stand in what is not shared, and numbers differ",
+        "words that tell the titles apart stand in what is not shared",
+    )
+)
+"""Rules that ask what the titles speak of."""
+
+BALANCED: Final = Limits()
+STRICT: Final = replace(
+    BALANCED,
+    needed_cover=(0.95, 0.90, 0.85, 0.70),
+    edited_cover=0.85,
+    fewest_of_copies=20,
+    same_cover=0.60,
+    about_title=0.22,
+    quoted_cover=1.01,
+    whole_cover=1.01,
+    passage_cover=1.01,
+    untitled_cover=(0.90, 0.80, 0.70),
+    untitled_contained=0.90,
+    words_cover=(0.92, 0.92),
+    words_contained=0.99,
+    opening_cover=0.95,
+)
+LOOSE: Final = replace(
+    BALANCED,
+    needed_cover=(0.60, 0.50, 0.42, 0.42),
+    scattered=0.0,
+    edited_cover=0.42,
+    about_title=0.10,
+    untitled_cover=(0.52, 0.46, 0.42),
+    untitled_contained=0.60,
+    words_cover=(0.60, 0.60),
+    words_contained=0.85,
+    opening_cover=0.75,
+    without=frozenset({"same title on another day with other numbers"}),
+)
+TIMELESS: Final = replace(
+    BALANCED, late_cover=0.0, late_same_cover=BALANCED.same_cover, like_size=1.01, without=SERIES
+)
+VERSIONS: Final = replace(
+    TIMELESS,
+    needed_cover=(0.70, 0.57, 0.50, 0.50),
+    same_size=0.50,
+    words_cover=(0.60, 0.60),
+    words_contained=0.85,
+)
+FAST: Final = replace(TIMELESS, without=SERIES | TITLES)
+PRESETS: Final = {
+    "balanced": BALANCED,
+    "strict": STRICT,
+    "loose": LOOSE,
+    "fast": FAST,
+    "versions": VERSIONS,
+}
+
+
+def limits_of(preset: str) -> Limits:
+    """The limits of a preset, of ``papers`` those of ``balanced``; raises ``KeyError`` on an unknown name."""
+    return BALANCED if preset == PAPERS else PRESETS[preset]

@@ -1,0 +1,322 @@
+"""``Deduplicator``: the whole flow, for one page, a batch, a corpus."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from es_dedup.batch.dry_run import rehearse
+from es_dedup.batch.featurise import checked_id, checked_page, checked_pages, chunks, name_of
+from es_dedup.batch.ingest import Ingest, Reading
+from es_dedup.batch.recluster import (
+    UNSETTLED,
+    Settled,
+    edge_neighbours,
+    judge_corpus,
+    load_corpus,
+    repair_around,
+    settle_corpus,
+    unsettled,
+    write_session,
+)
+from es_dedup.clustering import cluster_all
+from es_dedup.decision.page_decisions import stored_decision
+from es_dedup.deduplicator.index_reader import ROOTS, StoredPages
+from es_dedup.errors import DuplicatePage, IndexLocked, NotAnIndex, RootsChanged, wrong_type
+from es_dedup.index import factory
+from es_dedup.model import AddReport, Decision, Page, Progress, RemoveReport, WritePolicy
+from es_dedup.settings.loading import settings_in_force
+from es_dedup.settings.recorded import STATISTICS, decisions_in, with_recorded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from es_dedup.batch.featurise import Chunk
+    from es_dedup.index.port import Assignment
+    from es_dedup.readers import Roots
+    from es_dedup.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class ReclusterReport:
+    """Result of reclustering, or of a dry run of it.
+
+    Attributes:
+        pages: stored pages.
+        changed: pages with another canonical document than before.
+        clusters_before, clusters: number of clusters of at least two pages, before and after.
+    """
+
+    pages: int
+    changed: int
+    clusters_before: int
+    clusters: int
+
+
+class Deduplicator(StoredPages):
+    """Finds near-duplicate pages among those it has stored, and keeps their clusters; what asks is in ``StoredPages``.
+
+    Use ``Deduplicator.open(path)`` in a ``with`` block. One process writes to an index at a time, others may read.
+
+    Traps:
+        - A page added under a known id replaces the stored one.
+        - Statistics of the corpus are learned anew when a fifth of it is new, and by ``recluster``; between, pages are
+          judged with what was known. After ``recluster`` the result does not depend on the order of additions.
+    """
+
+    @classmethod
+    def open(
+        cls, path: str | Path, *, settings: Settings | None = None, read_only: bool = False
+    ) -> Deduplicator:
+        """Over a file or an index on Elasticsearch, made when it is not there; ``:memory:`` keeps everything in memory.
+
+        Args:
+            path: a file, whose folder must exist; or ``http://host:9200/name`` (or https), see section ``elastic`` of the
+                settings for credentials.
+            settings: None: those of the settings file and the environment, see ``config.settings_in_force``.
+            read_only: never write; the index must exist.
+
+        Raises:
+            ConfigError: the settings name an unknown detector or extractor, or the address is none.
+            MissingExtra: the client for Elasticsearch is not installed.
+            NotAnIndex: another application's, a folder, damaged, or missing while ``read_only``.
+            SchemaMismatch: written by another format version.
+            SettingsMismatch: made with other settings that shape features; opened ``read_only`` it is read with its own.
+            IndexUnavailable: the file cannot be written, or the server does not answer.
+            IndexRefused: the server does not let us.
+            IndexLocked: another process is making the file.
+            TypeError: an argument is of a wrong type.
+        """
+        if not isinstance(path, str | Path):
+            raise wrong_type("path", "a file or an address", path, 'Deduplicator.open("pages.db")')
+        settings = settings_in_force(settings)
+        index = factory.open_index(path, settings, read_only=read_only)
+        try:
+            name = factory.shown(path)
+            dedup = cls(index, factory.fitted(index, settings, name))
+            dedup._name, dedup._features = name, factory.feature_differences(index, settings)
+            if not read_only:
+                dedup._heal()
+        except BaseException:
+            index.close()
+            raise
+        return dedup
+
+    def add(self, page: Page, *, policy: WritePolicy | str = WritePolicy.MARK) -> Decision:
+        """Store one page and say what it is; see ``add_many``."""
+        report = self.add_many([checked_page(page)], policy=policy)
+        for problem in report.failed.values():
+            raise ValueError(f"{name_of(page)!r}: {problem}")
+        edges = self._index.edges_of([page.id])
+        assigned = self._index.assignments([page.id])
+        decision = report.decisions.get(page.id) or stored_decision(page.id, assigned[page.id], edges)
+        return replace(decision, verdicts=tuple(self._verdicts(page, decision, edges)))
+
+    def add_many(
+        self,
+        pages: Iterable[Page],
+        *,
+        policy: WritePolicy | str = WritePolicy.MARK,
+        progress: Callable[[Progress], None] | None = None,
+        dry_run: bool = False,
+    ) -> AddReport:
+        """Store pages, compare them with all others, keep the clusters.
+
+        Pages are written in batches; a batch that was written stays when the process dies, and is clustered when the
+        file is opened again. When the input raises an error, the pages before it are stored and the error is passed on.
+
+        Args:
+            pages: taken lazily; of several with one id the last wins, the others are named in ``failed``.
+            policy: what is done with duplicates of, and pages contained in, stored pages. ``fail`` (like a dry run)
+                reads all pages first and holds their features in memory.
+            progress: told how far the work is.
+            dry_run: report what would happen and write nothing.
+
+        Raises:
+            DuplicatePage: policy ``fail``, and a page is a duplicate; nothing of the call is kept.
+            IndexLocked, IndexUnavailable: see ``errors``; batches written before stay.
+            TypeError: ``pages`` is no iterable of ``Page``; pages before a wrong value are stored.
+        """
+        return self._ingest(pages, WritePolicy(policy), progress, dry_run=dry_run, whole=False)
+
+    def scan(
+        self,
+        pages: Iterable[Page],
+        *,
+        progress: Callable[[Progress], None] | None = None,
+        dry_run: bool = False,
+    ) -> AddReport:
+        """Store pages, then learn statistics and cluster the whole index anew.
+
+        Pages that are stored with the same content are passed over, so a scan that was stopped is resumed by the same
+        call. Arguments and errors as for ``add_many``.
+        """
+        return self._ingest(pages, WritePolicy.MARK, progress, dry_run=dry_run, whole=True)
+
+    def update(self, page: Page) -> Decision:
+        """Replace a stored page and repair its cluster.
+
+        Raises:
+            UnknownPage: no page of that id is stored.
+        """
+        self.record(checked_page(page).id)
+        return self.add(page)
+
+    def remove(self, page_ids: Iterable[str] | str) -> RemoveReport:
+        """Remove pages and repair their clusters; unknown ids are reported, not raised."""
+        ids = [page_ids] if isinstance(page_ids, str) else list(dict.fromkeys(map(checked_id, page_ids)))
+        with write_session(self._index):
+            # a page that is in a cluster and nowhere else is taken out of it too
+            known = self._index.get_many(ids).keys() | self._index.assignments(ids).keys()
+            unknown = tuple(name for name in ids if name not in known)
+            if not known:
+                return RemoveReport(0, unknown)
+            touched = edge_neighbours(self._index, known)
+            clusters = {each.cluster_id for each in self._index.assignments(known).values()}
+            touched |= {each.page_id for group in self._index.members(clusters).values() for each in group}
+            with unsettled(self._index):
+                removed = self._index.delete_many(known)
+                repaired = repair_around(self._index, touched - known, self._lookup(), self._settings)
+            return RemoveReport(removed, unknown, repaired)
+
+    def record_roots(self, roots: Roots) -> None:
+        """Record the roots of an input before its pages are stored, so that files below them keep their ids.
+
+        Args:
+            roots: made of those that ``roots()`` gave, as ``read_pages`` does: ``read_pages(…).roots``.
+
+        Raises:
+            RootsChanged: another process has recorded roots since; read the input again.
+        """
+        if roots.roots == roots.recorded:
+            return
+        with write_session(self._index):
+            if self.roots().roots not in (roots.recorded, roots.roots):
+                raise RootsChanged(self._name)
+            self._index.set_note(ROOTS, roots.as_json())
+
+    def recluster(
+        self, progress: Callable[[Progress], None] | None = None, *, dry_run: bool = False
+    ) -> ReclusterReport:
+        """Learn statistics and compare and cluster all stored pages again, from their features, with the caller's settings.
+
+        From then on these are the settings in force.
+
+        Args:
+            progress: told how far the work is.
+            dry_run: report what would change and write nothing.
+
+        Raises:
+            IndexLocked, IndexUnavailable: see ``errors``; the clusters stay as they were.
+        """
+        if dry_run:
+            settings = self._given
+            corpus, before = load_corpus(self._index), self._canonical()
+            found = judge_corpus(corpus, settings, progress or _silent)
+            then = cluster_all(corpus.keys, found.edges, settings.cluster)
+            return _compared(before, then.values())
+        with write_session(self._index):
+            before = self._canonical()
+            settled = self._settle_again(self._given, progress)
+        return _compared(before, (settled.assigned or {}).values())
+
+    def recluster_as_before(self) -> None:
+        """``recluster`` with the settings that the clusters were made with: for repair."""
+        settings = with_recorded(self._given, decisions_in(self._index.note(STATISTICS)))
+        with write_session(self._index):
+            self._settle_again(settings, None)
+
+    def _settle_again(self, settings: Settings, progress: Callable[[Progress], None] | None) -> Settled:
+        self._index.set_note(UNSETTLED, "1")
+        settled = settle_corpus(self._index, load_corpus(self._index), settings, progress)
+        self._basis = None
+        self._index.set_note(UNSETTLED, None)
+        return settled
+
+    def _canonical(self) -> dict[str, str]:
+        """The canonical document of each clustered page, by page id."""
+        return {each.page_id: each.representative for group in self._index.clusters() for each in group}
+
+    def _heal(self) -> None:
+        """Recluster when a writer was stopped half-way or the statistics cannot be read; not beside a writer at work."""
+        if self._index.note(UNSETTLED) is None and self._readable():
+            return
+        with suppress(IndexLocked), self._index.writing():
+            if self._index.note(UNSETTLED) is not None or not self._readable():
+                self.recluster_as_before()
+
+    def _readable(self) -> bool:
+        try:
+            self._statistics()
+        except NotAnIndex:
+            return False
+        return True
+
+    def _written_with(self, *, whole: bool) -> tuple[Settings, bool]:
+        """Settings that pages are clustered with, and whether the caller's differ from those in force.
+
+        The caller's take effect where everything is clustered anew (``whole``), and where nothing is stored yet.
+        """
+        self._looked = 0.0
+        other = bool(self._in_force().differences)
+        if other and (whole or not self._index.count()):
+            return self._given, other
+        if other:
+            self._warn()
+        return self._settings, other
+
+    def _ingest(
+        self,
+        pages: Iterable[Page],
+        policy: WritePolicy,
+        progress: Callable[[Progress], None] | None,
+        *,
+        dry_run: bool,
+        whole: bool,
+    ) -> AddReport:
+        settings, other = self._written_with(whole=whole)
+        codec = None if dry_run else factory.text_codec(settings)
+        reading = Reading(checked_pages(pages))
+        made: Iterable[Chunk] = chunks(reading, settings, codec, named=self._index.keeps_named)
+        if dry_run or policy is WritePolicy.FAIL:
+            made = list(made)
+            if reading.error is not None:
+                raise reading.error
+            report = rehearse(made, self._index, settings, self._lookup(settings), progress or _silent)
+            if policy is WritePolicy.FAIL:
+                for page_id, decision in report.decisions.items():
+                    if decision.duplicate_of:
+                        raise DuplicatePage(page_id, decision.duplicate_of)
+            if dry_run:
+                return report
+        with write_session(self._index):
+            settings, other = self._written_with(whole=whole)  # another process may have written meanwhile
+            ingest = Ingest(
+                self._index, settings, lambda: self._lookup(settings), progress, again=whole and other
+            )
+            ingest.write(made, reading)
+            try:
+                report = ingest.finish(policy, whole=whole)
+            finally:
+                self._basis = None
+            if whole:  # another command may follow at once
+                self._index.refresh()
+            return report
+
+
+def _compared(before: Mapping[str, str], assigned: Collection[Assignment]) -> ReclusterReport:
+    now = {each.page_id: each.representative for each in assigned}
+    changed = sum(before.get(page_id) != canonical for page_id, canonical in now.items())
+    return ReclusterReport(len(now), changed, _several(before), _several(now))
+
+
+def _several(canonical: Mapping[str, str]) -> int:
+    """Number of clusters of at least two pages."""
+    return sum(size > 1 for size in Counter(canonical.values()).values())
+
+
+def _silent(_: Progress) -> None:
+    return None

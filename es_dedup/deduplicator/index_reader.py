@@ -1,0 +1,383 @@
+"""``StoredPages``: what is stored, and what a page is against it."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from dataclasses import replace
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from es_dedup.batch.cluster_evidence import clusters_with_evidence
+from es_dedup.batch.effective_settings import InForce
+from es_dedup.batch.featurise import (
+    checked_id,
+    checked_page,
+    checked_pages,
+    content_of,
+    day_of,
+    name_of,
+    pages_of,
+    problem_of,
+)
+from es_dedup.batch.recluster import UNSETTLED
+from es_dedup.decision.candidate_search import Lookup
+from es_dedup.decision.comparison import Pages, compare, judged_pair
+from es_dedup.decision.method_rules import decided
+from es_dedup.decision.page_decisions import decide
+from es_dedup.decision.spans import shared_clauses
+from es_dedup.decision.thresholds import limits_of
+from es_dedup.detectors.features import unpack
+from es_dedup.detectors.page_features import of_stored, of_text
+from es_dedup.detectors.registry import create_detectors
+from es_dedup.errors import NotAnIndex, SettingsDiffer, UnknownPage, wrong_type
+from es_dedup.extraction import create_extractor
+from es_dedup.index.closing import Closing
+from es_dedup.model import Cluster, Content, Decision, JudgedPair, Page, SearchHit, SearchResult, Skipped
+from es_dedup.readers import Roots
+from es_dedup.settings.recorded import STATISTICS, decision_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from es_dedup.decision.spans import SharedClause
+    from es_dedup.decision.statistics import Statistics
+    from es_dedup.detectors.page_features import PageFeatures
+    from es_dedup.errors import Difference
+    from es_dedup.index.port import Assignment, FeatureRecord, Index
+    from es_dedup.model import Edge, Verdict
+    from es_dedup.settings import Settings
+
+CLUSTERS_AT_A_TIME = 256  # whose evidence is computed together
+CHECKED_AT_A_TIME = 64
+ROOTS = "roots"
+"""The note that has the roots of page files."""
+STATISTICS_SECONDS = 0.5  # used so long before a look whether another process has learned new ones
+
+
+class StoredPages(Closing):
+    """All that is asked of an index; nothing here writes. A ``Deduplicator`` is this, and opens an index and writes."""
+
+    def __init__(self, index: Index, settings: Settings) -> None:
+        """Over an index at hand; ``Deduplicator.open`` is the usual way."""
+        create_detectors(settings)  # an unknown name is refused before anything is done
+        self._index, self._given = index, settings
+        self._extractor = create_extractor(settings.extraction)
+        self._basis: InForce | None = None
+        self._looked = 0.0
+        self._name = "the index"
+        self._features: tuple[Difference, ...] = ()
+        self._warned: SettingsDiffer | None = None
+
+    def close(self) -> None:
+        """Let go of the storage; may be called twice."""
+        self._index.close()
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether pages are stored that are not clustered yet: a writer was stopped half-way, or is at work."""
+        return self._index.note(UNSETTLED) is not None
+
+    def roots(self) -> Roots:
+        """The folders that ids of page files are relative to; for ``ReadOptions(roots=…)``."""
+        return Roots.from_json(self._index.note(ROOTS))
+
+    @property
+    def settings_differ(self) -> SettingsDiffer | None:
+        """The caller's settings that are not in force, because the index was made or clustered with others; None: all are."""
+        decisions = self._in_force().differences
+        return SettingsDiffer(self._name, self._features, decisions) if self._features or decisions else None
+
+    def _warn(self) -> None:
+        """Warn, once, of settings that are not in force."""
+        found = self.settings_differ
+        if found is not None and (self._warned is None or found.args != self._warned.args):
+            warnings.warn(found, stacklevel=3)
+        self._warned = found
+
+    @property
+    def _settings(self) -> Settings:
+        """The settings in force."""
+        return self._in_force().settings
+
+    def check(self, page: Page) -> Decision:
+        """What a page is against all that is stored; nothing is written."""
+        return self.check_many([checked_page(page)])[0]
+
+    def check_many(self, pages: Iterable[Page]) -> list[Decision]:
+        """``check`` for several pages, in order; they are not compared with each other."""
+        self._warn()
+        waiting = checked_pages(pages)
+        decisions: list[Decision] = []
+        while some := list(islice(waiting, CHECKED_AT_A_TIME)):
+            decisions += self._check_some(some)
+        return decisions
+
+    def _check_some(self, pages: list[Page]) -> list[Decision]:
+        asked, _ = self._featurise(pages)
+        looked = self._lookup().of(asked, assigned=True)
+        related = [looked.related(row) for row in range(len(asked.ids))]
+        decisions = []
+        row = 0
+        for page in pages:
+            if problem := problem_of(page):
+                decisions.append(decide(name_of(page), [], {}, problem=problem))
+                continue
+            cut = row in looked.inconclusive
+            notes = looked.use[row].notes()
+            decisions.append(decide(page.id, related[row], looked.assigned, inconclusive=cut, notes=notes))
+            row += 1
+        return decisions
+
+    def _verdicts(self, page: Page, decision: Decision, edges: Sequence[Edge]) -> list[JudgedPair]:
+        """The judged pairs that a decision rests on, strongest first; of very many the strongest."""
+        lookup = self._lookup()
+        asked = lookup.load([page.id])
+        strongest = sorted(edges, key=lambda edge: (-edge.relation.same, -edge.score, edge.left, edge.right))
+        names = [edge.right if edge.left == page.id else edge.left for edge in strongest]
+        if not asked.ids:  # left out by the policy
+            asked, _ = self._featurise([page])
+            names = [decision.duplicate_of or page.id, *decision.contained_in, *decision.contains]
+        most = self._settings.index.limit
+        return lookup.among(asked, [[name for name in names[:most] if name != page.id]]).related(0)
+
+    def explain(self, left: str | Page, right: str | Page, *, also: Sequence[str] = ()) -> JudgedPair:
+        """The relation of two pages, stored (by id) or given, with all evidence and each detector's verdict.
+
+        Args:
+            left, right: the pages.
+            also: methods that are asked beside the enabled ones, and beside those of ``elastic.also_stored`` where the index
+                keeps these. They need the texts of both pages, and have no part in the relation.
+
+        Raises:
+            UnknownPage: an id that is not stored.
+            ConfigError: an unknown method.
+        """
+        self._warn()
+        statistics = self._statistics()
+        sides = [self._pages_of(side) for side in (left, right)]
+        row = np.zeros(1, dtype=np.int64)
+        comparison = compare(sides[0], row, sides[1], row, statistics, limits_of(self._settings.judge.preset))
+        judged = judged_pair(decided(comparison, self._settings, statistics), 0, self._settings, statistics)
+        stored = self._settings.elastic.also_stored if self._index.keeps_named else ()
+        further = self._verdicts_of(dict.fromkeys((*stored, *also)), left, right)
+        return replace(judged, verdicts=(*judged.verdicts, *further))
+
+    def _verdicts_of(self, names: Iterable[str], *sides: str | Page) -> Iterator[Verdict]:
+        """What methods that are not enabled say of a pair; nothing of one that skips a page or cannot have its text."""
+        wanted = tuple(name for name in names if name not in self._settings.detectors)
+        contents = [self._content_of(side) for side in sides] if wanted else []
+        known = [content for content in contents if content is not None]
+        if not wanted or len(known) < len(contents):
+            return
+        for detector in create_detectors(self._settings.model_copy(update={"detectors": wanted})).values():
+            left, right = detector.featurise_many(known)
+            if not isinstance(left, Skipped) and not isinstance(right, Skipped):
+                yield detector.verify(left, right)
+
+    def _content_of(self, side: str | Page) -> Content | None:
+        if isinstance(side, Page):
+            return content_of(side, self._extractor)[0]
+        text = self.text(side)
+        return Content(text, title=self.record(side).title) if text else None
+
+    def candidates(self, page_id: str) -> list[str]:
+        """Ids that the probes of a stored page find, before verification.
+
+        Raises:
+            UnknownPage: the id is not stored.
+        """
+        self.record(page_id)
+        looked = self._lookup().of_stored([page_id])
+        return list(looked.comparison.right.ids)
+
+    def shared_clauses(self, left: str, right: str) -> list[SharedClause]:
+        """Clauses that two stored pages have in common, with their places in both texts and what they count.
+
+        Raises:
+            UnknownPage: an id that is not stored.
+        """
+        return shared_clauses(self.text(left), self.text(right), self._statistics())
+
+    def features(self, page: str | Page, *, also: Sequence[str] = ()) -> PageFeatures:
+        """All features of a page, stored (by id) or given, under the names that Elasticsearch stores them by.
+
+        Where the index keeps no named fields they are made from the kept text, by the same code.
+
+        Args:
+            page: an id or a page.
+            also: methods that are asked beside those of ``detectors`` and ``elastic.also_stored``.
+
+        Raises:
+            UnknownPage: an id that is not stored.
+            ConfigError: an unknown method.
+        """
+        settings = self._settings
+        methods = (*settings.elastic.also_stored, *also)
+        if isinstance(page, Page):
+            if problem := problem_of(page):
+                raise ValueError(problem)
+            content, _ = content_of(page, self._extractor)
+            return of_text(page.id, content.text, content.title, settings, methods)
+        record = self.record(page)
+        content_of_page = self._index.texts([page]).get(page, ""), record.title
+        named = self._index.named([page]).get(page, {})
+        return of_stored(page, unpack([record.payload]), named, content_of_page, settings, methods)
+
+    def record(self, page_id: str) -> FeatureRecord:
+        """What is stored of a page, without its text.
+
+        Raises:
+            UnknownPage: the id is not stored.
+        """
+        found = self._index.get_many([checked_id(page_id)])
+        if page_id not in found:
+            raise UnknownPage(page_id)
+        return found[page_id]
+
+    def records(self) -> Iterator[FeatureRecord]:
+        """What is stored of all pages, without their texts, by page id."""
+        return chain.from_iterable(self._index.scan())
+
+    def text(self, page_id: str) -> str:
+        """Main text of a stored page; empty when texts are not kept.
+
+        Raises:
+            UnknownPage: the id is not stored.
+        """
+        self.record(page_id)
+        return self._index.texts([page_id]).get(page_id, "")
+
+    def cluster(self, page_id: str) -> Cluster:
+        """The cluster that a stored page is in.
+
+        Raises:
+            UnknownPage: the id is not stored.
+        """
+        self._warn()
+        self.record(page_id)
+        assigned = self._index.assignments([page_id]).get(page_id)
+        if assigned is None:
+            return Cluster(page_id, page_id)
+        shown = self._shown(list(self._index.members([assigned.cluster_id]).values()))
+        return shown[0] if shown else Cluster(page_id, page_id)  # else another process has just dissolved it
+
+    def clusters(self, *, min_size: int = 1) -> Iterator[Cluster]:
+        """All clusters of at least ``min_size`` pages, by id, each member with the evidence against the representative."""
+        self._warn()
+        waiting: list[list[Assignment]] = []
+        for group in self._index.clusters(min_size=min_size):
+            waiting.append(group)
+            if len(waiting) == CLUSTERS_AT_A_TIME:
+                yield from self._shown(waiting)
+                waiting = []
+        yield from self._shown(waiting)
+
+    def search(self, query: str, *, limit: int = 10, offset: int = 0, collapse: bool = True) -> SearchResult:
+        """Full-text search over stored texts, one hit per cluster unless ``collapse`` is False; totals are exact.
+
+        Raises:
+            ValueError: ``limit`` or ``offset`` is negative.
+        """
+        if not isinstance(query, str):
+            raise wrong_type("query", "a string", query)
+        if limit < 0 or offset < 0:
+            raise ValueError(f"limit and offset must not be negative, got {limit} and {offset}")
+        self._warn()
+        found = self._index.search(query, limit=max(self._index.count(), 1))
+        clusters = {
+            page_id: each.cluster_id
+            for page_id, each in self._index.assignments(name for name, _ in found).items()
+        }
+        groups: dict[str, tuple[str, float]] = {}
+        for page_id, score in found:
+            groups.setdefault(clusters.get(page_id, page_id), (page_id, score))
+        listed = list(groups.values()) if collapse else found
+        page = listed[offset : offset + limit]
+        return SearchResult(self._hits(page, clusters), len(groups), len(found))
+
+    def count(self) -> int:
+        """Number of stored pages."""
+        return self._index.count()
+
+    def stats(self) -> dict[str, object]:
+        """Counts and sizes of what is stored, and the settings it was made with.
+
+        ``clusters`` have at least two pages each; ``unique_pages`` have no duplicate; ``duplicates`` are the pages of clusters without their
+        canonical documents.
+        """
+        sizes = Counter(len(group) for group in self._index.clusters())
+        unique = sizes.pop(1, 0)
+        statistics, differ = self._statistics(), self.settings_differ
+        return {
+            "pages": self._index.count(),
+            "clusters": sizes.total(),
+            "unique_pages": unique,
+            "duplicates": sum((size - 1) * count for size, count in sizes.items()),
+            "largest_cluster": max(sizes, default=0),
+            "unsettled": self.unsettled,
+            "bytes": self._index.sizes(),
+            "statistics": {
+                "version": statistics.version,
+                "pages": statistics.pages,
+                "features": len(statistics.grams) + len(statistics.clauses),
+            },
+            "settings": {**self._index.features, **decision_settings(self._settings)},
+            "settings_not_in_force": [] if differ is None else [*differ.features, *differ.decisions],
+            "roots": {root.namespace: root.folder for root in self.roots().roots},
+        }
+
+    def _statistics(self) -> Statistics:
+        return self._in_force().statistics
+
+    def _in_force(self) -> InForce:
+        """Statistics and settings in force; another process may have clustered everything again with others."""
+        now = time.monotonic()
+        if self._basis is None or now - self._looked >= STATISTICS_SECONDS:
+            note = self._index.note(STATISTICS)
+            try:
+                self._basis = InForce.read(self._index, self._given, note, self._basis)
+            except ValueError as error:
+                problem = "its statistics are damaged; opening it for writing learns them anew"
+                raise NotAnIndex(self._name, problem) from error
+            self._looked = now
+        return self._basis
+
+    def _lookup(self, settings: Settings | None = None) -> Lookup:
+        return Lookup(self._index, settings or self._settings, self._statistics(), day_of)
+
+    def _featurise(self, pages: list[Page]) -> tuple[Pages, dict[str, str]]:
+        return pages_of(pages, self._settings, self._extractor, named=self._index.keeps_named)
+
+    def _pages_of(self, side: str | Page) -> Pages:
+        if isinstance(side, Page):
+            pages, failed = self._featurise([side])
+            if failed:
+                raise ValueError(next(iter(failed.values())))
+            return pages
+        pages = self._lookup().load([checked_id(side)])
+        if not pages.ids:
+            raise UnknownPage(side)
+        return pages
+
+    def _shown(self, groups: Sequence[Sequence[Assignment]]) -> list[Cluster]:
+        return clusters_with_evidence(groups, self._index, self._lookup(), self._settings)
+
+    def _hits(self, page: Sequence[tuple[str, float]], clusters: dict[str, str]) -> tuple[SearchHit, ...]:
+        records = self._index.get_many(name for name, _ in page)
+        sizes = {
+            name: len(group)
+            for name, group in self._index.members({clusters.get(n, n) for n, _ in page}).items()
+        }
+        hits = []
+        for name, score in page:
+            if name not in records:  # another process has just removed it
+                continue
+            record, cluster = records[name], clusters.get(name, name)
+            hits.append(
+                SearchHit(name, score, record.title, record.url, cluster, max(sizes.get(cluster, 1) - 1, 0))
+            )
+        return tuple(hits)

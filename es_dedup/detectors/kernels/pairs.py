@@ -1,0 +1,340 @@
+"""Kernel of ``detectors.coverage_pairs``: all measures of each pair in one walk over both pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from es_dedup.kernels.dispatch import kernel
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+
+    from es_dedup.detectors.coverage_features import CoverageTable
+
+    # title terms in what both pages have and in what this page alone has, for either page
+    Masks: TypeAlias = tuple[tuple[np.uint32, np.uint32], tuple[np.uint32, np.uint32]]
+
+CONTENT = 0.5  # as in ``coverage_pairs``
+# places in the rows of counts and covers that ``measured`` returns, per side
+COUNTS = (
+    "title_terms",
+    "shared_terms",
+    "lost_terms",
+    "foreign_terms",
+    "foreign_lost",
+    "numbers",
+    "lost_numbers",
+)
+COVERS = ("gram_cover", "clause_cover", "raw_cover")
+SHARE = 3  # place after the covers: weighted share of this side's grams that the other has
+_LEAST = 1e-9
+
+
+class Columns(NamedTuple):
+    """Those columns of a ``CoverageTable`` that are compared."""
+
+    gram_offsets: NDArray[np.int64]
+    grams: NDArray[np.uint32]
+    gram_masks: NDArray[np.uint32]
+    gram_threshold: NDArray[np.uint32]
+    clause_offsets: NDArray[np.int64]
+    clauses: NDArray[np.uint32]
+    clause_lengths: NDArray[np.uint8]
+    clause_masks: NDArray[np.uint32]
+    clause_masked: NDArray[np.uint32]
+    clause_threshold: NDArray[np.uint32]
+    title_offsets: NDArray[np.int64]
+    titles: NDArray[np.uint32]
+    body_mask: NDArray[np.uint32]
+    number_offsets: NDArray[np.int64]
+    numbers: NDArray[np.uint32]
+    number_threshold: NDArray[np.uint32]
+
+
+def columns_of(table: CoverageTable) -> Columns:
+    """The columns in the layout that the kernel was compiled for."""
+    return Columns(*(np.ascontiguousarray(getattr(table, name)) for name in Columns._fields))
+
+
+@kernel
+def _bits(mask: np.uint32) -> int:
+    count = 0
+    while mask:
+        mask &= mask - np.uint32(1)
+        count += 1
+    return count
+
+
+@kernel
+def _marked(
+    values: NDArray[np.uint32], first: int, last: int, others: NDArray[np.uint32], begin: int, end: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """For two ascending runs, which elements of each occur in the other."""
+    left, right = np.zeros(last - first, dtype=np.bool_), np.zeros(end - begin, dtype=np.bool_)
+    one, other = first, begin
+    while one < last and other < end:
+        if values[one] < others[other]:
+            one += 1
+        elif values[one] > others[other]:
+            other += 1
+        else:
+            left[one - first] = right[other - begin] = True
+            one += 1
+            other += 1
+    return left, right
+
+
+@kernel
+def _below(values: NDArray[np.uint32], first: int, last: int, bound: np.uint32) -> int:
+    """End of the part of an ascending run that is at most ``bound``."""
+    if last > first and values[last - 1] <= bound:
+        return last
+    low, high = first, last
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] <= bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _hits(
+    left: NDArray[np.uint32],
+    left_offsets: NDArray[np.int64],
+    one: int,
+    right: NDArray[np.uint32],
+    right_offsets: NDArray[np.int64],
+    two: int,
+    bound: np.uint32,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """For the parts of two rows that are at most ``bound``, which elements of each occur in the other."""
+    first, begin = left_offsets[one], right_offsets[two]
+    last = _below(left, first, left_offsets[one + 1], bound)
+    end = _below(right, begin, right_offsets[two + 1], bound)
+    return _marked(left, first, last, right, begin, end)
+
+
+@kernel
+def _grams(
+    masks: NDArray[np.uint32], weights: NDArray[np.float64], first: int, hit: NDArray[np.bool_]
+) -> tuple[float, float, float, np.uint32, np.uint32]:
+    """Weighted cover, raw cover, weighted share; title terms in what is shared and in what is not."""
+    raw = weighted = informative = 0.0
+    shared, apart = np.uint32(0), np.uint32(0)
+    for place in range(len(hit)):
+        weight, mask = weights[first + place], masks[first + place]
+        informative += weight
+        if not hit[place]:
+            apart |= mask
+            continue
+        raw += 1.0
+        weighted += weight
+        if weight >= CONTENT:
+            shared |= mask
+    total = float(len(hit))
+    return (
+        weighted / max(informative, _LEAST),
+        raw / max(total, _LEAST),
+        weighted / max(total, 1.0),
+        shared,
+        apart,
+    )
+
+
+@kernel
+def _clauses(
+    masks: NDArray[np.uint32],
+    lengths: NDArray[np.uint8],
+    weights: NDArray[np.float64],
+    first: int,
+    hit: NDArray[np.bool_],
+) -> tuple[float, float, np.uint32, np.uint32]:
+    """As ``_grams``, by characters."""
+    raw = weighted = informative = total = 0.0
+    shared, apart = np.uint32(0), np.uint32(0)
+    for place in range(len(hit)):
+        weight, mask = weights[first + place], masks[first + place]
+        size = float(lengths[first + place])
+        total += size
+        informative += size * weight
+        if not hit[place]:
+            apart |= mask
+            continue
+        raw += size
+        weighted += size * weight
+        if weight >= CONTENT:
+            shared |= mask
+    return weighted / max(informative, _LEAST), raw / max(total, _LEAST), shared, apart
+
+
+@kernel
+def _new_terms(
+    terms: NDArray[np.uint32], first: int, last: int, others: NDArray[np.uint32], begin: int, end: int
+) -> tuple[np.uint32, int]:
+    """Mask of the title terms that the other title lacks, and how many it has."""
+    new, known = np.uint32(0), 0
+    for place in range(first, last):
+        found = False
+        for other in range(begin, end):
+            if terms[place] == others[other]:
+                found = True
+                break
+        if found:
+            known += 1
+        else:
+            new |= np.uint32(1) << np.uint32(place - first)
+    return new, known
+
+
+@kernel
+def _masked_alike(
+    masked: NDArray[np.uint32],
+    first: int,
+    hit: NDArray[np.bool_],
+    others: NDArray[np.uint32],
+    begin: int,
+    other_hit: NDArray[np.bool_],
+) -> int:
+    """Clauses that differ from every clause of the other page, and from one of them in nothing but numbers."""
+    alike = 0
+    for place in range(len(hit)):
+        value = masked[first + place]
+        if hit[place] or not value:
+            continue
+        for other in range(len(other_hit)):
+            if others[begin + other] == value and not other_hit[other]:
+                alike += 1
+                break
+    return alike
+
+
+@kernel
+def _title_counts(
+    body: np.uint32, shared: np.uint32, apart: np.uint32, new: np.uint32, row: NDArray[np.int64]
+) -> None:
+    lost = apart & ~shared & body
+    row[0], row[1], row[2] = _bits(body), _bits(shared & body), _bits(lost)
+    row[3], row[4] = _bits(new & body & (shared | apart)), _bits(new & lost)
+
+
+@kernel
+def _pair_of_grams(
+    left: Columns,
+    one: int,
+    left_weights: NDArray[np.float64],
+    right: Columns,
+    two: int,
+    right_weights: NDArray[np.float64],
+    rows: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]],
+) -> Masks:
+    """Write what the grams of a pair have in common into its rows of covers and shared counts."""
+    covers, shared, _ = rows
+    a, b = left.gram_offsets[one], right.gram_offsets[two]
+    bound = min(left.gram_threshold[one], right.gram_threshold[two])
+    hit, hit_there = _hits(left.grams, left.gram_offsets, one, right.grams, right.gram_offsets, two, bound)
+    shared[0] = hit.sum()
+    covers[0, 0], covers[0, 2], covers[0, 3], both, apart = _grams(left.gram_masks, left_weights, a, hit)
+    cover, raw, share, both_there, apart_there = _grams(right.gram_masks, right_weights, b, hit_there)
+    covers[1, 0], covers[1, 2], covers[1, 3] = cover, raw, share
+    return (both, apart), (both_there, apart_there)
+
+
+@kernel
+def _pair_of_clauses(
+    left: Columns,
+    one: int,
+    left_weights: NDArray[np.float64],
+    right: Columns,
+    two: int,
+    right_weights: NDArray[np.float64],
+    rows: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]],
+) -> Masks:
+    """The same of the clauses, after the grams."""
+    covers, shared, sums = rows
+    a, b = left.clause_offsets[one], right.clause_offsets[two]
+    bound = min(left.clause_threshold[one], right.clause_threshold[two])
+    hit, hit_there = _hits(
+        left.clauses, left.clause_offsets, one, right.clauses, right.clause_offsets, two, bound
+    )
+    for place in range(len(hit)):
+        if not hit[place]:
+            continue
+        weight = left_weights[a + place]
+        shared[1] += 1
+        shared[2] += weight < CONTENT
+        shared[3] += left.clause_masked[a + place] != 0
+        sums[0] += weight * left.clause_lengths[a + place]
+    shared[4] = min(
+        _masked_alike(left.clause_masked, a, hit, right.clause_masked, b, hit_there),
+        _masked_alike(right.clause_masked, b, hit_there, left.clause_masked, a, hit),
+    )
+    lengths = left.clause_lengths, right.clause_lengths
+    covers[0, 1], raw, both, apart = _clauses(left.clause_masks, lengths[0], left_weights, a, hit)
+    covers[0, 2] = max(covers[0, 2], raw)
+    cover, raw, both_there, apart_there = _clauses(
+        right.clause_masks, lengths[1], right_weights, b, hit_there
+    )
+    covers[1, 1], covers[1, 2] = cover, max(covers[1, 2], raw)
+    return (both, apart), (both_there, apart_there)
+
+
+@kernel
+def _pair_of_numbers(left: Columns, one: int, right: Columns, two: int, counts: NDArray[np.int64]) -> None:
+    """Write how many numbers each page of a pair has, and how many of them the other lacks."""
+    bound = min(left.number_threshold[one], right.number_threshold[two])
+    hit, hit_there = _hits(
+        left.numbers, left.number_offsets, one, right.numbers, right.number_offsets, two, bound
+    )
+    counts[0, 5], counts[0, 6] = len(hit), len(hit) - hit.sum()
+    counts[1, 5], counts[1, 6] = len(hit_there), len(hit_there) - hit_there.sum()
+
+
+@kernel
+def measured(
+    left: Columns,
+    left_rows: NDArray[np.int64],
+    left_weights: tuple[NDArray[np.float64], NDArray[np.float64]],
+    right: Columns,
+    right_rows: NDArray[np.int64],
+    right_weights: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    """Measures of pairs.
+
+    Args:
+        left, right: the tables' columns.
+        left_rows, right_rows: rows of the pairs.
+        left_weights, right_weights: weights of grams and of clauses.
+
+    Returns:
+        Counts per side, shape (pairs, 2, 7), and covers per side, shape (pairs, 2, 4), in the order of ``COUNTS``, and of
+        ``COVERS`` and ``SHARE``; shared grams, shared clauses, discounted clauses, same numbers and other numbers, shape (pairs, 5);
+        weighted characters of shared clauses and title overlap, shape (pairs, 2).
+    """
+    pairs = len(left_rows)
+    counts, covers = np.zeros((pairs, 2, 7), np.int64), np.zeros((pairs, 2, 4), np.float64)
+    shared, sums = np.zeros((pairs, 5), np.int64), np.zeros((pairs, 2), np.float64)
+    for pair in range(pairs):
+        one, two = left_rows[pair], right_rows[pair]
+        rows = covers[pair], shared[pair], sums[pair]
+        by_grams = _pair_of_grams(left, one, left_weights[0], right, two, right_weights[0], rows)
+        by_clauses = _pair_of_clauses(left, one, left_weights[1], right, two, right_weights[1], rows)
+        _pair_of_numbers(left, one, right, two, counts[pair])
+        a, a_end = left.title_offsets[one], left.title_offsets[one + 1]
+        b, b_end = right.title_offsets[two], right.title_offsets[two + 1]
+        new_a, known = _new_terms(left.titles, a, a_end, right.titles, b, b_end)
+        new_b, _ = _new_terms(right.titles, b, b_end, left.titles, a, a_end)
+        sums[pair, 1] = known / max(min(a_end - a, b_end - b), 1)
+        (both, apart), (both_there, apart_there) = by_grams
+        (clause_both, clause_apart), (clause_both_there, clause_apart_there) = by_clauses
+        _title_counts(left.body_mask[one], both | clause_both, apart | clause_apart, new_a, counts[pair, 0])
+        both_there |= clause_both_there
+        _title_counts(
+            right.body_mask[two], both_there, apart_there | clause_apart_there, new_b, counts[pair, 1]
+        )
+    return counts, covers, shared, sums

@@ -1,0 +1,500 @@
+"""A batch of pages into the feature index: features, candidates, edges, clusters, and the marks that follow.
+
+Features are stored before the store is asked, and clusters are changed by one process at a time. Of two processes that store
+equal pages at once, the later one to ask therefore sees the other's page. Asking, which is most of the work, needs no lock: what
+was found is held against the store again where another process has changed clusters meanwhile.
+"""
+
+from __future__ import annotations
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.batch.effective_settings import InForce
+from es_dedup.batch.featurise import day_of, make_chunk
+from es_dedup.batch.ingest import changed, joined, keys_of
+from es_dedup.batch.recluster import repair_around
+from es_dedup.batch.write_policy import Stored, left_out, taken_over
+from es_dedup.clustering import same_neighbours
+from es_dedup.decision.candidate_search import Lookup, probe_groups
+from es_dedup.decision.comparison import Pages
+from es_dedup.decision.page_decisions import stored_decision
+from es_dedup.detectors.features import pack
+from es_dedup.errors import SettingsDiffer
+from es_dedup.extraction import create_extractor
+from es_dedup.hook.claims import first_with
+from es_dedup.hook.cluster_cache import Near
+from es_dedup.hook.feature_cache import Recent
+from es_dedup.hook.redis_window import Arrival, WindowUnavailable
+from es_dedup.index.dedup_field import marks_of, marks_of_groups
+from es_dedup.index.port import Assignment, FeatureRecord
+from es_dedup.model import Decision, Outcome, Relation, WritePolicy
+from es_dedup.settings.recorded import STATISTICS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from es_dedup.batch.featurise import Chunk
+    from es_dedup.decision.candidate_search import Looked
+    from es_dedup.errors import IndexError_
+    from es_dedup.hook.redis_window import Window
+    from es_dedup.index.claims import Claims
+    from es_dedup.index.port import Index
+    from es_dedup.index.record_batch import RecordBatch
+    from es_dedup.index.source_index import Mark
+    from es_dedup.model import Edge, Page
+    from es_dedup.settings import Settings
+
+MEANWHILE: Final = "another process has stored another version: check again later"
+EVIDENCE: Final = 3  # judged pairs that a decision of the hook holds, strongest first
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What became of a batch.
+
+    Attributes:
+        decisions: of every page of the batch that was settled, by page id.
+        marks: of the batch's pages and of all others in the clusters they touch.
+        left_out: pages that policy ``skip`` does not keep, each with the pages because of which.
+        replaces: page id to the pages that it duplicates, stored or before it in the batch; for policies ``overwrite``
+            and ``fail``.
+        failed: page id to reason, for pages that cannot be processed.
+        unanswered: pages of which a part of the store did not answer; of other inconclusive ones candidates were cut.
+        session: see ``Settling.moved``.
+        pairs, truncated: pairs compared, and pages whose list of candidates was cut.
+    """
+
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    marks: Mapping[str, Mark] = field(default_factory=dict)
+    left_out: Mapping[str, Collection[str]] = field(default_factory=dict)
+    replaces: Mapping[str, Collection[str]] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+    unanswered: Collection[str] = ()
+    session: int = 0
+    pairs: int = 0
+    truncated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A batch whose features are stored and compared.
+
+    Attributes:
+        todo: pages that are new, changed, or not settled.
+        found: related pages, and what finds them; None for a batch without pages.
+        stored, assigned: what was known of the pages before.
+        failed: page id to reason, for pages that cannot be processed.
+        same: pages that are settled and as they were.
+        order: all pages of the batch that are stored now, in order.
+        held: how many sessions we had held.
+    """
+
+    todo: Chunk
+    found: tuple[Looked, Lookup] | None
+    stored: Mapping[str, FeatureRecord]
+    assigned: Mapping[str, Assignment]
+    failed: Mapping[str, str]
+    same: Sequence[str]
+    order: Sequence[str]
+    held: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What ``DedupHook.look`` has found, or why it has not; and the seconds it took."""
+
+    seen: Seen | None = None
+    problem: IndexError_ | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+class Settling:
+    """Stores and settles batches of pages in one index; for one thread at a time, but for ``look``."""
+
+    def __init__(
+        self, index: Index, settings: Settings, window: Window | None = None, claims: Claims | None = None
+    ) -> None:
+        self._index, self._settings = index, settings
+        self._window, self._claims = window, claims
+        self._extractor = create_extractor(settings.extraction)
+        self._in_force: InForce | None = None
+        self._recent = Recent(index)
+        self._session = 0  # rises whenever others have held a session
+        self._held = 0  # sessions of ours
+
+    def featurise(self, pages: Sequence[Page]) -> Chunk:
+        """Features of pages; one that breaks an extractor is named in ``failed``, and the others go on."""
+        try:
+            return make_chunk(
+                list(pages), self._settings, self._extractor, None, named=self._index.keeps_named
+            )
+        except Exception as error:  # noqa: BLE001 - one page must not stop the others
+            if len(pages) == 1:
+                empty = make_chunk([], self._settings, self._extractor, None)
+                reason = f"it cannot be processed: {type(error).__name__}: {error}"
+                return replace(empty, failed={pages[0].id: reason}, read=1)
+        half = len(pages) // 2
+        parts = [self.featurise(pages[:half]), self.featurise(pages[half:])]
+        failed = {name: why for part in parts for name, why in part.failed.items()}
+        return replace(joined(parts), failed=failed)
+
+    def known(self, chunk: Chunk) -> tuple[Collection[str], Collection[str]]:
+        """Pages of a batch that are stored, and of these those that are stored with other features.
+
+        Raises:
+            IndexError_: the store failed.
+        """
+        stored = self._index.get_many(chunk.records.ids)
+        return stored.keys(), stored.keys() & changed(chunk, stored)[0].records.ids
+
+    def changed(self, pages: Sequence[Page]) -> Collection[str]:
+        """Ids of those of some pages that are stored with other features; errors as of ``known``."""
+        return self.known(self.featurise(pages))[1] if pages else ()
+
+    @staticmethod
+    def some(chunk: Chunk, page_ids: Collection[str]) -> Chunk:
+        """Of a batch the features of some pages."""
+        rows = [row for row, name in enumerate(chunk.records.ids) if name in page_ids]
+        failed = {name: reason for name, reason in chunk.failed.items() if name in page_ids}
+        return replace(_take(chunk, rows), failed=failed)
+
+    def settle(
+        self, chunk: Chunk, policy: WritePolicy = WritePolicy.MARK, *, again: bool = False
+    ) -> Settlement:
+        """Store the pages of a batch, and say what they are.
+
+        Args:
+            chunk: distinct pages.
+            policy: ``skip`` and ``overwrite`` fill ``left_out`` and ``replaces``; nothing is removed here.
+            again: ask the store also for pages that are stored with the same content.
+
+        Raises:
+            IndexError_: the store failed; features may be kept, and to repeat the call is safe.
+        """
+        return self.conclude(self.look(chunk, again=again), policy)
+
+    def look(self, chunk: Chunk, *, again: bool = False) -> Seen:
+        """The first part of ``settle``, most of the work: store features, find and compare; clusters stay as they are.
+
+        Another thread may meanwhile do what follows on the batch before.
+        """
+        index, ids, held = self._index, list(chunk.records.ids), self._held
+        if not ids:
+            return Seen(chunk, None, {}, {}, chunk.failed, (), (), held)
+        stored, assigned, notes = index.known(ids, [STATISTICS])
+        todo = _take(chunk, _to_do(chunk, stored, {} if again else assigned))
+        failed = dict(chunk.failed)
+        if todo.records.ids:
+            failed |= self._put(todo)
+            todo = _take(todo, [row for row, name in enumerate(todo.records.ids) if name not in failed])
+            self._recent.add(todo.records)
+        same = [name for name in ids if name not in failed and name not in set(todo.records.ids)]
+        lookup = self.lookup(notes[STATISTICS])
+        looked = self._look(todo, lookup)
+        order = [name for name in ids if name not in failed]
+        return Seen(todo, (looked, lookup), stored, assigned, failed, same, order, held)
+
+    def _put(self, todo: Chunk) -> Mapping[str, str]:
+        """Store features; those that could not be stored, with reasons.
+
+        Candidates are compared as they are now, unless nobody else has written: another process that replaced one of them before
+        these features were there has not met them, and will not.
+        """
+        try:
+            report = self._index.put_batch(todo.records)
+        except BaseException:
+            self._recent.forget()  # nobody knows which were stored
+            raise
+        if not report.alone:
+            self._recent.forget()
+        return report.failed
+
+    def conclude(self, seen: Seen, policy: WritePolicy) -> Settlement:
+        """The second part: edges, clusters and decisions, while no other process changes clusters."""
+        index, todo = self._index, seen.todo
+        if seen.found is None:
+            return Settlement(failed=seen.failed, session=self._session)
+        looked, lookup = seen.found
+        with self._writing() as alone:
+            if not alone and (latest := self.lookup()).settings != lookup.settings:
+                looked, lookup = self._look(todo, latest), latest  # reclustered with other settings meanwhile
+            as_seen = alone and seen.held == self._held - 1
+            other = set() if as_seen else _replaced_meanwhile(looked, index)
+            near = Near(index)
+            if as_seen:
+                near.learn({}, {}, (name for name in todo.records.ids if name not in seen.assigned))
+            with index.together():
+                settled = self._settle(
+                    replace(seen, todo=_without(todo, other)), (looked, other), (near, lookup), policy
+                )
+        return replace(settled, failed=seen.failed)
+
+    @contextmanager
+    def _writing(self) -> Iterator[bool]:
+        """A write session that sees what others have written; whether nobody else has held one since our last."""
+        with self._index.writing() as alone:
+            self._held += 1
+            if not alone:
+                self._index.refresh_clusters()
+                self._recent.forget()
+                self._session += 1
+            try:
+                yield alone
+            except BaseException:
+                self._recent.forget()
+                raise
+
+    def _settle(
+        self,
+        seen: Seen,
+        found: tuple[Looked, Collection[str]],
+        around: tuple[Near, Lookup],
+        policy: WritePolicy,
+    ) -> Settlement:
+        todo, same, stored = seen.todo, seen.same, seen.stored
+        new = list(todo.records.ids)
+        (looked, other), (near, lookup) = found, around
+        index = near.as_index()
+        replaced = {name for name in new if name in stored}
+        before = index.edges_of(replaced) if replaced else []
+        touched = same_neighbours(before, replaced)
+        if before:
+            index.drop_edges(replaced)
+        edges = [edge for edge in _distinct(looked.edges()) if not {edge.left, edge.right} & set(other)]
+        alone = self._place(todo.records, touched, edges, near, lookup) if new else []
+        cut = {looked.asked.ids[row] for row in looked.inconclusive}
+        stored_now = Stored(new, replaced, cut)
+        of_same = index.edges_of(same) if same else []
+        decisions = _decisions(index, stored_now, edges, (same, of_same))
+        gone = left_out(new, edges) if policy is WritePolicy.SKIP else {}
+        decisions.update(stored_now.without(gone, edges, index.assignments(new)) if gone else {})
+        _add_evidence(decisions, looked)
+        for name in set(looked.asked.ids).intersection(other):
+            decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
+        others = {name for edge in (*edges, *before) for name in (edge.left, edge.right)}
+        marks = marks_of_groups([[each] for each in alone], edges)
+        changed = {*new, *same, *touched, *others, *near.changed, *near.left_behind()} - marks.keys()
+        if changed:
+            marks.update(marks_of(index, changed))
+        self._recent.assign(near.changed.values())
+        return Settlement(
+            decisions=decisions,
+            marks=marks,
+            left_out=gone,
+            replaces=_replaced(policy, seen, edges, of_same),
+            unanswered=[
+                *(looked.asked.ids[row] for row in looked.unanswered),
+                *other,
+                *(name for name in same if MEANWHILE in decisions[name].notes),
+            ],
+            session=self._session,
+            pairs=looked.pairs,
+            truncated=looked.truncated,
+        )
+
+    def remove(self, page_ids: Collection[str]) -> tuple[int, Mapping[str, Mark]]:
+        """Remove pages and repair the clusters they were in.
+
+        Returns:
+            How many were stored, and the marks of the pages that stay.
+
+        Raises:
+            IndexError_: the store failed; to repeat the call is safe.
+        """
+        index = self._index
+        with self._writing():
+            self._recent.forget()
+            before = index.edges_of(page_ids)
+            others = {name for edge in before for name in (edge.left, edge.right)} - set(page_ids)
+            touched = same_neighbours(before, set(page_ids))
+            clusters = {each.cluster_id for each in index.assignments(page_ids).values()}
+            touched |= {each.page_id for group in index.members(clusters).values() for each in group}
+            touched -= set(page_ids)
+            removed = index.delete_many(page_ids)
+            if not removed and not others | touched:
+                return 0, {}
+            if touched:
+                near = Near(index)
+                near.read_around(touched)
+                with index.together():
+                    repair_around(near.as_index(), touched, (lookup := self.lookup()), lookup.settings)
+                touched |= {*near.changed, *near.left_behind()}
+            return removed, marks_of(index, touched | others)
+
+    def marks(self, page_ids: Collection[str]) -> Mapping[str, Mark]:
+        """Marks of pages and of all others in their clusters, while no other process changes them."""
+        with self._writing():
+            return marks_of(self._index, page_ids)
+
+    def moved(self, session: int) -> bool:
+        """Whether another process may have changed clusters since this session."""
+        return session != self._session or not self._index.undisturbed()
+
+    def lookup(self, *version: str | None) -> Lookup:
+        """Finds and compares stored pages with the statistics and settings in force; ``version``: the note of them, where it is known."""
+        (latest,) = version or (self._index.note(STATISTICS),)
+        before = self._in_force
+        self._in_force = found = InForce.read(self._index, self._settings, latest, before)
+        if found.differences and (before is None or found.differences != before.differences):
+            warnings.warn(SettingsDiffer("the index", (), found.differences), stacklevel=2)
+        return Lookup(self._recent.as_index(), found.settings, found.statistics, day_of)
+
+    def _look(self, todo: Chunk, lookup: Lookup) -> Looked:
+        days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
+        asked = Pages(list(todo.records.ids), todo.table, days, todo.records.named)
+        if not asked.ids:
+            return lookup.of(asked)
+        recent = self._met(todo, lookup.settings)
+        if self._claims is None:
+            return lookup.of(asked, lambda: recent)
+        # To claim is to wait for the disk, and nothing is asked of the claims before candidates are there.
+        with ThreadPoolExecutor(1, thread_name_prefix="es-dedup-claims") as pool:
+            first = pool.submit(first_with, self._index, self._claims, todo)
+            return lookup.of(
+                asked, lambda: [[*one, *more] for one, more in zip(first.result(), recent, strict=True)]
+            )
+
+    def _met(self, todo: Chunk, settings: Settings) -> list[list[str]]:
+        """For each page those of the window that share a term with it; a window that does not answer is replaced by a refresh."""
+        none: list[list[str]] = [[] for _ in todo.records.ids]
+        if self._window is None:
+            return none
+        try:
+            return self._window.meet(_arrivals(todo, settings))
+        except WindowUnavailable:
+            self._index.refresh()
+            return none
+
+    def _place(
+        self,
+        records: RecordBatch,
+        beside: Iterable[str],
+        edges: Sequence[Edge],
+        near: Near,
+        lookup: Lookup,
+    ) -> list[Assignment]:
+        """Store edges and clusters: pages without relatives stand alone, around all others clusters are repaired.
+
+        Returns:
+            Assignments of those that stand alone.
+        """
+        index, touched = near.as_index(), {*records.ids, *beside}
+        ends = {name for edge in edges for name in (edge.left, edge.right)}
+        near.learn(keys_only(records), {})
+        if further := (ends | touched) - set(records.ids):
+            stored, assigned, _ = self._index.known(further)
+            near.learn(stored, assigned, further)
+        related = same_neighbours(edges, touched)
+        known = index.assignments({*touched, *related})
+        # A page that another process has stored, and that it has not yet come to settle, is settled with ours.
+        touched |= {name for name in related if name not in known}
+        linked = {name for edge in edges if edge.relation.same for name in (edge.left, edge.right)} & touched
+        linked |= {name for name in touched if name in known} | index.members(touched).keys() & touched
+        alone = [Assignment(name, name, name, Relation.EXACT, 1.0) for name in sorted(touched - linked)]
+        index.put_edges(edges)
+        index.assign_many(alone)
+        if linked:
+            near.read_around(linked | related)
+            repair_around(index, linked, lookup, lookup.settings)
+        return alone
+
+
+def keys_only(records: RecordBatch) -> dict[str, FeatureRecord]:
+    """Records by page id with what the canonical order looks at, and nothing else."""
+    return {
+        key.page_id: FeatureRecord(
+            page_id=key.page_id,
+            length=key.length,
+            content_hash=0,
+            terms=(),
+            payload=b"",
+            published=key.published,
+            site=key.site,
+            url=key.url,
+        )
+        for key in keys_of(records)
+    }
+
+
+def _decisions(
+    index: Index, stored: Stored, edges: Sequence[Edge], unchanged: tuple[Sequence[str], Sequence[Edge]]
+) -> dict[str, Decision]:
+    same, old = unchanged
+    assigned = index.assignments([*stored.new, *same])
+    decisions = stored.decisions(stored.new, edges, assigned)
+    for name in same:
+        if name not in assigned:  # taken out between the first look and the session
+            decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
+            continue
+        own = [edge for edge in old if name in (edge.left, edge.right)]
+        decisions[name] = stored_decision(name, assigned[name], own)
+    return decisions
+
+
+def _to_do(
+    chunk: Chunk, stored: Mapping[str, FeatureRecord], assigned: Mapping[str, Assignment]
+) -> list[int]:
+    """Rows of pages that are new, changed, or not settled."""
+    fresh = set(changed(chunk, stored)[0].records.ids)
+    return [row for row, name in enumerate(chunk.records.ids) if name in fresh or name not in assigned]
+
+
+def _arrivals(chunk: Chunk, settings: Settings) -> list[Arrival]:
+    """Pages as the window knows them: by stored terms and content, asked for by probed terms and content."""
+    terms, bounds = chunk.records.terms.tolist(), chunk.records.term_offsets.tolist()
+    arrivals = []
+    asked = probe_groups(chunk.table, settings)
+    for row, page_id in enumerate(chunk.records.ids):
+        digest = chunk.records.content_hashes[row]
+        same = [f"h{digest:x}"] if digest else []
+        asks = {f"{term:x}" for group in asked[row] for term in group.terms}
+        has = [f"{term:x}" for term in terms[bounds[row] : bounds[row + 1]]]
+        arrivals.append(Arrival(page_id, same + has, same + sorted(asks)))
+    return arrivals
+
+
+def _distinct(edges: Iterable[Edge]) -> list[Edge]:
+    return list({(edge.left, edge.right): edge for edge in edges}.values())
+
+
+def _replaced_meanwhile(looked: Looked, index: Index) -> set[str]:
+    """Pages of which the store now holds something else than what was compared, or nothing."""
+    compared: dict[str, bytes] = {}
+    for pages in (looked.comparison.right, looked.asked):
+        compared.update(zip(pages.ids, pack(pages.table), strict=True))
+    now = index.payloads(compared)
+    return {name for name, payload in compared.items() if name not in now or now[name][0] != payload}
+
+
+def _without(chunk: Chunk, names: Collection[str]) -> Chunk:
+    return _take(chunk, [row for row, name in enumerate(chunk.records.ids) if name not in names])
+
+
+def _take(chunk: Chunk, rows: list[int]) -> Chunk:
+    if len(rows) == len(chunk.records.ids):
+        return chunk
+    table = chunk.table.take(np.array(rows, dtype=np.int64))
+    return replace(chunk, records=chunk.records.take(rows), table=table)
+
+
+def _add_evidence(decisions: dict[str, Decision], looked: Looked) -> None:
+    related = set(looked.comparison.left_rows[looked.comparison.judgements.rule == 0].tolist())
+    for row in related:
+        name = looked.asked.ids[row]
+        if name in decisions:
+            strongest = tuple(looked.related(row, verdicts=False)[:EVIDENCE])
+            decisions[name] = replace(decisions[name], verdicts=strongest)
+
+
+def _replaced(
+    policy: WritePolicy, seen: Seen, edges: Sequence[Edge], of_same: Sequence[Edge]
+) -> Mapping[str, Collection[str]]:
+    if policy is WritePolicy.OVERWRITE:
+        return taken_over(seen.order, [*edges, *of_same])
+    return taken_over(seen.todo.records.ids, edges) if policy is WritePolicy.FAIL else {}

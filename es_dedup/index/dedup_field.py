@@ -1,0 +1,66 @@
+"""From clusters to the object ``dedup`` of host documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from es_dedup.index.source_index import Mark
+from es_dedup.model import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from es_dedup.index.port import Assignment, Index
+    from es_dedup.model import Edge
+
+
+def marks_of(index: Index, page_ids: Iterable[str]) -> dict[str, Mark]:
+    """Marks of all pages of the clusters that these pages are in: a change of one changes what the others say.
+
+    Pages that are not clustered yet are absent.
+    """
+    clusters = {each.cluster_id for each in index.assignments(page_ids).values()}
+    groups = list(index.members(clusters).values())
+    return marks_of_groups(groups, index.edges_of(each.page_id for group in groups for each in group))
+
+
+def marks_of_groups(groups: Iterable[Sequence[Assignment]], edges: Iterable[Edge]) -> dict[str, Mark]:
+    """Marks of all pages of whole clusters.
+
+    Args:
+        groups: each cluster's assignments.
+        edges: all that touch their pages.
+    """
+    within = contained_in(edges)
+    return {
+        each.page_id: mark_of(each, len(group), within.get(each.page_id, ()))
+        for group in groups
+        for each in group
+    }
+
+
+def mark_of(assignment: Assignment, size: int, inside: Sequence[str] = ()) -> Mark:
+    """The mark of one page of a cluster of ``size`` pages; ``inside``: pages that contain it."""
+    canonical = assignment.page_id == assignment.representative
+    relation = str(assignment.relation)
+    if canonical:
+        relation = str(Relation.CONTAINED) if inside else "unique"
+    return Mark(
+        assignment.cluster_id,
+        canonical=canonical,
+        relation=relation,
+        duplicate_of="" if canonical else assignment.representative,
+        contained_in=tuple(sorted(inside)),
+        cluster_size=size,
+    )
+
+
+def contained_in(edges: Iterable[Edge]) -> Mapping[str, list[str]]:
+    """For each page that is contained in others, which these are."""
+    found: dict[str, list[str]] = {}
+    for edge in edges:
+        if edge.relation is Relation.CONTAINED:
+            found.setdefault(edge.left, []).append(edge.right)
+        elif edge.relation is Relation.CONTAINS:
+            found.setdefault(edge.right, []).append(edge.left)
+    return found

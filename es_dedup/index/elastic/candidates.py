@@ -1,0 +1,363 @@
+"""Answers probes: about how many pages carry each term, then one query per probe, many in one request.
+
+A probe is a ``bool`` of constant scores, each as great as its term weighs, so that a page's score is what it shares. No filter
+stands beside them: pages that share too little are passed over by ``min_score``, which leaves the server its quickest way of
+adding up (one term after the other). Searches are written as text: most of a client's time went into making JSON of them.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.index.elastic.read_your_writes_pages import NEWEST, carriers_of, newest_of
+from es_dedup.index.elastic.reading import partial
+from es_dedup.index.elastic.server import pauses, reason_in
+from es_dedup.index.term_weights import ENOUGH, by_frequency, common_of, limits_of, weights_of
+from es_dedup.model import Candidate, ProbeAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.index.elastic.fields import Value
+    from es_dedup.index.elastic.read_your_writes_pages import Carriers, Part, RecentPages
+    from es_dedup.index.elastic.schema import Schema
+    from es_dedup.index.elastic.server import Server
+    from es_dedup.model import Probe, Scope
+
+    Answer = Mapping[str, Any]
+
+TERMS_AT_A_TIME: Final = 2_000  # counted in one request
+PROBES_AT_A_TIME: Final = 50  # in one request; 10 to 100 were measured alike
+AT_ONCE: Final = 2  # requests; while one is answered, the next is written and the one before is read
+REPEATS: Final = 3  # of searches that failed: a busy server is waited for, a lost shard is not
+MAX_WINDOW: Final = 10_000  # candidates of one probe
+LAST_CHARACTER: Final = "\U0010ffff"
+NOTHING: Final = '{"query":{"match_none":{}},"size":0}'
+STATISTICS_ONLY: Final = {
+    "term_statistics": True,
+    "field_statistics": False,
+    "positions": False,
+    "offsets": False,
+    "payloads": False,
+}
+FREQUENCIES: Final = ["docs._index", "docs.error", "docs.term_vectors.*.terms.*.doc_freq"]
+# Not even a page's key is read: its id comes with the sort values, and what is stored stays packed.
+ONLY_SORTED: Final = '"_source":false,"stored_fields":"_none_","track_total_hits":false'
+
+
+class Prober:
+    """Answers the probes of one index; threads may share it.
+
+    Args:
+        server: where to.
+        index: alias or index.
+        recent: pages that are looked at beside what searches see.
+        schema: tells the fields that hold terms, and whether they hold text where it is given.
+    """
+
+    def __init__(self, server: Server, index: str, recent: RecentPages, schema: Schema) -> None:
+        self._server, self._index, self._recent, self._schema = server, index, recent, schema
+        # Statistics of a term are those of one shard. Answers tell how many there are, so another generation is noticed.
+        self.one_shard = True
+
+    def ask(
+        self, probes: Sequence[Probe], beside: Sequence[str] = ()
+    ) -> tuple[list[ProbeAnswer], list[Answer]]:
+        """One answer per probe, in order; see ``FeatureIndex.probe_many``.
+
+        Args:
+            probes: what is asked.
+            beside: other searches, sent in the same requests; their answers come second.
+        """
+        parts = [probes[at : at + PROBES_AT_A_TIME] for at in range(0, len(probes), PROBES_AT_A_TIME)]
+        if not parts:
+            return [], self._search(beside)
+        if len(parts) == 1:
+            return self._answer(probes, beside)
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="es-dedup-probes") as pool:
+            told = list(pool.map(self._answer, parts, [beside, *[()] * (len(parts) - 1)]))
+        return list(chain.from_iterable(some for some, _ in told)), told[0][1]
+
+    def count(self, terms: Iterable[int]) -> tuple[dict[int, int], str]:
+        """For each term the number of pages that carry it, and why that is not known; the reason is empty when it is."""
+        distinct = sorted(set(terms))
+        return _counted(distinct, self._search(_counts(self._schema.fields.values_of(distinct, {}))))
+
+    def _answer(
+        self, probes: Sequence[Probe], beside: Sequence[str]
+    ) -> tuple[list[ProbeAnswer], list[Answer]]:
+        asked = [weights_of(probe) for probe in probes]
+        distinct = sorted(set().union(*asked))
+        placed = self._schema.fields.values_of(distinct, self._labels(probes))
+        values = dict(zip(distinct, placed, strict=True))
+        held = self._recent.parts()  # before they are counted: what is shown meanwhile is then in one of both
+        most, problem = self._most(values) if self.one_shard else self._count(values)
+        if problem:
+            return [ProbeAnswer((), problem=problem if terms else "") for terms in asked], self._search(
+                beside
+            )
+        held = tuple(dict.fromkeys((*held, *self._recent.parts())))
+        carriers = carriers_of(held, distinct)
+        made = _Asked(probes, asked, most, values, carriers)
+        sure = not self.one_shard
+        # What seems common may be rare, when pages were deleted: it is counted beside the probes that take it for that.
+        doubtful = [] if sure else sorted(made.common())
+        counting = _counts([values[term] for term in doubtful])
+        bodies = [body for body in made.bodies if body is not None]
+        first = [NEWEST] if held else []
+        told = self._search([*first, *counting, *bodies, *beside] or [NOTHING])
+        if first:
+            carriers = self._still_recent(told.pop(0), distinct, held, carriers)
+        others = told[len(counting) + len(bodies) :] if beside else []
+        if any(answer.get("_shards", {}).get("total", 1) > 1 for answer in told) and not sure:
+            self.one_shard = False
+            return self._answer(probes, ())[0], others
+        exact, problem = _counted(doubtful, told[: len(counting)])
+        unseen = carriers.counts() if exact else {}
+        exact = {term: count + unseen.get(term, 0) for term, count in exact.items()}
+        if problem:
+            return [ProbeAnswer((), problem=problem if terms else "") for terms in asked], others
+        found = made.answers(told[len(counting) : len(counting) + len(bodies)])
+        again = [] if sure else made.mistaken(exact)
+        if again:
+            some = [probes[at] for at in again], [asked[at] for at in again]
+            more = _Asked(*some, {**most, **exact}, values, carriers, counted=True)
+            told = self._search([body for body in more.bodies if body is not None])
+            for at, answer in zip(again, more.answers(told), strict=True):
+                found[at] = answer
+        return found, others
+
+    def _still_recent(
+        self, answer: Answer, distinct: Sequence[int], held: Sequence[Part], carriers: Carriers
+    ) -> Carriers:
+        """Of the recent pages those that the searches beside this answer did not see."""
+        if partial(answer):
+            return carriers
+        newest = newest_of(answer)
+        self._recent.seen(newest)
+        unseen = [part for part in held if part.last > newest]
+        return carriers if len(unseen) == len(held) else carriers_of(unseen, distinct)
+
+    def _labels(self, probes: Sequence[Probe]) -> dict[int, str]:
+        if not self._schema.keeps_named:
+            return {}
+        return {term: label for probe in probes for term, label in probe.labels.items()}
+
+    def _count(self, values: Mapping[int, Value]) -> tuple[dict[int, int], str]:
+        return _counted(list(values), self._search(_counts(list(values.values()))))
+
+    def _most(self, values: Mapping[int, Value]) -> tuple[dict[int, int], str]:
+        """For each term at least the number of pages that carry it, out of the statistics of one shard.
+
+        They count deleted pages too until segments are merged, and cost a quarter of counting.
+        """
+        asked = _as_documents(list(values.values()))
+        docs = [{"doc": doc, "fields": list(doc), **STATISTICS_ONLY} for doc in asked]
+        if not docs:
+            return {}, ""
+        told = self._server.call(
+            lambda client: client.mtermvectors(index=self._index, docs=docs, filter_path=FREQUENCIES)
+        )["docs"]
+        counts: dict[tuple[str, str], int] = {}
+        for answer in told:
+            if "error" in answer:
+                return {}, reason_in(answer["error"])
+            # Of a term that no page carries nothing is said, and of a document without others only its name.
+            for field, known in answer.get("term_vectors", {}).items():
+                counts.update({(field, text): said["doc_freq"] for text, said in known["terms"].items()})
+        return {term: counts.get((each.field, each.text), 0) for term, each in values.items()}, ""
+
+    def _search(self, bodies: Sequence[str]) -> list[Answer]:
+        """All searches in one request; those that fail are sent again a few times, with pauses."""
+        if not bodies:
+            return []
+        answers = self._send(bodies)
+        for pause in islice(pauses(), REPEATS):
+            again = [place for place, answer in enumerate(answers) if partial(answer)]
+            if not again:
+                break
+            time.sleep(pause)
+            repeated = self._send([bodies[place] for place in again])
+            for place, answer in zip(again, repeated, strict=True):
+                answers[place] = answer
+        return answers
+
+    def _send(self, bodies: Sequence[str]) -> list[Answer]:
+        # No answer is asked for twice: to keep it would only take room.
+        head = json.dumps(
+            {"index": self._index, "allow_partial_search_results": False, "request_cache": False}
+        )
+        searches: Any = [line for body in bodies for line in (head, body)]  # text goes as it is
+
+        def ask(client: Elasticsearch) -> list[Answer]:
+            answers: list[Answer] = client.msearch(searches=searches)["responses"]
+            return [answer for _, answer in zip(bodies, answers, strict=True)]
+
+        return self._server.call(ask)
+
+
+class _Asked:
+    """Searches for some probes, by what is known of how many pages carry each term."""
+
+    def __init__(
+        self,
+        probes: Sequence[Probe],
+        weights: Sequence[Mapping[int, int]],
+        counts: Mapping[int, int],
+        values: Mapping[int, Value],
+        carriers: Carriers,
+        *,
+        counted: bool = False,
+    ) -> None:
+        self._probes, self._carriers = probes, carriers
+        more = {} if counted else carriers.counts()
+        every = {**counts, **{term: counts[term] + count for term, count in more.items()}}
+        self._halved = [
+            {term: most for term, most in common_of(probe).items() if every[term] > most} for probe in probes
+        ]
+        weights = [
+            by_frequency(terms, halved, every) if halved else terms
+            for terms, halved in zip(weights, self._halved, strict=True)
+        ]
+        self._weights = weights
+        self._limits = [limits_of(probe) for probe in probes]
+        self._common = [
+            {term for term in terms if every[term] > limits.get(term, probe.max_df)}
+            for probe, terms, limits in zip(probes, weights, self._limits, strict=True)
+        ]
+        # A term that no page carries can be left out of the query; it was looked up already.
+        self.bodies = [
+            query_of(
+                probe,
+                {
+                    values[term].query: weight
+                    for term, weight in terms.items()
+                    if counts[term] and term not in common
+                },
+            )
+            for probe, terms, common in zip(probes, weights, self._common, strict=True)
+        ]
+
+    def common(self) -> set[int]:
+        """Terms that were left out of any probe, or count half, because many pages carry them."""
+        return set().union(*self._common, *self._halved)
+
+    def mistaken(self, counts: Mapping[int, int]) -> list[int]:
+        """Places of probes with a term that is not that common after all."""
+        kinds = zip(self._probes, self._limits, self._common, self._halved, strict=True)
+        return [
+            place
+            for place, (probe, limits, common, halved) in enumerate(kinds)
+            if any(counts[term] <= limits.get(term, probe.max_df) for term in common)
+            or any(counts[term] <= most for term, most in halved.items())
+        ]
+
+    def answers(self, told: Sequence[Answer]) -> list[ProbeAnswer]:
+        """One answer per probe, out of those of the searches that were sent."""
+        waiting = iter(told)
+        recent = self._carriers.answers(self._weights, self._common)
+        return [
+            _cut(None if body is None else next(waiting), probe, frozenset(common), own)
+            for body, probe, common, own in zip(self.bodies, self._probes, self._common, recent, strict=True)
+        ]
+
+
+def _as_documents(values: Sequence[Value]) -> list[dict[str, list[str]]]:
+    """Documents that have the values, each a bounded number."""
+    made = []
+    for start in range(0, len(values), TERMS_AT_A_TIME):
+        document: dict[str, list[str]] = {}
+        for each in values[start : start + TERMS_AT_A_TIME]:
+            document.setdefault(each.field, []).append(each.text)
+        made.append(document)
+    return made
+
+
+def _counts(values: Sequence[Value]) -> list[str]:
+    # Where a segment has no deleted pages the server reads these counts from its dictionary of terms.
+    return [
+        '{"query":{"match_all":{}},"size":0,"aggs":{"n":{"filters":{"filters":['
+        + ",".join([f'{{"term":{each.query}}}' for each in values[start : start + TERMS_AT_A_TIME]])
+        + "]}}}}"
+        for start in range(0, len(values), TERMS_AT_A_TIME)
+    ]
+
+
+def _counted(distinct: Sequence[int], answers: Iterable[Answer]) -> tuple[dict[int, int], str]:
+    counts: list[int] = []
+    for answer in answers:
+        if problem := partial(answer):
+            return {}, problem
+        counts += [bucket["doc_count"] for bucket in answer["aggregations"]["n"]["buckets"]]
+    return dict(zip(distinct, counts, strict=True)), ""
+
+
+def query_of(probe: Probe, weights: Mapping[str, int]) -> str | None:
+    """The search for one probe, as JSON; None when nothing can answer it.
+
+    Args:
+        probe: what is asked.
+        weights: of each term that counts, see ``Value.query``.
+    """
+    if sum(weights.values()) < ENOUGH:
+        return None
+    should = ",".join(
+        [
+            f'{{"constant_score":{{"filter":{{"term":{query}}},"boost":{weight}}}}}'
+            for query, weight in weights.items()
+        ]
+    )
+    filters = [] if probe.scope is None else list(_inside(probe.scope))
+    inside = f',"filter":{json.dumps(filters)},"minimum_should_match":1' if filters else ""
+    # One more to see whether there are more, and one for the page that asks, which is passed over on arrival.
+    size = min(probe.limit + 1 + (probe.exclude is not None), MAX_WINDOW)
+    return (
+        f'{{"query":{{"bool":{{"should":[{should}]{inside}}}}},"min_score":{ENOUGH},"size":{size},'
+        f'"sort":[{{"_score":"desc"}},{{"page_id":"asc"}}],{ONLY_SORTED}}}'
+    )
+
+
+def _inside(scope: Scope) -> Iterable[dict[str, Any]]:
+    """Filters for the pages that lie in the scope."""
+    if scope.site is not None:
+        yield (
+            {"term": {"site": scope.site}}
+            if scope.site
+            else {"bool": {"must_not": {"exists": {"field": "site"}}}}
+        )
+    times: dict[str, str] = {}
+    if scope.published_from is not None:
+        times["gte"] = scope.published_from
+    if scope.published_to is not None:
+        # A bound of less precision covers all that begins with it: '2024-05' reaches to the last of May.
+        times["lte"] = scope.published_to + LAST_CHARACTER
+    if times:
+        yield {"range": {"published": times}}
+    lengths = {"gte": scope.min_length, "lte": scope.max_length}
+    if any(bound is not None for bound in lengths.values()):
+        yield {"range": {"length": {name: bound for name, bound in lengths.items() if bound is not None}}}
+
+
+def _cut(
+    answer: Answer | None, probe: Probe, capped: frozenset[int], recent: Mapping[str, int]
+) -> ProbeAnswer:
+    if answer is not None and (problem := partial(answer)):
+        return ProbeAnswer((), capped=capped, problem=problem)
+    found = [] if answer is None else [hit["sort"] for hit in answer["hits"]["hits"]]
+    if recent:
+        # Where searches see them by now, they were not asked for all that these pages carry.
+        found = [each for each in found if each[1] not in recent]
+        found += [[weight, page_id] for page_id, weight in recent.items()]
+        found.sort(key=lambda each: (-each[0], each[1]))
+    candidates = [
+        Candidate(page_id, round(score) / ENOUGH) for score, page_id in found if page_id != probe.exclude
+    ]
+    return ProbeAnswer(
+        tuple(candidates[: probe.limit]), truncated=len(candidates) > probe.limit, capped=capped
+    )

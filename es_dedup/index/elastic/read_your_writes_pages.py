@@ -1,0 +1,198 @@
+"""Pages that this object has made and searches may not see yet: kept here, so that no refresh is waited for.
+
+A server refreshes about once a second by itself. To ask for more makes a small segment each time, which each later search pays
+for. A shard numbers its writes, so the number of the newest write that a search sees tells which pages are still to be added
+from here; and a gap in the numbers of our own writes tells that somebody else has written, whose pages only a refresh shows.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from es_dedup.index.term_weights import ENOUGH
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from es_dedup.index.elastic.bulk import Result
+    from es_dedup.index.record_batch import RecordBatch
+
+CREATED: Final = 201
+MOST_PAGES: Final = 2_000
+NEWEST: Final = (
+    '{"size":1,"sort":[{"_seq_no":"desc"}],"_source":false,"stored_fields":"_none_","track_total_hits":false}'
+)
+"""The search whose answer ``newest_of`` reads."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Pages of one write: their terms, ascending, with the page of each; ``last`` is the number of the last write."""
+
+    last: int
+    ids: list[str]
+    terms: NDArray[np.uint64]
+    owners: NDArray[np.int64]
+    hashes: NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Carriers:
+    """Pages, and who of them carries which term: both arrays side by side, by term ascending; owners are places in ``ids``."""
+
+    ids: list[str]
+    terms: NDArray[np.uint64]
+    owners: NDArray[np.int64]
+
+    def counts(self) -> dict[int, int]:
+        """For each term that any page carries, how many do."""
+        terms, counts = np.unique(self.terms, return_counts=True)
+        return dict(zip(terms.tolist(), counts.tolist(), strict=True))
+
+    def answers(
+        self, weights: Sequence[Mapping[int, int]], left_out: Sequence[Collection[int]]
+    ) -> list[dict[str, int]]:
+        """For each probe the pages that answer it, and what they weigh.
+
+        Args:
+            weights: of each probe's terms.
+            left_out: of each probe the terms that do not count.
+        """
+        found: list[dict[str, int]] = [{} for _ in weights]
+        if not len(self.terms):
+            return found
+        terms = np.array([term for asked in weights for term in asked], dtype=np.uint64)
+        each = np.array(
+            [
+                0 if term in out else weight
+                for asked, out in zip(weights, left_out, strict=True)
+                for term, weight in asked.items()
+            ],
+            dtype=np.int64,
+        )
+        rows = np.repeat(np.arange(len(weights)), [len(asked) for asked in weights])
+        first = np.searchsorted(self.terms, terms, side="left")
+        many = np.searchsorted(self.terms, terms, side="right") - first
+        places = np.arange(many.sum()) + np.repeat(first - (np.cumsum(many) - many), many)
+        pairs = np.repeat(rows, many) * len(self.ids) + self.owners[places]
+        pairs, inverse = np.unique(pairs, return_inverse=True)
+        sums = np.bincount(inverse, weights=np.repeat(each, many), minlength=len(pairs))
+        enough = sums >= ENOUGH
+        for pair, weight in zip(pairs[enough].tolist(), sums[enough].tolist(), strict=True):
+            row, owner = divmod(pair, len(self.ids))
+            found[row][self.ids[owner]] = round(weight)
+        return found
+
+
+class RecentPages:
+    """Pages made since the last refresh; threads may share it."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._parts: deque[Part] = deque()
+        self._last: tuple[int, int] | None = None
+
+    def __len__(self) -> int:
+        """How many pages are kept."""
+        return sum(len(part.ids) for part in tuple(self._parts))
+
+    def add(self, batch: RecordBatch, places: Sequence[int], results: Sequence[Result]) -> tuple[bool, bool]:
+        """Keep pages that were written just now.
+
+        Args:
+            batch: holds them.
+            places: which pages of it.
+            results: of their writes, in order.
+
+        Returns:
+            Whether nobody else has written since our last write; and whether that is enough for searches to be whole: each page
+            was new besides, and not too many are kept.
+        """
+        with self._guard:
+            followed = self._follow(results)
+            if not followed or any(result.status != CREATED for result in results):
+                return followed, False
+            if places and self._last is not None:
+                self._parts.append(_part(batch, places, self._last[0]))
+            whole = len(self) <= MOST_PAGES
+            while len(self) > MOST_PAGES:
+                self._parts.popleft()
+            return True, whole
+
+    def _follow(self, results: Sequence[Result]) -> bool:
+        """Whether the numbers of these writes follow each other and the last one."""
+        marks = [result.condition for result in results if result.condition is not None]
+        before = self._last
+        if not marks:
+            return before is not None
+        self._last = marks[-1]
+        first, term = marks[0]
+        wanted = [(first + at, term) for at in range(len(marks))]
+        return marks == wanted and before == (first - 1, term)
+
+    def newest(self) -> int:
+        """The number of the last write that is kept; -1 where none is."""
+        with self._guard:
+            return self._parts[-1].last if self._parts else -1
+
+    def seen(self, newest: int) -> None:
+        """Forget pages that searches see."""
+        with self._guard:
+            while self._parts and self._parts[0].last <= newest:
+                self._parts.popleft()
+
+    def parts(self) -> tuple[Part, ...]:
+        """What is kept now, for ``carriers_of``; another thread may forget some of it meanwhile."""
+        with self._guard:
+            return tuple(self._parts)
+
+    def copies(self, hashes: Iterable[int]) -> dict[int, list[str]]:
+        """The pages with each of these content hashes; 0 finds none."""
+        wanted = {value for value in hashes if value}
+        found: dict[int, list[str]] = {}
+        for part in self.parts():
+            for value, page_id in zip(part.hashes.tolist(), part.ids, strict=True):
+                if value in wanted:
+                    found.setdefault(value, []).append(page_id)
+        return found
+
+
+def carriers_of(parts: Sequence[Part], terms: Sequence[int]) -> Carriers:
+    """The pages that carry any of these terms, which are ascending."""
+    asked = np.array(terms if parts else (), dtype=np.uint64)
+    found, owners, before = [asked[:0]], [np.empty(0, dtype=np.int64)], 0
+    for part in parts if len(asked) else ():
+        place = np.minimum(np.searchsorted(asked, part.terms), len(asked) - 1)
+        hits = np.flatnonzero(asked[place] == part.terms)
+        found.append(part.terms[hits])
+        owners.append(part.owners[hits] + before)
+        before += len(part.ids)
+    every, theirs = np.concatenate(found), np.concatenate(owners)
+    order = np.argsort(every, kind="stable")
+    return Carriers([name for part in parts for name in part.ids], every[order], theirs[order])
+
+
+def _part(batch: RecordBatch, places: Sequence[int], last: int) -> Part:
+    rows = np.array(places, dtype=np.int64)
+    starts, stops = batch.term_offsets[rows], batch.term_offsets[rows + 1]
+    terms = np.concatenate([batch.terms[start:stop] for start, stop in zip(starts, stops, strict=True)])
+    owners = np.repeat(np.arange(len(rows)), stops - starts)
+    order = np.lexsort((owners, terms))
+    terms, owners = terms[order], owners[order]
+    again = (terms[1:] == terms[:-1]) & (owners[1:] == owners[:-1])
+    once = np.flatnonzero(~np.concatenate((np.zeros(min(1, len(terms)), dtype=bool), again)))
+    hashes = np.array([batch.content_hashes[place] for place in places], dtype=np.uint64)
+    return Part(last, [batch.ids[place] for place in places], terms[once], owners[once], hashes)
+
+
+def newest_of(answer: Mapping[str, Any]) -> int:
+    """The number of the newest write that the search ``NEWEST`` saw; -1 in an empty index."""
+    hits = answer["hits"]["hits"]
+    return int(hits[0]["sort"][0]) if hits else -1

@@ -1,0 +1,495 @@
+"""The user's own index on Elasticsearch: the mapping of ``dedup``, reading documents, scanning them, marking them."""
+
+from __future__ import annotations
+
+import re
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import IndexRefused, IndexUnavailable, MappingConflict, SourceIncomplete
+from es_dedup.index.elastic import targets, templates
+from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
+from es_dedup.index.elastic.mappings import HOST, KINDS, load_mapping
+from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked, mget
+from es_dedup.index.elastic.reading import partial as partial_answer
+from es_dedup.index.elastic.rewriting import place_of, rewrite
+from es_dedup.index.elastic.server import (
+    BAD_REQUEST,
+    CONFLICT,
+    NOT_FOUND,
+    is_engine_error,
+    reads_answers,
+    reason_in,
+    status_of,
+    version_numbers,
+)
+from es_dedup.index.elastic.source_metadata import EXTERNAL_VERSIONS, INDICES_AT_A_TIME, read_facts
+from es_dedup.index.source_index import (
+    DEDUP,
+    DocumentKey,
+    HostDocument,
+    MarkReport,
+    ServerFacts,
+    Shard,
+    document_key,
+    value_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.index.elastic.options import Options
+    from es_dedup.index.elastic.rewriting import Change
+    from es_dedup.index.elastic.server import Server
+    from es_dedup.index.elastic.source_metadata import IndexFacts
+    from es_dedup.index.source_index import Mark
+
+# unmapped: an index that has never had a document
+BY_SEQUENCE: Final = ({"_seq_no": {"order": "asc", "unmapped_type": "long"}},)
+CLUSTER_ID: Final = f"{DEDUP}.cluster_id"
+WAITING: Final = {"term": {f"{DEDUP}.waiting": True}}
+NO_HITS: Final[Mapping[str, Any]] = {"hits": {"total": {"value": 0}, "hits": []}}
+CLOSED: Final = "index.verified_before_close"  # a setting that only closed indices have
+NO_VECTORS: Final = (9, 2)  # from this version on, what is read of a document may lack its vectors
+REMOVE: Final = {
+    "lang": "painless",
+    "source": f"if (ctx._source.remove('{DEDUP}') == null) {{ ctx.op = 'none' }}",
+}
+RETRIES: Final = 5  # of one partial update that meets another writer
+_OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
+
+
+@reads_answers()
+class ElasticHost:
+    """Host indices of one cluster; see ``es_dedup.index.source_index.Host``. Threads may share it.
+
+    Args:
+        server: where the host indices are.
+        name: of the index that looks after them; its templates are named after it.
+        options: sizes and times of requests.
+    """
+
+    def __init__(self, server: Server, name: str, options: Options) -> None:
+        self._server, self._name, self._options = server, name, options
+
+    def close(self) -> None:
+        """Let go of the connections; may be called twice."""
+        self._server.close()
+
+    def indices(self, target: str) -> list[str]:
+        """See ``Host.indices``."""
+        found = self._server.call(
+            partial(
+                _or_none,
+                lambda client: client.indices.get_settings(
+                    index=target, name=["index.uuid", CLOSED], expand_wildcards="open", flat_settings=True
+                ),
+            )
+        )
+        closed = {name for name, said in (found or {}).items() if CLOSED in said["settings"]}
+        return sorted(name for name in found or () if name not in closed and not _OURS.search(name))
+
+    def prepare(self, indices: Iterable[str], *, external_versions: bool = False) -> None:
+        """See ``Host.prepare``."""
+        found = self._checked(indices)
+        for name, facts in found.items():
+            if conflicts := _conflicts(facts):
+                raise MappingConflict(name, conflicts)
+            if external_versions and (problem := self._not_rewritable(facts)):
+                raise IndexRefused(
+                    name, f"{problem}, and documents that keep external versions are indexed again"
+                )
+        for external in (False, True):
+            wanted = [
+                name
+                for name, facts in found.items()
+                if (external_versions or facts.external) is external
+                and not (_prepared(facts) and facts.external is external)
+            ]
+            for some in chunked(wanted, INDICES_AT_A_TIME):
+                self._server.call(partial(_put_mapping, some, host_properties(external)), writing=True)
+
+    def external_versions(self, index: str) -> bool:
+        """See ``Host.external_versions``."""
+        facts = read_facts(self._server, [index]).get(index)
+        return facts is not None and facts.external
+
+    def _not_rewritable(self, facts: IndexFacts) -> str:
+        """Why a document cannot be indexed again as it was read; empty when it can."""
+        if facts.final_pipeline:
+            return f"index.final_pipeline {facts.final_pipeline} would change documents"
+        version = tuple(int(part) for part in self.server().version.split(".")[:2])
+        return "this server may leave vectors out of what is read" if version >= NO_VECTORS else ""
+
+    def prepared(self, index: str) -> bool:
+        """See ``Host.prepared``."""
+        facts = read_facts(self._server, [index]).get(index)
+        return facts is not None and _prepared(facts)
+
+    def check(self, indices: Iterable[str]) -> None:
+        """See ``Host.check``."""
+        self._checked(indices)
+
+    def _checked(self, indices: Iterable[str]) -> dict[str, IndexFacts]:
+        """Facts of the indices that exist; asked for anew each time, as an index may be created again under its name."""
+        found = read_facts(self._server, dict.fromkeys(indices))
+        for name, facts in found.items():
+            if facts.source_problem:
+                raise SourceIncomplete(name, facts.source_problem)
+        return found
+
+    def install(
+        self,
+        target: str,
+        *,
+        dry_run: bool = False,
+        external_versions: bool = False,
+        own_templates: bool = False,
+    ) -> str:
+        """See ``Host.install``."""
+        names = (*target.split(","), *self.indices(target))
+        properties = host_properties(external_versions)
+        return templates.install(
+            self._server, self._name, names, properties, dry_run=dry_run, own_templates=own_templates
+        )
+
+    def installed(self) -> bool:
+        """See ``Host.installed``."""
+        name = templates.template_name(self._name)
+        return self._server.call(lambda client: bool(client.cluster.exists_component_template(name=name)))
+
+    def cluster(self) -> str:
+        """See ``Host.cluster``."""
+        return str(
+            self._server.call(
+                lambda client: client.cluster.state(metric="version", filter_path="cluster_uuid")
+            )["cluster_uuid"]
+        )
+
+    def server(self) -> ServerFacts:
+        """See ``Host.server``."""
+        nodes = self._server.call(lambda client: client.nodes.info(metric="os"))["nodes"].values()
+        before = time.time()
+        said = self._server.call(lambda client: client.nodes.stats(metric="os"))
+        now = (before + time.time()) / 2
+        clocks = [node["timestamp"] / 1000 - now for node in said["nodes"].values()]
+        oldest = min((node["version"] for node in nodes), key=version_numbers)
+        return ServerFacts(oldest, max(clocks, key=abs, default=0.0))
+
+    def uninstall(self, *, dry_run: bool = False) -> list[str]:
+        """See ``Host.uninstall``."""
+        return templates.uninstall(self._server, self._name, dry_run=dry_run)
+
+    def shards(self, index: str) -> list[Shard]:
+        """See ``Host.shards``."""
+        self.refresh(index)
+        settings = self._server.call(
+            partial(
+                _or_none,
+                lambda client: client.indices.get_settings(index=index, name="index.number_of_shards"),
+            )
+        )
+        if settings is None:
+            return []
+        ((_, found),) = settings.items()
+        count = int(found["settings"]["index"]["number_of_shards"])
+        return [self._shard(index, number) for number in range(count)]
+
+    def _shard(self, index: str, number: int) -> Shard:
+        answer = self._search(
+            index,
+            number,
+            {
+                "size": 1,
+                "sort": [{"_seq_no": {"order": "desc", "unmapped_type": "long"}}],
+                "source": False,
+                "track_total_hits": True,
+            },
+        )
+        hits = answer["hits"]
+        last = hits["hits"][0]["sort"][0] if hits["hits"] else -1
+        return Shard(index, number, int(hits["total"]["value"]), int(last))
+
+    def read(self, page_ids: Iterable[str], fields: Sequence[str]) -> dict[str, HostDocument]:
+        """See ``Host.read``."""
+        found: dict[str, HostDocument] = {}
+        wanted = [*fields, DEDUP]
+        for some in chunked(dict.fromkeys(page_ids), KEYS_AT_A_TIME):
+            keys = [document_key(page_id) for page_id in some]
+            docs = [place_of(key) | {"_source": wanted} for key in keys]
+            answers = self._server.call(partial(mget, docs))
+            for key, answer in zip(keys, answers, strict=True):
+                if "error" in answer:
+                    if answer["error"].get("type") == "index_not_found_exception":
+                        continue
+                    raise IndexUnavailable(self._server.name, reason_in(answer["error"]))
+                if answer["found"]:
+                    found[key.page_id] = _document(answer, answer["_seq_no"])
+        return found
+
+    def scan(
+        self, shard: Shard, fields: Sequence[str], *, above: int = -1, to: int | None = None, batch: int = 500
+    ) -> Iterator[list[HostDocument]]:
+        """See ``Host.scan``."""
+        yield from self._by_sequence(shard, [{"match_all": {}}], fields, above, to, batch)
+
+    def unmarked(
+        self, index: str, fields: Sequence[str], *, batch: int = 500
+    ) -> Iterator[list[HostDocument]]:
+        """See ``Host.unmarked``."""
+        unseen = {"bool": {"must_not": {"exists": {"field": CLUSTER_ID}}}}
+        without = {"bool": {"should": [unseen, WAITING]}}
+        for shard in self.shards(index):
+            yield from self._by_sequence(shard, [without], fields, -1, None, batch)
+
+    def _by_sequence(
+        self,
+        shard: Shard,
+        filters: Sequence[Mapping[str, Any]],
+        fields: Sequence[str],
+        above: int,
+        to: int | None,
+        batch: int,
+    ) -> Iterator[list[HostDocument]]:
+        last = above
+        while True:
+            bounds = {"gt": last} if to is None else {"gt": last, "lte": to}
+            body = {
+                "query": {"bool": {"filter": [*filters, {"range": {"_seq_no": bounds}}]}},
+                "sort": list(BY_SEQUENCE),
+                "size": batch,
+                "source": [*fields, DEDUP],
+                "version": True,
+            }
+            hits = self._search(shard.index, shard.number, body)["hits"]["hits"]
+            if hits:
+                last = int(hits[-1]["sort"][0])
+                yield [_document(hit, int(hit["sort"][0])) for hit in hits]
+            if len(hits) < batch:
+                return
+
+    def count(self, target: str, query: Mapping[str, Any] | None = None) -> int:
+        """Number of documents of a target, or of those that a query finds; 0 when there is no such index."""
+        return int(
+            self._server.call(
+                lambda client: client.count(
+                    index=target,
+                    query=query or {"match_all": {}},
+                    ignore_unavailable=True,
+                    allow_no_indices=True,
+                )
+            )["count"]
+        )
+
+    def mark(self, marks: Mapping[str, Mark | None]) -> MarkReport:
+        """See ``Host.mark``."""
+        keys = {page_id: document_key(page_id) for page_id in marks}
+        there = self._checked(key.index for key in keys.values())
+        results = dict.fromkeys(marks, Result(NOT_FOUND, "there is no such index"))
+        wanted = [page_id for page_id, key in keys.items() if key.index in there]  # others would be created
+        whole = {page_id for page_id in wanted if there[keys[page_id].index].external}
+        updated = [page_id for page_id in wanted if page_id not in whole]
+        done = self._write(_write(keys[page_id], marks[page_id]) for page_id in updated)
+        results |= dict(zip(updated, done, strict=True))
+        whole |= {page_id for page_id in updated if marks[page_id] is None and _no_script(results[page_id])}
+        again = {page_id: keys[page_id] for page_id in wanted if page_id in whole}
+        return report_of(
+            results | self._rewrite(again, lambda name, source: _marked(source, marks[name]), there)
+        )
+
+    def _rewrite(
+        self, keys: Mapping[str, DocumentKey], change: Change, facts: Mapping[str, IndexFacts]
+    ) -> dict[str, Result]:
+        """Index documents again; those of indices where they would lose data are refused, with the reason."""
+        problems = {name: self._not_rewritable(facts[name]) for name in {key.index for key in keys.values()}}
+        refused = {
+            page_id: Result(BAD_REQUEST, f"{problem}, and the document would have to be indexed again")
+            for page_id, key in keys.items()
+            if (problem := problems[key.index])
+        }
+        rest = {page_id: key for page_id, key in keys.items() if page_id not in refused}
+        external = {name for name, said in facts.items() if said.external}
+        return refused | rewrite(self._server, self._options, rest, change, external=external)
+
+    def refresh(self, target: str) -> None:
+        """See ``Host.refresh``."""
+        self._server.call(lambda client: client.indices.refresh(index=target, ignore_unavailable=True))
+
+    def write_index(self, target: str, *, external_versions: bool = False) -> str:
+        """See ``Host.write_index``."""
+        index = targets.write_index(self._server, target, host_properties(external_versions))
+        self.prepare([index], external_versions=external_versions)
+        return index
+
+    def delete(self, page_ids: Iterable[str]) -> None:
+        """See ``Host.delete``."""
+        keys = map(document_key, page_ids)
+        results = self._write(Write("delete", key.index, key.id, routing=key.routing) for key in keys)
+        if problems := [result.reason for result in results if not result.done]:
+            raise IndexUnavailable(self._server.name, problems[0])
+
+    def waiting(self, target: str, fields: Sequence[str]) -> Iterator[list[HostDocument]]:
+        """See ``Host.waiting``."""
+        for index in self.indices(target):
+            for number in range(len(self.shards(index))):
+                # now: to decide on documents of one shard has written to those of the next
+                for shard in self.shards(index)[
+                    number : number + 1
+                ]:  # none when the index was deleted meanwhile
+                    yield from self._by_sequence(shard, [WAITING], fields, -1, shard.last, 500)
+
+    def decided(self, documents: Iterable[HostDocument], fields: Sequence[str]) -> int:
+        """See ``Host.decided``."""
+        waiting = {each.key.page_id: each.source for each in documents if each.waits}
+        there = self._checked(document_key(page_id).index for page_id in waiting)
+        whole = {name: document_key(name) for name in waiting}
+        whole = {name: key for name, key in whole.items() if key.index in there and there[key.index].external}
+        released = self._rewrite(whole, lambda name, now: _released(now, waiting[name], fields), there)
+        done = sum(result.done and not result.noop for result in released.values())
+        waiting = {name: source for name, source in waiting.items() if name not in whole}
+        for _ in range(RETRIES):
+            now = self.read(waiting, fields) if waiting else {}
+            same = [each for name, each in now.items() if each.waits and each.source == waiting[name]]
+            if not same:
+                break
+            results = self._write([_release(each) for each in same])
+            done += sum(result.done for result in results)
+            again = [each for each, result in zip(same, results, strict=True) if result.status == CONFLICT]
+            waiting = {each.key.page_id: each.source for each in again}
+        return done
+
+    def count_waiting(self, target: str) -> int:
+        """See ``Host.count_waiting``."""
+        return self.count(target, WAITING)
+
+    def _write(self, writes: Iterable[Write]) -> list[Result]:
+        options = self._options
+        return write_all(
+            self._server, writes, chunk_bytes=options.chunk_bytes, seconds=options.retry_seconds, alias=False
+        )
+
+    def _search(self, index: str, shard: int, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        options = {"track_total_hits": False, **body}
+        answer: Mapping[str, Any] | None = self._server.call(
+            partial(
+                _or_none,
+                lambda client: client.search(
+                    index=index,
+                    preference=f"_shards:{shard}",
+                    allow_partial_search_results=False,
+                    **options,
+                ),
+            )
+        )
+        if answer is None:
+            return NO_HITS
+        if problem := partial_answer(answer):
+            raise IndexUnavailable(self._server.name, problem)
+        return answer
+
+
+def _or_none(ask: Callable[[Elasticsearch], Any], client: Elasticsearch) -> Any:
+    """The answer to a request about an index, None when the index was deleted."""
+    try:
+        return ask(client)
+    except Exception as error:
+        if is_engine_error(error) and status_of(error) == NOT_FOUND:
+            return None
+        raise
+
+
+def _put_mapping(indices: Sequence[str], properties: Mapping[str, Any], client: Elasticsearch) -> None:
+    client.indices.put_mapping(index=list(indices), properties=properties)
+
+
+def host_properties(external_versions: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - private to the adapter
+    """The mapping of ``dedup``, as ``put_mapping`` takes it; ``_meta`` of a host index stays its owner's."""
+    properties: dict[str, Any] = load_mapping(HOST)["template"]["mappings"]["properties"]
+    if external_versions:
+        properties[DEDUP]["properties"]["cluster_id"]["meta"] = EXTERNAL_VERSIONS
+    return properties
+
+
+def _prepared(facts: IndexFacts) -> bool:
+    wanted = host_properties()[DEDUP]["properties"]
+    return all(facts.types.get(name) == field["type"] for name, field in wanted.items())
+
+
+def _conflicts(facts: IndexFacts) -> str:
+    """Fields below ``dedup`` that were mapped otherwise, most often by dynamic mapping; empty when there are none."""
+    wanted = host_properties()[DEDUP]["properties"]
+    return ", ".join(
+        f"{DEDUP}.{name} is {found}, not {wanted[name]['type']}"
+        for name, found in facts.types.items()
+        if name in wanted and found != wanted[name]["type"]
+    )
+
+
+def report_of(results: Mapping[str, Result]) -> MarkReport:
+    """What became of marks, from the result of each."""
+    changed = unchanged = 0
+    gone: list[str] = []
+    failed: dict[str, str] = {}
+    for page_id, result in results.items():
+        if result.status == NOT_FOUND:
+            gone.append(page_id)
+        elif result.done:
+            changed += not result.noop
+            unchanged += result.noop
+        else:
+            failed[page_id] = f"{_class_of(result)}: {result.reason}"
+    return MarkReport(changed, unchanged, tuple(gone), failed)
+
+
+def _class_of(result: Result) -> str:
+    if result.status == CONFLICT:
+        return "conflict"
+    parsing = ("document_parsing_exception", "mapper_parsing_exception", "strict_dynamic_mapping_exception")
+    return "mapping" if any(name in result.reason for name in parsing) else "refused"
+
+
+def _write(key: DocumentKey, mark: Mark | None) -> Write:
+    # A partial update merges objects; it cannot remove a field, a script can.
+    body = {"script": REMOVE} if mark is None else {"doc": {DEDUP: mark.as_dict()}}
+    return Write("update", key.index, key.id, body, OVERHEAD_BYTES * 2, routing=key.routing, retries=RETRIES)
+
+
+def _no_script(result: Result) -> bool:
+    """Whether a scripted update failed, as the server has no Painless or does not allow scripts."""
+    return not result.done and result.status not in (NOT_FOUND, CONFLICT)
+
+
+def _marked(source: dict[str, Any], mark: Mark | None) -> dict[str, Any]:
+    """A document with a mark as ``_write`` would write it, or without one."""
+    rest = {name: value for name, value in source.items() if name != DEDUP}
+    if mark is None:
+        return rest
+    merged = (source.get(DEDUP) or {}) | mark.as_dict()
+    return rest | {DEDUP: {name: value for name, value in merged.items() if value is not None}}
+
+
+def _released(now: dict[str, Any], decided: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
+    """A document that does not wait any more; unchanged when its fields are no longer those that were decided on."""
+    same = all(value_of(now, name) == value_of(decided, name) for name in fields)
+    mark = now.get(DEDUP) or {}
+    if not same or not mark.get("waiting"):
+        return now
+    return now | {DEDUP: {name: value for name, value in mark.items() if name != "waiting"}}
+
+
+def _release(document: HostDocument) -> Write:
+    """Only of the very version that was read: another one waits for a decision of its own."""
+    key, condition = document.key, (document.seq_no, document.term)
+    body = {"doc": {DEDUP: {"waiting": None}}}
+    return Write("update", key.index, key.id, body, condition=condition, routing=key.routing)
+
+
+def _document(answer: Mapping[str, Any], seq_no: int) -> HostDocument:
+    source = dict(answer.get("_source") or {})
+    dedup = source.pop(DEDUP, None)
+    key = DocumentKey(answer["_index"], answer["_id"], answer.get("_routing") or "")
+    found = dedup if isinstance(dedup, dict) else None
+    return HostDocument(key, source, found, seq_no, answer.get("_primary_term", 0), answer.get("_version", 0))

@@ -1,0 +1,97 @@
+"""What decides how documents of a user index may be changed: its ``_source``, and its mapping of ``dedup``.
+
+A mark is a partial update: the server reads ``_source``, merges the mark, and indexes the result. A field that ``_source`` does not hold
+is lost. ``_source.excludes``, ``_source.includes`` and ``_source.enabled: false`` leave fields out. Synthetic ``_source`` is made anew from
+doc values: values of an array come back sorted and without repetitions, so that a phrase query over them finds less after the update.
+Elasticsearch 9.2 and later leave vectors out of the answers of a search (``index.mapping.exclude_source_vectors``), but put them back for
+partial updates. All of this is fixed when an index is created.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.index.elastic.reading import chunked
+from es_dedup.index.source_index import DEDUP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.index.elastic.server import Server
+
+INDICES_AT_A_TIME: Final = 14  # of one request: its address has at most 4,096 bytes, a name 255
+FILTER: Final = (
+    "*.mappings._source",
+    f"*.mappings.properties.{DEDUP}",
+    "*.settings.index.mode",
+    "*.settings.index.mapping.source",
+    "*.settings.index.final_pipeline",
+    "*.settings.index.uuid",
+)
+NO_PIPELINE: Final = "_none"  # the name that stands for no pipeline
+EXTERNAL_VERSIONS: Final = {"versions": "external"}
+"""``meta`` of the mapping of ``dedup.cluster_id`` where documents keep their ``_version``."""
+SYNTHETIC_MODES: Final = ("logsdb", "time_series")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFacts:
+    """Facts of one concrete index.
+
+    Attributes:
+        source_problem: why a partial update would lose data; empty when it loses none.
+        types: the type of each field below ``dedup``, by name.
+        external: its documents keep the ``_version`` that their owner gives them; noted in the mapping, where all writers see it.
+        final_pipeline: of the index, which a document that is indexed again cannot pass by; empty when there is none.
+    """
+
+    source_problem: str
+    types: Mapping[str, str]
+    external: bool = False
+    final_pipeline: str = ""
+
+
+def read_facts(server: Server, indices: Iterable[str]) -> dict[str, IndexFacts]:
+    """The facts of concrete indices, open or closed; those that do not exist are absent."""
+    found: dict[str, IndexFacts] = {}
+    for some in chunked(indices, INDICES_AT_A_TIME):
+        found.update((name, _facts(said)) for name, said in server.call(partial(_ask, some)).items())
+    return found
+
+
+def _ask(names: Sequence[str], client: Elasticsearch) -> Mapping[str, Any]:
+    answer = client.indices.get(
+        index=list(names), ignore_unavailable=True, expand_wildcards="all", filter_path=list(FILTER)
+    )
+    said: Mapping[str, Any] = answer.body
+    return said
+
+
+def _facts(said: Mapping[str, Any]) -> IndexFacts:
+    mappings, settings = said.get("mappings", {}), said.get("settings", {}).get("index", {})
+    pipeline = settings.get("final_pipeline", NO_PIPELINE)
+    fields = mappings.get("properties", {}).get(DEDUP, {}).get("properties", {})
+    return IndexFacts(
+        _source_problem(mappings.get("_source", {}), settings),
+        {name: field.get("type", "object") for name, field in fields.items()},
+        fields.get("cluster_id", {}).get("meta") == EXTERNAL_VERSIONS,
+        "" if pipeline == NO_PIPELINE else pipeline,
+    )
+
+
+def _source_problem(source: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    for name in ("excludes", "includes"):
+        if fields := source.get(name):
+            return f"_source.{name}: {', '.join(fields)}"
+    if str(source.get("enabled", True)).lower() == "false":
+        return "_source.enabled: false"
+    index_mode = settings.get("mode", "")
+    by_default = "synthetic" if index_mode in SYNTHETIC_MODES else "stored"
+    mode = settings.get("mapping", {}).get("source", {}).get("mode", source.get("mode", by_default)).lower()
+    if mode == "stored":
+        return ""
+    return f"_source mode {mode}" + (f", index mode {index_mode}" if index_mode else "")

@@ -1,0 +1,313 @@
+"""Settings to objects; the only module that picks adapters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from es_dedup.detectors.named_fields import field_types, nameless, term_fields
+from es_dedup.detectors.registry import detector_versions
+from es_dedup.errors import ConfigError, SettingsMismatch
+from es_dedup.index.elastic import (
+    ElasticClaims,
+    ElasticHost,
+    ElasticIndex,
+    ElasticJobs,
+    Fields,
+    Options,
+    Schema,
+    Server,
+    generations,
+    is_address,
+    lacks_scheme,
+    parse_address,
+    reachability,
+    server,
+)
+from es_dedup.index.elastic.mappings import generation_of
+from es_dedup.index.embedded import EmbeddedIndex
+from es_dedup.index.texts import compress_text
+from es_dedup.settings.recorded import (
+    STATISTICS,
+    clustered_with,
+    differences,
+    feature_settings,
+    file_contents,
+    with_recorded,
+)
+from es_dedup.text.hashing import SIGNATURE_VERSION
+from es_dedup.text.normalise import normalise
+from es_dedup.text.segment import DEFAULT, search_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from es_dedup.errors import Difference
+    from es_dedup.index.port import Index
+    from es_dedup.settings import Settings
+
+
+def open_index(
+    path: str | Path, settings: Settings, *, read_only: bool = False, fresh_probes: bool = True
+) -> Index:
+    """The index at an address, at a path, or in memory.
+
+    Args:
+        path: ``http://host:9200/name`` (or https) for one on Elasticsearch; a file for an embedded one, or ``:memory:``.
+        settings: all settings.
+        read_only: it must exist and is never written; then its feature settings need not be these, see ``fitted``.
+        fresh_probes: on Elasticsearch, see ``Options``.
+
+    Raises:
+        ConfigError: the settings name an unknown detector, or the address is none.
+        MissingExtra: the client for Elasticsearch is not installed.
+        IndexError_: as ``EmbeddedIndex`` and ``ElasticIndex``.
+    """
+    must_be_place(path)
+    features = None if read_only else features_of(settings, embedded=not is_address(path))
+    index: Index
+    if is_address(path):
+        index = ElasticIndex(
+            parse_address(str(path)),
+            features=features,
+            segment=_segment_as(lambda: index),
+            options=replace(elastic_options(settings), fresh_probes=fresh_probes),
+            read_only=read_only,
+            fields=lambda recorded: _fields_of(with_recorded(settings, recorded)),
+        )
+    else:
+        index = EmbeddedIndex(
+            path,
+            features=features,
+            segment=_segment_as(lambda: index),
+            lock_seconds=settings.index.lock_seconds,
+            read_only=read_only,
+        )
+    try:
+        if not read_only and index.note(STATISTICS) is None:
+            with (
+                index.writing()
+            ):  # of two that open a new index at once, the first one's settings are in force
+                if index.note(STATISTICS) is None:
+                    index.set_note(STATISTICS, clustered_with("", settings))
+    except BaseException:
+        index.close()
+        raise
+    return index
+
+
+def fitted(index: Index, settings: Settings, name: str) -> Settings:
+    """Settings to read an index with: those given, with the feature settings that the index was made with.
+
+    Raises:
+        SchemaMismatch: it is on Elasticsearch and holds another format.
+        SettingsMismatch: it was made by another version of the methods, so that new features do not compare with those stored.
+        ConfigError: it was made with settings that are not known here.
+    """
+    if isinstance(index, ElasticIndex):
+        index.must_be_current()
+    if not feature_differences(index, settings):
+        return settings
+    adopted = with_recorded(settings, index.features)
+    others = feature_differences(index, adopted)
+    if others:
+        raise SettingsMismatch(name, others)
+    return adopted
+
+
+def feature_differences(index: Index, settings: Settings) -> tuple[Difference, ...]:
+    """The settings that shape features in which an index differs from these."""
+    return differences(index.features, features_of(settings, embedded=not isinstance(index, ElasticIndex)))
+
+
+def prepare_search(path: str | Path, tell: Callable[[int, int], None]) -> None:
+    """Add new texts to the full-text index of a file; on Elasticsearch the server does so.
+
+    Args:
+        path: of an index that is there.
+        tell: told of texts added and of all that have to be.
+
+    Raises:
+        IndexError_: the file cannot be written; a search works all the same, and adds the texts for itself.
+    """
+    if is_address(path) or not Path(path).stat().st_size:
+        return  # an empty file would become an index
+    with EmbeddedIndex(path, features=None, segment=_segment_as(lambda: index), lock_seconds=0) as index:
+        index.prepare_search(tell)
+
+
+def open_host(path: str | Path, settings: Settings) -> ElasticHost:
+    """The host indices of the cluster that an index on Elasticsearch is in.
+
+    Raises:
+        ConfigError: the address is none of a server.
+        MissingExtra: the client for Elasticsearch is not installed.
+    """
+    options, address = elastic_options(settings), parse_address(str(path))
+    return ElasticHost(Server(address, options), address.name, options)
+
+
+def open_claims(path: str | Path, settings: Settings) -> ElasticClaims:
+    """The claims of an index on Elasticsearch that is there; errors as ``open_host``."""
+    options, address = elastic_options(settings), parse_address(str(path))
+    return ElasticClaims(Server(address, options), address.name, options)
+
+
+def open_stored(path: str, settings: Settings) -> Index:
+    """An index on Elasticsearch with whatever settings it was made with; for what does not compare features."""
+    return ElasticIndex(
+        parse_address(path),
+        features=None,
+        options=elastic_options(settings),
+        fields=lambda recorded: _fields_of(with_recorded(settings, recorded)),
+    )
+
+
+def must_fit(path: str, settings: Settings) -> None:
+    """Refuse an index on Elasticsearch that cannot be written to with these settings.
+
+    Raises:
+        NotAnIndex, SchemaMismatch, SettingsMismatch: see ``ElasticIndex``.
+    """
+    ElasticIndex(
+        parse_address(path),
+        features=features_of(settings),
+        options=elastic_options(settings),
+        read_only=True,
+    ).close()
+
+
+def swap_generation(path: str, generation: str, settings: Settings) -> None:
+    """Let an index's name stand for another generation, in one step; see ``index.elastic.generations.swap``."""
+    options, address = elastic_options(settings), parse_address(path)
+    server = Server(address, options)
+    try:
+        generations.swap(server, address.name, generation)
+    finally:
+        server.close()
+
+
+def drop_generation(path: str, generation: str, settings: Settings) -> None:
+    """Remove a generation that is not in use."""
+    options = elastic_options(settings)
+    server = Server(parse_address(path), options)
+    try:
+        generations.drop(server, generation)
+    finally:
+        server.close()
+
+
+def beside(path: str, ending: str) -> tuple[str, str]:
+    """The address and the name of another generation of an index on the same server; ``ending`` tells generations apart."""
+    name = parse_address(path).name
+    generation = generation_of(name, ending)
+    return path.rstrip("/") + generation.removeprefix(name), generation
+
+
+def open_jobs(path: str | Path, settings: Settings, *, read_only: bool = False) -> ElasticJobs:
+    """The jobs and dead letters of an index on Elasticsearch; errors as ``open_host``."""
+    options, address = elastic_options(settings), parse_address(str(path))
+    server = Server(address, options)
+    return ElasticJobs(
+        server, address.name, Schema(server, address.name, None, options), options, read_only=read_only
+    )
+
+
+def reach(path: str | Path, seconds: float) -> None:
+    """Make sure that somebody listens at the address of an index; see ``index.elastic.reachability.reach``."""
+    reachability.reach(parse_address(str(path)), seconds)
+
+
+def watch_answers(watcher: Callable[[str, int], None]) -> Callable[[], None]:
+    """Have a function told of each answer of Elasticsearch in this process; what is returned ends that.
+
+    Args:
+        watcher: see ``index.elastic.server.watchers``.
+    """
+    server.watchers.append(watcher)
+    return lambda: server.watchers.remove(watcher)
+
+
+def must_be_place(path: str | Path) -> None:
+    """Refuse a server's address without scheme, which would be taken for a file.
+
+    Raises:
+        ConfigError: it is one, and there is no such file.
+    """
+    if not isinstance(path, str) or not lacks_scheme(path):
+        return
+    file = Path(path)
+    if not file.exists() and not (len(file.parts) > 1 and file.parent.is_dir()):
+        raise ConfigError(
+            (f"{path} is not a file: for an index on Elasticsearch write http://{path}",), "index"
+        )
+
+
+def is_remote(path: str | Path) -> bool:
+    """Whether an index is on a server."""
+    return is_address(path)
+
+
+def shown(path: str | Path) -> str:
+    """An index's place as it may be shown: without user and password."""
+    return str(parse_address(str(path))) if is_address(path) else str(path)
+
+
+def elastic_options(settings: Settings) -> Options:
+    """How to talk to Elasticsearch, out of section ``elastic``."""
+    section = settings.elastic
+    return Options(
+        user=section.user,
+        password=section.password.get_secret_value(),
+        api_key=section.api_key.get_secret_value(),
+        ca_certs=section.ca_certs,
+        request_seconds=section.request_seconds,
+        retry_seconds=section.retry_seconds,
+        chunk_bytes=section.chunk_bytes,
+        shards=section.shards,
+        replicas=section.replicas,
+        refresh=section.refresh,
+        durability=section.durability,
+        named_fields=section.named_fields,
+        lock_seconds=settings.index.lock_seconds,
+    )
+
+
+def features_of(settings: Settings, *, embedded: bool = False) -> dict[str, Any]:
+    """The settings that stored features depend on, with versions of the code and what is in the files they name; see ``recorded``.
+
+    Args:
+        settings: all settings.
+        embedded: of an index in a file; one on Elasticsearch also stores the methods in ``elastic.also_stored``.
+
+    Raises:
+        ConfigError: the settings name an unknown detector, one that is only stored and names no features, or a file that
+            cannot be read.
+    """
+    also = () if embedded else settings.elastic.also_stored
+    if unnamed := nameless(settings, also):
+        said = f"elastic.also_stored: {', '.join(unnamed)} names no features that could be stored; add it to detectors"
+        raise ConfigError((said,))
+    found = feature_settings(settings, SIGNATURE_VERSION, detector_versions(settings, also), also)
+    return found | file_contents(settings, also)
+
+
+def _fields_of(settings: Settings) -> Fields:
+    """The fields that the enabled methods, and those that are only stored, declare."""
+    return Fields(term_fields(settings), field_types(settings, also=settings.elastic.also_stored))
+
+
+def words_for_search(text: str, by: str = DEFAULT) -> str:
+    """Words of a text or query, in the form that full text is indexed in; ``by`` names the segmenter."""
+    return search_text(normalise(text), by)
+
+
+def _segment_as(index: Callable[[], Index]) -> Callable[[str], str]:
+    """Cuts texts and queries into words by the segmenter that an index was made with; the index is asked for at the first text."""
+    return lambda text: words_for_search(text, str(index().features.get("words.segmenter", DEFAULT)))
+
+
+def text_codec(settings: Settings) -> Callable[[str], bytes] | None:
+    """How worker processes pack texts for the index; None when texts are not kept."""
+    return compress_text if settings.index.keep_text else None

@@ -1,1 +1,0 @@
-"""Kernels of this room; see ``es_dedup.compiled``."""

@@ -1,0 +1,1 @@
+"""Compiled kernels: when they are used, and the cache of their machine code."""

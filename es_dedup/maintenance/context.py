@@ -1,0 +1,96 @@
+"""All that maintenance works on: the index, the host indices, the jobs."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from es_dedup.deduplicator.deduplicator import Deduplicator
+from es_dedup.errors import ConfigError, NotAttached
+from es_dedup.extraction import create_extractor
+from es_dedup.index import factory
+from es_dedup.maintenance.attachment import load_attachments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_dedup.extraction.port import Extractor
+    from es_dedup.index.claims import Claims
+    from es_dedup.index.jobs import JobStore
+    from es_dedup.index.port import Index
+    from es_dedup.index.source_index import Host, HostFields
+    from es_dedup.maintenance.attachment import Attachment
+    from es_dedup.settings import Settings
+
+
+@dataclass(slots=True)
+class Site:
+    """An index on Elasticsearch with the host indices it looks after.
+
+    Attributes:
+        place: its address.
+        settings: all settings; texts are not kept, they stand in the host index.
+        index, host, jobs, claims: the stores.
+    """
+
+    place: str
+    settings: Settings
+    index: Index
+    host: Host
+    jobs: JobStore
+    claims: Claims
+    _extractor: Extractor | None = field(default=None, repr=False)
+
+    @property
+    def extractor(self) -> Extractor:
+        """Reads HTML; made once."""
+        if self._extractor is None:
+            self._extractor = create_extractor(self.settings.extraction)
+        return self._extractor
+
+    @property
+    def dedup(self) -> Deduplicator:
+        """The use cases over the same index; it knows the statistics that are stored now."""
+        return Deduplicator(self.index, self.settings)
+
+    @property
+    def attachments(self) -> list[Attachment]:
+        """What is attached now."""
+        return load_attachments(self.index)
+
+    def indices(self, target: str | None = None) -> dict[str, HostFields]:
+        """Concrete host indices with the fields they are read by: of one attached target, or of all.
+
+        Raises:
+            NotAttached: there is no such attachment.
+        """
+        known = self.attachments
+        if target is not None:
+            known = [each for each in known if each.target == target]
+            if not known:
+                raise NotAttached(target)
+        return {name: each.fields for each in known for name in self.host.indices(each.target)}
+
+
+@contextmanager
+def open_site(place: str, settings: Settings, *, read_only: bool = False) -> Iterator[Site]:
+    """An index with its host indices, closed at the end of the block; made when it is not there, unless ``read_only``.
+
+    Raises:
+        ConfigError: the place is not an address of an index on Elasticsearch.
+        IndexError_: see ``factory.open_index``.
+    """
+    if not factory.is_remote(place):
+        raise ConfigError(
+            (f"maintenance needs an index on Elasticsearch, http://host:9200/name, not {place}",)
+        )
+    kept = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
+    index = factory.open_index(place, kept, read_only=read_only)
+    host, jobs = factory.open_host(place, kept), factory.open_jobs(place, kept, read_only=read_only)
+    claims = factory.open_claims(place, kept)
+    try:
+        yield Site(place, kept, index, host, jobs, claims)
+    finally:
+        for store in (index, host, jobs, claims):
+            store.close()

@@ -1,0 +1,92 @@
+"""Clusters into the documents of the host."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.batch.recluster import write_session
+from es_dedup.index.dedup_field import marks_of
+from es_dedup.maintenance.dead_letters import bury_failed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from es_dedup.index.source_index import Mark, MarkReport
+    from es_dedup.maintenance.context import Site
+    from es_dedup.model import RemoveReport
+
+TRIES: Final = 5  # of marking clusters that others go on changing
+
+
+def mark_pages(site: Site, page_ids: Iterable[str]) -> Mapping[str, int]:
+    """Write the ``dedup`` field of all pages of the clusters that some pages are in.
+
+    Others may change these clusters at the same time. The clusters are read again after the write, and the marks that are no
+    longer right are written again. Pages whose document has gone are removed from the index.
+
+    Returns:
+        Counts: ``marked``, ``right`` (nothing to change), ``gone``, ``refused``.
+    """
+    wanted = list(page_ids)
+    counts: Counter[str] = Counter()
+    written: dict[str, Mark] = {}
+    for _ in range(TRIES):
+        with site.index.writing():
+            site.index.refresh_clusters()
+            marks = marks_of(site.index, wanted)
+        changed = {name: mark for name, mark in marks.items() if written.get(name) != mark}
+        if not changed:
+            break
+        counts.update(_write(site, changed))
+        written |= changed
+        if site.index.undisturbed():
+            break
+    return counts
+
+
+def forget_gone(site: Site, page_ids: Sequence[str]) -> Mapping[str, int]:
+    """``forget`` for pages whose documents were not there a moment ago, without those that are there again."""
+    if not page_ids:
+        return {}
+    with write_session(site.index):
+        there = site.host.read(page_ids, ())
+        gone = [name for name in page_ids if name not in there]
+        return forget(site, gone) if gone else {}
+
+
+def forget(site: Site, page_ids: Sequence[str]) -> Mapping[str, int]:
+    """Remove pages whose documents have gone; counts as ``mark_pages``."""
+    return remove_pages(site, page_ids)[1]
+
+
+def remove_pages(site: Site, page_ids: Sequence[str]) -> tuple[RemoveReport, Mapping[str, int]]:
+    """Remove pages from the index, repair their clusters, and write the result into the documents of the other members.
+
+    Where a document of a removed page is still there, its ``dedup`` field stays as it is; see ``Host.mark``.
+
+    Returns:
+        What was removed, and counts as ``mark_pages``.
+    """
+    clusters = {each.cluster_id for each in site.index.assignments(page_ids).values()}
+    others = {each.page_id for group in site.index.members(clusters).values() for each in group}
+    for edge in site.index.edges_of(page_ids):
+        others |= {edge.left, edge.right}
+    report = site.dedup.remove(page_ids)
+    counts = Counter(mark_pages(site, others - set(page_ids)))
+    counts["gone"] += report.removed
+    return report, counts
+
+
+def _write(site: Site, marks: Mapping[str, Mark]) -> Mapping[str, int]:
+    report = site.host.mark(marks)
+    bury_failed(site, _lasting(report), "mark")
+    counts = Counter(marked=report.changed, right=report.unchanged, refused=len(report.failed))
+    if report.gone:
+        counts.update(forget_gone(site, report.gone))
+    return counts
+
+
+def _lasting(report: MarkReport) -> Mapping[str, str]:
+    """Failures that a repetition does not heal; a conflict is healed by the next audit."""
+    return {name: reason for name, reason in report.failed.items() if not reason.startswith("conflict")}

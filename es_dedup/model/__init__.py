@@ -1,0 +1,476 @@
+"""The values that flow from step to step: page, content, features, candidate, verdict, decision, cluster.
+
+Everything here is immutable, holds no behaviour beyond small derived properties, and imports nothing of the project but ``shares`` and ``why``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from es_dedup.model.shares import WithShares, turned
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from es_dedup.model.extraction import Why
+
+Number: TypeAlias = float | int | str | bool | None
+"""A value that evidence may hold."""
+
+
+class Relation(StrEnum):
+    """How the left page of a pair stands to the right one."""
+
+    EXACT = "exact"
+    DUPLICATE = "duplicate"
+    CONTAINS = "contains"
+    CONTAINED = "contained"
+    DIFFERENT = "different"
+
+    @property
+    def reversed(self) -> Relation:
+        """The same relation seen from the right page."""
+        return _REVERSED.get(self, self)
+
+    @property
+    def same(self) -> bool:
+        """True for ``exact`` and ``duplicate``: the two pages may share a cluster."""
+        return self in (Relation.EXACT, Relation.DUPLICATE)
+
+
+_REVERSED = {Relation.CONTAINS: Relation.CONTAINED, Relation.CONTAINED: Relation.CONTAINS}
+
+
+class Outcome(StrEnum):
+    """What is said of one page against all that is stored."""
+
+    UNIQUE = "unique"
+    DUPLICATE = "duplicate"
+    CONTAINED = "contained"
+    CONTAINS = "contains"
+    INCONCLUSIVE = "inconclusive"
+
+
+class WritePolicy(StrEnum):
+    """What is done with a page that is a duplicate of, or contained in, a stored page.
+
+    ``mark`` stores it with its relation; ``skip`` does not store it, and removes an older version of it; ``overwrite``
+    stores it and removes the page it duplicates; ``fail`` raises ``DuplicatePage``. Pages count in the order given.
+    """
+
+    MARK = "mark"
+    SKIP = "skip"
+    OVERWRITE = "overwrite"
+    FAIL = "fail"
+
+
+_KINDS: Final[dict[str, tuple[type, ...]]] = {"html": (bytes, str), "published": (str, datetime)}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as the caller holds it: an id and either raw HTML or plain text.
+
+    Attributes:
+        id: the caller's key, 1-512 characters, unique in an index; adding it again replaces the page.
+        html: bytes as served, or decoded HTML. Ignored when ``text`` is given.
+        text: main text, when the caller has extracted it already; skips extraction.
+        url: where the page was found; gives the site and resolves a relative canonical URL.
+        title: overrides the extracted title.
+        published: ISO 8601 text or a datetime; overrides the extracted time.
+        site: the mark that pages of one site share; taken from the URL's host when absent.
+        http_charset: charset of the HTTP header, if known. A value of another type is a ``TypeError``.
+    """
+
+    id: str
+    html: bytes | str | None = None
+    text: str | None = None
+    url: str | None = None
+    title: str | None = None
+    published: str | datetime | None = None
+    site: str | None = None
+    http_charset: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse values of other types."""
+        for name in self.__slots__:
+            value, kinds = getattr(self, name), _KINDS.get(name, (str,))
+            if not isinstance(value, kinds) and (value is not None or name == "id"):
+                wanted = " or ".join(kind.__name__ for kind in kinds)
+                raise TypeError(f"{name} of a Page must be {wanted}, not {type(value).__name__}")
+
+
+class PageKind(StrEnum):
+    """What a page is, by its structure."""
+
+    ARTICLE = "article"
+    THREAD = "thread"
+    LIST = "list"
+    MEDIA = "media"
+    EMPTY = "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What is read out of a page: the input of every detector.
+
+    Attributes:
+        text: main text with paragraph breaks as newlines; may be empty.
+        title: without the site's name; may be empty.
+        language: ``zh``, ``en`` or ``und`` (anything else, or too little text).
+        url: canonical URL when the page names one, else the URL given.
+        site: host of the URL without ``www.``; empty when unknown.
+        published: time of publication; naive when the page names no zone.
+        charset: the charset the bytes were decoded with; None for text input.
+        notes: limits that were hit and oddities met, in plain words.
+        author: as the page names it; may be empty.
+        site_name: what the site calls itself; may be empty.
+        kind: what the page is, by its structure; ``article`` for text that was given.
+        links: number of links inside the main text.
+        next_page: address of the next part of a paginated article, if the page names one.
+        why: why this is the main text; None for text that was given. Not compared.
+    """
+
+    text: str
+    title: str = ""
+    language: str = "und"
+    url: str | None = None
+    site: str = ""
+    published: datetime | None = None
+    charset: str | None = None
+    notes: tuple[str, ...] = ()
+    author: str = ""
+    site_name: str = ""
+    kind: PageKind = PageKind.ARTICLE
+    links: int = 0
+    next_page: str | None = None
+    why: Why | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Why a page has no features or no content; ``reason`` is short, stable and countable."""
+
+    reason: str
+    detail: str = ""
+
+
+NO_WORDS: Final = "no-words"
+NO_MAIN_TEXT: Final = "no-main-text"
+READ_WITHOUT_FEATURES: Final = frozenset((NO_WORDS, NO_MAIN_TEXT))
+"""Reasons of pages that were read, but hold nothing to compare: no word, or only notices of rights and consent."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermGroup:
+    """Terms of which ``min_shared`` are enough to answer the probe; each counts as one part in so many.
+
+    Attributes:
+        terms: distinct.
+        min_shared: at least 1.
+        common_df: a term found in more pages than this counts half as much; None: all count alike.
+        max_df: a term found in more pages than this is left out; None: ``Probe.max_df`` holds.
+        tree: an index that keeps trees over terms answers by one: no term is too common, no other group helps.
+        method: who asks; for reports.
+    """
+
+    terms: tuple[int, ...]
+    min_shared: int = 1
+    common_df: int | None = None
+    max_df: int | None = None
+    tree: bool = False
+    method: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Limits a probe to part of the index; each field None means: no limit."""
+
+    site: str | None = None
+    published_from: str | None = None
+    published_to: str | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The one question an index answers: which pages share enough terms?
+
+    Attributes:
+        groups: what is enough; what a page has of several groups adds up.
+        limit: most candidates to return, at least 1.
+        max_df: a term found in more pages than this, or than its group allows, is left out, and named as capped.
+        scope: optional restriction.
+        exclude: a page id that is never returned (the page that asks).
+        labels: text of terms that an index may store as text, such as the characters of a period signature.
+    """
+
+    groups: tuple[TermGroup, ...]
+    limit: int = 50
+    max_df: int = 1000
+    scope: Scope | None = None
+    exclude: str | None = None
+    labels: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A stored page that may be related, and how much of what was asked for it has: at least 1, see ``Probe``."""
+
+    page_id: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeAnswer:
+    """Candidates, the greatest weight first, then page id ascending.
+
+    Attributes:
+        candidates: at most ``Probe.limit``.
+        truncated: more pages satisfied the probe than were returned.
+        capped: probe terms left out because too many pages carry them.
+        problem: why a part of the index did not answer, so that candidates may be missing; empty when all did.
+    """
+
+    candidates: tuple[Candidate, ...]
+    truncated: bool = False
+    capped: frozenset[int] = frozenset()
+    problem: str = ""
+
+    @property
+    def capped_terms(self) -> int:
+        """How many probe terms were left out."""
+        return len(self.capped)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict(WithShares):
+    """One detector's judgement of one pair.
+
+    Attributes:
+        relation: seen from the left page.
+        score: the detector's own main measure, in [0, 1]; comparable within one detector only.
+        evidence: the detector's numbers by name, and the limits they were held against (``min_…``, ``max_…``).
+    """
+
+    detector: str
+    relation: Relation
+    score: float
+    evidence: Mapping[str, Number]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPair(WithShares):
+    """The relation of two pages, named by their ids, from all evidence.
+
+    Attributes:
+        relation: seen from the left page.
+        score: agreement in [0, 1].
+        reason: the rule that decided, in one phrase.
+        evidence: the numbers it rests on, with limits and with what was discounted.
+        verdicts: each detector's own verdict.
+        decided_by: ``judge``, the method that decides in its place, or a rule with the methods: ``any: ccdet, simhash``.
+    """
+
+    left: str
+    right: str
+    relation: Relation
+    score: float
+    reason: str
+    evidence: Mapping[str, Number]
+    verdicts: tuple[Verdict, ...] = ()
+    decided_by: str = "judge"
+
+    @property
+    def all_verdicts(self) -> tuple[Verdict, ...]:
+        """The judge's, where it decided, then each detector's."""
+        if self.decided_by != "judge":
+            return self.verdicts
+        return (Verdict("judge", self.relation, self.score, self.evidence), *self.verdicts)
+
+    @property
+    def reversed(self) -> JudgedPair:
+        """The same judgement seen from the right page (detectors' verdicts are left as they are)."""
+        found = replace(self, left=self.right, right=self.left, relation=self.relation.reversed)
+        return replace(found, evidence=turned(self.evidence))
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "left": self.left,
+            "right": self.right,
+            "relation": str(self.relation),
+            "score": round(self.score, 4),
+            "reason": self.reason,
+            "decided_by": self.decided_by,
+            "evidence": dict(self.evidence),
+            "shares": self.shares,
+            "verdicts": [
+                {**asdict(verdict), "relation": str(verdict.relation), "score": round(verdict.score, 4)}
+                for verdict in self.verdicts
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A verified relation between two stored pages, kept for clustering and repair; ``left`` < ``right``."""
+
+    left: str
+    right: str
+    relation: Relation
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Member(WithShares):
+    """A page in a cluster, with its relation to the representative (``exact`` or ``duplicate``)."""
+
+    page_id: str
+    relation: Relation
+    score: float
+    evidence: Mapping[str, Number] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Pages that each match one representative directly.
+
+    Attributes:
+        id: stable id; the representative's page id at birth.
+        representative: page id of the page that stands for the cluster.
+        members: the other pages, by page id.
+        contained_in: ids of clusters whose representative contains this one's (pointers, not membership).
+    """
+
+    id: str
+    representative: str
+    members: tuple[Member, ...] = ()
+    contained_in: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Number of pages, the representative included; at least 1."""
+        return 1 + len(self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is said of one page.
+
+    Attributes:
+        page_id: the page.
+        outcome: the strongest relation found.
+        cluster_id: the cluster the page is in, or would join; its own id when unique.
+        duplicate_of: page id of the representative it duplicates, or None. A page that has itself become the
+            representative of pages stored before it names the one of them it matches best.
+        contained_in, contains: related pages that are not duplicates.
+        verdicts: the judged pairs, strongest first, seen from this page.
+        notes: why a decision is inconclusive, what was skipped or capped, in plain words.
+    """
+
+    page_id: str
+    outcome: Outcome
+    cluster_id: str
+    duplicate_of: str | None = None
+    contained_in: tuple[str, ...] = ()
+    contains: tuple[str, ...] = ()
+    verdicts: tuple[JudgedPair, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        plain = {name: getattr(self, name) for name in ("page_id", "cluster_id", "duplicate_of")}
+        lists = {name: list(getattr(self, name)) for name in ("contained_in", "contains", "notes")}
+        verdicts = [pair.as_dict() for pair in self.verdicts]
+        return {**plain, "outcome": str(self.outcome), **lists, "verdicts": verdicts}
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a long call is.
+
+    Attributes:
+        stage: ``read``, ``features``, ``join``, ``verify``, ``cluster`` or ``write``.
+        done: pages (or pairs, in ``verify``) finished in this stage.
+        total: how many there will be, None while unknown.
+    """
+
+    stage: str
+    done: int
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What ``add_many`` and ``scan`` did.
+
+    Attributes:
+        read: pages taken from the input.
+        stored: pages written, new or replaced.
+        replaced: of the stored pages those whose id was stored before with other content or metadata.
+        unchanged: pages that were stored already with the same content.
+        left_out: pages not stored because of the write policy.
+        failed: page id (or place in the input) to reason, for pages that could not be processed, and for pages
+            whose id came again later in the call.
+        skipped: reason to count, for pages stored without features (empty, too short …): they match nothing.
+        outcomes: outcome to count, over the stored pages.
+        decisions: for each page of this call that is not unique, its decision, by page id; without detectors' verdicts
+            (``explain`` gives them).
+        pairs: pairs compared exactly.
+        capped_terms: probe terms left out because too many pages carry them.
+        truncated: pages whose candidate list was cut.
+        seconds: stage to wall seconds.
+        skipped_pages: page id to reason, of the pages counted in ``skipped`` the first 1,000.
+        notes: what else was met, in plain words.
+    """
+
+    read: int
+    stored: int
+    unchanged: int = 0
+    left_out: int = 0
+    replaced: int = 0
+    failed: Mapping[str, str] = field(default_factory=dict)
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    pairs: int = 0
+    capped_terms: int = 0
+    truncated: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    skipped_pages: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveReport:
+    """What ``remove`` did: pages removed, ids that were unknown, clusters whose members changed."""
+
+    removed: int
+    unknown: tuple[str, ...] = ()
+    repaired_clusters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """One hit of a full-text search; ``similar_count`` counts the other pages of its cluster."""
+
+    page_id: str
+    score: float
+    title: str
+    url: str
+    cluster_id: str
+    similar_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Hits, one per cluster when collapsed, with exact totals of groups and of documents."""
+
+    hits: tuple[SearchHit, ...]
+    total_groups: int
+    total_documents: int

@@ -1,0 +1,467 @@
+"""Typed settings: defaults, a TOML file, environment variables and arguments, in rising order of precedence.
+
+Adding a setting is adding a field to a section: its description, range and, where it shapes what is stored,
+``json_schema_extra=SHAPES`` are all that loading, checking, what an index records (``recorded``) and ``config show`` need.
+"""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import os
+import stat
+import sys
+import tomllib
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, model_validator
+
+from es_dedup.errors import ConfigError, wrong_type
+from es_dedup.settings import presets
+from es_dedup.settings.comparators import (
+    COMPARATORS,
+    CodetConfig,
+    FeatureSentenceConfig,
+    ImatchConfig,
+    LshConfig,
+    MinhashConfig,
+    PunctuationConfig,
+    ShinglingConfig,
+    SpotsigsConfig,
+)
+from es_dedup.settings.sections import (
+    CcdetConfig,
+    CharFrequencyConfig,
+    CoverageConfig,
+    DwdcsConfig,
+    JudgeConfig,
+    MultiSimhashConfig,
+    Section,
+    SimhashConfig,
+    WordsConfig,
+)
+from es_dedup.settings.servers import ElasticConfig, MaintenanceConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic.fields import FieldInfo
+    from pydantic_core import ErrorDetails
+
+DEFAULT_FILE: Final = "es-dedup.toml"
+PREFIX: Final = "ES_DEDUP_"
+OTHER_VARIABLES: Final = frozenset(
+    f"ES_DEDUP_{name}"
+    for name in (
+        *("CONFIG", "DB", "METRICS_PORT", "DATA", "DATA_SECONDS", "FUZZ", "FUZZ_SEED", "MAVEN"),
+        *("SERVERS", "SERVERS_USER", "SERVERS_HEAP", "ES_URL", "ES9_URL", "REDIS_URL"),
+        *("SECURED_URL", "SECURED_USER", "SECURED_PASSWORD", "SECURED_CA"),
+        *("THREE_URL", "THREE_URLS", "NARROW_URL", "FULL_URL", "NAME", "COMPILED", "SERVERS_REQUIRED"),
+    )
+)
+"""Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load, the others
+are those of the tests, the benchmarks and ``scripts/servers``."""
+SECRETS: Final = frozenset({"elastic.password", "elastic.api_key", "maintenance.broker"})
+"""Settings whose values are never shown."""
+MAX_FILE_BYTES: Final = 2**20
+"""Bytes of a settings file; a larger file is something else."""
+
+
+class ExtractionConfig(Section):
+    """Limits and options of HTML extraction."""
+
+    extractor: str = Field(
+        "blocks",
+        description="which extractor reads HTML: blocks, topic or plain; readability, resiliparse or trafilatura to compare",
+    )
+    max_bytes: int = Field(
+        10_000_000, ge=1_000, le=200_000_000, description="bytes of a page that are read; the rest is cut"
+    )
+    max_depth: int = Field(1_000, ge=16, le=10_000, description="nesting beyond this is flattened")
+    max_nodes: int = Field(300_000, ge=1_000, le=10_000_000, description="elements beyond this are not read")
+    max_seconds: float = Field(10.0, gt=0, le=600, description="time for one page")
+    min_block_chars: int = Field(
+        50, ge=0, le=10_000, description="blocks with less text are not chosen as main text"
+    )
+
+
+class IndexConfig(Section):
+    """Candidates and storage."""
+
+    limit: int = Field(50, ge=1, le=1000, description="candidates per page")
+    max_df: int = Field(200, ge=10, le=1_000_000, description="terms in more pages than this are probed last")
+    keep_text: bool = Field(default=True, description="keep main texts for search, reports and highlighting")
+    lock_seconds: float = Field(10.0, ge=0, le=3600, description="how long to wait for another writer")
+
+
+class ClusterConfig(Section):
+    """Choice of the representative."""
+
+    order: Literal["earliest", "longest", "shortest-url"] = Field(
+        "earliest", description="which page stands for a cluster"
+    )
+    preferred_sites: tuple[str, ...] = Field((), description="sites whose pages come first, best first")
+
+
+class Settings(Section):
+    """All settings.
+
+    Environment variables: ``ES_DEDUP_`` + section + ``__`` + key in capitals, e.g. ``ES_DEDUP_INDEX__LIMIT=100``;
+    lists are separated by commas.
+    """
+
+    detectors: tuple[str, ...] = Field(
+        ("ccdet", "simhash", "coverage"), description="methods whose features are stored"
+    )
+    workers: int = Field(0, ge=0, le=256, description="processes for large batches; 0: one per core")
+    extraction: ExtractionConfig = ExtractionConfig()
+    words: WordsConfig = WordsConfig()
+    ccdet: CcdetConfig = CcdetConfig()
+    simhash: SimhashConfig = SimhashConfig()
+    coverage: CoverageConfig = CoverageConfig()
+    multi_simhash: MultiSimhashConfig = MultiSimhashConfig()
+    char_frequency: CharFrequencyConfig = CharFrequencyConfig()
+    dwdcs: DwdcsConfig = DwdcsConfig()
+    shingling: ShinglingConfig = ShinglingConfig()
+    minhash: MinhashConfig = MinhashConfig()
+    spotsigs: SpotsigsConfig = SpotsigsConfig()
+    imatch: ImatchConfig = ImatchConfig()
+    lsh: LshConfig = LshConfig()
+    codet: CodetConfig = CodetConfig()
+    feature_sentence: FeatureSentenceConfig = FeatureSentenceConfig()
+    punctuation: PunctuationConfig = PunctuationConfig()
+    judge: JudgeConfig = JudgeConfig()
+    index: IndexConfig = IndexConfig()
+    elastic: ElasticConfig = ElasticConfig()
+    cluster: ClusterConfig = ClusterConfig()
+    maintenance: MaintenanceConfig = MaintenanceConfig()
+
+    _origins: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_preset(cls, values: Any) -> Any:
+        return presets.filled(values) if isinstance(values, Mapping) else values
+
+    @model_validator(mode="after")
+    def _known_method(self) -> Settings:
+        if problem := presets.problem_of(self.judge, self.detectors):
+            raise ValueError(problem)
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class SettingLine:
+    """One line of ``config show``.
+
+    Attributes:
+        key: ``section.key``, or ``key`` outside the sections.
+        value, default: as JSON-ready values.
+        origin: ``default``, ``argument``, the file's name, or the environment variable's name.
+        shapes: stored features depend on it.
+        description: what it means.
+    """
+
+    key: str
+    value: Any
+    default: Any
+    origin: str
+    shapes: bool
+    description: str
+
+
+def load_settings(
+    path: str | Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Settings:
+    """Settings from a TOML file, the environment over it, and ``overrides`` over both.
+
+    Args:
+        path: the file; when None, the one ``ES_DEDUP_CONFIG`` names, else ``es-dedup.toml`` of the current folder if
+            it is there.
+        overrides: by dotted key (``{"index.limit": 100}``) or nested.
+        environ: in place of the process's environment.
+
+    Raises:
+        ConfigError: unknown keys, bad values, an unreadable file; all problems are named at once.
+        TypeError: an argument is of a wrong type.
+    """
+    if not isinstance(path, str | Path | None):
+        raise wrong_type("path", "the path of a TOML file", path, "give values as overrides")
+    if not isinstance(overrides, Mapping | None):
+        raise wrong_type("overrides", "a mapping", overrides)
+    environ = os.environ if environ is None else environ
+    problems: list[str] = []
+    file = _file_to_read(Path(path) if path else None, environ)
+    values, origins = _layered(
+        (_read_file(file, problems) if file else {}, str(file)),
+        (_from_environment(environ, problems), ""),
+        (_flatten(overrides or {}), "argument"),
+    )
+    problems += _take_unknown(values, origins)
+    problems += _wrong_names(values, origins)
+    try:
+        settings = Settings.model_validate(_nest(values))
+    except ValidationError as error:
+        problems += [_in_words(detail, origins) for detail in error.errors(include_url=False)]
+    if problems:
+        raise ConfigError(tuple(problems), str(file) if file else "settings")
+    origins |= presets.origins(values)
+    settings._origins.update(origins)  # noqa: SLF001 - our own private attribute, set once while building
+    return settings
+
+
+def settings_in_force(settings: Settings | None) -> Settings:
+    """The given settings; without any those of the settings file and the environment, as ``load_settings`` reads them.
+
+    All of the library, the command line and the workers follow this rule.
+
+    Raises:
+        ConfigError: as ``load_settings``.
+        TypeError: they are no ``Settings``.
+    """
+    if settings is None:
+        return load_settings()
+    if not isinstance(settings, Settings):
+        raise wrong_type("settings", "a Settings object", settings, "load_settings(overrides=…) makes one")
+    return settings
+
+
+def describe(settings: Settings) -> list[SettingLine]:
+    """Every setting with its value and where that came from, in the order of the sections."""
+    plain = Settings()
+    lines = []
+    for key, field, _ in setting_fields():
+        value, default = value_of(settings, key), value_of(plain, key)
+        origin = settings._origins.get(key) or ("default" if value == default else "argument")  # noqa: SLF001 - ours
+        lines.append(
+            SettingLine(key, value, default, origin, shapes_features(field), field.description or "")
+        )
+    return lines
+
+
+def setting_fields() -> Iterator[tuple[str, FieldInfo, type[Section]]]:
+    """Dotted key, field and section of every setting."""
+    return _fields(Settings)
+
+
+def _fields(model: type[Section], prefix: str = "") -> Iterator[tuple[str, FieldInfo, type[Section]]]:
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, Section):
+            yield from _fields(kind, f"{prefix}{name}.")
+        else:
+            yield prefix + name, field, model
+
+
+def shapes_features(field: FieldInfo) -> bool:
+    """Whether stored features depend on a setting."""
+    extra = field.json_schema_extra
+    return isinstance(extra, dict) and bool(extra.get("shapes"))
+
+
+def names_file(field: FieldInfo) -> bool:
+    """Whether a setting names a file whose content stored features depend on."""
+    extra = field.json_schema_extra
+    return isinstance(extra, dict) and bool(extra.get("file"))
+
+
+def value_of(settings: BaseModel, key: str) -> Any:
+    """A setting by its dotted key, JSON-ready; a secret as stars, or empty when there is none."""
+    value: Any = settings
+    for part in key.split("."):
+        value = getattr(value, part)
+    if isinstance(value, SecretStr):
+        return str(value)  # stars, or nothing when there is none
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _file_to_read(path: Path | None, environ: Mapping[str, str]) -> Path | None:
+    named = environ.get("ES_DEDUP_CONFIG")
+    if path is not None or named:
+        return path or Path(named or "")
+    default = Path(DEFAULT_FILE)
+    return default if default.is_file() else None
+
+
+def _read_file(path: Path, problems: list[str]) -> dict[str, Any]:
+    """The file's values by dotted key; empty, with what is wrong in ``problems``, when it cannot be used."""
+    try:
+        text = read_regular(path, MAX_FILE_BYTES).decode("utf-8-sig")
+        return _flatten(tomllib.loads(text.replace("\r\n", "\n")))
+    except OSError as error:
+        problems.append(f"cannot be read: {error.strerror or error}")
+    except UnicodeDecodeError:
+        problems.append("is not UTF-8 text")
+    except RecursionError:
+        problems.append("is nested too deeply")
+    except ValueError as error:
+        problems.append(f"is not valid TOML: {error}")
+    return {}
+
+
+def read_regular(path: Path, max_bytes: int) -> bytes:
+    """The bytes of a regular file of bounded size.
+
+    Raises:
+        OSError: it cannot be read, is a pipe, a device or a folder, or holds more than ``max_bytes``.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    with path.open("rb") as stream:
+        data = stream.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise OSError(errno.EFBIG, f"it is larger than {max_bytes / 2**20:g} MB", str(path))
+    return data
+
+
+def _wrong_names(values: Mapping[str, Any], origins: Mapping[str, str]) -> Iterator[str]:
+    """What is wrong with the names of methods; values of other types are left to the model."""
+    extractor = values.get("extraction.extractor")
+    for key in ("detectors", "elastic.also_stored"):
+        detectors = values.get(key)
+        if not isinstance(detectors, (list, tuple)):
+            continue
+        place, known = _place(key, origins[key]), _known("detectors", _DETECTORS)
+        if not detectors and key == "detectors":
+            yield f"{place}: must name at least one of {', '.join(known)}"
+        names = [name for name in detectors if isinstance(name, str)]
+        for name in dict.fromkeys(names):
+            if name not in known:
+                yield f"{place}: must be of {', '.join(known)}, got {name!r}"
+            elif names.count(name) > 1:
+                yield f"{place}: names {name!r} {names.count(name)} times, once is enough"
+    known = _known("extraction", _EXTRACTORS)
+    if isinstance(extractor, str) and extractor not in known:
+        place = _place("extraction.extractor", origins["extraction.extractor"])
+        yield f"{place}: must be one of {', '.join(known)}, got {extractor!r}"
+
+
+_DETECTORS: Final = tuple(
+    sorted(
+        ("ccdet", "char_frequency", "coverage", "dwdcs", "dwswn", "multi_simhash", "simhash", *COMPARATORS)
+    )
+)
+_EXTRACTORS: Final = ("blocks", "plain", "readability", "resiliparse", "topic", "trafilatura")
+_LISTED_BY: Final = {"detectors": "detector_names", "extraction": "extractor_names"}
+
+
+def _known(package: str, built_in: tuple[str, ...]) -> list[str]:
+    """The built-in names, and those registered beside them: who registered has loaded the registry.
+
+    This package lies below the registries and must not import them.
+    """
+    registry = sys.modules.get(f"es_dedup.{package}.registry")
+    return sorted({*built_in, *getattr(registry, _LISTED_BY[package], tuple)()})
+
+
+def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
+    fields = {_variable(key): (key, field) for key, field, _ in setting_fields()}
+    values: dict[str, Any] = {}
+    for name in sorted(name for name in environ if name.startswith(PREFIX) and name not in OTHER_VARIABLES):
+        if name not in fields:
+            problems.append(f"environment variable {name}: no such setting{_hint(name, set(fields))}")
+            continue
+        key, field = fields[name]
+        values[key] = _split(environ[name]) if typing.get_origin(field.annotation) is tuple else environ[name]
+    return values
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _layered(*layers: tuple[dict[str, Any], str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Values of later layers over those of earlier ones, and where each came from."""
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for layer, origin in layers:
+        values |= layer
+        origins |= {key: origin or _variable(key) for key in layer}
+    return values, origins
+
+
+def _take_unknown(values: dict[str, Any], origins: Mapping[str, str]) -> Iterator[str]:
+    """Remove the keys that no setting has, and say of each what is wrong."""
+    known = {key for key, _, _ in setting_fields()}
+    for key in [key for key in values if key not in known]:
+        del values[key]
+        if key in Settings.model_fields:
+            yield f"{_place(key, origins[key])}: must be a section, written [{key}]"
+        else:
+            yield f"{_place(key, origins[key])}: unknown key{_hint(key, known)}"
+
+
+def _variable(key: str) -> str:
+    return PREFIX + key.replace(".", "__").upper()
+
+
+def _flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            flat |= _flatten(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def _nest(values: Mapping[str, Any]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for key, value in values.items():
+        *sections, name = key.split(".")
+        target = nested
+        for section in sections:
+            target = target.setdefault(section, {})
+        target[name] = value
+    return nested
+
+
+def _hint(key: str, known: set[str]) -> str:
+    """The nearest known key, by the whole name first, then by the last part (a key in the wrong section)."""
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.75)
+    if not near:
+        last = {name.rpartition(".")[2]: name for name in sorted(known, reverse=True)}
+        near = [
+            last[name] for name in difflib.get_close_matches(key.rpartition(".")[2], last, n=1, cutoff=0.75)
+        ]
+    return f"; did you mean {near[0]}?" if near else "; `es-dedup config show` lists all"
+
+
+def _place(key: str, origin: str) -> str:
+    if origin.startswith(PREFIX):
+        return f"environment variable {origin}"
+    return f"{key} (given as an argument)" if origin == "argument" else key
+
+
+_WORDS: Final = {
+    "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be more than {gt}",
+    "less_than_equal": "must be at most {le}",
+    "less_than": "must be less than {lt}",
+    "literal_error": "must be one of {expected}",
+    "int_parsing": "must be a whole number",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "string_type": "must be text",
+    "tuple_type": "must be a list",
+}
+
+
+def _in_words(detail: ErrorDetails, origins: Mapping[str, str]) -> str:
+    key = ".".join(part for part in detail["loc"] if isinstance(part, str))
+    words = _WORDS.get(detail["type"])
+    rule = words.format_map(detail.get("ctx", {})) if words else detail["msg"].removeprefix("Value error, ")
+    if not key:  # settings that do not go together name themselves
+        return rule
+    said = "" if key in SECRETS else f", got {detail['input']!r}"
+    return f"{_place(key, origins.get(key, ''))}: {rule}{said}"

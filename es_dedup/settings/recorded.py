@@ -1,0 +1,175 @@
+"""What an index records of the settings it was made with, and how current settings differ from it.
+
+Feature settings shape what is stored of a page; pages of one index all have the same. Decision settings shape which pages are
+duplicates and how they are clustered; they may change, and take effect when everything is clustered again.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import xxhash
+from pydantic import ValidationError
+
+from es_dedup.errors import ConfigError, Difference, reading_stored
+from es_dedup.settings.loading import Settings, names_file, setting_fields, shapes_features, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+STATISTICS: Final = "statistics"
+"""Name of the note that says what the clusters of an index were made with; see ``clustered_with``."""
+RETIRED: Final = frozenset({"extraction.parser"})
+"""Feature settings of version 0.1 that are none any more: what an index records of them does not count."""
+DETECTORS: Final = "detectors"
+VOTERS: Final = "judge.voters"
+METHOD: Final = "judge.method"
+ALSO_STORED: Final = "elastic.also_stored"
+DECIDING_SECTIONS: Final = frozenset({"judge", "cluster"})
+"""Sections of which every setting shapes decisions, beside the thresholds of the enabled methods."""
+DECIDING: Final = frozenset({"index.limit", "index.max_df"})
+"""Further settings that shape decisions: they limit candidate retrieval."""
+
+
+def feature_settings(
+    settings: Settings,
+    text_version: int,
+    detector_versions: Mapping[str, int],
+    also: Collection[str] = (),
+) -> dict[str, Any]:
+    """The settings that stored features depend on, by name, with the versions of the code that makes them.
+
+    Sections of methods that are not enabled and the order of ``detectors`` do not count.
+
+    Args:
+        settings: all settings.
+        text_version: version of text processing (normalising, hashing), from ``es_dedup.text``.
+        detector_versions: version of the features of each enabled method, from ``es_dedup.detectors``.
+        also: methods whose named features are stored beside those of the enabled ones; their versions must be given too.
+
+    Returns:
+        JSON-ready values; two settings with equal ones make comparable features.
+    """
+    stored = tuple(dict.fromkeys((*settings.detectors, *also)))
+    versions = {f"version of {name}": detector_versions[name] for name in stored}
+    found = {"version of text processing": text_version, **versions, DETECTORS: sorted(settings.detectors)}
+    if further := set(stored) - set(settings.detectors):
+        found[ALSO_STORED] = sorted(further)
+    for key, field, section in setting_fields():
+        if key not in (DETECTORS, ALSO_STORED) and shapes_features(field) and section.serves(stored):
+            found[key] = value_of(settings, key)
+    return dict(sorted(found.items()))
+
+
+def file_contents(settings: Settings, also: Collection[str] = ()) -> dict[str, str]:
+    """What is in the files that feature settings name, by ``content of`` and the name of the setting; JSON-ready.
+
+    Args:
+        settings: all settings.
+        also: methods that are stored beside the enabled ones.
+
+    Raises:
+        ConfigError: a file cannot be read.
+    """
+    named = {
+        key: value_of(settings, key)
+        for key, field, section in setting_fields()
+        if names_file(field) and section.serves((*settings.detectors, *also))
+    }
+    return {f"content of {key}": _digest(key, value) for key, value in named.items() if value}
+
+
+def _digest(key: str, path: str) -> str:
+    try:
+        stamp = Path(path).stat()
+        return _digest_of(path, stamp.st_mtime_ns, stamp.st_size)
+    except OSError as error:
+        raise ConfigError((f"{key}: {path} cannot be read: {error.strerror or error}",)) from error
+
+
+@lru_cache(maxsize=16)
+def _digest_of(path: str, modified: int, size: int) -> str:  # noqa: ARG001 - a changed file is another key
+    return xxhash.xxh3_64_hexdigest(Path(path).read_bytes())
+
+
+def decision_settings(settings: Settings) -> dict[str, Any]:
+    """The settings that decisions and clusters depend on, but not features, by name; JSON-ready."""
+    return {
+        key: value_of(settings, key)
+        for key, field, section in setting_fields()
+        if section.serves(settings.detectors)
+        and not shapes_features(field)
+        and (section.detector is not None or key.partition(".")[0] in DECIDING_SECTIONS or key in DECIDING)
+    }
+
+
+def differences(recorded: Mapping[str, Any], current: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """The settings whose recorded and current values differ, by name; None stands for one that is not there."""
+    return tuple(
+        Difference(name, recorded.get(name), current.get(name))
+        for name in sorted((recorded.keys() | current.keys()) - RETIRED)
+        if recorded.get(name) != current.get(name)
+    )
+
+
+def with_recorded(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
+    """Settings with recorded values in the place of their own; what is recorded and no setting is left out.
+
+    Where methods are recorded and not who decides, those that are not among them decide nothing.
+
+    Raises:
+        ConfigError: a recorded value is not allowed, or no longer.
+    """
+    known = {key for key, _, _ in setting_fields()}
+    changed = {
+        key: value for key, value in recorded.items() if key in known and not _same(settings, key, value)
+    }
+    if not changed:
+        return settings
+    values = settings.model_dump()
+    for key, value in changed.items():
+        section, _, name = key.rpartition(".")
+        (values[section] if section else values)[name] = value
+    methods, judge = values[DETECTORS], values["judge"]
+    judge["voters"] = tuple(name for name in judge["voters"] if name in methods or VOTERS in recorded)
+    if judge["method"] in set(settings.detectors).difference(methods) and METHOD not in recorded:
+        judge["method"] = Settings().judge.method
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        said = tuple(
+            ": ".join(
+                (
+                    *filter(None, [".".join(map(str, detail["loc"]))]),
+                    detail["msg"].removeprefix("Value error, "),
+                )
+            )
+            for detail in error.errors()
+        )
+        raise ConfigError(said, "settings recorded in the index") from error
+
+
+def _same(settings: Settings, key: str, value: Any) -> bool:
+    own = value_of(settings, key)
+    return sorted(own) == sorted(value) if key in (DETECTORS, ALSO_STORED) else bool(own == value)
+
+
+def clustered_with(statistics: str, settings: Settings) -> str:
+    """The text of the note ``STATISTICS``, for clusters made with these statistics (their version) and settings."""
+    return json.dumps({"statistics": statistics, "settings": decision_settings(settings)}, sort_keys=True)
+
+
+def decisions_in(note: str | None) -> dict[str, Any]:
+    """The decision settings that a note ``STATISTICS`` names; none where there is no note."""
+    with reading_stored("notes on clusters"):
+        return dict(json.loads(note)["settings"]) if note else {}
+
+
+def decision_differences(recorded: Mapping[str, Any], settings: Settings) -> tuple[Difference, ...]:
+    """How these settings differ from recorded decision settings; one that a release has added or removed does not count."""
+    current = decision_settings(settings)
+    common = recorded.keys() & current.keys()
+    return differences({name: recorded[name] for name in common}, {name: current[name] for name in common})

@@ -1,0 +1,1 @@
+"""Kernels of this package; see ``es_dedup.kernels.dispatch``."""

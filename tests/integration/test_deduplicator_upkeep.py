@@ -1,0 +1,227 @@
+"""Replacing, removing, browsing, dry runs and order: what is stored stays right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from es_dedup import Deduplicator, Page, Settings
+from es_dedup.errors import UnknownPage
+from es_dedup.settings.loading import IndexConfig
+from tests.samples import edges, pages, partition, small_pages, story
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ALONE = Settings(workers=1)
+
+
+@pytest.fixture
+def dedup() -> Iterator[Deduplicator]:
+    """Ten stories, and four copies of the first."""
+    with Deduplicator.open(":memory:", settings=ALONE) as opened:
+        opened.add_many(
+            [*(story(seed) for seed in range(10)), *(story(0, f"copy-{n}", day=2 + n) for n in range(4))]
+        )
+        yield opened
+
+
+def swept(dedup: Deduplicator) -> set[frozenset[str]]:
+    """Clusters after everything was judged anew; ids are left aside."""
+    dedup.recluster()
+    return partition(dedup)
+
+
+class TestReplace:
+    def test_a_member_that_changes_leaves_its_cluster(self, dedup: Deduplicator) -> None:
+        decision = dedup.update(story(50, "copy-1"))
+        assert decision.outcome == "unique"
+        assert dedup.cluster("copy-1").size == 1
+        assert dedup.cluster("story-0").size == 4
+        assert partition(dedup) == swept(dedup)
+
+    def test_a_representative_that_changes_leaves_the_others_together(self, dedup: Deduplicator) -> None:
+        dedup.update(story(50, "story-0"))
+        assert dedup.cluster("copy-2").representative == "copy-0"
+        assert dedup.cluster("copy-2").size == 4
+        assert dedup.cluster("story-0").size == 1
+        assert partition(dedup) == swept(dedup)
+
+    def test_a_representative_that_joins_another_cluster(self, dedup: Deduplicator) -> None:
+        decision = dedup.update(story(1, "story-0", day=9))
+        assert decision.duplicate_of == "story-1"
+        assert {frozenset(("story-0", "story-1")), frozenset(f"copy-{n}" for n in range(4))} <= partition(
+            dedup
+        )
+        assert partition(dedup) == swept(dedup)
+
+    def test_a_new_time_alone_moves_the_representative(self, dedup: Deduplicator) -> None:
+        dedup.update(story(0, "copy-3", published="2001-01-01"))
+        assert dedup.cluster("story-0").representative == "copy-3"
+        assert partition(dedup) == swept(dedup)
+
+    def test_the_same_id_in_two_batches_of_one_call(
+        self, dedup: Deduplicator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("es_dedup.batch.ingest.Ingest.write_pages", 256)
+        filler = [story(100 + n, f"filler-{n}") for n in range(600)]
+        with Deduplicator.open(":memory:", settings=ALONE) as fresh:
+            report = fresh.add_many([story(1, "twice"), *filler, story(2, "twice"), story(2, "other")])
+            assert (report.read, report.stored) == (603, 602)
+            assert list(report.failed) == ["twice"]
+            assert fresh.text("twice") == story(2).text
+            assert fresh.cluster("twice").size == 2
+            assert partition(fresh) == swept(fresh)
+
+    def test_a_page_that_cannot_be_stored_leaves_the_old_one_in_its_cluster(
+        self, dedup: Deduplicator
+    ) -> None:
+        bad = story(50, "copy-1", url="https://example.org/\ud800")
+        report = dedup.add_many([bad])
+        assert list(report.failed) == ["copy-1"]
+        assert dedup.cluster("copy-1").representative == "story-0"
+        assert partition(dedup) == swept(dedup)
+
+    def test_an_unknown_page_is_not_updated(self, dedup: Deduplicator) -> None:
+        with pytest.raises(UnknownPage):
+            dedup.update(story(99))
+
+
+class TestRemove:
+    def test_a_representative(self, dedup: Deduplicator) -> None:
+        report = dedup.remove(["story-0", "nobody", "story-0"])
+        assert (report.removed, report.unknown, report.repaired_clusters >= 1) == (1, ("nobody",), True)
+        assert dedup.cluster("copy-1").representative == "copy-0"
+        assert partition(dedup) == swept(dedup)
+
+    def test_the_only_page_of_a_cluster(self, dedup: Deduplicator) -> None:
+        assert dedup.remove("story-5").removed == 1
+        assert dedup.search("story").total_documents == 0
+        with pytest.raises(UnknownPage):
+            dedup.cluster("story-5")
+        assert dedup.remove(["story-5"]).removed == 0
+
+    def test_everything(self, dedup: Deduplicator) -> None:
+        names = [record.page_id for records in dedup._index.scan() for record in records]
+        assert dedup.remove(names).removed == 14
+        assert (partition(dedup), dedup.stats()["pages"]) == (set(), 0)
+        assert dedup.add(story(3)).outcome == "unique"
+
+    def test_all_first_copies_of_many(self) -> None:
+        """Copies are compared with the first ones only; when these go, the others must find each other."""
+        with Deduplicator.open(":memory:", settings=ALONE) as many:
+            many.add_many(story(1, f"copy-{n:03}") for n in range(150))
+            assert len(partition(many)) == 1
+            many.remove([f"copy-{n:03}" for n in range(100)])
+            assert len(partition(many)) == 1
+            assert partition(many) == swept(many)
+
+    def test_a_copy_comes_back_under_the_name_of_a_removed_representative(self, dedup: Deduplicator) -> None:
+        dedup.remove(["story-0"])
+        dedup.add(story(60, "story-0"))
+        assert dedup.cluster("story-0").size == 1
+        assert dedup.cluster("copy-0").size == 4
+        assert partition(dedup) == swept(dedup)
+
+
+class TestBrowse:
+    def test_clusters_show_evidence_of_each_member(self, dedup: Deduplicator) -> None:
+        (cluster,) = dedup.clusters(min_size=2)
+        assert (cluster.representative, cluster.size) == ("story-0", 5)
+        assert all(member.evidence["left_cover"] == 1.0 for member in cluster.members)
+        assert [each.id for each in dedup.clusters()] == sorted(each.id for each in dedup.clusters())
+        assert len(list(dedup.clusters())) == 10
+        assert dedup.cluster("copy-2") == cluster
+
+    def test_a_representative_that_is_gone_is_no_error(self, dedup: Deduplicator) -> None:
+        dedup._index.delete_many(["story-0"])  # what a reader sees while another process removes pages
+        assert {member.page_id for member in dedup.cluster("copy-1").members} >= {"copy-0"}
+        assert len(list(dedup.clusters())) == 10
+
+    def test_search_counts_groups_and_documents(self, dedup: Deduplicator) -> None:
+        words = (story(0).text or "")[:4]
+        found = dedup.search(words, limit=1)
+        assert (found.total_groups, found.total_documents, len(found.hits)) == (1, 5, 1)
+        assert (found.hits[0].cluster_id, found.hits[0].similar_count) == ("story-0", 4)
+        flat = dedup.search(words, collapse=False, limit=3, offset=3)
+        assert (flat.total_groups, flat.total_documents, len(flat.hits)) == (1, 5, 2)
+        assert dedup.search(words, offset=5).hits == ()
+        assert dedup.search("").total_documents == 0
+        with pytest.raises(ValueError, match="negative"):
+            dedup.search(words, offset=-1)
+
+    def test_stats(self, dedup: Deduplicator) -> None:
+        stats = dedup.stats()
+        named = ("pages", "clusters", "unique_pages", "duplicates", "largest_cluster")
+        assert [stats[name] for name in named] == [14, 1, 9, 4, 5]
+
+    def test_without_texts(self) -> None:
+        bare = Settings(index=IndexConfig(keep_text=False), workers=1)
+        with Deduplicator.open(":memory:", settings=bare) as opened:
+            opened.add_many([story(1), story(1, "copy")])
+            assert opened.text("story-1") == ""
+            assert opened.cluster("copy").size == 2
+
+
+class TestDryRun:
+    def test_writes_nothing_and_says_what_adding_says(self, tmp_path: Path) -> None:
+        path = tmp_path / "pages.db"
+        with Deduplicator.open(path) as opened:
+            opened.scan(pages()[:120])
+        before = path.read_bytes()
+        with Deduplicator.open(path) as opened:
+            told = opened.add_many(iter(pages()[100:]), dry_run=True)
+        assert path.read_bytes() == before
+        with Deduplicator.open(path) as opened:
+            done = opened.add_many(pages()[100:])
+        assert (told.read, told.stored, told.unchanged, told.skipped) == (100, 80, 20, {"no-main-text": 4})
+        assert (done.stored, done.unchanged) == (told.stored, told.unchanged)
+        same = [name for name, each in done.decisions.items() if told.decisions.get(name, None) and told.decisions[name].outcome == each.outcome]  # fmt: skip
+        assert len(same) >= 0.9 * len(done.decisions)
+
+    def test_into_an_empty_index_it_is_exact(self) -> None:
+        with Deduplicator.open(":memory:") as opened:
+            told = opened.scan(pages(), dry_run=True)
+            assert opened.stats()["pages"] == 0
+            done = opened.scan(pages())
+        assert told.outcomes == done.outcomes
+        assert told.decisions == done.decisions
+
+
+class TestOrder:
+    @pytest.fixture(scope="module")
+    @staticmethod
+    def scanned() -> tuple[set[frozenset[str]], list[tuple[str, str, str, float]]]:
+        """Clusters and edges of one scan."""
+        with Deduplicator.open(":memory:", settings=ALONE) as opened:
+            opened.scan(small_pages())
+            assert len(partition(opened)) < len(small_pages())
+            return partition(opened), edges(opened)
+
+    @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(order=st.permutations(range(len(small_pages()))))
+    def test_one_by_one_and_a_recluster_equal_a_scan(
+        self, scanned: tuple[set[frozenset[str]], list[tuple[str, str, str, float]]], order: list[int]
+    ) -> None:
+        with Deduplicator.open(":memory:", settings=ALONE) as opened:
+            for place in order:
+                opened.add(small_pages()[place])
+            assert (swept(opened), edges(opened)) == scanned
+
+    @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(order=st.permutations(range(len(small_pages()))), cuts=st.lists(st.integers(0, 40), max_size=4))
+    def test_several_calls_and_a_recluster_equal_a_scan(
+        self,
+        scanned: tuple[set[frozenset[str]], list[tuple[str, str, str, float]]],
+        order: list[int],
+        cuts: list[int],
+    ) -> None:
+        given_pages: list[Page] = [small_pages()[place] for place in order]
+        with Deduplicator.open(":memory:", settings=ALONE) as opened:
+            for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), 40], strict=True):
+                opened.add_many(given_pages[start:end])
+            assert (swept(opened), edges(opened)) == scanned

@@ -1,0 +1,198 @@
+"""A corpus settled piece by piece: the same as at once, and never more of it in memory than was asked for."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_dedup import Deduplicator, Page
+from es_dedup.batch.out_of_core import pages as pages_module
+from es_dedup.batch.out_of_core import recluster as settle_module
+from es_dedup.batch.out_of_core import settle_stored
+from es_dedup.batch.out_of_core.column import Column, value_ranges
+from es_dedup.batch.out_of_core.components import Components, batches
+from es_dedup.batch.recluster import Settled, load_corpus, settle_corpus
+from es_dedup.settings import Settings
+from tests.texts import article
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from es_dedup.index.port import Index
+
+COUNT: Final = 250
+
+
+def corpus(count: int = COUNT) -> list[Page]:
+    """Articles with up to four copies each, a notice that very many repeat, and pages without text."""
+    source = random.Random(5)
+    made = []
+    for n in range(count):
+        text = article(n // 3, sentences=source.randint(5, 14)) + (
+            "本站声明：转载请注明出处，违者必究。" * (n % 2)
+        )
+        if n % 9 == 0:
+            text = "系统维护通知：本站将于今晚升级，期间暂停服务，敬请谅解。"
+        if n % 50 == 49:
+            text = ""
+        page = Page(id=f"p{n}", text=text, title=f"标题{n // 3}", url=f"http://s{n % 7}.example/{n}")
+        made.append(replace(page, published=f"2026-01-{1 + n % 28:02}"))
+    return made
+
+
+def state(index: Index) -> tuple[Any, ...]:
+    """All that a run stores."""
+    names = [record.page_id for records in index.scan() for record in records]
+    return index.load_statistics(), index.edges_of(names), index.assignments(names), list(index.clusters())
+
+
+def differently(index: Index, names: list[str]) -> None:
+    """Clusters as a history may leave them: ids of pages that are gone, of pages that are elsewhere, and none at all."""
+    current = list(index.assignments(names).values())
+    source = random.Random(2)
+    for each in source.sample(current, 60):
+        index.assign_many([replace(each, cluster_id=source.choice([*names[:9], "gone", "gone too"]))])
+    index.delete_many(source.sample(names, 25))
+
+
+def at_once(index: Index, settings: Settings, _: int) -> Settled:
+    return settle_corpus(index, load_corpus(index), settings)
+
+
+def in_pieces(index: Index, settings: Settings, most: int) -> Settled:
+    return settle_stored(index, settings, most=most, pages=37)
+
+
+@pytest.mark.parametrize(
+    ("changes", "most"),
+    [
+        ({}, 300),
+        ({}, 5_000),
+        ({}, 2_000_000),
+        ({"detectors": ["ccdet", "simhash"], "simhash": {"max_hamming_distance": 5}}, 300),
+        ({"ccdet": {"prune": "idf"}, "cluster": {"order": "longest"}}, 900),
+        ({"detectors": ["coverage", "dwdcs"]}, 300),
+    ],
+    ids=["small pieces", "pieces", "one piece", "no coverage", "other order", "further method"],
+)
+def test_the_result_is_that_of_a_run_at_once(tmp_path: Path, changes: dict[str, Any], most: int) -> None:
+    settings = Settings.model_validate(changes)
+    found = []
+    for run in (at_once, in_pieces):
+        with Deduplicator.open(tmp_path / f"{run.__name__}.db", settings=settings) as dedup:
+            dedup.scan(corpus())
+            index = dedup._index
+            names = [page.id for page in corpus()]
+            differently(index, names)
+            done = run(index, settings, most)
+            edges = len(index.edges_of(names))
+            assert (done.stored or len(load_corpus(index).keys), done.related or len(done.edges)) == (
+                225,
+                edges,
+            )
+            found.append((state(index), done.pairs, done.capped_terms))
+    (once, pairs, capped), (pieces, pairs_, capped_) = found
+    assert (pairs_, capped_) == (pairs, capped)
+    assert pieces == once
+    assert max(Counter(each.cluster_id for each in once[2].values()).values()) > 2
+
+
+def test_nothing_is_stored(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path / "empty.db") as dedup:
+        assert settle_stored(dedup._index, Settings()).stored == 0
+
+
+def test_no_more_rows_are_held_than_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many pages there are: features of so many, terms of so many, assignments of so many."""
+    largest: Counter[str] = Counter()
+
+    def watched(name: str, function: Callable[..., Any], size: Callable[[Any], int]) -> Callable[..., Any]:
+        def call(*arguments: Any, **more: Any) -> Any:
+            made = function(*arguments, **more)
+            largest[name] = max(largest[name], size(made))
+            return made
+
+        return call
+
+    monkeypatch.setattr(pages_module, "ROWS", 50)
+    monkeypatch.setattr(pages_module, "SCANNED", 50)
+    monkeypatch.setattr(settle_module, "PAIRS", 40)
+    monkeypatch.setattr(
+        pages_module.StoredPages, "keys_of", watched("keys", pages_module.StoredPages.keys_of, len)
+    )
+    monkeypatch.setattr(
+        pages_module.StoredPages, "features", watched("features", pages_module.StoredPages.features, len)
+    )
+    monkeypatch.setattr(Column, "between", watched("terms", Column.between, lambda made: len(made[0])))
+    held = []
+    for count in (300, 1_200):
+        largest.clear()
+        with Deduplicator.open(tmp_path / f"{count}.db") as dedup:
+            dedup.scan(Page(id=f"p{n}", text=article(n // 2, sentences=9)) for n in range(count))
+            settle_stored(dedup._index, Settings(), most=4_000, pages=40)
+        held.append(dict(largest))
+    assert held[1]["features"] <= 2 * 50
+    assert held[1]["keys"] <= 2 * 40 + 2
+    assert held[1]["terms"] <= 2 * 4_000
+    assert held[1]["terms"] <= 1.5 * held[0]["terms"]
+
+
+rows = st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=6), max_size=40)
+
+
+@given(given_=rows, most=st.integers(1, 50))
+def test_a_column_gives_back_what_was_added(
+    tmp_path_factory: pytest.TempPathFactory, given_: list[list[int]], most: int
+) -> None:
+    column = Column(tmp_path_factory.mktemp("column"), "c", np.uint32)
+    for start in range(0, len(given_), 7):
+        some = given_[start : start + 7]
+        column.add(
+            np.array([value for row in some for value in row], dtype=np.uint32), [len(row) for row in some]
+        )
+    chosen = np.arange(len(given_))[::2]
+    values, offsets = column.take(chosen)
+    assert [values[a:b].tolist() for a, b in pairwise(offsets)] == given_[::2]
+    ranges = list(value_ranges([column], most, 32))
+    assert [low for low, _ in ranges[1:]] == [high for _, high in ranges[:-1]]
+    assert (ranges[0][0], ranges[-1][1]) == (0, 2**32)
+    found: list[tuple[int, int]] = []
+    for low, high in ranges:
+        some_values, owners = column.between(low, high)
+        assert (np.diff(owners) >= 0).all()
+        found += zip(owners.tolist(), some_values.tolist(), strict=True)
+    assert sorted(found) == sorted((row, value) for row, each in enumerate(given_) for value in each)
+    column.close()
+
+
+@given(
+    st.integers(1, 30),
+    st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29)), max_size=30),
+    st.integers(1, 9),
+)
+def test_components_are_those_of_a_walk(count: int, links: list[tuple[int, int]], most: int) -> None:
+    links = [(left % count, right % count) for left, right in links]
+    components = Components(count)
+    near: dict[int, set[int]] = {row: {row} for row in range(count)}
+    for left, right in links:
+        components.join(left, right)
+        union = near[left] | near[right]
+        for row in union:
+            near[row] = union
+    labels = components.labels()
+    assert labels.tolist() == [min(near[row]) for row in range(count)]
+    pieces = list(batches(labels, most))
+    assert sorted(row for piece in pieces for row in piece.tolist()) == list(range(count))
+    for piece in pieces:
+        members = set(piece.tolist())
+        assert all(near[row] <= members for row in members)
+        assert len(members) <= most or len({min(near[row]) for row in members}) == 1

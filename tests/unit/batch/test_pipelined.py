@@ -1,0 +1,125 @@
+"""A corpus judged in a thread of its own: the same result, told of in the caller's thread, and dropped when not wanted."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from es_dedup import Deduplicator, Page
+from es_dedup.batch import ingest, pipelined, recluster
+from es_dedup.batch.pipelined import JudgedAhead
+from es_dedup.batch.recluster import Settled, load_corpus
+from es_dedup.index.port import WriteReport
+from es_dedup.settings import Settings
+from tests.texts import article
+
+if TYPE_CHECKING:
+    from es_dedup.index.record_batch import RecordBatch
+    from es_dedup.model import Progress
+
+COUNT: Final = 60
+
+
+def pages(count: int = COUNT) -> list[Page]:
+    """Half of them copies with a line more."""
+    return [
+        Page(id=f"p{n}", text=article(n // 2, sentences=12) + ("转载自本报。" if n % 2 else ""))
+        for n in range(count)
+    ]
+
+
+def clusters(dedup: Deduplicator) -> list[tuple[str, ...]]:
+    return [tuple(each.page_id for each in cluster.members) for cluster in dedup.clusters(min_size=2)]
+
+
+@pytest.fixture
+def from_one_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingest, "WORTH_PAGES", 1)
+
+
+@pytest.mark.usefixtures("from_one_page")
+@pytest.mark.parametrize("write_pages", [256, 36_864])
+def test_the_clusters_are_those_of_judging_afterwards(
+    monkeypatch: pytest.MonkeyPatch, write_pages: int
+) -> None:
+    monkeypatch.setattr(ingest.Ingest, "write_pages", write_pages)
+    with Deduplicator.open(":memory:") as dedup:
+        dedup.scan(pages(600))
+        found = clusters(dedup)
+    monkeypatch.setattr(ingest, "WORTH_PAGES", 10_000)
+    with Deduplicator.open(":memory:") as dedup:
+        dedup.scan(pages(600))
+        assert clusters(dedup) == found
+    assert len(found) == 300
+
+
+@pytest.mark.usefixtures("from_one_page")
+def test_listeners_are_called_in_the_callers_thread() -> None:
+    heard: list[tuple[str, int]] = []
+
+    def listen(event: Progress) -> None:
+        heard.append((event.stage, threading.get_ident()))
+
+    with Deduplicator.open(":memory:") as dedup:
+        dedup.scan(pages(), progress=listen)
+    assert {thread for _, thread in heard} == {threading.get_ident()}
+    assert list(dict.fromkeys(stage for stage, _ in heard)) == ["features", "join", "verify", "cluster"]
+
+
+@pytest.mark.usefixtures("from_one_page")
+def test_a_record_that_was_not_stored_is_in_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Deduplicator.open(":memory:") as dedup:
+        put = dedup._index.put_batch
+
+        def refuse_one(batch: RecordBatch) -> WriteReport:
+            kept = batch.take([row for row, name in enumerate(batch.ids) if name != "p1"])
+            return WriteReport(put(kept).written, {"p1": "refused"})
+
+        monkeypatch.setattr(dedup._index, "put_batch", refuse_one)
+        report = dedup.scan(pages())
+        assert report.failed == {"p1": "refused"}
+        assert report.stored == COUNT - 1
+        assert len(clusters(dedup)) == COUNT // 2 - 1
+
+
+@pytest.mark.usefixtures("from_one_page")
+def test_a_failed_write_is_raised_and_ends_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Event()
+    ended = threading.Event()
+    judge = recluster.judge_corpus
+
+    def slow(*given: object) -> Settled:
+        begun.set()
+        try:
+            time.sleep(0.2)
+            return judge(*given)  # type: ignore[arg-type]
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(pipelined, "judge_corpus", slow)
+    with Deduplicator.open(":memory:") as dedup:
+
+        def fail(_: RecordBatch) -> WriteReport:
+            begun.wait(5)
+            raise OSError("no space left")
+
+        monkeypatch.setattr(dedup._index, "put_batch", fail)
+        with pytest.raises(OSError, match="no space left"):
+            dedup.scan(pages())
+        assert ended.wait(5)
+
+
+def test_what_went_wrong_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Settled:
+        raise ValueError("judge")
+
+    monkeypatch.setattr(pipelined, "judge_corpus", fail)
+    with Deduplicator.open(":memory:") as dedup:
+        dedup.scan(pages(4))
+        corpus = load_corpus(dedup._index)
+    judged = JudgedAhead([corpus.keys], [corpus.pages.table], Settings())
+    with pytest.raises(ValueError, match="judge"):
+        judged.result(lambda _: None)

@@ -1,0 +1,79 @@
+"""Small pages to judge: sentences from a seed, titles and days, and the judge on a pair of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from es_dedup.decision.comparison import Pages, compare, judged_pair
+from es_dedup.decision.statistics import Statistics, learn
+from es_dedup.decision.thresholds import BALANCED
+from es_dedup.detectors.features import FeatureTable, featurise
+from es_dedup.settings import Settings
+from es_dedup.text.hashing import hash64
+from tests.texts import article
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_dedup.decision.thresholds import Limits
+    from es_dedup.model import JudgedPair
+
+SETTINGS = Settings()
+
+
+@dataclass(frozen=True)
+class Small:
+    """A page to judge: sentences, a title, and the day it was published, 0 for unknown."""
+
+    lines: tuple[str, ...]
+    title: str = ""
+    day: int = 0
+    site: str = ""
+
+
+def lines(seed: int, count: int) -> tuple[str, ...]:
+    """Sentences of about 22 characters without numbers; one seed gives the same ones."""
+    return tuple(article(seed * 1000 + place, sentences=1) for place in range(count))
+
+
+def numbered(seed: int, count: int, start: int) -> tuple[str, ...]:
+    """Sentences that differ in their numbers only, for one seed."""
+    return tuple(
+        f"{line[:8]}共有{start + place}项{line[-8:-1]}。" for place, line in enumerate(lines(seed, count))
+    )
+
+
+def table_of(pages: Sequence[Small]) -> FeatureTable:
+    """Features of the pages."""
+    return featurise(["\n".join(page.lines) for page in pages], [page.title for page in pages], SETTINGS)
+
+
+def rows_of(pages: Sequence[Small]) -> Pages:
+    """The pages as the judge takes them."""
+    days = np.array([page.day for page in pages], dtype=np.int64)
+    return Pages([f"page-{row}" for row in range(len(pages))], table_of(pages), days)
+
+
+def judge(
+    left: Small, right: Small, statistics: Statistics | None = None, limits: Limits = BALANCED
+) -> JudgedPair:
+    """The pair judged."""
+    known = statistics or Statistics.empty()
+    pages = rows_of([left, right])
+    comparison = compare(pages, np.array([0]), pages, np.array([1]), known, limits)
+    return judged_pair(comparison, 0, SETTINGS, known)
+
+
+def learned(pages: Sequence[Small], names: Sequence[str] | None = None) -> Statistics:
+    """Statistics of a corpus; ``names`` are the pages' ids."""
+    ids = names or [f"page-{row}" for row in range(len(pages))]
+    return learn(
+        table_of(pages),
+        np.array([hash64(name) for name in ids], dtype=np.uint64),
+        np.array([page.day for page in pages], dtype=np.int64),
+        [page.site for page in pages],
+        SETTINGS.ccdet,
+    )

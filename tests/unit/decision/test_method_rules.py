@@ -1,0 +1,86 @@
+"""One method alone in the judge's place: what it says is what a scan, a check and an explanation say."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from pydantic import ValidationError
+
+from es_dedup import Deduplicator, Page, Relation, Settings
+from es_dedup.detectors.registry import create_detectors, detector_names
+from es_dedup.errors import ConfigError
+from es_dedup.model import Content, Skipped
+from es_dedup.settings import load_settings
+from es_dedup.settings.sections import JudgeConfig
+from es_dedup.text.normalise import normalise
+from tests.samples import some_pages
+
+
+def dense(page: Page) -> str:
+    """The normalised text without white space."""
+    return "".join(normalise(page.text or "").split())
+
+
+def alone(name: str) -> Settings:
+    """Settings under which this method decides, and no other runs."""
+    return Settings(detectors=(name,), judge=JudgeConfig(method=name), workers=1)
+
+
+@pytest.mark.parametrize("name", detector_names())
+def test_a_pair_is_what_the_method_says(name: str) -> None:
+    settings = alone(name)
+    detector = create_detectors(settings)[name]
+    features = {page.id: detector.featurise(Content(page.text or "")) for page in some_pages()}
+    with Deduplicator.open(":memory:", settings=settings) as dedup:
+        dedup.add_many(some_pages())
+        for left, right in combinations(some_pages(), 2):
+            pair = dedup.explain(left.id, right.id)
+            ours, theirs = features[left.id], features[right.id]
+            if pair.relation is Relation.EXACT:
+                assert dense(left) == dense(right)
+                assert pair.reason == "texts are equal"
+            elif isinstance(ours, Skipped) or isinstance(theirs, Skipped):
+                assert pair.relation is Relation.DIFFERENT
+            else:
+                verdict = detector.verify(ours, theirs)
+                assert (pair.relation, pair.score) == (verdict.relation, round(verdict.score, 4))
+                said = "refused" if verdict.relation is Relation.DIFFERENT else "accepted"
+                assert pair.reason == f"{said} by {name}"
+            assert pair.decided_by == pair.reversed.decided_by == name
+            assert "judge" not in {verdict.detector for verdict in pair.all_verdicts}
+
+
+@pytest.mark.parametrize("name", detector_names())
+def test_scan_and_check_go_by_it(name: str) -> None:
+    with Deduplicator.open(":memory:", settings=alone(name)) as dedup:
+        dedup.scan(some_pages())
+        for cluster in dedup.clusters(min_size=2):
+            for member in cluster.members:
+                if member.page_id != cluster.representative:
+                    pair = dedup.explain(cluster.representative, member.page_id)
+                    assert pair.relation is member.relation
+                    assert pair.relation.same
+        for page in some_pages():
+            for pair in dedup.check(Page("asked", text=page.text)).verdicts:
+                assert pair.relation is not Relation.DIFFERENT
+                accepted = "texts are equal" if pair.relation is Relation.EXACT else f"accepted by {name}"
+                assert pair.reason == accepted
+
+
+@pytest.mark.parametrize("name", ["minhash", "coverage", "shingling"])
+def test_it_finds_what_the_samples_hold(name: str) -> None:
+    with Deduplicator.open(":memory:", settings=alone(name)) as dedup:
+        dedup.scan(some_pages())
+        assert any(
+            member.relation is Relation.DUPLICATE
+            for cluster in dedup.clusters(min_size=2)
+            for member in cluster.members
+        )
+
+
+def test_it_must_be_enabled() -> None:
+    with pytest.raises(ConfigError, match=r"judge\.method: must be one of judge, ccdet, simhash, coverage"):
+        load_settings(overrides={"judge.method": "minhash"})
+    with pytest.raises(ValidationError, match=r"judge\.method"):
+        Settings(judge=JudgeConfig(method="nobody"))

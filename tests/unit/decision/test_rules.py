@@ -1,0 +1,324 @@
+"""Each rule of the judge on a pair that it decides, beside the same pair without the cause, which is accepted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pytest
+
+from es_dedup.decision.rules import RULES
+from es_dedup.decision.thresholds import BALANCED, LOOSE, PRESETS, STRICT
+from es_dedup.model import Relation
+from es_dedup.settings import Settings
+from tests.unit.decision.decision_cases import Small, judge, lines, numbered
+
+STORY: Final = lines(1, 12)
+LONG: Final = lines(2, 36)
+WORDS: Final = "harbour bridge valley market school winter river garden letter station coast mountain".split()
+MENU: Final = " ".join(f"{WORDS[(line * 3 + at) % 12]}{line}" for line in range(8) for at in range(9)) + "."
+NAMES: Final = ("Sofa makeup pouch red leather", "Nylon treat holder small dogs")
+TITLE: Final = STORY[0][:10]
+
+
+def own_sentences(seed: int, count: int) -> tuple[str, ...]:
+    """Sentences of six words, of which the first is the seed's own."""
+    return tuple(
+        f"{WORDS[(seed * 7 + at * 5) % 12]}{seed}x{at} stands beside the others." for at in range(count)
+    )
+
+
+def named(name: str, seed: int) -> Small:
+    """A whole page in words: its name, the site's menu, sentences that all pages have, and some of its own."""
+    return Small((f"{name} {MENU}", *own_sentences(0, 10), *own_sentences(seed, 3)))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pair that one rule refuses, and what has to change for the pair to be accepted."""
+
+    rule: str
+    left: Small
+    right: Small
+    cured_left: Small
+    cured_right: Small
+
+
+def case(
+    rule: str, left: Small, right: Small, *, left_cure: Small | None = None, right_cure: Small | None = None
+) -> Case:
+    """A case in which one side or both are cured."""
+    return Case(rule, left, right, left_cure or left, right_cure or right)
+
+
+PAGE: Final = Small(STORY, TITLE)
+SHORT: Final = Small(STORY[:3], TITLE, 100)
+COMMON: Final = (*STORY, *numbered(5, 4, 10))
+CASES: Final = (
+    case(
+        "too little covered",
+        PAGE,
+        Small((*STORY[:4], *lines(3, 8)), TITLE),
+        right_cure=Small((*STORY[:10], *lines(3, 2)), TITLE),
+    ),
+    case(
+        "too little text in common",
+        Small((STORY[0][:15],), TITLE),
+        Small((STORY[0][:15],), TITLE),
+        left_cure=PAGE,
+        right_cure=PAGE,
+    ),
+    case(
+        "numbers differ throughout",
+        Small((*STORY, *numbered(3, 4, 100)), TITLE),
+        Small((*STORY, *numbered(4, 4, 200)), TITLE),
+        left_cure=Small((*STORY, *lines(3, 4)), TITLE),
+        right_cure=Small((*STORY, *lines(4, 4)), TITLE),
+    ),
+    case(
+        "same sentences with other numbers",
+        Small((*LONG, "共有一1二2三3四4五5六6七7八8九9十10的事情。", *numbered(6, 3, 100)), LONG[0][:10]),
+        Small((*LONG, "共有一1二2三3四4五5六6七7八8九9十10的事情。", *numbered(6, 3, 200)), LONG[0][:10]),
+        right_cure=Small(
+            (*LONG, "共有一1二2三3四4五5六6七7八8九9十10的事情。", *numbered(6, 3, 100)), LONG[0][:10]
+        ),
+    ),
+    case(
+        "same title on another day with other numbers",
+        Small((*COMMON, *numbered(3, 2, 100)), TITLE, 100),
+        Small((*COMMON, *numbered(4, 2, 200)), TITLE, 101),
+        right_cure=Small((*COMMON, *numbered(4, 2, 200)), TITLE, 100),
+    ),
+    case(
+        "titles nearly alike, numbers differ",
+        Small((*LONG[:9], *numbered(5, 6, 500), *numbered(3, 4, 100), *lines(3, 3)), LONG[0][:10]),
+        Small(
+            (*LONG[:9], *numbered(5, 6, 500), *numbered(4, 4, 200), *lines(4, 3)), LONG[0][:9] + STORY[0][:2]
+        ),
+        left_cure=Small((*LONG[:9], *numbered(5, 6, 500), *lines(3, 7)), LONG[0][:10]),
+        right_cure=Small((*LONG[:9], *numbered(5, 6, 500), *lines(4, 7)), LONG[0][:9] + STORY[0][:2]),
+    ),
+    case(
+        "titles nearly alike, days apart",
+        Small((*LONG, *lines(3, 3)), LONG[0][:10], 100),
+        Small((*LONG, *lines(4, 3)), LONG[0][:7] + STORY[0][:3], 104),
+        right_cure=Small((*LONG, *lines(4, 3)), LONG[0][:7] + STORY[0][:3], 101),
+    ),
+    case(
+        "short text much alike, on another day",
+        Small((*STORY[:3], *lines(3, 1)), TITLE, 100),
+        Small((*STORY[:3], *lines(4, 1)), TITLE, 101),
+        right_cure=Small((*STORY[:3], *lines(4, 1)), TITLE, 100),
+    ),
+    case(
+        "much the same again weeks later",
+        Small(STORY, TITLE, 100),
+        Small((*STORY, STORY[0][:9]), TITLE, 140),
+        right_cure=Small((*STORY, STORY[0][:9]), TITLE, 120),
+    ),
+    case(
+        "unlike titles, days apart",
+        Small((*LONG, *lines(3, 5)), LONG[0][:10], 100),
+        Small((*LONG, *lines(4, 5)), LONG[5][:10], 104),
+        right_cure=Small((*LONG, *lines(4, 5)), LONG[5][:10], 101),
+    ),
+    case(
+        "shared text is not what the titles are about",
+        Small(STORY, "海港清晨迎来新船"),
+        Small((*STORY, *lines(3, 1)), "山村小学换了校车"),
+        left_cure=PAGE,
+        right_cure=Small((*STORY, *lines(3, 1)), TITLE),
+    ),
+    case(
+        "words that tell the titles apart stand in what is not shared, and numbers differ",
+        Small((*LONG, "海港清晨迎来新船。", *numbered(3, 3, 100)), LONG[0][:6] + "海港清晨迎来"),
+        Small((*LONG, "山村小学换了校车。", *numbered(4, 3, 200)), LONG[0][:6] + "山村小学换了"),
+        left_cure=Small((*LONG, "海港清晨迎来新船。", *lines(3, 3)), LONG[0][:6] + "海港清晨迎来"),
+        right_cure=Small((*LONG, "山村小学换了校车。", *lines(4, 3)), LONG[0][:6] + "山村小学换了"),
+    ),
+    case(
+        "words that tell the titles apart stand in what is not shared",
+        Small((*STORY, "海港清晨迎来新船。"), TITLE + "海港清晨迎来"),
+        Small((*STORY, "山村小学换了校车。"), TITLE + "山村小学换了"),
+        left_cure=Small((*STORY, "海港清晨迎来新船。"), TITLE),
+        right_cure=Small((*STORY, "山村小学换了校车。"), TITLE),
+    ),
+    case(
+        "too little covered for pages without titles",
+        Small(LONG[:24]),
+        Small((*LONG[:12], *lines(4, 20))),
+        right_cure=Small((*LONG[:18], *lines(4, 8))),
+    ),
+    case(
+        "first words of pages without titles differ",
+        named(NAMES[0], 1),
+        named(NAMES[1], 2),
+        right_cure=named(NAMES[0], 2),
+    ),
+)
+
+
+def test_untitled_pages_with_menus_in_words_need_more_in_common() -> None:
+    judged = judge(Small((MENU, *own_sentences(1, 12))), Small((MENU, *own_sentences(2, 12))))
+    assert judged.reason == "too little covered for pages without titles"
+    cover = float(judged.evidence["left_cover"] or 0)
+    assert BALANCED.untitled_cover[-1] <= cover < BALANCED.words_cover[0]
+    assert judged.evidence["opening_overlap"] == 1.0
+
+
+def test_menus_with_a_line_for_each_item_are_known_too() -> None:
+    menu = tuple(f"{WORDS[at % 12][:6]}{at}" for at in range(72))
+    judged = judge(Small((*menu, *own_sentences(1, 12))), Small((*menu, *own_sentences(2, 12))))
+    assert judged.reason == "too little covered for pages without titles"
+    assert float(judged.evidence["left_cover"] or 0) >= BALANCED.untitled_cover[-1]
+
+
+def test_untitled_prose_in_words_needs_no_more_than_chinese() -> None:
+    shared = own_sentences(3, 24)
+    judged = judge(Small((*shared, *own_sentences(1, 20))), Small((*shared, *own_sentences(2, 20))))
+    assert judged.relation is Relation.DUPLICATE
+    assert float(judged.evidence["left_cover"] or 0) < BALANCED.words_cover[0]
+
+
+def test_a_short_post_without_title_needs_less_text() -> None:
+    post = Small((STORY[0][:15],))
+    assert judge(post, post).relation is Relation.EXACT
+    assert judge(replace(post, title=TITLE), replace(post, title=TITLE)).reason == "too little text in common"
+
+
+def test_a_note_quoted_in_a_long_page_is_contained_whatever_that_page_is_called() -> None:
+    title = "海港清晨迎来新船" + STORY[0][:2]
+    note = Small(("海港清晨迎来新船。", *STORY[:6]), title)
+    digest = Small((*STORY[:6], "山村小学换了校车。", *lines(7, 24)), "山村小学换了校车")
+    assert judge(note, digest).relation is Relation.CONTAINED
+    furniture = Small(STORY[:6], title)
+    assert judge(furniture, digest).reason == "shared text is not what the titles are about"
+
+
+def test_a_large_passage_of_an_article_is_contained_whatever_the_titles_name() -> None:
+    own, other = "海港清晨迎来新船。", "山村小学换了校车。"
+    article = Small((own, *LONG[:16]), own[:-1])
+    longer = Small((other, *LONG[:16], *lines(7, 16)), other[:-1])
+    assert judge(article, longer).relation is Relation.CONTAINED
+    furniture = Small(LONG[:16], "市场上午开了新的店")
+    assert judge(furniture, longer).reason == "shared text is not what the titles are about"
+    form = Small((other, *LONG[:16]), other[:-1])
+    assert judge(article, form).reason == "shared text is not what the titles are about"
+
+
+def test_a_form_about_another_place_is_different_where_a_number_differs_too() -> None:
+    warning = "山市气象台发布大风蓝色预警信号"
+    left = Small((f"江{warning}，阵风可达7级。", *STORY[:7], *lines(5, 1)), "江" + warning)
+    right = Small((f"陕{warning}，阵风可达9级。", *STORY[:7], *lines(3, 3)), "陕" + warning)
+    assert judge(left, right).reason == "titles nearly alike, numbers differ"
+    calm = Small((f"陕{warning}，阵风可达7级。", *STORY[:7], *lines(3, 3)), "陕" + warning)
+    assert judge(left, calm).reason == RULES[0]
+
+
+class TestPresets:
+    def test_each_leaves_out_only_rules_that_there_are(self) -> None:
+        assert all(preset.without <= set(RULES[1:]) for preset in PRESETS.values())
+
+    def test_each_is_a_setting(self) -> None:
+        for preset in PRESETS:
+            assert Settings.model_validate({"judge": {"preset": preset}}).judge.preset == preset
+        with pytest.raises(ValueError, match="preset"):
+            Settings.model_validate({"judge": {"preset": "odd"}})
+
+    @pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
+    def test_strict_refuses_whatever_balanced_refuses(self, each: Case) -> None:
+        assert judge(each.left, each.right, limits=STRICT).relation is Relation.DIFFERENT
+
+    @pytest.mark.parametrize(
+        ("rule", "preset"),
+        [
+            ("same sentences with other numbers", "versions"),
+            ("shared text is not what the titles are about", "fast"),
+        ],
+    )
+    def test_a_rule_that_is_left_out_refuses_nothing(self, rule: str, preset: str) -> None:
+        refused = next(each for each in CASES if each.rule == rule)
+        assert judge(refused.left, refused.right, limits=PRESETS[preset]).reason == RULES[0]
+
+    def test_strict_asks_more_and_loose_less(self) -> None:
+        left, right = PAGE, Small((*STORY[:8], *lines(3, 4)), TITLE)
+        assert judge(left, right, limits=STRICT).reason == "too little covered"
+        assert judge(left, right).relation.same
+        less = Small((*STORY[:5], *lines(3, 6)), TITLE)
+        assert judge(left, less, limits=BALANCED).relation is Relation.DIFFERENT
+        assert judge(left, less, limits=LOOSE).relation is not Relation.DIFFERENT
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {each.rule for each in CASES} == set(RULES[1:])
+
+
+@pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
+def test_the_rule_decides(each: Case) -> None:
+    for left, right in ((each.left, each.right), (each.right, each.left)):
+        judged = judge(left, right)
+        assert (judged.reason, judged.relation) == (each.rule, Relation.DIFFERENT), judged.evidence
+        assert 0 <= judged.score <= 0.5
+
+
+@pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
+def test_without_its_cause_the_pair_is_accepted(each: Case) -> None:
+    judged = judge(each.cured_left, each.cured_right)
+    assert judged.reason == RULES[0], judged.evidence
+    assert judged.relation is not Relation.DIFFERENT
+    assert judge(each.cured_right, each.cured_left).relation == judged.relation.reversed
+
+
+class TestRelations:
+    def test_equal_but_for_white_space_is_exact(self) -> None:
+        recut = replace(PAGE, lines=("".join(STORY),))
+        assert judge(PAGE, recut).relation is Relation.EXACT
+
+    def test_most_of_both_is_a_duplicate(self) -> None:
+        assert judge(PAGE, Small((*STORY[2:], *lines(3, 2)), TITLE)).relation is Relation.DUPLICATE
+
+    def test_long_pages_of_like_size_need_less_than_a_passage_in_a_longer_one(self) -> None:
+        text = (*LONG, *lines(7, 36))
+        edited = Small((*text[:42], *lines(3, 30)), LONG[0][:10])
+        longer = Small((*text[:42], *lines(3, 100)), LONG[0][:10])
+        original = Small(text, LONG[0][:10])
+        assert judge(original, edited).relation is Relation.DUPLICATE
+        assert judge(original, longer).reason == "too little covered"
+
+    def test_a_page_with_half_as_much_again_contains_the_other(self) -> None:
+        longer = Small((*STORY, *lines(3, 8)), TITLE)
+        judged = judge(PAGE, longer)
+        assert judged.relation is Relation.CONTAINED
+        assert float(judged.evidence["right_cover"] or 0) >= BALANCED.same_cover
+
+    def test_a_part_of_a_longer_page_is_contained_in_it(self) -> None:
+        part = Small(LONG[:10], LONG[0][:10])
+        whole = Small(LONG, LONG[0][:10])
+        assert judge(part, whole).relation is Relation.CONTAINED
+        assert judge(whole, part).relation is Relation.CONTAINS
+
+    def test_a_page_without_words_is_different_from_its_copy(self) -> None:
+        assert judge(Small(("……",)), Small(("……",))).relation is Relation.DIFFERENT
+
+    def test_evidence_names_the_numbers_and_their_limits(self) -> None:
+        evidence = judge(PAGE, Small((*STORY[:4], *lines(3, 8)), TITLE)).evidence
+        assert evidence["left_cover"] == pytest.approx(4 / 12, abs=0.12)
+        assert isinstance(evidence["min_cover"], float)
+        assert evidence["shared_clauses"] == 8
+
+    @pytest.mark.parametrize(
+        ("days", "least"),
+        [((0, 0), "same_cover"), ((7, 7), "same_cover"), ((7, 0), "same_cover"), ((7, 9), "late_same_cover")],
+    )
+    def test_evidence_names_the_cover_that_makes_a_duplicate(self, days: tuple[int, int], least: str) -> None:
+        left, right = (replace(PAGE, day=day) for day in days)
+        assert judge(left, right).evidence["min_both"] == getattr(BALANCED, least)
+        assert BALANCED.same_cover < BALANCED.late_same_cover
+
+    def test_each_enabled_detector_gives_its_own_verdict(self) -> None:
+        verdicts = judge(PAGE, PAGE).verdicts
+        assert {verdict.detector: verdict.relation.same for verdict in verdicts} == {
+            "ccdet": True,
+            "simhash": True,
+            "coverage": True,
+        }

@@ -1,0 +1,196 @@
+"""What the corpus learns: template from content, in any order of pages, and the stored form."""
+
+from __future__ import annotations
+
+import io
+import random
+from dataclasses import fields, replace
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from es_dedup.decision.statistics import LEAST_WEIGHT, MIN_CARRIERS, Statistics, learn
+from es_dedup.errors import DamagedData
+from es_dedup.text.hashing import hash64
+from tests.texts import article
+from tests.unit.decision.decision_cases import SETTINGS, Small, judge, learned, lines, table_of
+
+pytestmark = pytest.mark.usefixtures("both_paths")
+
+NOTICE: Final = lines(77, 6)
+WIRE: Final = lines(78, 10)
+
+
+def template_pages(count: int, *, day: int = 100, step: int = 0) -> list[Small]:
+    """Pages about other things that end in one notice."""
+    return [
+        Small((*lines(200 + page, 4), *NOTICE), lines(200 + page, 1)[0][:10], day + step * page, f"site{page % 3}")
+        for page in range(count)
+    ]  # fmt: skip
+
+
+def reprints(count: int, *, day: int = 100, step: int = 0) -> list[Small]:
+    """One story under like titles, each with a line of its site."""
+    return [
+        Small((*WIRE, *lines(500 + page, 1)), WIRE[0][:10], day + step * page, f"site{page}")
+        for page in range(count)
+    ]
+
+
+def clause_weights(statistics: Statistics, texts: tuple[str, ...]) -> list[float]:
+    """What the clauses of some sentences count."""
+    weights: list[float] = statistics.clause_weights_of(table_of([Small(texts)]).coverage.clauses).tolist()
+    return weights
+
+
+CORPUS: Final = [*template_pages(12), *reprints(8), *(Small(lines(900 + n, 5)) for n in range(4))]
+LEARNED: Final = learned(CORPUS)
+
+
+class TestOrder:
+    @settings(max_examples=15, deadline=None)
+    @given(st.permutations(range(len(CORPUS))))
+    def test_any_order_of_pages_gives_the_same_snapshot(self, order: list[int]) -> None:
+        names = [f"page-{row}" for row in order]
+        assert learned([CORPUS[row] for row in order], names).version == LEARNED.version
+
+    def test_versions_name_snapshots(self) -> None:
+        assert learned(CORPUS).version == LEARNED.version
+        assert LEARNED.version != learned(CORPUS[:-1]).version
+
+
+class TestWeights:
+    def test_a_notice_below_unlike_titles_is_template(self) -> None:
+        statistics = learned(template_pages(12))
+        assert LEAST_WEIGHT <= max(clause_weights(statistics, NOTICE)) < 0.2
+        assert clause_weights(statistics, lines(200, 4)) == [1.0] * 8
+
+    def test_two_pages_of_one_template_are_told_apart_by_it(self) -> None:
+        left, right = template_pages(12)[:2]
+        left, right = replace(left, lines=left.lines[2:]), replace(right, lines=right.lines[2:])
+        judged = judge(left, right, learned(template_pages(12)))
+        assert not judged.relation.same
+        assert judged.evidence["discounted_clauses"] == 2 * len(NOTICE)
+
+    def test_a_wire_story_reprinted_under_like_titles_is_content(self) -> None:
+        assert min(clause_weights(learned(reprints(30)), WIRE)) > 0.9
+
+    def test_a_form_that_recurs_over_a_year_loses_what_its_titles_gave_it(self) -> None:
+        weeks = [
+            Small((*NOTICE, *lines(300 + n, 12)), NOTICE[0][:10], 100 + 40 * n) for n in range(12)
+        ]  # fmt: skip
+        soon = [replace(page, day=100 + row) for row, page in enumerate(weeks)]
+        assert max(clause_weights(learned(weeks), NOTICE)) < 0.5
+        assert min(clause_weights(learned(soon), NOTICE)) > 0.5
+
+    def test_copies_keep_their_weight_over_a_year(self) -> None:
+        copies = [Small(WIRE, WIRE[0][:10], 100 + 60 * page) for page in range(10)]
+        assert min(clause_weights(learned(copies), WIRE)) == 1.0
+
+    def test_what_fewer_pages_carry_is_not_known(self) -> None:
+        statistics = learned(template_pages(MIN_CARRIERS - 1))
+        assert len(statistics.grams) == len(statistics.clauses) == 0
+        assert len(learned(template_pages(MIN_CARRIERS)).clauses) == 2 * len(NOTICE)
+
+    def test_weights_lie_in_their_range(self) -> None:
+        statistics = LEARNED
+        for weights in (statistics.gram_weights, statistics.clause_weights):
+            assert float(weights.min()) >= LEAST_WEIGHT - 1e-6
+            assert float(weights.max()) <= 1.0
+
+
+class TestEmpty:
+    def test_no_pages(self) -> None:
+        assert learned([]).version == Statistics.empty().version
+
+    def test_pages_without_words_or_titles(self) -> None:
+        statistics = learned([Small(("……",)), Small(()), Small(("",), "题")])
+        assert (statistics.pages, len(statistics.grams)) == (3, 0)
+
+    def test_what_is_not_known_counts_fully(self) -> None:
+        assert set(clause_weights(Statistics.empty(), NOTICE)) == {1.0}
+
+
+class TestBytes:
+    @pytest.mark.parametrize("statistics", [Statistics.empty(), LEARNED], ids=["empty", "learned"])
+    def test_round_trip(self, statistics: Statistics) -> None:
+        again = Statistics.from_bytes(statistics.to_bytes())
+        assert again.version == statistics.version
+        for field in fields(Statistics):
+            assert np.array_equal(getattr(again, field.name), getattr(statistics, field.name))
+
+    @pytest.mark.parametrize("seed", range(40))
+    def test_damaged_bytes_are_a_value_error_or_the_same(self, seed: int) -> None:
+        data = LEARNED.to_bytes()
+        source = random.Random(seed)
+        bad = bytearray(data)
+        for _ in range(source.randint(1, 30)):
+            bad[source.randrange(len(bad))] = source.randrange(256)
+        cut = bytes(bad[: source.randrange(len(bad))] if seed % 2 else bad)
+        try:
+            found = Statistics.from_bytes(cut)
+        except ValueError:
+            return
+        assert found.version == LEARNED.version, "bytes that no reader looks at"
+
+    @pytest.mark.parametrize("data", [b"", b"x", b"PK\x05\x06" + bytes(18), b"\x93NUMPY\x01\x00", bytes(100)])
+    def test_other_bytes_are_a_value_error(self, data: bytes) -> None:
+        with pytest.raises(ValueError, match="snapshot"):
+            Statistics.from_bytes(data)
+
+    def test_columns_that_do_not_fit_are_a_value_error(self) -> None:
+        whole = LEARNED
+        short = replace(whole, clause_weights=whole.clause_weights[1:])
+        with pytest.raises(ValueError, match="snapshot"):
+            Statistics.from_bytes(short.to_bytes())
+
+    def test_one_array_alone_is_a_value_error(self) -> None:
+        stream = io.BytesIO()
+        np.save(stream, np.arange(3))
+        with pytest.raises(ValueError, match="snapshot"):
+            Statistics.from_bytes(stream.getvalue())
+
+
+class TestSample:
+    def test_of_more_pages_those_with_the_smallest_keys_are_learned_from(self) -> None:
+        pages = [*template_pages(20), *reprints(20)]
+        keys = np.array([hash64(f"page-{row}") for row in range(len(pages))], dtype=np.uint64)
+        days = np.array([page.day for page in pages], dtype=np.int64)
+        sites = [page.site for page in pages]
+        sampled = learn(table_of(pages), keys, days, sites, SETTINGS.ccdet, most_pages=15)
+        rows = np.sort(np.argsort(keys)[:15]).tolist()
+        alone = learned([pages[row] for row in rows], [f"page-{row}" for row in rows])
+        assert sampled.pages == len(pages)
+        assert np.array_equal(sampled.grams, alone.grams)
+        assert np.array_equal(sampled.clause_weights, alone.clause_weights)
+
+    def test_articles_of_two_languages_share_nothing(self) -> None:
+        pages = [Small((article(seed, language=language),)) for seed in range(5) for language in ("zh", "en")]
+        assert len(learned(pages).clauses) == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"grams": np.array([3, 1], dtype=np.uint32)},
+        {"grams": np.array([1.0, 3.0])},
+        {"grams": np.array([[1, 3]], dtype=np.uint32), "gram_weights": np.array([[1, 1]], dtype=np.float32)},
+        {"gram_weights": np.array([1, np.nan], dtype=np.float32)},
+        {"gram_weights": np.array([1, 7], dtype=np.float32)},
+        {"noise": np.array([b"x"])},
+        {"pages": -1},
+    ],
+)
+def test_columns_that_kernels_could_not_be_trusted_with_are_refused(change: dict[str, Any]) -> None:
+    sound = replace(
+        Statistics.empty(),
+        grams=np.array([1, 3], dtype=np.uint32),
+        gram_weights=np.array([1, 0.5], dtype=np.float32),
+        pages=2,
+    )
+    assert Statistics.from_bytes(sound.to_bytes()).pages == 2
+    with pytest.raises(DamagedData):
+        Statistics.from_bytes(replace(sound, **change).to_bytes())

@@ -1,0 +1,158 @@
+"""Rules by which several methods decide together, and the preset that lets the published methods do so."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from es_dedup import Deduplicator, Relation, Settings
+from es_dedup.decision.candidate_search import probe_groups
+from es_dedup.decision.voting import decided_by, outcome, reason, voters_of
+from es_dedup.detectors.features import featurise
+from es_dedup.detectors.registry import create_detectors
+from es_dedup.errors import ConfigError
+from es_dedup.model import Content, Skipped, Verdict
+from es_dedup.settings.loading import describe, load_settings
+from es_dedup.settings.presets import PAPERS, PRESETS
+from es_dedup.settings.recorded import decision_settings, with_recorded
+from es_dedup.settings.sections import VOTES, JudgeConfig
+from tests.samples import some_pages
+from tests.texts import ZH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SAME: Final = Verdict("ccdet", Relation.CONTAINED, 0.9, {})
+ALIKE: Final = Verdict("simhash", Relation.DUPLICATE, 0.97, {})
+OTHER: Final = Verdict("dwdcs", Relation.DIFFERENT, 0.3, {})
+ELSE: Final = Verdict("coverage", Relation.DIFFERENT, 0.1, {})
+
+
+@pytest.mark.parametrize(
+    ("rule", "votes", "expected"),
+    [
+        ("any", (OTHER, SAME, ELSE), SAME),
+        ("any", (OTHER, ELSE), OTHER),
+        ("any", (None, ALIKE), ALIKE),
+        ("majority", (SAME, OTHER, ALIKE), SAME),
+        ("majority", (SAME, OTHER), OTHER),
+        ("majority", (SAME, OTHER, None), OTHER),
+        ("majority", (SAME, None, None), SAME),
+        ("majority", (SAME, OTHER, ELSE), OTHER),
+        ("all", (ALIKE, SAME), ALIKE),
+        ("all", (ALIKE, SAME, OTHER), OTHER),
+        ("all", (ALIKE, None), ALIKE),
+        ("ordered", (None, OTHER, SAME), OTHER),
+        ("ordered", (SAME, OTHER), SAME),
+        ("ccdet", (SAME,), SAME),
+        *((rule, (None, None), None) for rule in VOTES),
+    ],
+)
+def test_votes_become_one_verdict(
+    rule: str, votes: Sequence[Verdict | None], expected: Verdict | None
+) -> None:
+    assert outcome(rule, votes) is expected
+
+
+def voting(method: str, *voters: str, detectors: Sequence[str] = ("ccdet", "simhash", "dwdcs")) -> Settings:
+    """Settings under which these methods vote."""
+    judge = JudgeConfig(method=method, voters=voters)
+    return Settings(detectors=tuple(detectors), judge=judge, workers=1)
+
+
+def test_who_votes_and_how_it_is_said() -> None:
+    assert voters_of(Settings()) == ()
+    assert voters_of(voting("simhash")) == ("simhash",)
+    assert voters_of(voting("all")) == ("ccdet", "simhash", "dwdcs")
+    chosen = voting("majority", "dwdcs", "ccdet")
+    assert voters_of(chosen) == ("dwdcs", "ccdet")
+    assert decided_by(chosen) == "majority: dwdcs, ccdet"
+    assert decided_by(voting("simhash")) == "simhash"
+    said = reason(voting("any"), Relation.CONTAINED, (SAME, OTHER))
+    assert said == "accepted by any: ccdet accepts, dwdcs refuses, simhash cannot compare"
+    assert reason(voting("any"), Relation.EXACT, ()) == "texts are equal"
+    assert reason(voting("simhash"), Relation.DIFFERENT, (ALIKE,)) == "refused by simhash"
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"judge.voters": ["dwdcs"]}, r"judge\.voters: must be of ccdet, simhash, coverage, got 'dwdcs'"),
+        ({"judge.method": "any", "judge.voters": ["ccdet", "ccdet"]}, "names 'ccdet' more than once"),
+        ({"judge.method": "most"}, r"judge\.method: must be one of judge, .*, any, majority, all, ordered"),
+    ],
+)
+def test_voters_must_be_enabled(values: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        load_settings(overrides=values, environ={})
+
+
+def test_the_preset_fills_in_what_is_not_given() -> None:
+    chosen = load_settings(overrides={"judge.preset": PAPERS, "judge.method": "all"}, environ={})
+    assert chosen.detectors == ("ccdet", "simhash", "dwdcs")
+    assert chosen.extraction.extractor == "topic"
+    assert chosen.judge.method == "all"
+    for same in (
+        Settings.model_validate({"judge": {"preset": PAPERS, "method": "all"}}),
+        Settings(judge=JudgeConfig(preset=PAPERS, method="all")),
+    ):
+        assert same.model_dump() == chosen.model_dump()
+    lines = {line.key: line.origin for line in describe(chosen)}
+    assert {lines[key] for key in PRESETS[PAPERS] if key != "judge.method"} == {"preset papers"}
+    assert lines["judge.method"] == "argument"
+    assert lines["ccdet.min_ccs"] == "default"
+    assert Settings(judge=JudgeConfig(preset="strict")).detectors == Settings().detectors
+
+
+def test_recorded_values_stay_as_they_are() -> None:
+    """What an index records of the preset is all of its values, so a later change of the preset changes no index."""
+    chosen = Settings(judge=JudgeConfig(preset=PAPERS, method="majority", voters=("simhash", "ccdet")))
+    adopted = with_recorded(
+        Settings(detectors=chosen.detectors),
+        {**decision_settings(chosen), "detectors": [*chosen.detectors]},
+    )
+    assert adopted.judge == chosen.judge
+    assert adopted.simhash == Settings().simhash
+
+
+@pytest.mark.parametrize(("method", "least"), [("judge", 2), ("any", 1), ("ccdet", 2), ("simhash", 1)])
+def test_one_equal_band_is_enough_where_simhash_decides(method: str, least: int) -> None:
+    settings = voting(method, detectors=("ccdet", "simhash"))
+    table = featurise(["".join(ZH)], [""], settings)
+    ((*_, bands),) = probe_groups(table, settings)
+    assert len(bands.terms) == 4
+    assert bands.min_shared == least
+
+
+@pytest.mark.parametrize("rule", VOTES)
+def test_a_pair_is_what_the_voters_say(rule: str) -> None:
+    settings = voting(rule, "simhash", "dwdcs", "ccdet")
+    detectors = create_detectors(settings)
+    pages = some_pages()
+    features = {
+        page.id: {name: each.featurise(Content(page.text or "")) for name, each in detectors.items()}
+        for page in pages
+    }
+    relations = set()
+    with Deduplicator.open(":memory:", settings=settings) as dedup:
+        dedup.add_many(pages)
+        for left, right in combinations(pages, 2):
+            pair = dedup.explain(left.id, right.id)
+            assert pair.decided_by == f"{rule}: simhash, dwdcs, ccdet"
+            if pair.relation is Relation.EXACT:
+                continue
+            votes = []
+            for name in settings.judge.voters:
+                ours, theirs = features[left.id][name], features[right.id][name]
+                skipped = isinstance(ours, Skipped) or isinstance(theirs, Skipped)
+                votes.append(None if skipped else detectors[name].verify(ours, theirs))
+            wanted = outcome(rule, votes)
+            assert pair.relation is (wanted.relation if wanted else Relation.DIFFERENT)
+            assert pair.score == (round(wanted.score, 4) if wanted else 0.0)
+            assert pair.reason.startswith(
+                f"{'refused' if pair.relation is Relation.DIFFERENT else 'accepted'} by {rule}"
+            )
+            relations.add(pair.relation)
+    assert Relation.DIFFERENT in relations

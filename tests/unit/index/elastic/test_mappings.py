@@ -1,0 +1,126 @@
+"""The mapping files: loadable, strict, marked, and described field by field."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from es_dedup.detectors.named_fields import field_types, term_fields
+from es_dedup.index.elastic import Fields, mappings, records
+from es_dedup.index.elastic.mappings import KINDS, SCHEMA_VERSION, add_fields, body_of, load_mapping
+from es_dedup.settings import Settings
+
+ROOT = Path(__file__).parents[4]
+METHODS = Settings(
+    detectors=("ccdet", "simhash", "coverage", "multi_simhash", "char_frequency", "dwdcs", "dwswn")
+)
+FIELDS = Fields(term_fields(METHODS), field_types(METHODS))
+FOLDER = ROOT / "mappings" / f"v{SCHEMA_VERSION}"
+
+
+def fields_of(kind: str) -> dict[str, Any]:
+    loaded = json.loads((FOLDER / f"{kind}.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = (loaded.get("template") or loaded)["mappings"]["properties"]
+    if kind == "host":
+        return {f"dedup.{name}": field for name, field in found["dedup"]["properties"].items()}
+    return found
+
+
+def described(kind: str) -> list[str]:
+    """Field names out of the README's table for one file, in order."""
+    text = (ROOT / "mappings" / "README.md").read_text(encoding="utf-8")
+    section = text.split(f"## {kind}.json")[1].split("\n## ")[0]
+    return re.findall(r"^\| `([\w.]+)` \|", section, re.MULTILINE)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "host"])
+def test_every_field_has_one_line_in_the_readme(kind: str) -> None:
+    assert described(kind) == list(fields_of(kind))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_unknown_fields_are_errors_and_marks_are_there(kind: str) -> None:
+    loaded = load_mapping(kind)["mappings"]
+    assert loaded["dynamic"] == "strict"
+    assert loaded["_meta"]["es_dedup"] == {"schema": SCHEMA_VERSION, "kind": kind}
+
+
+def test_candidates_are_found_by_lean_fields() -> None:
+    found = fields_of("features")
+    for name in FIELDS.searched:
+        assert found[name] == {"type": "keyword", "doc_values": False}
+    assert set(records.FIELDS) <= set(found)
+
+
+def test_the_fields_are_those_of_the_methods() -> None:
+    loaded = load_mapping("features")["mappings"]
+    loaded["_meta"]["es_dedup"]["named_fields"] = True
+    before = copy.deepcopy(loaded)
+    add_fields(loaded, FIELDS)
+    assert loaded == before
+
+
+def test_without_named_fields_no_term_is_shown() -> None:
+    body = body_of(
+        "features", {}, shards=1, replicas="1", refresh="1s", durability="request", named_fields=False
+    )
+    add_fields(body["mappings"], FIELDS)
+    assert set(FIELDS.searched) < set(body["mappings"]["_source"]["excludes"])
+    assert body["mappings"]["_meta"]["es_dedup"]["named_fields"] is False
+
+
+def test_a_user_who_searches_everything_does_not_meet_them() -> None:
+    for kind in KINDS:
+        assert load_mapping(kind)["settings"]["index"]["hidden"] is True
+
+
+@pytest.mark.parametrize(
+    ("replicas", "expected"),
+    [
+        ("0-1", {"auto_expand_replicas": "0-1"}),
+        ("2", {"auto_expand_replicas": "false", "number_of_replicas": 2}),
+    ],
+)
+def test_index_settings_and_feature_settings_are_filled_in(replicas: str, expected: dict[str, Any]) -> None:
+    body = body_of(
+        "features", {"ccdet.window": 10}, shards=3, replicas=replicas, refresh="5s", durability="async"
+    )
+    index = body["settings"]["index"]
+    assert index["number_of_shards"] == 3
+    assert index["refresh_interval"] == "5s"
+    assert index["translog.durability"] == "async"
+    assert expected.items() <= index.items()
+    assert body["mappings"]["_meta"]["es_dedup"]["features"] == {"ccdet.window": 10}
+
+
+def test_what_is_read_by_id_alone_is_never_shown_by_itself() -> None:
+    shown = {
+        kind: body_of(kind, {"ccdet.window": 10}, shards=1, replicas="1", refresh="5s", durability="request")[
+            "settings"
+        ]["index"]
+        for kind in ("features", "clusters", "texts", "meta")
+    }
+    assert {kind: index["refresh_interval"] for kind, index in shown.items()} == {
+        "features": "5s",
+        "clusters": "5s",
+        "texts": "5s",
+        "meta": "-1",
+    }
+
+
+def test_only_features_may_be_written_less_safely() -> None:
+    for kind in ("clusters", "texts", "meta"):
+        body = body_of(kind, {"ccdet.window": 10}, shards=3, replicas="1", refresh="1s", durability="async")
+        assert "translog.durability" not in body["settings"]["index"]
+
+
+def test_names_carry_version_and_number() -> None:
+    concrete = mappings.concrete_of("pages", "features", 12)
+    assert concrete == "pages-dedup-features-v2-000012"
+    assert mappings.number_of(concrete) == 12
+    assert concrete.startswith(mappings.alias_of("pages", "features"))

@@ -1,0 +1,185 @@
+"""Addresses, tokens and queries: what the adapter makes without a server."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_dedup.errors import (
+    ConfigError,
+    IndexError_,
+    IndexInterrupted,
+    IndexReadOnly,
+    IndexRefused,
+    IndexUnavailable,
+)
+from es_dedup.index.elastic import is_address, parse_address
+from es_dedup.index.elastic.candidates import query_of
+from es_dedup.index.elastic.fulltext import words_of
+from es_dedup.index.elastic.tokens import (
+    LONG,
+    hash_of,
+    hash_token,
+    key_of,
+    pair_key,
+    storable,
+    tokens_of,
+)
+from es_dedup.index.factory import elastic_options, shown
+from es_dedup.index.term_weights import ENOUGH, weights_of
+from es_dedup.model import Probe, Scope, TermGroup
+from es_dedup.settings.loading import Settings, describe, load_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class TestAddress:
+    def test_parts(self) -> None:
+        found = parse_address("https://me:se%40cret@search.example/my-pages")
+        assert found.hosts == ("https://search.example:9200",)
+        assert (found.name, found.user, found.password) == ("my-pages", "me", "se@cret")
+
+    def test_a_password_is_never_shown(self) -> None:
+        address = "http://me:secret@search.example:9201/pages"
+        assert "secret" not in repr(parse_address(address))
+        assert shown(address) == "http://search.example:9201/pages"
+        with pytest.raises(ConfigError) as caught:
+            parse_address("http://me:secret@search.example:9201/Pages")
+        assert "secret" not in str(caught.value)
+
+    def test_several_nodes(self) -> None:
+        found = parse_address("http://a:9231,http://b:9232,http://c/pages")
+        assert found.hosts == ("http://a:9231", "http://b:9232", "http://c:9200")
+        assert str(found) == "http://a:9231,http://b:9232,http://c:9200/pages"
+
+    def test_an_ipv6_address_keeps_its_brackets(self) -> None:
+        assert parse_address("http://[::1]:9201/pages").hosts == ("http://[::1]:9201",)
+
+    @pytest.mark.parametrize(
+        "text",
+        ["http:///pages", "http://host", "http://host/", "http://host/a/b", "http://host/_x", "http://host:x/a",
+         "http://host/a*", "http://host/" + "a" * 201, "http://a:1,ftp://b/x", "http://h\ud800/a"],
+    )  # fmt: skip
+    def test_what_is_no_address(self, text: str) -> None:
+        with pytest.raises(ConfigError):
+            parse_address(text)
+
+    def test_files_are_told_from_addresses(self) -> None:
+        assert is_address("https://host/x")
+        assert not any(is_address(place) for place in ("pages.db", ":memory:", "http/x", "ftp://x/y"))
+
+
+class TestTokens:
+    @given(st.lists(st.integers(0, (1 << 48) - 1)))
+    def test_terms_differ_where_their_tokens_do(self, terms: list[int]) -> None:
+        tokens = tokens_of(np.array(terms, dtype=np.uint64))
+        assert all(len(token) == 8 for token in tokens)
+        assert len(set(zip(terms, tokens, strict=True))) == len(set(terms)) == len(set(tokens))
+
+    @given(st.integers(0, 255), st.integers(0, (1 << 40) - 1), st.integers(0, (1 << 40) - 1))
+    def test_the_first_character_names_the_method(self, tag: int, one: int, other: int) -> None:
+        left, right = tokens_of(np.array([tag << 40 | one, tag << 40 | other], dtype=np.uint64))
+        assert left[0] == right[0]
+
+    @given(st.integers(0, (1 << 64) - 1))
+    def test_hashes_come_back(self, value: int) -> None:
+        assert len(hash_token(value)) == 11
+        assert hash_of(hash_token(value)) == value
+
+    @given(st.text(min_size=1, max_size=512).filter(lambda text: "\x00" not in text))
+    def test_keys_fit_and_differ(self, page_id: str) -> None:
+        key = key_of(page_id)
+        assert len(key.encode()) <= 512
+        assert (key == page_id) == (len(page_id.encode()) <= 480 and not page_id.startswith(LONG))
+
+    def test_the_key_of_a_long_id_is_no_other_pages_id(self) -> None:
+        long = key_of("x" * 512)
+        assert long.startswith(LONG)
+        assert key_of(long) != long
+
+    def test_keys_of_pairs_differ(self) -> None:
+        keys = {pair_key(*pair) for pair in (("a", "b"), ("a", "bc"), ("ab", "c"), ("b", "a"))}
+        assert len(keys) == 4
+
+    def test_what_cannot_be_stored_is_not_asked_for(self) -> None:
+        assert storable(["a", "", "b\ud800", "a", "c"]) == ["a", "c"]
+
+
+class TestQueries:
+    def asked(self, probe: Probe, weights: dict[str, int]) -> dict[str, Any]:
+        body = query_of(probe, {f'{{"coverage_grams":"{token}"}}': each for token, each in weights.items()})
+        assert body is not None
+        found: dict[str, Any] = json.loads(body)
+        return found
+
+    def test_terms_add_up_and_nothing_filters(self) -> None:
+        body = self.asked(Probe((TermGroup((1, 2, 3), 2),), limit=50), {"a": 1260, "b": 1260, "c": 1260})
+        shares = body["query"]["bool"]
+        assert [each["constant_score"]["boost"] for each in shares["should"]] == [1260] * 3
+        assert shares.keys() == {"should"}
+        assert (body["min_score"], body["size"], body["track_total_hits"]) == (ENOUGH, 51, False)
+
+    def test_a_scope_does_not_stand_for_a_term(self) -> None:
+        body = self.asked(Probe((), scope=Scope(site="a"), exclude="x"), {"a": ENOUGH})
+        assert body["query"]["bool"]["minimum_should_match"] == 1
+        assert body["query"]["bool"]["filter"] == [{"term": {"site": "a"}}]
+        assert body["size"] == 52
+
+    @pytest.mark.parametrize("weights", [{}, {"a": 1260}, {"a": 840, "b": 1260}])
+    def test_what_nothing_can_answer_is_not_asked(self, weights: dict[str, int]) -> None:
+        assert query_of(Probe(()), weights) is None
+
+    def test_a_term_counts_where_it_weighs_most(self) -> None:
+        groups = (TermGroup((1, 2, 3), 3), TermGroup((3, 4), 2), TermGroup((5,), 0), TermGroup((6,) * 4, 11))
+        assert weights_of(Probe(groups)) == {1: 840, 2: 840, 3: 1260, 4: 1260, 5: 2520, 6: 230}
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("The Dog's", ["the", "dog", "s"]),
+            ("三桥 通车。", ["三桥", "通车"]),
+            ("a_b", ["a", "b"]),
+            ("！？", []),
+        ],
+    )
+    def test_words_are_split_as_everywhere(self, text: str, words: list[str]) -> None:
+        assert words_of(text) == words
+
+
+class TestSettings:
+    def test_secrets_are_not_shown_and_reach_the_adapter(self) -> None:
+        settings = load_settings(
+            environ={"ES_DEDUP_ELASTIC__PASSWORD": "hidden", "ES_DEDUP_ELASTIC__USER": "me"}
+        )
+        assert elastic_options(settings).password == "hidden"  # noqa: S105 - made up here
+        assert "hidden" not in repr(settings) + repr(describe(settings)) + repr(elastic_options(settings))
+        assert pickle.loads(pickle.dumps(settings)).elastic.password.get_secret_value() == "hidden"
+
+    def test_a_wrong_secret_is_not_repeated(self) -> None:
+        with pytest.raises(ConfigError) as caught:
+            load_settings(overrides={"elastic.password": 12345678}, environ={})
+        assert "12345678" not in str(caught.value)
+
+    def test_every_option_can_be_set(self) -> None:
+        assert elastic_options(Settings()).lock_seconds == Settings().index.lock_seconds
+        with pytest.raises(ConfigError, match=r"elastic\.replicas"):
+            load_settings(overrides={"elastic.replicas": "many"}, environ={})
+
+
+@pytest.mark.parametrize("kind", [IndexUnavailable, IndexInterrupted, IndexReadOnly, IndexRefused])
+def test_errors_survive_pickling_and_say_what_to_do(kind: Callable[[str, str], IndexError_]) -> None:
+    made = kind("http://host:9200/pages", "reason")
+    error = pickle.loads(pickle.dumps(made))
+    assert type(error) is type(made)
+    assert "http://host:9200/pages" in str(error)
+    assert "reason" in str(error)
+    assert made.retryable is not isinstance(made, IndexRefused)

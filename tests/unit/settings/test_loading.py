@@ -1,0 +1,186 @@
+"""Settings: where they come from, what is refused and how."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_dedup.errors import ConfigError
+from es_dedup.settings.loading import Settings, describe, load_settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A path for a settings file; nothing is there yet."""
+    return tmp_path / "settings.toml"
+
+
+def problems_of(file: Path | None, environ: dict[str, str] | None = None, **overrides: Any) -> str:
+    """The text of the error that loading raises."""
+    with pytest.raises(ConfigError) as caught:
+        load_settings(
+            file, {key.replace("__", "."): value for key, value in overrides.items()}, environ or {}
+        )
+    return str(caught.value)
+
+
+def test_nothing_given_means_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_settings(environ={}) == Settings()
+
+
+def test_arguments_beat_environment_beats_file_beats_default(file: Path) -> None:
+    file.write_text("workers = 3\n[index]\nlimit = 20\nmax_df = 500\n[ccdet]\nwindow = 8\n", encoding="utf-8")
+    environ = {"ES_DEDUP_INDEX__LIMIT": "30", "ES_DEDUP_INDEX__MAX_DF": "600", "HOME": "/x"}
+    settings = load_settings(file, {"index.limit": 40}, environ)
+    assert (settings.index.limit, settings.index.max_df, settings.ccdet.window) == (40, 600, 8)
+    assert (settings.workers, settings.simhash.max_hamming_distance) == (
+        3,
+        Settings().simhash.max_hamming_distance,
+    )
+
+
+def test_overrides_may_be_nested() -> None:
+    assert load_settings(overrides={"index": {"limit": 7}}, environ={}).index.limit == 7
+
+
+def test_the_file_of_the_current_folder_is_read_unless_another_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "es-dedup.toml").write_text("workers = 5", encoding="utf-8")
+    file.write_text("workers = 6", encoding="utf-8")
+    assert load_settings(environ={}).workers == 5
+    assert load_settings(environ={"ES_DEDUP_CONFIG": str(file)}).workers == 6
+    assert load_settings(file, environ={"ES_DEDUP_CONFIG": "elsewhere.toml"}).workers == 6
+
+
+def test_all_problems_are_named_at_once_with_hints(file: Path) -> None:
+    file.write_text(
+        'wrokers = 2\nlimit = 3\n[index]\nlimits = 20\nmax_df = 1\n[cluster]\norder = "best"\n',
+        encoding="utf-8",
+    )
+    message = problems_of(file, {"ES_DEDUP_INDEX__LIMT": "3", "ES_DEDUP_CCDET__WINDOW": "ten"}, workers=-1)
+    assert "wrokers: unknown key; did you mean workers?" in message
+    assert "limit: unknown key; did you mean index.limit?" in message
+    assert "index.limits: unknown key; did you mean index.limit?" in message
+    assert "index.max_df: must be at least 10, got 1" in message
+    assert "cluster.order: must be one of 'earliest'" in message
+    assert (
+        "environment variable ES_DEDUP_INDEX__LIMT: no such setting; did you mean ES_DEDUP_INDEX__LIMIT?"
+        in message
+    )
+    assert "environment variable ES_DEDUP_CCDET__WINDOW: must be a whole number, got 'ten'" in message
+    assert "workers (given as an argument): must be at least 0, got -1" in message
+    assert "8 problem(s)" in message
+    assert str(file) in message
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("index = 3", "must be a section, written [index]"),
+        ("[index", "is not valid TOML"),
+        ('detectors = "ccdet"', "detectors: must be a list"),
+        ("[index]\nkeep_text = 7", "must be true or false"),
+        ("[nothing]\nlike = 1", "nothing.like: unknown key"),
+    ],
+)
+def test_bad_files_are_refused_in_plain_words(file: Path, text: str, expected: str) -> None:
+    file.write_text(text, encoding="utf-8")
+    assert expected in problems_of(file)
+
+
+def test_a_missing_or_undecodable_file_is_refused(file: Path) -> None:
+    assert "cannot be read" in problems_of(file)
+    file.write_bytes(b"# \xff\xfe\xfa")
+    assert "is not UTF-8" in problems_of(file)
+
+
+def test_variables_for_other_purposes_are_allowed(file: Path) -> None:
+    file.write_text("", encoding="utf-8")
+    environ = {
+        "ES_DEDUP_DATA": "d",
+        "ES_DEDUP_FUZZ": "1",
+        "ES_DEDUP_FUZZ_SEED": "2",
+        "ES_DEDUP_ES_URL": "u",
+        "ES_DEDUP_CONFIG": str(file),
+    }
+    assert load_settings(environ=environ) == Settings()
+
+
+def test_lists_in_the_environment_are_separated_by_commas() -> None:
+    settings = load_settings(
+        environ={"ES_DEDUP_DETECTORS": "simhash, ccdet", "ES_DEDUP_CLUSTER__PREFERRED_SITES": ""}
+    )
+    assert settings.detectors == ("simhash", "ccdet")
+    assert settings.cluster.preferred_sites == ()
+
+
+def test_describe_names_value_and_origin(file: Path) -> None:
+    file.write_text("[index]\nlimit = 20", encoding="utf-8")
+    settings = load_settings(file, {"ccdet.window": 9}, {"ES_DEDUP_WORKERS": "2"})
+    lines = {line.key: line for line in describe(settings)}
+    assert (lines["index.limit"].value, lines["index.limit"].default, lines["index.limit"].origin) == (
+        20,
+        50,
+        str(file),
+    )
+    assert lines["workers"].origin == "ES_DEDUP_WORKERS"
+    assert (lines["ccdet.window"].origin, lines["ccdet.window"].shapes) == ("argument", True)
+    assert (lines["index.max_df"].origin, lines["index.max_df"].shapes) == ("default", False)
+    assert all(line.description for line in lines.values())
+
+
+def test_settings_made_in_code_are_described_as_arguments() -> None:
+    lines = {line.key: line.origin for line in describe(Settings(workers=2))}
+    assert (lines["workers"], lines["index.limit"]) == ("argument", "default")
+
+
+def test_settings_survive_pickling() -> None:
+    settings = load_settings(overrides={"workers": 2}, environ={})
+    assert pickle.loads(pickle.dumps(settings)) == settings
+
+
+def test_names_of_methods_are_checked_with_everything_else(file: Path) -> None:
+    file.write_text(
+        'detectors = ["nope", "ccdet", "ccdet"]\n[extraction]\nextractor = "zz"\n[index]\nlimt = 1\n',
+        encoding="utf-8",
+    )
+    said = problems_of(file)
+    for part in (str(file), "'nope'", "'ccdet' 2 times", "'zz'", "index.limt"):
+        assert part in said
+
+
+def test_at_least_one_detector_is_needed(file: Path) -> None:
+    file.write_text("detectors = []\n", encoding="utf-8")
+    assert "must name at least one of ccdet, char_frequency, codet_like" in problems_of(file)
+
+
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 100_000, "[" + ".".join("a" * 20_000) + "]\nb = 1\n"], ids=["lists", "sections"]
+)
+def test_deep_nesting_is_refused(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
+    assert "nested too deeply" in problems_of(file)
+
+
+def test_what_is_no_settings_file_is_not_read(file: Path) -> None:
+    file.write_text("#" * (2**20 + 1), encoding="utf-8")
+    assert "larger than 1 MB" in problems_of(file)
+    (file.parent / "zero").symlink_to("/dev/zero")
+    assert "no regular file" in problems_of(file.parent / "zero")
+
+
+def test_of_the_voters_of_a_preset_those_that_are_enabled_vote(tmp_path: Path) -> None:
+    papers = {"ES_DEDUP_JUDGE__PRESET": "papers"}
+    file = tmp_path / "none.toml"
+    file.write_text("", encoding="utf-8")
+    assert load_settings(file, environ=papers).judge.voters == ("ccdet", "simhash", "dwdcs")
+    fewer = load_settings(file, environ={**papers, "ES_DEDUP_DETECTORS": "simhash,ccdet,coverage"})
+    assert fewer.judge.voters == ("ccdet", "simhash")
