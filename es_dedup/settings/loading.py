@@ -60,7 +60,16 @@ OTHER_VARIABLES: Final = frozenset(
         *("CONFIG", "DB", "METRICS_PORT", "DATA", "DATA_SECONDS", "FUZZ", "FUZZ_SEED", "MAVEN"),
         *("SERVERS", "SERVERS_USER", "SERVERS_HEAP", "ES_URL", "ES9_URL", "REDIS_URL"),
         *("SECURED_URL", "SECURED_USER", "SECURED_PASSWORD", "SECURED_CA"),
-        *("THREE_URL", "THREE_URLS", "NARROW_URL", "FULL_URL", "NAME", "COMPILED", "SERVERS_REQUIRED"),
+        *(
+            "THREE_URL",
+            "THREE_URLS",
+            "NARROW_URL",
+            "FULL_URL",
+            "NAME",
+            "COMPILED",
+            "SERVERS_REQUIRED",
+            "SERVERS_SET",
+        ),
     )
 )
 """Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load, the others
