@@ -224,14 +224,18 @@ def use_celery(at: Environment) -> None:
 
 
 def use_train(at: Environment) -> None:
-    """Trees are grown, and say what they learned."""
-    at.run(
-        "python", "-c",
-        "import numpy as np; from es_dedup.extraction.learning.train import Settings, fit_trees; "
-        "rows = np.arange(200, dtype=np.float32).reshape(100, 2); labels = (rows[:, 0] > 100).astype(float); "
-        "trees = fit_trees(rows, labels, np.ones(100), 'ab', Settings(trees=9)); "
-        "assert ((trees.scores(rows) > 0) == labels).mean() >= 0.95",
-    )  # fmt: skip
+    """The extractor learns from labelled pages, and reads with what it learned."""
+    with (ROOT / "samples" / "truth.jsonl").open(encoding="utf-8") as lines:
+        texts = {page["id"]: page["text"] for page in map(json.loads, lines)}
+    rows = [
+        {"file": f"pages/{page.name}", "text": texts[f"{PAGES.name}/{page.name}"]}
+        for page in sorted(at.folder.glob("pages/*.html"))
+    ]
+    (at.folder / "labelled.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    total = at.rows("train-extractor", "labelled.jsonl", "--output", "own.npz")[-1]
+    at.expect(total["out_of_fold"] > 0.9, "an extractor that has learned")
+    (at.folder / "es-dedup.toml").write_text('[extraction]\nmodel = "own.npz"\n')
+    at.expect(at.rows("scan", "pages")[0]["stored"], "pages read by the own model")
 
 
 USES: Final[dict[str, Callable[[Environment], None]]] = {

@@ -70,7 +70,7 @@ def main(options: argparse.Namespace) -> None:
             "pages": len(pages), "sites": len({page.site for page in pages}), "trees": options.trees,
             "out_of_fold": outside, "fitted": inside, "page_kind_right": right,
         }  # fmt: skip
-        fitted.model.save(options.out)
+        options.out.write_bytes(fitted.model.as_bytes())
         say(f"{options.out}: {options.out.stat().st_size} bytes")
     if options.json:
         options.json.write_text(

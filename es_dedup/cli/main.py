@@ -23,6 +23,7 @@ from es_dedup.cli import (
     maintaining,
     managing,
     scanning,
+    training,
     working,
 )
 from es_dedup.cli.group import CommandGroup, handle_signals
@@ -53,6 +54,7 @@ for group in (
     comparing,
     labelling,
     learning,
+    training,
     maintaining,
     working,
 ):

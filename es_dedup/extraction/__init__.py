@@ -62,7 +62,7 @@ def extract(
         (``skipped: binary (PDF)``); use ``create_extractor(config).extract`` to get ``Skipped`` instead.
 
     Raises:
-        ConfigError: the settings name an unknown extractor.
+        ConfigError: the settings name an unknown extractor, or a block model that cannot be read.
         TypeError: ``html`` is neither bytes nor a string.
     """
     if not isinstance(html, bytes | str):

@@ -14,7 +14,7 @@ from es_dedup.extraction.characters import UNITS
 from es_dedup.extraction.choice import Choice
 from es_dedup.extraction.columns import read_page
 from es_dedup.extraction.metadata.addresses import canonical_url
-from es_dedup.extraction.model import default_model
+from es_dedup.extraction.model import load_model
 from es_dedup.extraction.notices import is_notice, without_notices
 from es_dedup.extraction.plain import plain_text
 from es_dedup.extraction.reading.hydration import data_text, loads_more
@@ -75,7 +75,7 @@ def block_choice(document: Document, config: ExtractionConfig) -> Choice:
     if len(blocks.texts) > MAX_BLOCKS:
         return _whole(document, config, f"more than {MAX_BLOCKS} blocks: none was judged")
     page = page_of(document)
-    model = default_model()
+    model = load_model(config.model)
     reading = model.read(page)
     reason = cache(lambda: reasons(model.trees, reading.numbers))
     units = page.characters.counts @ UNITS

@@ -8,20 +8,24 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from es_dedup.errors import ConfigError
+from es_dedup.extraction.blocks import Blocks
+from es_dedup.extraction.columns import About, read_page
 from es_dedup.extraction.features import block_features
-from es_dedup.extraction.kinds import page_numbers
+from es_dedup.extraction.kinds import NAMES, page_numbers
 from es_dedup.extraction.tokens import Odds
+from es_dedup.settings.loading import read_regular
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from es_dedup.extraction.columns import Page
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 1
 DATA_FILE: Final = "block_model.npz"
+MAX_BYTES: Final = 64 << 20
+"""Of a model; that of the package has 0.3 MB unpacked."""
 
 
 @dataclass(slots=True)
@@ -110,15 +116,15 @@ class BlockModel:
     def read_blocks(self, page: Page, columns: Columns, thread: float) -> Reading:
         """Probabilities of blocks."""
         columns.add("thread", np.full(len(page.blocks.texts), thread))
-        if tuple(columns.names) != self.trees.features:
+        if (tuple(columns.names), NAMES) != (self.trees.features, self.kind.features):
             raise ValueError(
                 "the block model was trained on other numbers than this version makes: train it again"
             )
         numbers = columns.matrix()
         return Reading(chances(self.trees.scores(numbers)), thread, numbers)
 
-    def save(self, path: Path) -> None:
-        """Write the model; equal models give equal bytes."""
+    def as_bytes(self) -> bytes:
+        """The model as a file; equal models give equal bytes."""
         arrays: dict[str, Any] = {}
         for name, odds in (("block", self.odds), ("thread", self.thread_odds)):
             arrays |= {f"{name}_words": odds.words, f"{name}_values": odds.values.astype(np.float16)}
@@ -133,12 +139,14 @@ class BlockModel:
             "format": FORMAT, "card": self.card, "block_names": _rounded(self.odds.names), "thread_names": _rounded(self.thread_odds.names),
             "kind": {"features": self.kind.features, "bias": self.kind.bias}, "trees": {"features": self.trees.features, "bias": self.trees.bias},
         }  # fmt: skip
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        whole = io.BytesIO()
+        with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
             _put(archive, "about.json", json.dumps(about, ensure_ascii=False, indent=1).encode())
             for name, array in arrays.items():
                 buffer = io.BytesIO()
                 np.save(buffer, array, allow_pickle=False)
                 _put(archive, f"{name}.npy", buffer.getvalue())
+        return whole.getvalue()
 
 
 def _rounded(odds: dict[str, float]) -> dict[str, float]:
@@ -150,35 +158,87 @@ def _put(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
 
 
 def read_model(data: bytes) -> BlockModel:
-    """A model from the bytes that ``BlockModel.save`` wrote.
+    """A model from the bytes that ``BlockModel.as_bytes`` gave.
 
     Raises:
-        ValueError: another format.
+        ValueError: another format, or damaged.
     """
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        about = json.loads(archive.read("about.json"))
-        if about["format"] != FORMAT:
-            raise ValueError(
-                f"block model of format {about['format']}, this version reads {FORMAT}: train it again"
-            )
-        arrays = {
-            name[:-4]: np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
-            for name in archive.namelist()
-            if name.endswith(".npy")
-        }
-    grown = [
-        Trees(tuple(about[name]["features"]), arrays[f"{name}_columns"].astype(np.int32), arrays[f"{name}_borders"],
-              arrays[f"{name}_leaves"].astype(np.float32), about[name]["bias"], arrays[f"{name}_typical"])
-        for name in ("kind", "trees")
-    ]  # fmt: skip
-    odds = [
-        Odds(about[f"{name}_names"], arrays[f"{name}_words"], arrays[f"{name}_values"].astype(np.float32))
-        for name in ("block", "thread")
-    ]
-    return BlockModel(grown[0], grown[1], odds[0], odds[1], about["card"])
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if sum(part.file_size for part in archive.infolist()) > MAX_BYTES:
+                raise ValueError(f"unpacked it is larger than {MAX_BYTES >> 20} MiB")
+            about = json.loads(archive.read("about.json"))
+            if about["format"] != FORMAT:
+                raise ValueError(
+                    f"block model of format {about['format']}, this version reads {FORMAT}: train it again"
+                )
+            arrays = {
+                name[:-4]: np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+                for name in archive.namelist()
+                if name.endswith(".npy")
+            }
+        grown = [
+            Trees(tuple(about[name]["features"]), arrays[f"{name}_columns"].astype(np.int32), arrays[f"{name}_borders"],
+                  arrays[f"{name}_leaves"].astype(np.float32), float(about[name]["bias"]), arrays[f"{name}_typical"])
+            for name in ("kind", "trees")
+        ]  # fmt: skip
+        for trees in grown:
+            count, depth = trees.columns.shape
+            if (trees.borders.shape, trees.leaves.shape, trees.typical.shape) != (
+                (count, depth),
+                (count, 1 << depth),
+                (len(trees.features),),
+            ):
+                raise ValueError("is damaged: its trees have parts of different sizes")
+        odds = [
+            Odds(dict(about[f"{name}_names"]), arrays[f"{name}_words"], arrays[f"{name}_values"].astype(np.float32))
+            for name in ("block", "thread")
+        ]  # fmt: skip
+        return BlockModel(grown[0], grown[1], odds[0], odds[1], dict(about["card"]))
+    except (
+        KeyError,
+        TypeError,
+        AttributeError,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        zlib.error,
+        zipfile.BadZipFile,
+    ) as error:
+        raise ValueError(f"is no block model, or damaged ({error})") from error
 
 
 @cache
 def default_model() -> BlockModel:
     """The model that is part of the package."""
     return read_model(resources.files("es_dedup.extraction").joinpath(DATA_FILE).read_bytes())
+
+
+def load_model(path: str) -> BlockModel:
+    """The model in a file, kept until the file changes; of an empty path the one that is part of the package.
+
+    Raises:
+        ConfigError: it cannot be read, is damaged, or was made by a version that computes other numbers.
+    """
+    if not path:
+        return default_model()
+    try:
+        stamp = Path(path).stat()
+        return _load(path, stamp.st_mtime_ns, stamp.st_size)
+    except OSError as error:
+        raise ConfigError((f"extraction.model: {path} cannot be read: {error.strerror or error}",)) from error
+    except (ValueError, IndexError) as error:
+        raise ConfigError((f"extraction.model: {path}: {error}",)) from error
+
+
+@lru_cache(maxsize=4)
+def _load(path: str, modified: int, size: int) -> BlockModel:  # noqa: ARG001 - a changed file is another key
+    model = read_model(read_regular(Path(path), MAX_BYTES))
+    one = Blocks(
+        tags=["p"], parents=[-1], signatures=[0], contexts=[0], first=[0], last=[1], names=[""], texts=["a"],
+        holders=[0], inline=[0], inline_signatures=[0], images=[0],
+    )  # fmt: skip
+    found = model.read(read_page(one, About()))
+    if not (np.isfinite(found.blocks).all() and np.isfinite(found.thread)):
+        raise ValueError("is damaged: it has numbers that are none")
+    return model

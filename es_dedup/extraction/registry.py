@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.errors import ConfigError
 from es_dedup.extraction.chosen import block_choice
 from es_dedup.extraction.comparison import readability_method, resiliparse_method, trafilatura_method
+from es_dedup.extraction.model import load_model
 from es_dedup.extraction.page import HtmlExtractor
 from es_dedup.extraction.plain import plain_text
 from es_dedup.extraction.topic import topic_text
@@ -50,7 +51,7 @@ def create_extractor(config: ExtractionConfig | None = None) -> HtmlExtractor:
         config: None stands for the defaults, with ``DEFAULT_EXTRACTOR``.
 
     Raises:
-        ConfigError: no extractor of that name.
+        ConfigError: no extractor of that name, or a block model that cannot be read.
         MissingExtra: its package is not installed.
     """
     config = config or ExtractionConfig(extractor=DEFAULT_EXTRACTOR)
@@ -59,4 +60,5 @@ def create_extractor(config: ExtractionConfig | None = None) -> HtmlExtractor:
     if method is None:
         known = ", ".join(extractor_names())
         raise ConfigError((f"extraction.extractor must be one of {known}, got {config.extractor!r}",))
+    load_model(config.model)
     return HtmlExtractor(config.extractor, method, config)

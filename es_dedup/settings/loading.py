@@ -34,6 +34,7 @@ from es_dedup.settings.comparators import (
     SpotsigsConfig,
 )
 from es_dedup.settings.sections import (
+    FILE,
     CcdetConfig,
     CharFrequencyConfig,
     CoverageConfig,
@@ -86,6 +87,11 @@ class ExtractionConfig(Section):
     extractor: str = Field(
         "blocks",
         description="which extractor reads HTML: blocks, topic or plain; readability, resiliparse or trafilatura to compare",
+    )
+    model: str = Field(
+        "",
+        description="file of a block model of your own (es-dedup train-extractor makes one); empty: that of the package",
+        json_schema_extra=FILE,
     )
     max_bytes: int = Field(
         10_000_000, ge=1_000, le=200_000_000, description="bytes of a page that are read; the rest is cut"

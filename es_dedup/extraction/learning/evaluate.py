@@ -1,4 +1,4 @@
-"""Agreement of a model's choices with gold text, by source."""
+"""Agreement of a model's choices with gold text, by source or site."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from es_dedup.extraction.model import Reading
 from es_dedup.extraction.selection import choose
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,16 +31,22 @@ def page_agreement(page: LabelledPage, probabilities: NDArray[np.float64], threa
     )
 
 
-def by_source(pages: Sequence[LabelledPage], found: Sequence[float]) -> dict[str, dict[str, float]]:
-    """Pages, mean F1 and number of missed pages of each source, and of all Chinese pages and all pages; sources in alphabetical order."""
-    groups: dict[str, list[float]] = defaultdict(list)
-    for page, score in zip(pages, found, strict=True):
-        groups[page.source.split("/")[0]].append(score)
+def by_group(groups: Iterable[str], found: Iterable[float]) -> dict[str, dict[str, float]]:
+    """Pages, mean F1 and number of missed pages of each group, in alphabetical order.
+
+    Args:
+        groups: name of the group of each page.
+        found: its F1.
+    """
+    scores: dict[str, list[float]] = defaultdict(list)
+    for name, score in zip(groups, found, strict=True):
+        scores[name].append(score)
     return {
-        name: {
-            "pages": len(scores),
-            "f1": round(fmean(scores), 4),
-            "missed": sum(score < MISS for score in scores),
-        }
-        for name, scores in sorted(groups.items())
+        name: {"pages": len(own), "f1": round(fmean(own), 4), "missed": sum(score < MISS for score in own)}
+        for name, own in sorted(scores.items())
     }
+
+
+def by_source(pages: Sequence[LabelledPage], found: Sequence[float]) -> dict[str, dict[str, float]]:
+    """The same by source; rendered pages of all programs are one."""
+    return by_group((page.source.split("/")[0] for page in pages), found)

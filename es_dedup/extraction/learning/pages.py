@@ -12,10 +12,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from es_dedup.errors import InputError
 from es_dedup.extraction.chosen import page_of
 from es_dedup.extraction.learning.labels import agreement, block_labels, head_lines
 from es_dedup.extraction.reading.document import read_document
-from es_dedup.extraction.reading.guard import Deadline
+from es_dedup.extraction.reading.guard import Deadline, DeadlineExceeded
 from es_dedup.settings.loading import ExtractionConfig
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class LabelledPage:
         source: set or source it is from.
         site: pages of one site are never on both sides of a split.
         kind: ``thread`` or another.
-        usable: its gold text can be made from its blocks.
+        reached: F1 of the blocks that stand in the gold text, against it.
     """
 
     page: Page
@@ -63,7 +64,12 @@ class LabelledPage:
     source: str
     site: str
     kind: str
-    usable: bool
+    reached: float
+
+    @property
+    def usable(self) -> bool:
+        """Whether the gold text can be made from the page's blocks."""
+        return self.reached >= _MIN_REACHABLE
 
 
 def site_of(row: dict[str, Any]) -> str:
@@ -85,11 +91,22 @@ def fold_of(site: str) -> int:
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Rows with gold text."""
-    with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf8") as lines:
-        for row in map(json.loads, lines):
-            if (row.get("text") or "").strip():
-                yield row
+    """Rows with gold text; a row without ``id`` gets file and line for one.
+
+    Raises:
+        InputError: the file cannot be read, or a line is no JSON object.
+    """
+    number = 0
+    try:
+        with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, 1):
+                row = dict(json.loads(line)) if line.strip() else {}
+                if isinstance(row.get("text"), str) and row["text"].strip():
+                    yield {"id": f"{path.name}:{number}"} | row
+    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
+        raise InputError(str(path), None, getattr(error, "strerror", None) or str(error)) from error
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(str(path), number, f"is no JSON object: {error}") from error
 
 
 def label(page: Page, row: dict[str, Any], source: str) -> LabelledPage:
@@ -110,7 +127,7 @@ def label(page: Page, row: dict[str, Any], source: str) -> LabelledPage:
     )
     return LabelledPage(
         page, labels, weights / max(kept, weights.sum() / MOST_BOILERPLATE / 2, 1e-9), row["text"], str(row["id"]), source, site_of(row), str(row.get("kind") or ""),
-        reached >= _MIN_REACHABLE,
+        reached,
     )  # fmt: skip
 
 
@@ -128,7 +145,7 @@ def read_labelled(path: Path) -> Iterator[LabelledPage]:
     """Labelled pages of a file; those without any block are left out."""
     stem = path.name.split(".")[0].removeprefix("pages-")
     for row in rows(path):
-        if page := page_of_row(row):
+        if page := page_of_row(row, path.parent):
             yield label(page, row, source_of(row, stem))
 
 
@@ -142,7 +159,7 @@ def read_rendered(path: Path, most: int) -> Iterator[LabelledPage]:
     stem = path.name.split(".")[0]
     found = list(rows(path))
     for row in found[:: -(-len(found) // most) or 1]:
-        if page := page_of_row(row):
+        if page := page_of_row(row, path.parent):
             kind = "thread" if row.get("kind") == "thread" else "article"
             yield label(
                 page,
@@ -151,13 +168,34 @@ def read_rendered(path: Path, most: int) -> Iterator[LabelledPage]:
             )
 
 
-def page_of_row(row: dict[str, Any]) -> Page | None:
-    """The blocks of a row's page, read as the extractor reads them; None where it has none."""
-    document = read_document(
-        base64.b64decode(row["html_base64"]),
-        ExtractionConfig(),
-        Deadline(_MAX_SECONDS),
-        url=row.get("url") or None,
-        http_charset=None,
-    )
+def page_of_row(row: dict[str, Any], folder: Path) -> Page | None:
+    """The blocks of a row's page, read as the extractor reads them; None where it has none.
+
+    Args:
+        row: with its markup as ``html``, ``html_base64`` or the name of a ``file``.
+        folder: that the file's name is relative to.
+
+    Raises:
+        InputError: the row has no markup, or it cannot be read.
+    """
+    try:
+        document = read_document(
+            _markup(row, folder),
+            ExtractionConfig(),
+            Deadline(_MAX_SECONDS),
+            url=str(row.get("url") or "") or None,
+            http_charset=None,
+        )
+    except (ValueError, TypeError, OSError, DeadlineExceeded) as error:
+        raise InputError(f"page {row['id']}", None, str(error)) from error
     return page_of(document) if document is not None and document.blocks.texts else None
+
+
+def _markup(row: dict[str, Any], folder: Path) -> bytes | str:
+    if isinstance(html := row.get("html"), str):
+        return html
+    if "html_base64" in row:
+        return base64.b64decode(str(row["html_base64"]), validate=True)
+    if "file" in row:
+        return (folder / str(row["file"])).read_bytes()
+    raise ValueError("has no markup: html, html_base64 or file")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from es_dedup.errors import MissingExtra
 from es_dedup.extraction.features import block_features
 from es_dedup.extraction.kinds import NAMES, page_numbers
 from es_dedup.extraction.learning.odds import ThreadCounts, TokenCounts
@@ -42,6 +43,7 @@ THREAD_SHARE: Final = 0.3
 
 EVEN: Final = 0.5
 _SURE: Final = 5.0  # logarithm of odds
+_ALMOST: Final = 0.01
 
 WITH_COMMENTS: Final = frozenset(("blogs+comments",))
 """Sources whose gold text holds the comments below an article: read as threads, to teach what replies look like."""
@@ -57,6 +59,19 @@ class Settings:
     borders: int = 32
     seed: int = 7
     threads: int = 1
+
+
+def learner() -> Any:
+    """The package that grows trees.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    try:
+        import catboost  # noqa: PLC0415 - a package for those who train
+    except ImportError as error:
+        raise MissingExtra("catboost", "train", "training the block model") from error
+    return catboost
 
 
 def fit_trees(
@@ -77,8 +92,11 @@ def fit_trees(
         names: of the columns.
         settings: how trees are grown.
         upon: trees that new ones are added to; None: a model of its own.
+
+    Raises:
+        MissingExtra: CatBoost is not installed.
     """
-    if labels.min() == labels.max():  # nothing to tell apart: the same answer for all
+    if upon is None and labels.min() == labels.max():  # nothing to tell apart: the same answer for all
         empty = np.zeros((1, settings.depth), np.int32), np.full((1, settings.depth), np.inf, np.float32)
         return Trees(
             tuple(names),
@@ -87,14 +105,15 @@ def fit_trees(
             _SURE * (2 * float(labels[0]) - 1),
             np.median(numbers, axis=0),
         )
-    from catboost import CatBoostClassifier, Pool  # noqa: PLC0415 - a package for those who train
-
-    model = CatBoostClassifier(
+    catboost = learner()
+    if labels.min() == labels.max():  # it takes two labels at least
+        labels = np.append(np.abs(labels[:1] - _ALMOST), labels[1:])
+    model = catboost.CatBoostClassifier(
         iterations=settings.trees, depth=settings.depth, learning_rate=settings.rate, border_count=settings.borders, random_seed=settings.seed,
         loss_function="CrossEntropy", thread_count=settings.threads, verbose=False, allow_writing_files=False, l2_leaf_reg=5,
         boosting_type="Plain", bootstrap_type="Bernoulli", subsample=0.7, rsm=0.4,
     )  # fmt: skip
-    model.fit(Pool(numbers, labels, weight=weights, baseline=upon.scores(numbers) if upon else None))
+    model.fit(catboost.Pool(numbers, labels, weight=weights, baseline=upon.scores(numbers) if upon else None))
     grown = export_trees(model, names, np.median(numbers, axis=0))
     if upon is None:
         return grown
@@ -243,66 +262,70 @@ class Trainer:
 
     def _fit_kind(self, numbers: NDArray[np.float32], chosen: NDArray[np.bool_]) -> Trees:
         use = chosen & np.array([page.source not in WITH_COMMENTS for page in self.pages])
-        labels = np.array([page.kind == "thread" for page in self.pages], np.float64)
-        share = float((self.weights * labels)[use].sum() / max(self.weights[use].sum(), 1e-9))
-        weights = self.weights * np.where(
-            labels > 0, min(max(THREAD_SHARE / max(share, 1e-9), 1.0), 10.0), 1.0
-        )
-        return fit_trees(
-            numbers[use],
-            labels[use],
-            weights[use],
-            NAMES,
-            replace(self.settings, trees=80, depth=4, rate=0.1),
-        )
+        return fit_kinds(self.pages, numbers, np.where(use, self.weights, 0), self.settings)
 
     def _fit(
         self, numbers: list[NDArray[np.float32]], names: Sequence[str], chosen: NDArray[np.bool_]
     ) -> Trees:
-        random = np.random.default_rng(self.settings.seed)
-        rows, labels, weights = [], [], []
-        for place, (page, own, use) in enumerate(zip(self.pages, numbers, chosen, strict=True)):
-            if not use or not self.weights[place]:
-                continue
-            known = np.flatnonzero(page.weights > 0)
-            scale = 1.0
-            if known.size > MAX_ROWS:
-                scale = known.size / MAX_ROWS
-                known = np.sort(random.choice(known, MAX_ROWS, replace=False))
-            rows.append(own[known])
-            labels.append(page.labels[known])
-            weights.append(page.weights[known] * scale * self.weights[place])
-        weight = np.concatenate(weights)
-        return fit_trees(
-            np.concatenate(rows),
-            np.concatenate(labels),
-            weight * (weight.size / weight.sum()),
-            names,
-            self.settings,
-        )
+        return fit_blocks(self.pages, numbers, np.where(chosen, self.weights, 0), names, self.settings)
 
 
-def continue_training(model: BlockModel, pages: Sequence[LabelledPage], settings: Settings) -> BlockModel:
-    """The model with more trees, which learn from pages what it did not know of them; its odds of tokens stay.
+def fit_kinds(
+    pages: Sequence[LabelledPage],
+    numbers: NDArray[np.float32],
+    page_weights: NDArray[np.float64],
+    settings: Settings,
+    upon: Trees | None = None,
+) -> Trees:
+    """Trees that say of a page whether it is a thread.
 
     Args:
-        model: to go on from.
-        pages: with labels; those that are not usable are left out.
-        settings: for the trees that are added, with the depth of those that are there.
+        pages: with their kinds.
+        numbers: a row for each page.
+        page_weights: 0: not learned from.
+        settings: how trees are grown; those for kinds are smaller.
+        upon: trees that new ones are added to.
     """
+    use = page_weights > 0
+    labels = np.array([page.kind == "thread" for page in pages], np.float64)
+    share = float((page_weights * labels).sum() / max(page_weights.sum(), 1e-9))
+    weights = page_weights * np.where(labels > 0, min(max(THREAD_SHARE / max(share, 1e-9), 1.0), 10.0), 1.0)
+    own = replace(settings, trees=80 if upon is None else settings.trees // 2, depth=4, rate=0.1)
+    return fit_trees(numbers[use], labels[use], weights[use], NAMES, own, upon=upon)
+
+
+def fit_blocks(
+    pages: Sequence[LabelledPage],
+    numbers: Sequence[NDArray[np.float32]],
+    page_weights: NDArray[np.float64],
+    names: Sequence[str],
+    settings: Settings,
+    upon: Trees | None = None,
+) -> Trees:
+    """Trees that say of a block whether it is main text.
+
+    Args:
+        pages: with labels of their blocks.
+        numbers: of each page, a row for each block.
+        page_weights: 0: not learned from.
+        names: of the columns.
+        settings: how trees are grown.
+        upon: trees that new ones are added to.
+    """
+    random = np.random.default_rng(settings.seed)
     rows, labels, weights = [], [], []
-    for page in pages:
-        if page.usable:
-            columns = block_features(page.page, model.odds)
-            thread = float(chances(model.kind.scores(page_numbers(page.page, columns, model.thread_odds)))[0])
-            columns.add("thread", np.full(len(page.labels), thread))
-            known = page.weights > 0
-            rows.append(columns.matrix()[known])
-            labels.append(page.labels[known])
-            weights.append(page.weights[known])
+    for page, own, page_weight in zip(pages, numbers, page_weights, strict=True):
+        if not page_weight:
+            continue
+        known = np.flatnonzero(page.weights > 0)
+        scale = 1.0
+        if known.size > MAX_ROWS:
+            scale = known.size / MAX_ROWS
+            known = np.sort(random.choice(known, MAX_ROWS, replace=False))
+        rows.append(own[known])
+        labels.append(page.labels[known])
+        weights.append(page.weights[known] * scale * page_weight)
     weight = np.concatenate(weights)
-    trees = fit_trees(
-        np.concatenate(rows), np.concatenate(labels), weight * (weight.size / weight.sum()),
-        model.trees.features, replace(settings, depth=model.trees.columns.shape[1]), upon=model.trees,
+    return fit_trees(
+        np.concatenate(rows), np.concatenate(labels), weight * (weight.size / weight.sum()), names, settings, upon=upon,
     )  # fmt: skip
-    return replace(model, trees=trees)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from es_dedup.errors import InputError
 from es_dedup.extraction.learning.evaluate import by_source, page_agreement
 from es_dedup.extraction.learning.odds import TokenCounts
 from es_dedup.extraction.learning.pages import (
@@ -21,11 +22,11 @@ from es_dedup.extraction.learning.pages import (
     site_of,
     source_of,
 )
+from es_dedup.extraction.learning.retraining import read_pages, retrain
 from es_dedup.extraction.learning.train import (
     MAX_PER_SITE,
     Settings,
     Trainer,
-    continue_training,
     page_weights,
 )
 from es_dedup.extraction.model import default_model
@@ -104,7 +105,7 @@ def test_the_source_is_named_by_the_row_or_its_id_or_its_file(row: dict[str, Any
 
 def test_of_a_site_with_many_pages_some_are_used_and_weigh_as_many(pages: list[LabelledPage]) -> None:
     many = [replace(pages[place % 30], site="one.example") for place in range(4 * MAX_PER_SITE)]
-    weights = page_weights([*many, replace(pages[0], usable=False)])
+    weights = page_weights([*many, replace(pages[0], reached=0.0)])
 
     assert (weights[:-1] > 0).sum() == MAX_PER_SITE
     assert weights[-1] == 0
@@ -138,12 +139,69 @@ def test_trained_trees_find_main_text_on_other_sites_twice_alike(pages: list[Lab
 
 def test_a_model_goes_on_from_where_it_was(pages: list[LabelledPage]) -> None:
     pytest.importorskip("catboost")
-    model = default_model()
-    more = continue_training(model, pages, Settings(trees=7))
+    model, pages = default_model(), [replace(page, kind="thread") for page in pages]
+    found = retrain(pages, model, settings=Settings(trees=8))
 
-    assert len(more.trees.leaves) == len(model.trees.leaves) + 7
-    before, after = (
-        np.mean([page_agreement(page, each.read(page.page).blocks, 0.0) for page in pages])
-        for each in (model, more)
+    assert len(found.model.trees.leaves) == len(model.trees.leaves) + 8
+    assert found.total.out_of_fold >= found.total.before
+    assert found.total.pages == 30
+    assert len(found.sites) == 30
+    assert found.model.read(pages[0].page).thread > model.read(pages[0].page).thread
+
+
+def test_of_one_site_pages_are_left_out(pages: list[LabelledPage]) -> None:
+    pytest.importorskip("catboost")
+    found = retrain(
+        [replace(page, site="one") for page in pages], default_model(), settings=Settings(trees=4)
     )
-    assert after >= before
+
+    assert found.by_page
+    assert [figures.site for figures in found.sites] == ["one"]
+
+
+def test_a_fresh_model_knows_these_pages_alone(pages: list[LabelledPage]) -> None:
+    pytest.importorskip("catboost")
+    found = retrain(pages, default_model(), fresh=True, settings=Settings(trees=10, rate=0.3))
+
+    assert len(found.model.trees.leaves) == 10
+    assert found.total.out_of_fold > 0.95
+
+
+def test_too_few_pages_are_refused(pages: list[LabelledPage]) -> None:
+    with pytest.raises(InputError, match="4 to learn from"):
+        retrain(pages[:4], default_model())
+    with pytest.raises(InputError, match="--continue"):
+        retrain(pages[:19], default_model(), fresh=True)
+
+
+def test_pages_that_do_not_hold_their_gold_text_are_named(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_bytes(base64.b64decode(_row(1)["html_base64"]))
+    rows = [
+        {"id": "a", "file": "page.html", "text": _row(1)["text"]},
+        {"html": "<p>A short line.</p>", "text": "Other words, none of which stand in the page."},
+        {"id": "b", "html": "<script>1</script>", "text": "Words."},
+        {"id": "c", "html": "<p>not labelled yet</p>"},
+    ]
+    path = tmp_path / "own.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf8")
+    found, left_out = read_pages([path])
+
+    assert [page.id for page in found] == ["a"]
+    assert left_out == [
+        "page own.jsonl:2: its gold text is not in its markup (F1 at best 0.00)", "page b: no text in its markup",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("[1]", "own.jsonl:1: is no JSON object"), ('{"text": "a"}\n{', "own.jsonl:1: has no markup"), ("\n{", "own.jsonl:2: is no JSON"),
+     ('{"id": "x", "text": "a", "html_base64": "?"}', "page x: "), ('{"id": "x", "text": "a", "file": "none"}', "page x: .*none"),
+     (b"\xff", "own.jsonl: .*codec"), (None, "own.jsonl: No such file")],
+)  # fmt: skip
+def test_bad_rows_are_named(content: str | bytes | None, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "own.jsonl"
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    with pytest.raises(InputError, match=said):
+        read_pages([path])
