@@ -82,7 +82,8 @@ def ensure(profile: str, settings: Settings, port: int | None = None) -> tuple[S
             fetch.say(f"!!! es8 cannot run here ({trouble}): es9 takes its place")
             return ensure("es9", settings, port)
     settings.run.mkdir(parents=True, exist_ok=True)
-    with fetch.alone(settings.run / f"{profile}.lock"):
+    # one lock for all checkouts and sets: whoever starts has a port only when its server listens
+    with fetch.alone(settings.cache / "locks" / "starting.lock"):
         found = load(settings.run / profile)
         if found is not None:
             return found, False
