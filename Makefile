@@ -32,7 +32,9 @@ SLOW := slow and not traffic and not data and not other_servers
 export ES_DEDUP_SERVERS_REQUIRED := 1
 BENCH ?= features w1 candidates judge
 
-.PHONY: help demo test test-slow test-traffic test-all coverage test-model test-client9 servers lint format types imports bench fuzz clean
+SITE := site
+
+.PHONY: help demo docs test test-slow test-traffic test-all coverage test-model test-client9 servers lint format types imports bench fuzz clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -104,13 +106,16 @@ types: $(DEV)  ## mypy, strict
 imports: $(DEV)  ## the dependency rule of ARCHITECTURE.md
 	$(BIN)/lint-imports
 
+docs: $(DEV)  ## the site of the documents, in site/; broken links and public names without reference text are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir $(SITE)
+
 bench: $(DEV)  ## the quick benchmarks; docs/benchmarks.md has them all
 	@for name in $(BENCH); do \
 	  echo "== benchmarks/bench_$$name.py"; $(BIN)/python "benchmarks/bench_$$name.py" || exit 1; \
 	done
 
 clean:  ## remove what make has made, the environment too
-	rm -rf $(VENV) $(CLIENT9) build dist htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
+	rm -rf $(VENV) $(CLIENT9) $(SITE) build dist htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
 	rm -f $(DEMO_DB) $(DEMO_DB)-wal $(DEMO_DB)-shm $(DEMO_DB).lock $(REPORT)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

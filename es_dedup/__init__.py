@@ -52,7 +52,7 @@ __all__ = [
     "extract",
     "load_settings",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULES: Final = {
     "Deduplicator": "es_dedup.deduplicator.deduplicator",

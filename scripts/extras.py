@@ -53,7 +53,8 @@ assert importlib.util.find_spec("es_dedup_tasks") is not None, "the wheel holds 
 from es_dedup.index.elastic.mappings import KINDS, folder, load_mapping
 assert str(folder()).startswith(next(iter(es_dedup.__path__))), "the mappings are not in the wheel"
 assert all(load_mapping(kind)["mappings"]["dynamic"] == "strict" for kind in KINDS)
-from importlib.metadata import files
+from importlib.metadata import files, version
+assert version("es-dedup") == es_dedup.__version__, "the version of the wheel is not that of the package"
 from es_dedup.text.synonyms import WORDNET_FILE, wordnet
 assert len(wordnet()) > 10_000, "the synonyms are not in the wheel"
 assert (WORDNET_FILE.parent / "LICENSE").is_file(), "the licence of the synonyms is not in the wheel"

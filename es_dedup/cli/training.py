@@ -47,7 +47,7 @@ def train_extractor(
     """Train the extractor `blocks` on labelled pages of yours, and say how good it is on sites left out.
 
     F1 is that of character 5-grams against the gold text: by the model that was there, and by models that have
-    seen no page of the site. Needs `pip install 'es-dedup[train]'`.
+    seen no page of the site. Needs the extra `train`.
     """
     from es_dedup.extraction.learning.retraining import read_pages, retrain
     from es_dedup.extraction.learning.train import learner

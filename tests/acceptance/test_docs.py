@@ -204,6 +204,36 @@ def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
     assert broken(document) == ["#no-heading", "#twice-2", "missing.md"]
 
 
+def lists_read_differently(document: Path) -> list[int]:
+    """Numbers of lines where readers of Markdown disagree: a list without a blank line before, an indent below four."""
+    wrong, fenced, in_list, before = [], False, False, ""
+    for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1):
+        indent = len(line) - len(line.lstrip())
+        item = re.match(r" *(?:[-*]|\d+\.) ", line) is not None
+        fence = line.lstrip().startswith("```")
+        if (item and not fenced and before and not in_list) or (
+            in_list and 0 < indent < 4 and not fenced and (item or fence or not before)
+        ):
+            wrong.append(number)
+        fenced ^= fence
+        in_list = item or (in_list and (fenced or fence or indent > 0 or not line or bool(before)))
+        before = line.strip()
+    return wrong
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_lists_look_the_same_everywhere(document: str) -> None:
+    assert not lists_read_differently(ROOT / document)
+
+
+def test_lists_that_readers_disagree_on_are_found(tmp_path: Path) -> None:
+    document = tmp_path / "page.md"
+    document.write_text(
+        "Text\n- no blank line\n\n- item\n  goes on\n  - indent\n\n1. item\n\n   paragraph\n\n```text\nx\n- y\n```\n"
+    )
+    assert lists_read_differently(document) == [2, 6, 10]
+
+
 def test_documents_that_the_code_names_exist() -> None:
     files = [path for folder in ("es_dedup", "scripts", "tests") for path in (ROOT / folder).rglob("*.py")]
     named = {

@@ -237,9 +237,8 @@ def normal(name: str) -> str:
 
 
 def test_metadata() -> None:
-    metadata = project()["project"]
-    assert importlib.metadata.version("es-dedup") == metadata["version"]
-    assert f"## [{metadata['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert project()["tool"]["hatch"]["version"]["path"] == "es_dedup/__init__.py"
+    assert f"## [{es_dedup.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert (ROOT / "LICENSE").read_text(encoding="utf-8").strip().startswith("Apache License")
     assert (ROOT / "es_dedup" / "py.typed").is_file()
     scripts = {entry.name: entry.value for entry in importlib.metadata.entry_points(group="console_scripts")}

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from es_dedup.cli.group import Terminated, globals_first
@@ -435,31 +434,6 @@ class TestOutput:
             "a": [1, None, "x"],
             "b": "skip",
         }
-
-
-def _commands() -> list[tuple[str, Any]]:
-    group: Any = typer.main.get_command(app)
-    found = []
-    for name, command in group.commands.items():
-        found += [(f"{name} {sub}", each) for sub, each in getattr(command, "commands", {}).items()] or [
-            (name, command)
-        ]
-    return found
-
-
-@pytest.mark.parametrize(("name", "command"), _commands(), ids=[name for name, _ in _commands()])
-def test_every_command_and_option_has_help_and_is_documented(name: str, command: Any) -> None:
-    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
-    assert command.help
-    assert f"## {name}\n" in page, f"docs/reference/cli.md has no section for {name}"
-    section = page.split(f"## {name}\n")[1].split("\n## ")[0]
-    shared = page.split("## Input options\n")[1].split("\n## ")[0]
-    for parameter in command.params:
-        if parameter.name == "help" or getattr(parameter, "hidden", False):
-            continue
-        assert parameter.help, f"{name}: {parameter.name} has no help"
-        for option in parameter.opts if parameter.param_type_name == "option" else ():
-            assert f"`{option}" in section + shared, f"docs/reference/cli.md does not name {option} of {name}"
 
 
 def test_help_loads_no_heavy_package() -> None:

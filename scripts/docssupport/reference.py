@@ -1,0 +1,201 @@
+"""Reference text made from code: options of the command line, settings, and the list of public names."""
+
+from __future__ import annotations
+
+import ast
+import re
+import zlib
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from es_dedup.cli.main import app
+from es_dedup.settings.loading import SECRETS, Settings, describe, setting_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+API: Final = "docs/reference/api"
+MARKER: Final = re.compile(r"^<!-- (cli|settings)(?:: ([\w -]+))? -->$", re.MULTILINE)
+"""``<!-- cli: scan -->``, ``<!-- cli: global options -->``, ``<!-- cli: input options -->`` and ``<!-- settings -->``."""
+DIRECTIVE: Final = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
+_SECTION_OF_OTHERS: Final = "general"
+_TYPE_OF_PATHS: Final = re.compile(r" <list\[\w+\]>$")
+
+
+def filled(markdown: str) -> str:
+    """A page with each marker replaced by the text that it stands for.
+
+    Raises:
+        KeyError: a marker names no command.
+    """
+    return MARKER.sub(
+        lambda marker: settings_text() if marker[1] == "settings" else cli_text(marker[2]), markdown
+    )
+
+
+def cli_text(name: str) -> str:
+    """Help and options of a command (``scan``, ``config show``), or the table of global or input options."""
+    if name == "global options":
+        return _table(_records(_root(), _root().params))
+    shared = _shared_options()
+    scan = commands()["scan"]
+    if name == "input options":
+        return _table(_records(scan, [each for each in scan.params if each.name in shared]))
+    command = commands()[name]
+    own = [each for each in command.params if each.name not in shared]
+    text = [
+        command.help.strip(),
+        f"```text\nes-dedup {name}{_usage(command)}\n```",
+        _table(_records(command, own)),
+    ]
+    if len(own) < len(command.params):
+        text.append("And the [input options](#input-options).")
+    return "\n\n".join(part for part in text if part)
+
+
+def commands() -> dict[str, Any]:
+    """Every command by its name; those of groups as ``config show``."""
+    found: dict[str, Any] = {}
+    for name, command in _root().commands.items():
+        inner = getattr(command, "commands", {})
+        found |= {f"{name} {sub}": each for sub, each in inner.items()} or {name: command}
+    return found
+
+
+def _root() -> Any:
+    return typer.main.get_command(app)
+
+
+def _shared_options() -> set[str]:
+    """Names of the options by which ``scan``, ``eval`` and others read their input."""
+    scan, evaluation = (commands()[name].params for name in ("scan", "eval"))
+    return {each.name for each in scan} & {each.name for each in evaluation}
+
+
+def _usage(command: Any) -> str:
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    shown = [f" {each.metavar or each.name.upper()}" for each in arguments]
+    return "".join(shown) + (" [OPTIONS]" if len(arguments) < len(command.params) else "")
+
+
+def _records(command: Any, params: Iterable[Any]) -> list[tuple[str, str]]:
+    context = typer.Context(command)
+    return [record for each in params if (record := each.get_help_record(context)) is not None]
+
+
+def _table(records: list[tuple[str, str]]) -> str:
+    rows = [
+        f"| `{_TYPE_OF_PATHS.sub('', what)}` | {' '.join(text.split()).replace('|', '&#124;')} |"
+        for what, text in records
+    ]
+    return "\n".join(["| argument or option | meaning |", "|---|---|", *rows]) if rows else ""
+
+
+def settings_text() -> str:
+    """One table for each section of the settings: key, default, range, meaning."""
+    fields = {key: (field, section) for key, field, section in setting_fields()}
+    parts = []
+    for name, lines in groupby(describe(Settings()), key=lambda line: line.key.rpartition(".")[0]):
+        rows = []
+        section = None
+        for line in lines:
+            field, section = fields[line.key]
+            meaning = line.description + (" **Shapes features.**" if line.shapes else "")
+            default = "" if line.key in SECRETS else _value(line.default)
+            rows.append(f"| `{line.key}` | {default} | {_range(field)} | {meaning} |")
+        head = f"## {name or _SECTION_OF_OTHERS}\n\n{_summary(section) if name else ''}"
+        parts.append(
+            "\n".join([head, "", "| setting | default | values | meaning |", "|---|---|---|---|", *rows])
+        )
+    return "\n\n".join(parts)
+
+
+def _summary(section: type | None) -> str:
+    return ((section and section.__doc__) or "").strip().partition("\n\n")[0]
+
+
+def _value(value: Any) -> str:
+    shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return f"`{shown}`" if shown else "empty"
+
+
+def _range(field: Any) -> str:
+    """The values that a field takes: ``1 to 1000``, ``at least 0``, ``a, b``; empty where its type says all."""
+    limits = {
+        name: getattr(each, name)
+        for each in field.metadata
+        for name in ("ge", "gt", "le", "lt")
+        if hasattr(each, name)
+    }
+    low = limits.get("ge", limits.get("gt"))
+    high = limits.get("le", limits.get("lt"))
+    if low is not None and high is not None:
+        return f"{'above ' if 'gt' in limits else ''}{low} to {'below ' if 'lt' in limits else ''}{high}"
+    if low is not None:
+        return f"above {low}" if "gt" in limits else f"at least {low}"
+    choices = re.findall(r"'([^']*)'", str(field.annotation)) if "Literal" in str(field.annotation) else []
+    return ", ".join(f"`{each}`" if each else "empty" for each in choices)
+
+
+def public_modules() -> Iterator[str]:
+    """Modules whose names are public: the package, its sub-packages and the index adapters that list ``__all__``, errors, ports."""
+    package = ROOT / "es_dedup"
+    candidates = [package, *package.glob("*/"), *package.glob("index/*/")]
+    for folder in sorted(candidates):
+        init = folder / "__init__.py"
+        if init.is_file() and listed_names(init):
+            yield _module(folder)
+    yield from ("es_dedup.errors", "es_dedup_tasks.dispatch")
+    yield from sorted(_module(path.with_suffix("")) for path in package.rglob("port.py"))
+    yield from sorted(_module(path.with_suffix("")) for path in package.glob("testing/*_contract.py"))
+
+
+def public_names() -> list[str]:
+    """All public names with their modules: those of ``__all__``, else classes and functions without an underscore."""
+    names = []
+    for module in public_modules():
+        path = _path(module)
+        names += [f"{module}.{name}" for name in listed_names(path) or defined_names(path)]
+    return names
+
+
+def missing_names(inventory: bytes) -> list[str]:
+    """Public names that the inventory of a built site (``objects.inv``) does not list."""
+    packed = inventory.partition(b"using zlib.\n")[2]
+    shown = {line.split()[0] for line in zlib.decompress(packed).decode().splitlines() if line}
+    return [name for name in public_names() if name not in shown]
+
+
+def listed_names(path: Path) -> list[str]:
+    """The names of ``__all__`` in a module; empty where it has none."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return [str(name) for name in ast.literal_eval(node.value)]
+    return []
+
+
+def defined_names(path: Path) -> list[str]:
+    """Public classes and functions that a module defines."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    found = [node.name for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    return [name for name in found if not name.startswith("_")]
+
+
+def documented_modules() -> set[str]:
+    """Modules that the pages of the API reference show."""
+    pages = (ROOT / API).glob("*.md")
+    return {name for page in pages for name in DIRECTIVE.findall(page.read_text(encoding="utf-8"))}
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).parts)
+
+
+def _path(module: str) -> Path:
+    base = ROOT / "tasks" if module.startswith("es_dedup_tasks") else ROOT
+    path = base.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")

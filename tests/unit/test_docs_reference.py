@@ -1,0 +1,64 @@
+"""Reference text that is made from code names every option, setting and public name."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from es_dedup.settings.loading import Settings, describe
+from scripts.docssupport import reference
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+COMMANDS: Final = reference.commands()
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS.items(), ids=COMMANDS)
+def test_every_command_and_option_has_help_and_is_documented(name: str, command: Any) -> None:
+    page = (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
+    assert f"\n## {name}\n\n<!-- cli: {name} -->\n" in page
+    assert command.help
+    text = reference.cli_text(name) + reference.cli_text("input options")
+    for parameter in command.params:
+        if parameter.name == "help" or getattr(parameter, "hidden", False):
+            continue
+        assert parameter.help, f"{name}: {parameter.name} has no help"
+        for option in parameter.opts if parameter.param_type_name == "option" else ():
+            assert re.search(rf"{option}\b", text), f"{name}: {option} is not in its table"
+
+
+def test_markers_are_replaced_by_tables() -> None:
+    page = reference.filled("## add\n\n<!-- cli: add -->\n\nMore.\n")
+    assert "es-dedup add PATH…" in page
+    assert "| `--policy <mark|skip|overwrite|fail>` |" in page
+    assert page.endswith("And the [input options](#input-options).\n\nMore.\n")
+    with pytest.raises(KeyError):
+        reference.filled("<!-- cli: no such command -->")
+
+
+def test_every_setting_has_a_row_with_its_default_and_range() -> None:
+    text = reference.filled((ROOT / "docs/reference/settings.md").read_text(encoding="utf-8"))
+    assert {line.key for line in describe(Settings())} == set(
+        re.findall(r"^\| `([\w.]+)` \|", text, re.MULTILINE)
+    )
+    assert "| `index.limit` | `50` | 1 to 1000 |" in text
+    assert "| `cluster.order` | `earliest` | `earliest`, `longest`, `shortest-url` |" in text
+
+
+def test_every_public_module_has_a_place_in_the_api_reference() -> None:
+    modules = set(reference.public_modules())
+    assert {"es_dedup", "es_dedup.hook", "es_dedup.errors", "es_dedup.index.port"} <= modules
+    assert not modules - reference.documented_modules()
+
+
+def test_a_public_name_that_a_built_site_lacks_is_found() -> None:
+    names = reference.public_names()
+    assert {"es_dedup.Deduplicator", "es_dedup.errors.DedupError", "es_dedup.index.port.FeatureIndex"} <= set(
+        names
+    )
+    lines = "".join(f"{name} py:class 1 page.html#$ -\n" for name in names if name != "es_dedup.Deduplicator")
+    inventory = b"# Sphinx inventory version 2\n# compressed using zlib.\n" + zlib.compress(lines.encode())
+    assert reference.missing_names(inventory) == ["es_dedup.Deduplicator"]
