@@ -80,8 +80,7 @@ def rehearse(
         pairs=among.pairs + pairs,
         capped_terms=among.capped_terms,
         skipped_pages=dict(islice(skipped.items(), NAMED_SKIPPED)),
-        notes=notes_of(sum(each.unread_times for each in made))
-        + (use.notes_on_run() or among.use.notes_on_run()),
+        notes=notes_of(sum(each.unread_times for each in made)) + (use.notes() or among.use.notes()),
     )
 
 

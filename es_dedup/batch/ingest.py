@@ -162,7 +162,7 @@ class Ingest:
             truncated=settled.truncated if settled else 0,
             seconds={name: round(value, 4) for name, value in self._seconds.items()},
             skipped_pages=dict(islice(self._skipped.items(), NAMED_SKIPPED)),
-            notes=notes_of(self._unread_times) + (settled.use.notes_on_run() if settled else ()),
+            notes=notes_of(self._unread_times) + (settled.use.notes() if settled else ()),
         )
 
     def _flush_soon(self, waiting: list[Chunk]) -> None:

@@ -44,18 +44,16 @@ class TermUse:
         return TermUse(self.asked + other.asked, self.left_out + other.left_out, self.unasked + other.unasked)
 
     def notes(self) -> tuple[str, ...]:
-        """A note on each method of which most terms were left out, in the order of their names."""
-        return tuple(
+        """A note on each method of which most terms were left out, then one on each that asked for a part of the pages' terms."""
+        missing = [
             f"{method}: {count:,} of {self.asked[method]:,} terms are in too many pages and were not asked for, "
             "so pairs that only this method finds may be missing"
             for method, count in sorted(self.left_out.items())
             if count > MOST * self.asked[method]
-        )
-
-    def notes_on_run(self) -> tuple[str, ...]:
-        """``notes``, and one on each method that asked for a part of the pages' terms."""
-        return self.notes() + tuple(
+        ]
+        partly = [
             f"{method}: {self.asked[method]:,} of {self.asked[method] + count:,} terms were asked for, so that some pairs are left to "
             "other methods to find"
             for method, count in sorted(self.unasked.items())
-        )
+        ]
+        return (*missing, *partly)

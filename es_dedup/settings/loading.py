@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import json
 import os
 import stat
 import sys
@@ -16,6 +17,7 @@ import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, model_validator
@@ -126,7 +128,7 @@ class Settings(Section):
     """All settings.
 
     Environment variables: ``ES_DEDUP_`` + section + ``__`` + key in capitals, e.g. ``ES_DEDUP_INDEX__LIMIT=100``;
-    lists are separated by commas.
+    lists are separated by commas, or given as a JSON array.
     """
 
     detectors: tuple[str, ...] = Field(
@@ -280,10 +282,11 @@ def shapes_features(field: FieldInfo) -> bool:
     return isinstance(extra, dict) and bool(extra.get("shapes"))
 
 
-def names_file(field: FieldInfo) -> bool:
-    """Whether a setting names a file whose content stored features depend on."""
+def names_file(field: FieldInfo, value: str) -> bool:
+    """Whether a setting of this value names a file, or a folder, whose content stored features depend on."""
     extra = field.json_schema_extra
-    return isinstance(extra, dict) and bool(extra.get("file"))
+    file: Any = extra.get("file") if isinstance(extra, dict) else None
+    return file is not None and value not in file["except"]
 
 
 def value_of(settings: BaseModel, key: str) -> Any:
@@ -383,12 +386,25 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[s
             problems.append(f"environment variable {name}: no such setting{_hint(name, set(fields))}")
             continue
         key, field = fields[name]
-        values[key] = _split(environ[name]) if typing.get_origin(field.annotation) is tuple else environ[name]
+        if typing.get_origin(field.annotation) is not tuple:
+            values[key] = environ[name]
+        elif (listed := _listed(environ[name].strip())) is not None:
+            values[key] = listed
+        else:
+            said = "must be names separated by commas, or a JSON array of texts"
+            problems.append(f"environment variable {name}: {said}, got {shorten(environ[name], 80)!r}")
     return values
 
 
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
+def _listed(text: str) -> list[str] | None:
+    """The members of a list in an environment variable; None of what begins as a JSON array and is none of texts."""
+    if not text.startswith("["):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        found: list[Any] = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if all(isinstance(each, str) for each in found) else None
 
 
 def _layered(*layers: tuple[dict[str, Any], str]) -> tuple[dict[str, Any], dict[str, str]]:

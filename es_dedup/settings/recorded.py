@@ -74,25 +74,34 @@ def file_contents(settings: Settings, also: Collection[str] = ()) -> dict[str, s
     Raises:
         ConfigError: a file cannot be read.
     """
+    methods = (*settings.detectors, *also)
+    served = ((key, field) for key, field, section in setting_fields() if section.serves(methods))
     named = {
-        key: value_of(settings, key)
-        for key, field, section in setting_fields()
-        if names_file(field) and section.serves((*settings.detectors, *also))
+        key: value_of(settings, key) for key, field in served if names_file(field, value_of(settings, key))
     }
-    return {f"content of {key}": _digest(key, value) for key, value in named.items() if value}
+    return {f"content of {key}": _digest(key, value) for key, value in named.items()}
 
 
 def _digest(key: str, path: str) -> str:
+    """Digest of a file, or of all files of a folder with their names."""
     try:
-        stamp = Path(path).stat()
-        return _digest_of(path, stamp.st_mtime_ns, stamp.st_size)
+        if not Path(path).is_dir():
+            return _digest_of_file(Path(path))
+        files = sorted(each for each in Path(path).iterdir() if each.is_file())
+        told = "\n".join(f"{each.name} {_digest_of_file(each)}" for each in files)
+        return xxhash.xxh3_64_hexdigest(told.encode())
     except OSError as error:
         raise ConfigError((f"{key}: {path} cannot be read: {error.strerror or error}",)) from error
 
 
-@lru_cache(maxsize=16)
-def _digest_of(path: str, modified: int, size: int) -> str:  # noqa: ARG001 - a changed file is another key
-    return xxhash.xxh3_64_hexdigest(Path(path).read_bytes())
+def _digest_of_file(path: Path) -> str:
+    stamp = path.stat()
+    return _digest_of(path, stamp.st_mtime_ns, stamp.st_size)
+
+
+@lru_cache(maxsize=64)
+def _digest_of(path: Path, modified: int, size: int) -> str:  # noqa: ARG001 - a changed file is another key
+    return xxhash.xxh3_64_hexdigest(path.read_bytes())
 
 
 def decision_settings(settings: Settings) -> dict[str, Any]:

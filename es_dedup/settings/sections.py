@@ -12,8 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 SHAPES: Final[dict[str, Any]] = {"shapes": True}
 """Marks a setting that stored features depend on: an index records it, and is made for its value alone."""
-FILE: Final[dict[str, Any]] = SHAPES | {"file": True}
-"""Marks such a setting that names a file: an index records what is in the file, too."""
+FILE: Final[dict[str, Any]] = SHAPES | {"file": {"except": [""]}}
+"""Marks such a setting that names a file by all values but these: an index records what is in the file, too."""
+SYNONYMS: Final[dict[str, Any]] = SHAPES | {"file": {"except": ["wordnet", "none"]}}
+"""The same for a file, or a folder, of synonyms."""
 ROUNDING: Final = 1e-9
 """Room for decimal fractions: 1.5 times 0.4 is a little more than 0.6 in binary."""
 
@@ -90,7 +92,7 @@ class MultiSimhashConfig(Section):
         "wordnet",
         min_length=1,
         description="synonyms: wordnet (Chinese Open Wordnet, shipped), none, or the path of a file",
-        json_schema_extra=SHAPES,
+        json_schema_extra=SYNONYMS,
     )
 
     @model_validator(mode="after")
@@ -198,7 +200,7 @@ class DwdcsConfig(Section):
         "wordnet",
         min_length=1,
         description="synonyms: wordnet (Chinese Open Wordnet, shipped), none, or the path of a file",
-        json_schema_extra=SHAPES,
+        json_schema_extra=SYNONYMS,
     )
     min_phrase_occurrences: int = Field(
         0,

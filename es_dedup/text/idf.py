@@ -1,7 +1,8 @@
 """How rare a word is: inverse document frequencies of general Chinese, or learned from pages at hand and kept in a file.
 
-A file has a word and its number on each line, separated by a space, as jieba's list has; a first line ``# unknown NUMBER``
-says what every other word has.
+A file has a word and its number on each line, separated by a space, as jieba's list has. A line ``# unknown NUMBER`` says what
+every other word has, and a line ``# words COUNT`` how many there are; ``es-dedup idf`` writes both, so that a file that was cut off
+is recognised.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def load(path: str | Path) -> Idf:
     Without a line ``# unknown`` an unknown word has the median.
 
     Raises:
-        ConfigError: it cannot be read, is no UTF-8 text, or a line is not a word and a number above 0.
+        ConfigError: it cannot be read, is no UTF-8 text, was cut off, or a line is not a word and a number above 0.
     """
     place = Path(path)
     try:
@@ -118,26 +119,31 @@ def _load(path: Path, modified: int, size: int) -> Idf:  # noqa: ARG001 - a chan
 def _parsed(text: str) -> tuple[dict[str, float], float | None]:
     """Words with their numbers, and the number of unknown words where a line names it."""
     values: dict[str, float] = {}
-    unknown = None
+    unknown = count = None
     for place, line in enumerate(text.splitlines(), 1):
-        word, _, number = line.rpartition(" ")
-        if not word:
+        if not line.strip():
             continue
+        word, _, number = line.rpartition(" ")
         try:
-            value = float(number)
+            value = float(number) if word else 0.0
         except ValueError:
             value = 0.0
         if not 0 < value < math.inf:
             raise ValueError(f"line {place}: a word, a space and a number above 0 are expected")
         if word == "# unknown":
             unknown = value
+        elif word == "# words":
+            count = int(value)
         else:
             values[word] = value
+    whole = len(values) - (not text.endswith("\n"))
+    if count is not None and whole != count:
+        raise ValueError(f"holds {whole:,} of {count:,} words: it was cut off or changed; make it again")
     return values, unknown
 
 
 def as_text(idf: Idf) -> str:
     """The lines of a file that ``load`` reads, words in order, numbers to six digits."""
-    lines = [f"# unknown {idf.unknown:.6g}"]
+    lines = [f"# unknown {idf.unknown:.6g}", f"# words {len(idf.values)}"]
     lines += [f"{word} {value:.6g}" for word, value in sorted(idf.values.items())]
     return "\n".join(lines) + "\n"

@@ -26,7 +26,7 @@ from es_dedup.text.normalise import normalise_many
 from es_dedup.text.words import stem
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 MAX_BYTES: Final = 200 * 2**20
 """Bytes of a file of synonyms; a larger file is something else."""
@@ -36,8 +36,11 @@ NO_LIST: Final = "none"
 """In a setting: no synonyms."""
 WORDNET_FILE: Final = Path(__file__).parent / "wordnet" / "groups.txt.xz"
 _CILIN: Final = re.compile(r"[A-Z][a-z]\d\d[A-Z]\d\d[=#@]")
+_SYNSET: Final = re.compile(r"\d{8}-[a-z]\t")
+_CUT_OFF: Final = re.compile(rf"{_CILIN.pattern}\s*|{_SYNSET.pattern}[^\t]*(\t\s*)?")
 _PARTICLE: Final = re.compile(r"\+[的地].*")
 _SEPARATOR: Final = re.compile(r"[\s,，]")
+_OFFSET_DIGITS: Final = 8
 _WORDNET_PARTS: Final = ("noun", "adj", "verb", "adv")
 
 
@@ -122,7 +125,7 @@ def load(path: str | Path) -> Synonyms:
     """Synonyms from a file or a folder of WordNet; kept until the file changes.
 
     Raises:
-        ConfigError: it cannot be read, is too large, is no UTF-8 text, or holds no group of two words.
+        ConfigError: it cannot be read, is too large, is no UTF-8 text, was cut off, or holds no group of two words.
     """
     place = Path(path)
     try:
@@ -132,26 +135,32 @@ def load(path: str | Path) -> Synonyms:
         raise ConfigError((f"synonyms: {place} cannot be read: {error.strerror or error}",)) from error
     except UnicodeDecodeError as error:
         raise ConfigError((f"synonyms: {place} is not UTF-8 text: save it as UTF-8",)) from error
+    except ValueError as error:
+        raise ConfigError((f"synonyms: {place}: {error}",)) from error
     if not found.groups:
         raise ConfigError((f"synonyms: {place} holds no line with two words of one meaning",))
     return found
 
 
 def parse(lines: Iterable[str]) -> Synonyms:
-    """Synonyms from the lines of a file in one of the first three forms."""
+    """Synonyms from the lines of a file in one of the first three forms.
+
+    Raises:
+        ValueError: a line of the second or third form lacks its word: the file was cut off.
+    """
     plain: list[Sequence[str]] = []
     synsets: dict[str, list[str]] = {}
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         lemma = lemma_of(line)
+        code = _CILIN.match(line.strip())
         if lemma is not None:
             synsets.setdefault(lemma[0], []).append(lemma[1])
-            continue
-        words = line.partition("#")[0].replace(",", " ").replace("，", " ").split()
-        code = _CILIN.match(line.strip())
-        if code is None:
-            plain.append(words)
-        elif code.group().endswith("="):
-            plain.append(line.split()[1:])
+        elif _CUT_OFF.fullmatch(line.strip("\r\n")):
+            raise ValueError(f"line {number} was cut off")
+        elif code is not None:
+            plain.append(line.split()[1:] if code.group().endswith("=") else ())
+        elif not _SYNSET.match(line):
+            plain.append(line.partition("#")[0].replace(",", " ").replace("，", " ").split())
     return of_groups([*synsets.values(), *plain])
 
 
@@ -162,7 +171,7 @@ def lemma_of(line: str) -> tuple[str, str] | None:
     when it holds a space or a comma: no segmenter gives such a word.
     """
     cells = line.rstrip("\r\n").split("\t")
-    if len(cells) < 3 or not cells[1].endswith(":lemma"):  # noqa: PLR2004 - columns of the format
+    if len(cells) < 3 or not cells[1].endswith(":lemma") or not cells[2]:  # noqa: PLR2004 - columns of the format
         return None
     word = _PARTICLE.sub("", cells[2].strip()).replace("+", "")
     return cells[0], "" if _SEPARATOR.search(word) else word
@@ -187,25 +196,41 @@ def _wordnet(folder: Path) -> Iterator[list[str]]:
     ranked: list[tuple[int, str, int]] = []
     groups: dict[tuple[str, int], list[str]] = {}
     for part in _WORDNET_PARTS:
-        for line in _entries(folder / f"data.{part}"):
-            cells = line.split(" ")
-            words = cells[4 : 4 + 2 * int(cells[3], 16) : 2]
-            groups[part, int(cells[0])] = [word.partition("(")[0].replace("_", " ") for word in words]
-        for line in _entries(folder / f"index.{part}"):
-            cells = line.split()
-            offsets = cells[-int(cells[2]) :]
-            ranked += [(rank, part, int(offset)) for rank, offset in enumerate(offsets)]
+        for cells in _entries(folder / f"data.{part}", _synset):
+            groups[part, int(cells[0])] = [word.partition("(")[0].replace("_", " ") for word in cells[1:]]
+        for cells in _entries(folder / f"index.{part}", _senses):
+            ranked += [(rank, part, int(offset)) for rank, offset in enumerate(cells)]
     order = dict.fromkeys((part, offset) for _, part, offset in sorted(ranked, key=lambda each: each[0]))
     for key in order:
         if key in groups:
             yield groups[key]
 
 
-def _entries(path: Path) -> Iterator[str]:
+def _entries(path: Path, columns: Callable[[list[str]], list[str]]) -> Iterator[list[str]]:
     with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            if not line.startswith(" "):
-                yield line
+        for number, line in enumerate(lines, 1):
+            if line.startswith(" "):
+                continue
+            try:
+                yield columns(line.split())
+            except (ValueError, IndexError) as error:
+                raise ValueError(f"{path.name}: line {number} was cut off") from error
+
+
+def _synset(cells: list[str]) -> list[str]:
+    """Offset and words of a line of ``data``, which names how many words and pointers there are."""
+    words = int(cells[3], 16)
+    if len(cells) <= 4 + 2 * words + 4 * int(cells[4 + 2 * words]):
+        raise ValueError(cells[0])
+    return [cells[0], *cells[4 : 4 + 2 * words : 2]]
+
+
+def _senses(cells: list[str]) -> list[str]:
+    """Offsets of a line of ``index``, which names how many pointers and synsets there are."""
+    offsets = cells[6 + int(cells[3]) :]
+    if len(offsets) != int(cells[2]) or any(len(each) != _OFFSET_DIGITS for each in offsets):
+        raise ValueError(cells[0])
+    return offsets
 
 
 def _forms(words: Collection[str]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from es_dedup.evaluation.methods import run_method
 from es_dedup.evaluation.runner import INDEX, measure
 from es_dedup.model import Content
 from es_dedup.readers import read_pages
-from es_dedup.settings import Settings
+from es_dedup.settings import Settings, load_settings
 from tests.texts import topical
 
 if TYPE_CHECKING:
@@ -115,7 +115,14 @@ def test_a_run_says_that_a_part_of_the_signatures_was_asked_for() -> None:
         assert (
             dedup.add_many([Page("d", text=text)], dry_run=True).notes[0].startswith("ccdet: 12 of 40 terms")
         )
-        assert dedup.check(Page("e", text=text)).notes == ()  # of one page others find the same pairs
+        (note,) = dedup.check(Page("e", text=text)).notes
+        assert note.startswith("ccdet: 12 of 40 terms were asked for")
+        assert dedup.check(Page("f", text="".join(items(1)))).notes == ()
+    with Deduplicator.open(
+        ":memory:", settings=load_settings(overrides={"ccdet.query_signatures": 30}, environ={})
+    ) as dedup:
+        dedup.scan([Page("a", text=text), *others])
+        assert dedup.check(Page("e", text=text)).notes[0].startswith("ccdet: 30 of 40 terms were asked for")
     with Deduplicator.open(":memory:", settings=alone("ccdet")) as dedup:
         dedup.scan([Page("a", text=text), *others])
         assert dedup.add_many([Page("b", text=text)]).notes == ()

@@ -122,6 +122,31 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
     assert settings.cluster.preferred_sites == ()
 
 
+def test_lists_in_the_environment_may_be_json_arrays() -> None:
+    settings = load_settings(
+        environ={
+            "ES_DEDUP_DETECTORS": ' ["simhash", "ccdet"]\n',
+            "ES_DEDUP_CLUSTER__PREFERRED_SITES": '["a,b", "新闻"]',
+            "ES_DEDUP_ELASTIC__ALSO_STORED": "[]",
+        }
+    )
+    assert settings.detectors == ("simhash", "ccdet")
+    assert settings.cluster.preferred_sites == ("a,b", "新闻")
+    assert settings.elastic.also_stored == ()
+
+
+@pytest.mark.parametrize("given", ["[simhash, ccdet]", '["simhash"', "[" * 100_000, "[1]"])
+def test_what_begins_as_a_json_array_and_is_none_of_texts_is_refused(given: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load_settings(environ={"ES_DEDUP_DETECTORS": given})
+    (problem,) = refused.value.problems
+    said = (
+        "environment variable ES_DEDUP_DETECTORS: must be names separated by commas, or a JSON array of texts"
+    )
+    assert problem.startswith(said)
+    assert len(problem) < 300
+
+
 def test_describe_names_value_and_origin(file: Path) -> None:
     file.write_text("[index]\nlimit = 20", encoding="utf-8")
     settings = load_settings(file, {"ccdet.window": 9}, {"ES_DEDUP_WORKERS": "2"})

@@ -46,6 +46,8 @@ def test_a_list_without_unknown_words_gives_them_its_median(tmp_path: Path) -> N
         ("甲 1\n乙 -1\n".encode(), "line 2"),
         ("甲 inf\n".encode(), "line 1"),
         (b"\n", "holds no line"),
+        ("甲 1\n乙".encode(), "line 2: a word, a space and a number"),
+        ("# unknown 2\n# words 2\n甲 1\n".encode(), "holds 1 of 2 words: it was cut off"),
     ],
 )
 def test_other_files_are_refused(content: bytes, message: str, tmp_path: Path) -> None:
@@ -53,6 +55,15 @@ def test_other_files_are_refused(content: bytes, message: str, tmp_path: Path) -
     file.write_bytes(content)
     with pytest.raises(ConfigError, match=message):
         load(file)
+
+
+def test_a_learned_list_is_refused_wherever_it_is_cut_off_in_its_words(tmp_path: Path) -> None:
+    file = tmp_path / "words.idf"
+    whole = as_text(learned(PAGES)).encode()
+    for size in range(whole.index("\n检修".encode()) + 1, len(whole)):
+        file.write_bytes(whole[:size])
+        with pytest.raises(ConfigError):
+            load(file)
 
 
 def test_a_missing_file_is_a_problem_of_the_settings(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError
+from es_dedup.index.factory import features_of
 from es_dedup.model import Content, Skipped
 from es_dedup.settings import Settings
 from es_dedup.text.normalise import normalise_many
@@ -38,6 +39,13 @@ repairs  mending
 """
 
 
+def without_entries(folder: Path) -> None:
+    """A folder of WordNet that holds nothing."""
+    for part in ("noun", "adj", "verb", "adv"):
+        for kind in ("data", "index"):
+            (folder / f"{kind}.{part}").write_text("  1 a licence line\n", encoding="utf-8")
+
+
 def test_a_plain_list() -> None:
     found = parse(PLAIN.splitlines())
     assert [set(group) for group in found.groups] == [{"检修", "维修", "修理"}, {"repair", "mending"}]
@@ -52,6 +60,11 @@ def test_cilin_gives_only_its_synonyms() -> None:
 def test_multilingual_wordnet() -> None:
     found = parse(WORDNET.splitlines())
     assert [set(group) for group in found.groups] == [{"设备", "装置"}]
+
+
+def test_lines_of_a_wordnet_that_are_no_lemmas_are_passed_over() -> None:
+    lines = ["03183080-n\tcmn:def\t0\t一种 设备", "03183080-n\tcmn:exe\t0\t新 设备"]
+    assert not parse([*lines, "# note\tx"]).groups
 
 
 def test_particles_that_a_wordnet_sets_apart_are_left_out() -> None:
@@ -80,9 +93,7 @@ def test_words_of_texts_are_found_in_the_shipped_groups() -> None:
 
 
 def test_a_wordnet_folder_orders_senses_by_frequency(tmp_path: Path) -> None:
-    for part in ("noun", "adj", "verb", "adv"):
-        (tmp_path / f"data.{part}").write_text("  1 a licence line\n", encoding="utf-8")
-        (tmp_path / f"index.{part}").write_text("  1 a licence line\n", encoding="utf-8")
+    without_entries(tmp_path)
     data = "00000100 06 n 02 crane 0 derrick 0 000 | lifts\n00000200 05 n 02 crane 0 wading_bird 0 000 | a bird\n"
     (tmp_path / "data.noun").write_text("  1 licence\n" + data, encoding="utf-8")
     index = "crane n 2 1 @ 2 1 00000200 00000100\nderrick n 1 1 @ 1 0 00000100\n"
@@ -90,6 +101,15 @@ def test_a_wordnet_folder_orders_senses_by_frequency(tmp_path: Path) -> None:
     found = load(tmp_path)
     assert found.concept("crane", 1) == {"crane", "wading bird"}
     assert found.concept("crane", 2) == {"crane", "wading bird", "derrick"}
+
+
+def test_a_wordnet_folder_that_was_cut_off_is_refused(tmp_path: Path) -> None:
+    without_entries(tmp_path)
+    for kind, line in (("data", "00000100 06 n 02 crane 0 der"), ("index", "crane n 2 1 @ 2 1 000002")):
+        (tmp_path / f"{kind}.noun").write_text(line, encoding="utf-8")
+        with pytest.raises(ConfigError, match=rf"{kind}\.noun: line 1 was cut off"):
+            load(tmp_path)
+        without_entries(tmp_path)
 
 
 def test_codes_are_equal_within_a_meaning_and_do_not_depend_on_the_file() -> None:
@@ -126,6 +146,9 @@ def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
         (None, "cannot be read"),
         (b"\xff\xfe\x00", "not UTF-8"),
         ("只有一个".encode(), "no line with two words"),
+        ("Aa01A01= 人 士\nAa01A02=".encode(), "line 2 was cut off"),
+        ("03183080-n\tcmn:lemma\t设备\n03183080-n\tcmn:lem".encode(), "line 2 was cut off"),
+        ("03183080-n\tcmn:lemma\t设备\n03183080-n\tcmn:lemma\t".encode(), "line 2 was cut off"),
     ],
 )
 def test_files_that_cannot_be_used_are_refused(tmp_path: Path, content: bytes | None, message: str) -> None:
@@ -178,3 +201,22 @@ def test_a_method_reads_the_file_that_its_settings_name(tmp_path: Path, method: 
         create_detectors(settings)
     (tmp_path / "none.txt").write_text("甲 乙", encoding="utf-8")
     assert create_detectors(settings)[method].name == method
+
+
+@pytest.mark.parametrize("method", ["multi_simhash", "dwdcs"])
+def test_an_index_records_what_is_in_the_file_or_folder(tmp_path: Path, method: str) -> None:
+    without_entries(tmp_path)
+    file = tmp_path / "data.noun"
+    name = f"content of {method}.synonyms"
+    recorded = {}
+    for word in ("乙", "丙"):
+        file.write_text(f"00000100 06 n 02 甲 0 {word} 0 000 |", encoding="utf-8")
+        (tmp_path / "index.noun").write_text("甲 n 1 0 1 0 00000100", encoding="utf-8")
+        for path in (file, tmp_path):
+            settings = Settings.model_validate({"detectors": (method,), method: {"synonyms": str(path)}})
+            recorded[word, path] = features_of(settings)[name]
+    assert len(set(recorded.values())) == len(recorded)
+    assert name not in features_of(Settings(detectors=(method,)))
+    file.unlink()
+    with pytest.raises(ConfigError, match=r"synonyms: .*data\.noun cannot be read"):
+        features_of(Settings.model_validate({"detectors": (method,), method: {"synonyms": str(file)}}))
