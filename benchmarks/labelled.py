@@ -11,9 +11,8 @@ import numpy as np
 from harness import ROOT, Row, data_file, expect, page_of, rows_of
 
 from es_dedup import Deduplicator, Settings
-from es_dedup.batch.join import candidate_pairs
-from es_dedup.batch.recluster import load_corpus
-from es_dedup.clustering import canonical_order
+from es_dedup.batch.candidate_pairs import CorpusJoin
+from es_dedup.batch.corpus import Weighing, load_corpus
 from es_dedup.decision.statistics import Statistics
 from es_dedup.evaluation import Label
 from es_dedup.evaluation.labels import parse_labels
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup import Page
-    from es_dedup.batch.join import Joined
-    from es_dedup.batch.recluster import Corpus
+    from es_dedup.batch.corpus import MemoryCorpus
 
     Pairs = list[tuple[str, str]]
 
@@ -76,7 +74,7 @@ class Scanned:
     """
 
     dedup: Deduplicator
-    corpus: Corpus
+    corpus: MemoryCorpus
     statistics: Statistics
     row: dict[str, int]
 
@@ -100,16 +98,22 @@ def scan(pages: Sequence[Page], settings: Settings | None = None) -> Scanned:
     return Scanned(dedup, corpus, statistics, {name: at for at, name in enumerate(corpus.pages.ids)})
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Candidate pairs of a corpus: rows, ``left`` < ``right``, each pair once, ascending."""
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    capped_terms: int
+
+
 def joined(scanned: Scanned, settings: Settings | None = None) -> Joined:
     """Candidate pairs as the scan has found them."""
     settings, corpus = settings or Settings(), scanned.corpus
-    order = canonical_order(corpus.keys, settings.cluster)
-    ranks = np.zeros(len(order), dtype=np.int64)
-    ranks[[scanned.row[key.page_id] for key in order]] = np.arange(len(order))
-    table = corpus.pages.table
-    found = candidate_pairs(table, settings, ranks, scanned.statistics.weights(table.coverage))
-    expect(bool((found.left < found.right).all()), "the join gives a pair twice")
-    return found
+    join = CorpusJoin(corpus, corpus.ranks(settings), settings, Weighing(scanned.statistics))
+    left, right = (np.concatenate(side) for side in zip(*join.pairs(), strict=True))
+    expect(bool((left < right).all()), "the join gives a pair twice")
+    return Joined(left, right, join.capped_terms)
 
 
 def pair_sets(folder: Path | None, names: Iterable[str]) -> list[PairSet]:

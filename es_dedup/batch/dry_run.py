@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.ingest import (
     AGAIN,
     NAMED_SKIPPED,
@@ -18,7 +19,7 @@ from es_dedup.batch.ingest import (
     notes_of,
     repeated,
 )
-from es_dedup.batch.recluster import LOOKUP_PAGES, corpus_of, judge_corpus, page_keys
+from es_dedup.batch.recluster import LOOKUP_PAGES, judge_corpus, page_keys
 from es_dedup.batch.write_policy import Stored, not_unique, outcomes_of
 from es_dedup.clustering import Neighbourhood, repair
 from es_dedup.decision.comparison import Pages

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
+from es_dedup.batch.corpus import corpus_of, load_corpus
 from es_dedup.batch.featurise import CHUNK_PAGES, Chunk
 from es_dedup.batch.pipelined import WORTH_PAGES, JudgedAhead
 from es_dedup.batch.recluster import (
     UNSETTLED,
     Settled,
-    corpus_of,
     edge_neighbours,
-    load_corpus,
     settle_corpus,
     settle_new,
 )

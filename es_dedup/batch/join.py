@@ -1,25 +1,20 @@
-"""Candidate pairs of a whole corpus: every page's probe against every page's stored terms, as a sorted join.
+"""Joins of candidate terms, and the rules for which counted pairs are candidates.
 
 The plan is the one an index executes page by page (``Probe``): shared terms are counted per pair and detector, and a
 pair is a candidate when its count can belong to a related pair. A term that very many pages carry joins each of them
 only with its first carriers in canonical order: representatives come from there, and the join stays linear. Of pages with
-equal text only the first few answer.
+equal text only the first few answer. ``candidate_pairs`` runs the joins over a corpus.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.decision.term_use import TermUse
-from es_dedup.detectors import coverage, fingerprint, simhash
-from es_dedup.detectors.coverage_pairs import CONTENT
-from es_dedup.detectors.others import asked_by_others, stored_by_others
+from es_dedup.detectors import fingerprint, simhash
 from es_dedup.kernels.dispatch import worthwhile
-from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
 from es_dedup.text.ragged import find, owners_of
 
 if TYPE_CHECKING:
@@ -27,10 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.detectors.coverage import Sampled
-    from es_dedup.detectors.coverage_pairs import Weights
-    from es_dedup.detectors.features import FeatureTable
-    from es_dedup.settings import Settings
     from es_dedup.settings.sections import CcdetConfig
 
     Rows = NDArray[np.int64]
@@ -50,36 +41,11 @@ CHUNK_HITS: Final = 2_000_000  # joined rows held at a time: about 100 MB
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
-    """Candidate pairs.
-
-    Attributes:
-        left, right: rows, ``left`` < ``right``; each pair once, ascending.
-        capped_terms: probe terms of which only the first carriers were joined, or none.
-        use: what methods with limits of their own asked for, and what was left out.
-    """
-
-    left: Rows
-    right: Rows
-    capped_terms: int
-    use: TermUse
-
-
-@dataclass(frozen=True, slots=True)
 class Carriers:
     """What joins need to know of each row: its place in canonical order, and whether it answers."""
 
     ranks: Rows
     answering: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class _OfMethod:
-    """Pairs of one method beyond the default ones."""
-
-    keys: NDArray[np.uint64]
-    capped: int
-    use: TermUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,77 +55,6 @@ class Hits:
     asker: Rows
     stored: Rows
     shared: Rows
-
-
-def candidate_pairs(
-    table: FeatureTable, settings: Settings, ranks: Rows, weights: Weights | None = None
-) -> Joined:
-    """Candidates of all enabled detectors.
-
-    Args:
-        table: the corpus.
-        settings: which detectors ask.
-        ranks: place of each row in canonical order; shape (rows,).
-        weights: what grams and clauses count; those that are template bring no pages together.
-    """
-    keys: list[NDArray[np.uint64]] = []
-    capped = 0
-    rows = Carriers(ranks, answering(table.hashes, ranks))
-    enabled = settings.detectors
-    if coverage.Coverage.name in enabled:
-        cover = table.coverage
-        for asked, stored, share, weight in (
-            (coverage.probed_grams, coverage.stored_grams, GRAM_SHARE, weights.grams if weights else None),
-            (
-                coverage.probed_clauses,
-                coverage.stored_clauses,
-                CLAUSE_SHARE,
-                weights.clauses if weights else None,
-            ),
-        ):
-            sides = [asked(cover), stored(cover)]
-            if weight is not None:
-                sides = [side.only(weight >= CONTENT) for side in sides]
-            found, count = _sampled_pairs(sides[0], sides[1], share, rows)
-            keys.append(found)
-            capped += count
-    if "ccdet" in enabled:
-        found, count = _period_pairs(table, settings, rows)
-        keys.append(found)
-        capped += count
-    if "simhash" in enabled:
-        keys.append(_fingerprint_pairs(table, settings, rows))
-    use = TermUse()
-    for others in _others_pairs(table, settings, rows):
-        keys.append(others.keys)
-        capped += others.capped
-        use += others.use
-    keys.append(equal_pairs(table.hashes, ranks))
-    every = np.unique(np.concatenate(keys))
-    return Joined(
-        (every >> np.uint64(32)).astype(np.int64),
-        (every & np.uint64(0xFFFFFFFF)).astype(np.int64),
-        capped + use.left_out.total(),
-        use,
-    )
-
-
-def _sampled_pairs(
-    asked: Sampled, stored: Sampled, share: float, rows: Carriers
-) -> tuple[NDArray[np.uint64], int]:
-    """Pairs in which the asker holds that share of the other's stored terms that it can know of.
-
-    Both pages ask, so a short page inside a long one is found by the long one, which knows all the short one's terms.
-    """
-    owner = owners_of(stored.offsets)
-    ordered = (owner.astype(np.uint64) << np.uint64(32)) | stored.values
-    join = TermJoin(stored.values, owner, rows, 32, least=1)  # others ask for more terms than they store
-    third = third_value(stored.values, stored.offsets)
-    keys = [
-        sampled_keys(hits, third, asked.bound, share, partial(_below, ordered, stored.offsets))
-        for hits in join.run(asked.values, asked.offsets)
-    ]
-    return _merged(keys), join.capped
 
 
 def sampled_keys(
@@ -197,41 +92,11 @@ def third_value(values: NDArray[np.uint32], offsets: Rows) -> NDArray[np.uint64]
     return third
 
 
-def _below(ordered: NDArray[np.uint64], offsets: Rows, rows: Rows, bound: NDArray[np.uint32]) -> Rows:
-    """How many of each row's values are at most the bound."""
-    return (
-        np.searchsorted(ordered, (rows.astype(np.uint64) << np.uint64(32)) | bound, side="right")
-        - offsets[rows]
-    )
-
-
-def _period_pairs(table: FeatureTable, settings: Settings, rows: Carriers) -> tuple[NDArray[np.uint64], int]:
-    periods, size = table.periods, table.periods.comparable
-    join = TermJoin(periods.signatures, owners_of(periods.offsets), rows, HASH_BITS_IN_TERM)
-    keys = [period_keys(hits, size, settings.ccdet) for hits in join.run(periods.signatures, periods.offsets)]
-    return _merged(keys), join.capped
-
-
 def period_keys(hits: Hits, size: Rows, config: CcdetConfig) -> NDArray[np.uint64]:
     """Of counted pairs those with enough common signatures, by ``PeriodTable.comparable`` of each row."""
     fewer = np.minimum(size[hits.asker], size[hits.stored])
     keep = (hits.shared >= config.min_common) & (hits.shared >= config.min_ccs * fewer)
     return pair_keys(hits.asker[keep], hits.stored[keep])
-
-
-def _fingerprint_pairs(table: FeatureTable, settings: Settings, rows: Carriers) -> NDArray[np.uint64]:
-    """Pairs with an equal band (or a band one bit apart, beyond three bits) and few differing bits."""
-    having = np.flatnonzero(table.has_words)
-    limit = settings.simhash.max_hamming_distance
-    stored, asked = bands_of(table.fingerprints[having], limit)
-    offsets = np.zeros(len(table) + 1, dtype=np.int64)
-    offsets[having + 1] = asked.shape[1]
-    join = TermJoin(stored.ravel(), np.repeat(having, fingerprint.BANDS), rows, TERM_BITS)
-    keys = [
-        fingerprint_keys(hits, table.fingerprints, limit)
-        for hits in join.run(asked.ravel(), np.cumsum(offsets))
-    ]
-    return _merged(keys)
 
 
 def bands_of(values: NDArray[np.uint64], limit: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
@@ -249,31 +114,6 @@ def fingerprint_keys(hits: Hits, fingerprints: NDArray[np.uint64], limit: int) -
     bits = np.bitwise_count(fingerprints[hits.asker] ^ fingerprints[hits.stored])
     keep = bits <= limit
     return pair_keys(hits.asker[keep], hits.stored[keep])
-
-
-def _others_pairs(table: FeatureTable, settings: Settings, rows: Carriers) -> Iterator[_OfMethod]:
-    """Pairs that methods beyond the default ones ask for: each group of their probes as one join.
-
-    A group with a limit of its own on the pages of a term is answered as an index answers it: such terms are left out, and all pages of
-    the others are found.
-    """
-    groups = [asked_by_others(table.others, row, settings) for row in range(len(table))]
-    for name, (terms, owners) in stored_by_others(table.others, settings):
-        join = TermJoin(terms, owners, rows, TERM_BITS)
-        own = [[group for group in page if group.method == name] for page in groups]
-        for place in range(max(map(len, own), default=0)):
-            some = [page[place] if place < len(page) else None for page in own]
-            asked = np.array([term for group in some if group for term in group.terms], dtype=np.uint64)
-            least = np.array([group.min_shared if group else 1 for group in some], dtype=np.int64)
-            offsets = np.zeros(len(table) + 1, dtype=np.int64)
-            np.cumsum([len(group.terms) if group else 0 for group in some], out=offsets[1:])
-            capped, left_out = join.capped, join.left_out
-            keys = []
-            for hits in join.run(asked, offsets, max_df=next(group.max_df for group in some if group)):
-                keep = hits.shared >= least[hits.asker]
-                keys.append(pair_keys(hits.asker[keep], hits.stored[keep]))
-            use = TermUse.of(name, len(asked), join.left_out - left_out)
-            yield _OfMethod(_merged(keys), join.capped - capped, use)
 
 
 def answering(hashes: NDArray[np.uint64], ranks: Rows) -> NDArray[np.bool_]:
@@ -395,7 +235,3 @@ def pair_keys(left: Rows, right: Rows) -> NDArray[np.uint64]:
     """Each pair of rows as one number: the lesser row above the greater."""
     low, high = np.minimum(left, right), np.maximum(left, right)
     return (low.astype(np.uint64) << np.uint64(32)) | high.astype(np.uint64)
-
-
-def _merged(keys: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-    return np.unique(np.concatenate(keys)) if keys else np.zeros(0, dtype=np.uint64)

@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.batch.recluster import Corpus, Settled, corpus_of, judge_corpus
+from es_dedup.batch.corpus import MemoryCorpus, corpus_of
+from es_dedup.batch.recluster import Settled, judge_corpus
 from es_dedup.detectors.features import FeatureTable
 
 if TYPE_CHECKING:
@@ -44,11 +45,11 @@ class JudgedAhead:
         self._needed = True
         self._settings = settings
         pool = ThreadPoolExecutor(1, thread_name_prefix="es-dedup-judging")
-        self._found: Future[tuple[Corpus, Settled]] = pool.submit(self._work, list(keys), list(tables))
+        self._found: Future[tuple[MemoryCorpus, Settled]] = pool.submit(self._work, list(keys), list(tables))
         self._found.add_done_callback(lambda _: self._heard.put(None))
         pool.shutdown(wait=False)
 
-    def result(self, tell: Callable[[Progress], None]) -> tuple[Corpus, Settled]:
+    def result(self, tell: Callable[[Progress], None]) -> tuple[MemoryCorpus, Settled]:
         """The corpus and what was found in it; waits for it, and raises what went wrong."""
         try:
             while (event := self._heard.get()) is not None:
@@ -62,7 +63,7 @@ class JudgedAhead:
         """Let the thread end soon: its result is not wanted."""
         self._needed = False
 
-    def _work(self, keys: list[list[PageKey]], tables: list[FeatureTable]) -> tuple[Corpus, Settled]:
+    def _work(self, keys: list[list[PageKey]], tables: list[FeatureTable]) -> tuple[MemoryCorpus, Settled]:
         corpus = corpus_of([key for part in keys for key in part], FeatureTable.concatenate(tables))
         tables.clear()
         return corpus, judge_corpus(corpus, self._settings, self._hear)

@@ -12,52 +12,44 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from es_dedup.batch.featurise import day_of
-from es_dedup.batch.join import candidate_pairs
+from es_dedup.batch.candidate_pairs import CorpusJoin
+from es_dedup.batch.corpus import Weighing, key_of
+from es_dedup.batch.memory import give_back
 from es_dedup.batch.verify import BLOCK, Verified, verify_by
 from es_dedup.clustering import (
     Neighbourhood,
     PageKey,
-    canonical_order,
     cluster_all,
     repair,
     same_neighbours,
     settle,
 )
-from es_dedup.decision.comparison import Pages
-from es_dedup.decision.statistics import Statistics, learn
 from es_dedup.decision.term_use import TermUse
-from es_dedup.detectors.features import FeatureTable, unpack
 from es_dedup.model import Progress
 from es_dedup.settings.recorded import STATISTICS, clustered_with
-from es_dedup.text.hashing import hash64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from es_dedup.batch.corpus import Corpus, MemoryCorpus
     from es_dedup.decision.candidate_search import Lookup
-    from es_dedup.index.port import Assignment, FeatureRecord, Index
+    from es_dedup.decision.statistics import Statistics
+    from es_dedup.index.port import Assignment, Index
     from es_dedup.model import Edge
     from es_dedup.settings import Settings
 
     Listener = Callable[[Progress], None]
+    Rows = NDArray[np.int64]
 
 UNSETTLED: Final = "unsettled"  # note: pages were stored or removed whose clusters are not made yet
 SESSION: Final = "session"  # note: the last write session that changed pages or clusters
+PAIRS: Final = 1_024  # of a corpus in files verified at a time, in each of some threads: some 10 MB
 LOOKUP_PAGES: Final = 64  # pages probed and compared at a time in a partial run
-
-
-@dataclass(frozen=True, slots=True)
-class Corpus:
-    """Feature rows of pages with what clustering and statistics need beside them."""
-
-    pages: Pages
-    keys: list[PageKey]
-    sites: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,32 +108,9 @@ def unsettled(index: Index) -> Iterator[None]:
     index.set_note(UNSETTLED, None)
 
 
-def key_of(record: FeatureRecord) -> PageKey:
-    """What the canonical order looks at, of a stored page."""
-    return PageKey(record.page_id, record.published, record.site, record.url, record.length)
-
-
-def load_corpus(index: Index) -> Corpus:
-    """All stored pages, those too that other processes have stored a moment ago."""
-    index.refresh()
-    keys: list[PageKey] = []
-    tables: list[FeatureTable] = []
-    for records in index.scan(batch=2_000):
-        keys += map(key_of, records)
-        tables.append(unpack([record.payload for record in records]))
-    table = FeatureTable.concatenate(tables) if tables else unpack([])
-    return corpus_of(keys, table)
-
-
-def corpus_of(keys: list[PageKey], table: FeatureTable, named: Sequence[Mapping[str, Any]] = ()) -> Corpus:
-    """A corpus of rows at hand."""
-    days = np.array([day_of(key.published) for key in keys], dtype=np.int64)
-    return Corpus(Pages([key.page_id for key in keys], table, days, named), keys, [key.site for key in keys])
-
-
 def settle_corpus(
     index: Index,
-    corpus: Corpus,
+    corpus: MemoryCorpus,
     settings: Settings,
     listener: Listener | None = None,
     *,
@@ -174,21 +143,78 @@ def settle_corpus(
 
 
 def judge_corpus(
-    corpus: Corpus, settings: Settings, tell: Listener, statistics: Statistics | None = None
+    corpus: MemoryCorpus, settings: Settings, tell: Listener, statistics: Statistics | None = None
 ) -> Settled:
     """Find and judge all related pairs among these pages; without ``statistics``, theirs are learned."""
-    pages, total = corpus.pages, len(corpus.keys)
+    found = related_pairs(corpus, settings, tell, statistics)
+    edges = found.pairs.edges(corpus.pages.ids)
+    return Settled(found.statistics, edges, found.compared, found.capped_terms, use=found.use)
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedPairs:
+    """What was found in a corpus.
+
+    Attributes:
+        statistics: those the pairs were judged with.
+        pairs: the related ones, by rows of the corpus.
+        compared: pairs compared.
+        capped_terms, use: see ``CorpusJoin``.
+    """
+
+    statistics: Statistics
+    pairs: Verified
+    compared: int
+    capped_terms: int
+    use: TermUse
+
+
+def related_pairs(
+    corpus: Corpus, settings: Settings, tell: Listener, statistics: Statistics | None = None
+) -> RelatedPairs:
+    """Find candidates in a corpus, in memory or in files, and judge them.
+
+    Args:
+        corpus: its pages.
+        settings: detectors, decision settings and canonical order.
+        tell: told of progress.
+        statistics: None: those of the corpus are learned.
+    """
+    total = len(corpus)
     tell(Progress("join", 0, total))
     with ThreadPoolExecutor(2) as pool:  # ranks and statistics do not need each other
-        ranking = pool.submit(_ranks, corpus, settings)
-        known = statistics or _learn(corpus, settings)
+        ranking = pool.submit(corpus.ranks, settings)
+        known = statistics or corpus.learn(settings)
         ranks = ranking.result()
-    weights = known.weights(pages.table.coverage)
-    joined = candidate_pairs(pages.table, settings, ranks, weights)
-    tell(Progress("join", total, total))
-    verifier = partial(verify_by, known, settings, pages, weights=weights)
-    found = _verify_all(joined.left, joined.right, verifier, settings, tell)
-    return Settled(known, found.edges(pages.ids), len(joined.left), joined.capped_terms, use=joined.use)
+    weigh = Weighing(known)
+    join = CorpusJoin(corpus, ranks, settings, weigh)
+    size = PAIRS if corpus.folder else BLOCK
+    compared = 0
+    parts: list[Verified] = []
+
+    def block(left: Rows, right: Rows, start: int) -> Verified:
+        some = slice(start, start + size)
+        pages, ours, theirs, rows = corpus.of_pairs(left[some], right[some])
+        weights = weigh(pages.table) if rows is None else known.weights(pages.table.coverage)
+        found = verify_by(known, settings, pages, ours, theirs, weights=weights)
+        if rows is None:
+            return found
+        return Verified(rows[found.left], rows[found.right], found.relation, found.score)
+
+    with ThreadPoolExecutor(
+        settings.workers or None
+    ) as pool:  # arrays are worked on outside the interpreter's lock
+        for left, right in join.pairs():
+            if not compared:
+                tell(Progress("join", total, total))
+            count = compared + len(left)
+            for part in pool.map(partial(block, left, right), range(0, len(left), size)):
+                parts.append(part)
+                compared = min(compared + size, count)
+                tell(Progress("verify", compared, count))
+            if corpus.folder:
+                give_back()
+    return RelatedPairs(known, Verified.concatenate(parts), compared, join.capped_terms, join.use)
 
 
 def settle_new(
@@ -272,41 +298,8 @@ def page_keys(index: Index, page_ids: Iterable[str]) -> dict[str, PageKey]:
     return {page_id: key_of(record) for page_id, record in index.get_many(page_ids).items()}
 
 
-def _learn(corpus: Corpus, settings: Settings) -> Statistics:
-    ids = np.array([hash64(page_id) for page_id in corpus.pages.ids], dtype=np.uint64)
-    return learn(corpus.pages.table, ids, corpus.pages.days, corpus.sites, settings.ccdet)
-
-
-def _ranks(corpus: Corpus, settings: Settings) -> np.ndarray:
-    """Place of each row in canonical order."""
-    place = {key.page_id: at for at, key in enumerate(canonical_order(corpus.keys, settings.cluster))}
-    return np.array([place[page_id] for page_id in corpus.pages.ids], dtype=np.int64)
-
-
-def _verify_all(
-    left: np.ndarray,
-    right: np.ndarray,
-    verifier: Callable[[np.ndarray, np.ndarray], Verified],
-    settings: Settings,
-    tell: Listener,
-) -> Verified:
-    """Blocks of pairs on several threads: the array operations run outside the interpreter's lock."""
-    starts = range(0, len(left), BLOCK)
-    done = 0
-    parts = []
-    with ThreadPoolExecutor(settings.workers or None) as pool:
-        for part in pool.map(
-            lambda start: verifier(left[start : start + BLOCK], right[start : start + BLOCK]),
-            starts,
-        ):
-            parts.append(part)
-            done = min(done + BLOCK, len(left))
-            tell(Progress("verify", done, len(left)))
-    return Verified.concatenate(parts)
-
-
 def _recluster(
-    index: Index, corpus: Corpus, edges: Sequence[Edge], settings: Settings
+    index: Index, corpus: MemoryCorpus, edges: Sequence[Edge], settings: Settings
 ) -> dict[str, Assignment]:
     """All assignments by page id, the changed and the unchanged."""
     current = index.assignments(corpus.pages.ids)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.dry_run import rehearse
 from es_dedup.batch.featurise import checked_id, checked_page, checked_pages, chunks, name_of
 from es_dedup.batch.ingest import Ingest, Reading
@@ -16,7 +17,6 @@ from es_dedup.batch.recluster import (
     Settled,
     edge_neighbours,
     judge_corpus,
-    load_corpus,
     repair_around,
     settle_corpus,
     unsettled,

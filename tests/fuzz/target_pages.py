@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES: Final = 9_000
 """Of most pages, so that a second has room for hundreds."""
-REASONS: Final = frozenset({"binary", "empty", "timeout"})
+REASONS: Final = frozenset({"binary", "empty", "no-main-text", "timeout"})
 CHARSETS: Final = (
     "utf-8",
     "gb18030",

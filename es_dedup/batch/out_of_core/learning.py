@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_dedup.batch.out_of_core.column import FEATURE, Column, offsets_from, value_ranges
-from es_dedup.batch.out_of_core.memory import give_back
+from es_dedup.batch.columns import FEATURE, Column, offsets_from, value_ranges
+from es_dedup.batch.memory import give_back
 from es_dedup.decision.statistics import (
     HASH_BITS,
     LEARN_PAGES,

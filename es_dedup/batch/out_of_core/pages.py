@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.batch.columns import Column
+from es_dedup.batch.corpus import key_of
 from es_dedup.batch.featurise import day_of
-from es_dedup.batch.out_of_core.column import Column
-from es_dedup.batch.out_of_core.memory import give_back
+from es_dedup.batch.memory import give_back
+from es_dedup.batch.out_of_core.learning import learn_stored
 from es_dedup.clustering import PageKey, sort_key
 from es_dedup.decision.comparison import Pages
 from es_dedup.detectors.features import FeatureTable, unpack
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from es_dedup.decision.statistics import Statistics
     from es_dedup.index.port import FeatureRecord, Index
     from es_dedup.settings import Settings
 
@@ -39,12 +42,13 @@ class StoredPages:
         keys: hash of each page id.
         days: of publication, 0 when unknown.
         hashes, fingerprints, has_words: as in ``FeatureTable``.
-        ranks: place of each row in canonical order.
+        folder, most: see ``Corpus``.
         sites: site mark of each page; equal ones are one object.
     """
 
-    def __init__(self, index: Index, settings: Settings, folder: Path) -> None:
+    def __init__(self, index: Index, settings: Settings, folder: Path, most: int) -> None:
         """Read the index once, with what other processes have stored a moment ago."""
+        self.folder, self.most = folder, most
         index.refresh()
         self._payloads, self._keys = Column(folder, "payloads", np.uint8), Column(folder, "keys", np.uint8)
         self._by_key: Rows | None = None
@@ -54,7 +58,7 @@ class StoredPages:
         self.sites: list[str] = []
         for records in index.scan(batch=SCANNED):
             table = unpack([record.payload for record in records])
-            keys = [_key_of(record) for record in records]
+            keys = [key_of(record) for record in records]
             order = [place(key)[:3] for key in keys]
             self._add(records, keys)
             self.sites += [sites.setdefault(key.site, key.site) for key in keys]
@@ -74,11 +78,19 @@ class StoredPages:
         self.hashes: NDArray[np.uint64] = whole.get("hashes", none.astype(np.uint64))
         self.fingerprints: NDArray[np.uint64] = whole.get("fingerprints", none.astype(np.uint64))
         self.has_words: NDArray[np.bool_] = whole.get("has_words", none.astype(np.bool_))
-        self.ranks = _ranks(whole["order"]) if whole else none
+        self._ranks = _ranks(whole["order"]) if whole else none
         give_back()
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def ranks(self, _: Settings) -> Rows:
+        """Place of each row in the canonical order of the settings that it was made with."""
+        return self._ranks
+
+    def learn(self, settings: Settings) -> Statistics:
+        """See ``Corpus.learn``."""
+        return learn_stored(self, settings, self.folder, self.most)
 
     def batches(self) -> Iterator[tuple[int, FeatureTable]]:
         """Features of all rows in order, some at a time, each with the number of its first row."""
@@ -92,9 +104,11 @@ class StoredPages:
         raw, edges = payloads.tobytes(), offsets.tolist()
         return unpack([raw[start:end] for start, end in pairwise(edges)])
 
-    def pages(self, rows: Rows) -> Pages:
-        """The same with what the judge needs beside them, but no ids: it looks at none."""
-        return Pages([""] * len(rows), self.features(rows), self.days[rows])
+    def of_pairs(self, left: Rows, right: Rows) -> tuple[Pages, Rows, Rows, Rows]:
+        """See ``Corpus.of_pairs``; the pages have no ids: deciding looks at none."""
+        rows, at = np.unique(np.concatenate((left, right)), return_inverse=True)
+        pages = Pages([""] * len(rows), self.features(rows), self.days[rows])
+        return pages, at[: len(left)], at[len(left) :], rows
 
     def keys_of(self, rows: Rows) -> list[PageKey]:
         """What the canonical order looks at, of these rows."""
@@ -134,10 +148,6 @@ class StoredPages:
             ),
         ):
             column.add(np.frombuffer(b"".join(parts), dtype=np.uint8), [len(part) for part in parts])
-
-
-def _key_of(record: FeatureRecord) -> PageKey:
-    return PageKey(record.page_id, record.published, record.site, record.url, record.length)
 
 
 def _ranks(order: Rows) -> Rows:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -13,15 +10,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.batch.out_of_core.components import Components, batches
-from es_dedup.batch.out_of_core.join import StoredJoin
-from es_dedup.batch.out_of_core.learning import learn_stored
-from es_dedup.batch.out_of_core.memory import give_back
 from es_dedup.batch.out_of_core.pages import StoredPages
-from es_dedup.batch.recluster import Settled, load_corpus, settle_corpus
-from es_dedup.batch.verify import Verified, verify_by
+from es_dedup.batch.recluster import Settled, related_pairs
+from es_dedup.batch.verify import Verified
 from es_dedup.clustering import Neighbourhood, repair
 from es_dedup.decision.rules import RELATIONS
-from es_dedup.detectors.others import DEFAULTS
 from es_dedup.settings.recorded import STATISTICS, clustered_with
 
 if TYPE_CHECKING:
@@ -29,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.decision.statistics import Statistics
     from es_dedup.index.port import Assignment, Index
     from es_dedup.model import Edge
     from es_dedup.settings import Settings
@@ -37,15 +29,13 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 MOST: Final = 500_000  # terms or features held at a time: some 40 MB with what is made of them
-PAIRS: Final = 1_024  # verified at a time, in each of some threads: some 10 MB
 PAGES: Final = 2_000  # pages and edges that are objects at a time
 
 
 def settle_stored(index: Index, settings: Settings, *, most: int = MOST, pages: int = PAGES) -> Settled:
     """Learn statistics, find and judge all pairs, cluster everything, and store the result.
 
-    The result is that of ``settle_corpus`` over ``load_corpus``. Methods beyond the default ones keep features that have no columns;
-    where the settings enable one, that way is taken.
+    The result is that of ``settle_corpus`` over ``load_corpus``.
 
     Args:
         index: holds the pages; the caller keeps other writers out.
@@ -56,48 +46,27 @@ def settle_stored(index: Index, settings: Settings, *, most: int = MOST, pages: 
     Returns:
         What was done; ``edges`` is left empty, ``pairs`` and the statistics are there.
     """
-    if not DEFAULTS.issuperset(settings.detectors):
-        corpus = load_corpus(index)
-        settled = settle_corpus(index, corpus, settings)
-        return replace(settled, stored=len(corpus.keys), related=len(settled.edges))
-    with TemporaryDirectory(prefix="es-dedup-settle-") as name:
-        folder = Path(name)
-        with closing(StoredPages(index, settings, folder)) as stored:
-            statistics = learn_stored(stored, settings, folder, most)
-            join = StoredJoin(stored, settings, statistics, folder, most)
-            related, compared = _verified(stored, join, statistics, settings)
-            index.save_statistics(statistics.to_bytes())
-            index.set_note(STATISTICS, clustered_with(statistics.version, settings))
-            labels = _together(index, stored, related, pages)
-            index.replace_all(
-                _edges(stored, related, pages), _assignments(index, stored, related, labels, settings, pages)
-            )
-            return Settled(
-                statistics, [], compared, join.capped, stored=len(stored), related=len(related.left)
-            )
-
-
-def _verified(
-    stored: StoredPages, join: StoredJoin, statistics: Statistics, settings: Settings
-) -> tuple[Verified, int]:
-    """Related pairs, and how many were compared."""
-    compared = 0
-    parts: list[Verified] = []
-
-    def block(left: Rows, right: Rows, start: int) -> Verified:
-        ours, theirs = left[start : start + PAIRS], right[start : start + PAIRS]
-        rows, at = np.unique(np.concatenate((ours, theirs)), return_inverse=True)
-        pages = stored.pages(rows)
-        weights = statistics.weights(pages.table.coverage)
-        found = verify_by(statistics, settings, pages, at[: len(ours)], at[len(ours) :], weights=weights)
-        return Verified(rows[found.left], rows[found.right], found.relation, found.score)
-
-    with ThreadPoolExecutor(settings.workers or None) as pool:
-        for left, right in join.pairs():
-            compared += len(left)
-            parts += pool.map(partial(block, left, right), range(0, len(left), PAIRS))
-            give_back()
-    return Verified.concatenate(parts), compared
+    with (
+        TemporaryDirectory(prefix="es-dedup-settle-") as name,
+        closing(StoredPages(index, settings, Path(name), most)) as stored,
+    ):
+        found = related_pairs(stored, settings, lambda _: None)
+        statistics, related = found.statistics, found.pairs
+        index.save_statistics(statistics.to_bytes())
+        index.set_note(STATISTICS, clustered_with(statistics.version, settings))
+        labels = _together(index, stored, related, pages)
+        index.replace_all(
+            _edges(stored, related, pages), _assignments(index, stored, related, labels, settings, pages)
+        )
+        return Settled(
+            statistics,
+            [],
+            found.compared,
+            found.capped_terms,
+            stored=len(stored),
+            related=len(related.left),
+            use=found.use,
+        )
 
 
 def _together(index: Index, stored: StoredPages, related: Verified, pages: int) -> Rows:

@@ -11,7 +11,11 @@ from typing import Final
 import numpy as np
 import pytest
 
-from es_dedup.batch.join import CARRIERS, CLAUSE_SHARE, COPIES, FEW_TERMS, GRAM_SHARE, candidate_pairs
+from es_dedup.batch.candidate_pairs import CorpusJoin
+from es_dedup.batch.corpus import MemoryCorpus, Weighing
+from es_dedup.batch.join import CARRIERS, CLAUSE_SHARE, COPIES, FEW_TERMS, GRAM_SHARE
+from es_dedup.decision.comparison import Pages
+from es_dedup.decision.statistics import Statistics
 from es_dedup.detectors import coverage, fingerprint
 from es_dedup.detectors.features import FeatureTable, featurise
 from es_dedup.settings import Settings
@@ -105,11 +109,13 @@ def equal_pairs(table: FeatureTable, ranks: list[int]) -> Pairs:
 def joined(table: FeatureTable, ranks: list[int], *detectors: str) -> tuple[Pairs, int]:
     """What the join finds for some detectors, and how many terms it capped."""
     settings = Settings(detectors=detectors)
-    found = candidate_pairs(table, settings, np.array(ranks, dtype=np.int64))
-    pairs = list(zip(found.left.tolist(), found.right.tolist(), strict=True))
+    names = [str(row) for row in range(len(table))]
+    corpus = MemoryCorpus(Pages(names, table, np.zeros(len(table), dtype=np.int64)), [], [])
+    join = CorpusJoin(corpus, np.array(ranks, dtype=np.int64), settings, Weighing(Statistics.empty()))
+    pairs = [pair for left, right in join.pairs() for pair in zip(left.tolist(), right.tolist(), strict=True)]
     assert pairs == sorted(set(pairs)), "each pair once, ascending"
     assert all(left < right for left, right in pairs)
-    return set(pairs), found.capped_terms
+    return set(pairs), join.capped_terms
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup import Deduplicator, Page
+from es_dedup.batch import recluster
+from es_dedup.batch.columns import Column, value_ranges
+from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.out_of_core import pages as pages_module
-from es_dedup.batch.out_of_core import recluster as settle_module
 from es_dedup.batch.out_of_core import settle_stored
-from es_dedup.batch.out_of_core.column import Column, value_ranges
 from es_dedup.batch.out_of_core.components import Components, batches
-from es_dedup.batch.recluster import Settled, load_corpus, settle_corpus
+from es_dedup.batch.recluster import Settled, settle_corpus
 from es_dedup.settings import Settings
 from tests.texts import article
 
@@ -125,7 +126,7 @@ def test_no_more_rows_are_held_than_are_asked_for(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(pages_module, "ROWS", 50)
     monkeypatch.setattr(pages_module, "SCANNED", 50)
-    monkeypatch.setattr(settle_module, "PAIRS", 40)
+    monkeypatch.setattr(recluster, "PAIRS", 40)
     monkeypatch.setattr(
         pages_module.StoredPages, "keys_of", watched("keys", pages_module.StoredPages.keys_of, len)
     )

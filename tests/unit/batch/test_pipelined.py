@@ -10,13 +10,14 @@ import pytest
 
 from es_dedup import Deduplicator, Page
 from es_dedup.batch import ingest, pipelined, recluster
+from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.pipelined import JudgedAhead
-from es_dedup.batch.recluster import Settled, load_corpus
 from es_dedup.index.port import WriteReport
 from es_dedup.settings import Settings
 from tests.texts import article
 
 if TYPE_CHECKING:
+    from es_dedup.batch.recluster import Settled
     from es_dedup.index.record_batch import RecordBatch
     from es_dedup.model import Progress
 

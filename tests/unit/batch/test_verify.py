@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from es_dedup.batch.recluster import load_corpus
+from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.verify import Verified, verify
 from es_dedup.decision.comparison import Pages, judge_rows
 from es_dedup.decision.rules import RELATIONS

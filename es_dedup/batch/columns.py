@@ -1,4 +1,4 @@
-"""Rows of different length in a file: appended once, then read piece by piece, by row, or by value."""
+"""Rows of different length in a file or in memory: appended once, then read piece by piece, by row, or by value."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+
+from es_dedup.text.ragged import owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,6 +70,12 @@ class Column:
                 owners.append(first + np.searchsorted(edges, inside, side="right") - 1)
         return np.concatenate(values), np.concatenate(owners)
 
+    def below(self, rows: Rows, bounds: NDArray[Any]) -> Rows:
+        """How many elements of each of these rows, which ascend within a row, are at most the bound beside it."""
+        distinct, at = np.unique(rows, return_inverse=True)
+        values, offsets = self.take(distinct)
+        return _at_most(_row_major(values, offsets), offsets, at, bounds)
+
     def take(self, rows: Rows) -> tuple[NDArray[Any], Rows]:
         """Elements of these rows, and where each row begins."""
         starts, ends = self.offsets[rows].tolist(), self.offsets[rows + 1].tolist()
@@ -97,10 +105,73 @@ class Column:
         self._file.close()
 
 
-def value_ranges(columns: Sequence[Column], most: int, bits: int) -> Iterator[tuple[int, int]]:
-    """Ranges of values, ascending and without gaps, with about ``most`` elements of all columns together in each."""
+class MemoryColumn(Column):
+    """The same in memory: all values are one range."""
+
+    def __init__(self, kind: DTypeLike) -> None:
+        """An empty column of elements of this kind."""
+        self._kind = np.dtype(kind)
+        self._counts: list[NDArray[np.int64]] = []
+        self._offsets: Rows | None = None
+        self._parts: list[NDArray[Any]] = []
+        self._ordered: NDArray[np.uint64] | None = None
+
+    def add(self, values: NDArray[Any], counts: Sequence[int] | Rows) -> None:
+        """See ``Column.add``."""
+        self._parts.append(np.asarray(values, dtype=self._kind))
+        self._counts.append(np.asarray(counts, dtype=np.int64))
+
+    @property
+    def offsets(self) -> Rows:
+        """See ``Column.offsets``."""
+        if self._offsets is None:
+            self._offsets = np.concatenate(([0], *self._counts)).cumsum()
+            if len(self._parts) != 1:
+                self._parts = [np.concatenate([np.zeros(0, dtype=self._kind), *self._parts])]
+        return self._offsets
+
+    def between(self, _low: int, _high: int) -> tuple[NDArray[Any], Rows]:
+        """See ``Column.between``; the range has to be that of all values."""
+        offsets = self.offsets
+        return self._parts[0], owners_of(offsets)
+
+    def below(self, rows: Rows, bounds: NDArray[Any]) -> Rows:
+        """See ``Column.below``."""
+        offsets = self.offsets
+        if self._ordered is None:
+            self._ordered = _row_major(self._parts[0], offsets)
+        return _at_most(self._ordered, offsets, rows, bounds)
+
+    def close(self) -> None:
+        """Let go of the elements."""
+        self._parts = []
+        self._ordered = None
+
+
+def column(folder: Path | None, name: str, kind: DTypeLike) -> Column:
+    """An empty column in a file of the folder, or in memory."""
+    return MemoryColumn(kind) if folder is None else Column(folder, name, kind)
+
+
+def _row_major(values: NDArray[Any], offsets: Rows) -> NDArray[np.uint64]:
+    """The row above the value, of each element: ascends over all rows where values ascend within each."""
+    keys: NDArray[np.uint64] = (owners_of(offsets).astype(np.uint64) << np.uint64(32)) | values
+    return keys
+
+
+def _at_most(ordered: NDArray[np.uint64], offsets: Rows, rows: Rows, bounds: NDArray[Any]) -> Rows:
+    wanted: NDArray[np.uint64] = (rows.astype(np.uint64) << np.uint64(32)) | bounds
+    at: Rows = np.searchsorted(ordered, wanted, side="right") - offsets[rows]
+    return at
+
+
+def value_ranges(columns: Sequence[Column], most: int | None, bits: int) -> Iterator[tuple[int, int]]:
+    """Ranges of values, ascending and without gaps, with about ``most`` elements of all columns together in each; None: one range."""
     total = sum(int(column.offsets[-1]) for column in columns)
-    count = max(1, -(-total // most))
+    count = 1 if most is None else max(1, -(-total // most))
+    if count == 1:
+        yield 0, 1 << bits
+        return
     spread = np.concatenate([_weighted(column, total) for column in columns])
     spread.sort()
     cuts = np.unique(spread[np.arange(1, count) * len(spread) // count]) if len(spread) else spread
