@@ -7,19 +7,19 @@ copies of stored items, and made pages that are new. All is asked once before, t
 from __future__ import annotations
 
 import json
-import random
 import sys
 import time
 import urllib.request
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from bench_check import LEAST_CHARS, WARM, ask, edited, times_of
+from bench_check import Answer, ask, rows_of_answers, times_of
 from elasticsearch import Elasticsearch
 from harness import Row, data_file, expect, page_of, parser_of, quantile, report, rows_of
+from made_pages import clauses_of, made, questions
 from traced import Trace, pid_of
 
 from es_dedup import Deduplicator, Page
@@ -36,9 +36,33 @@ if TYPE_CHECKING:
 CHUNKS_A_WRITE: Final = 16  # of 256 pages
 GOAL_MS: Final = 15.0
 GOAL_BYTES: Final = 1_700
-FULL_STOPS: Final = "。！？"
 MAX_DF: Final = Settings().index.max_df
-AS_IT_IS: Final = 0.1  # of the sentences of a made page
+ASKED_AT_A_TIME: Final = 50  # pages
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Side:
+    """One of the indices that are compared.
+
+    Attributes:
+        name: what it stores.
+        address, settings, dedup: the index.
+        watched: processor time of checks.
+        filled: seconds in which it was filled; features of made pages are made before.
+        rounds: answers of each round.
+        sent, walked: see ``requests_of``.
+    """
+
+    name: str
+    address: str
+    settings: Settings
+    dedup: Deduplicator
+    watched: Trace
+    filled: float = 0.0
+    rounds: list[list[Answer]] = field(default_factory=list)
+    sent: dict[str, list[float]] = field(default_factory=dict)
+    walked: dict[str, list[int]] = field(default_factory=dict)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,44 +71,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     real = [page_of(row) for row in rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), given.stored)]
     clauses = clauses_of(real)
     asked = questions(real, clauses, given.pages)
-    settings = settings_of(given)
-    with Deduplicator.open(given.address, settings=settings) as dedup:
-        begun = time.perf_counter()
-        if not dedup.stats()["pages"]:
-            fill(dedup, real, made(given.stored - len(real), clauses, seed=13, name="made"), settings)
-        seconds = time.perf_counter() - begun
-        expect(dedup.stats()["pages"] == given.stored, "the index holds other pages: name another")
-        if given.compact:
-            dedup._index.compact()  # type: ignore[attr-defined]  # noqa: SLF001 - only an index on a server can
-        facts = stored_facts(dedup, given.address, given.stored, seconds)
+    with ExitStack() as stack:
+        sides = [stack.enter_context(side) for side in sides_of(given)]
+        making = fill(sides, real, made(given.stored - len(real), clauses, seed=13, name="made"))
+        notes: dict[str, Any] = {"goal, p95 in ms": GOAL_MS, "goal, bytes a page": GOAL_BYTES}
+        notes |= {"features made in s": round(making, 1)}
+        for side in sides:
+            expect(side.dedup.stats()["pages"] == given.stored, "the index holds other pages: name another")
+            if given.compact:
+                side.dedup._index.compact()  # type: ignore[attr-defined]  # noqa: SLF001 - only an index on a server can
+        facts = {side.name: stored_facts(side, given.stored) for side in sides}
         for _ in range(given.warm):  # the server's compiler works for the first thousands of requests
-            ask(dedup, asked)
-        with Elasticsearch(given.address.rpartition("/")[0]) as client:
-            watched = Trace(pid_of(client))
-        rounds: list[list[float]] = [[] for _ in range(given.rounds)]
+            for side in sides:
+                ask(side.dedup, asked)
         collected = collections(given.address)
-        with requests_of(dedup) as (sent, walked), watched.batch(given.rounds * (len(asked) + WARM)):
-            for each in rounds:
-                found = ask(dedup, asked, each)
-        checks = watched.batches
-        facts |= {
-            "own processor time, ms a check": round(1000 * watched.own / checks, 2),
-            "server's, ms a check": round(1000 * watched.server / checks, 2),
-            "of it compiling": round(1000 * watched.compiling / checks, 2),
-            "its pauses for garbage, ms a check": round((collections(given.address) - collected) / checks, 3),
-        }
-    if not given.keep:
-        remove(given.address)
-    if given.rounds > 1:
-        found.append(times_of(f"all {given.rounds} rounds", [ms for each in rounds for ms in each]))
-        found.append(times_of("quickest round of each", [min(times) for times in zip(*rounds, strict=True)]))
-    report("What a check asks for", asks(walked), None)
-    report("What a check waits for", waits(sent, checks), None)
+        ask_in_turn(sides, asked, given.rounds)
+        checks = sum(side.watched.batches for side in sides)
+        pauses = (collections(given.address) - collected) / checks
+        notes |= {"server's pauses for garbage, ms a check": round(pauses, 3)}
+    for side in sides:
+        if not given.keep:
+            remove(side.address)
+        report(f"What a check asks for, {side.name}", asks(side.walked), None)
+        report(f"What a check waits for, {side.name}", waits(side.sent, side.watched.batches), None)
+        told = facts[side.name] | processor_times(side.watched)
+        notes |= {f"{side.name}: {fact}": value for fact, value in told.items()}
+    found = [{"stored": side.name, **row} for side in sides for row in rows_of_side(side)]
     report(
         f"One check against {given.stored:,} pages on Elasticsearch",
         found,
         given.json,
-        {"goal, p95 in ms": GOAL_MS, **facts, "goal, bytes a page": GOAL_BYTES},
+        notes,
     )
     return 0
 
@@ -107,18 +124,48 @@ def options() -> ArgumentParser:
     parser.add_argument(
         "--hashed", action="store_true", help="store hashes alone, as elastic.named_fields = false does"
     )
+    parser.add_argument(
+        "--both",
+        action="store_true",
+        help="one index with named fields and one with hashes alone, filled with the same features and asked in turn",
+    )
+    parser.add_argument(
+        "--workers", type=int, default=0, help="processes that make features; 0: one per core"
+    )
     parser.add_argument("--method", default="judge", help="who decides: the judge, or one of the methods")
     return parser
 
 
-def settings_of(given: Namespace) -> Settings:
-    """The settings of the index: what was asked for, and no texts."""
+@contextmanager
+def opened(name: str, address: str, settings: Settings) -> Iterator[Side]:
+    """One side, ready to be filled or asked."""
+    with (
+        Deduplicator.open(address, settings=settings) as dedup,
+        Elasticsearch(address.rpartition("/")[0]) as client,
+    ):
+        yield Side(name, address, settings, dedup, Trace(pid_of(client)))
+
+
+def sides_of(given: Namespace) -> list[AbstractContextManager[Side]]:
+    """The index that was asked for, or with ``--both`` one with named fields and one without."""
+    if not given.both:
+        name = "hashes alone" if given.hashed else "named fields"
+        return [opened(name, given.address, settings_of(given, hashed=given.hashed))]
+    return [
+        opened("named fields", f"{given.address}-named", settings_of(given, hashed=False)),
+        opened("hashes alone", f"{given.address}-hashed", settings_of(given, hashed=True)),
+    ]
+
+
+def settings_of(given: Namespace, *, hashed: bool) -> Settings:
+    """The settings of an index: what was asked for, and no texts."""
     return load_settings(
         overrides={
             "elastic.durability": given.durability,
-            "elastic.named_fields": not given.hashed,
+            "elastic.named_fields": not hashed,
             "elastic.also_stored": given.also.split(",") if given.also else [],
             "index.keep_text": False,
+            "workers": given.workers,
             "detectors": given.detectors.split(","),
             "judge.method": given.method,
         },
@@ -126,77 +173,87 @@ def settings_of(given: Namespace) -> Settings:
     )
 
 
-def questions(real: Sequence[Page], clauses: Sequence[str], count: int) -> list[tuple[Page, str]]:
-    """Pages to ask, each with the id of the stored page it is an edited copy of; half of them are new, with no such id."""
-    source = random.Random(11)
-    long = [page for page in real if len(page.text or "") >= LEAST_CHARS]
-    copied = source.sample(long, count // 2)
-    asked = [(edited(f"copy-of-{page.id}", page, source), page.id) for page in copied]
-    asked += [(page, "") for page in made(count - len(asked), clauses, seed=12, name="new")]
-    source.shuffle(asked)
-    return asked
+def fill(sides: Sequence[Side], real: Sequence[Page], more: Iterator[Page]) -> float:
+    """Scan the real pages, with statistics and clusters; add the others' features in batches, each to all sides in turn.
 
+    A side that holds pages is left as it is.
 
-def clauses_of(pages: Sequence[Page]) -> list[str]:
-    """Sentences of the pages, each once."""
-    found: dict[str, None] = {}
-    for page in pages:
-        text = page.text or ""
-        for mark in FULL_STOPS:
-            text = text.replace(mark, mark + "\n")
-        found.update((line, None) for line in text.split("\n") if len(line) > 8)
-    return list(found)
-
-
-def made(count: int, clauses: Sequence[str], *, seed: int, name: str) -> Iterator[Page]:
-    """Pages of 4 to 24 sentences: one in ten is taken as it is, a few of them very often; the others are made of two.
-
-    So most terms are rare, some are common and a few are in thousands of pages, as among real pages: of what a new page asks for,
-    between a tenth and a fifth is stored among 70,000 broadcast items, and among 30,000 of these.
+    Returns:
+        Seconds for which writing waited for features of the others.
     """
-    source = random.Random(seed)
-    letters = "".join(clauses[::50])
-    for number in range(count):
-        sentences = (
-            clauses[int(len(clauses) * source.random() ** 3)]
-            if source.random() < AS_IT_IS
-            else spliced(source, clauses, letters)
-            for _ in range(source.randint(4, 24))
-        )
-        yield Page(id=f"{name}-{number:07}", text="".join(sentences), title=f"{name} {number}")
+    empty = [side for side in sides if not side.dedup.stats()["pages"]]
+    if not empty:
+        return 0.0
+    for side in empty:
+        with filling(side):
+            side.dedup.scan(real)
+    settings = empty[0].settings
+    named = any(side.settings.elastic.named_fields for side in empty)
+    making, begun = 0.0, time.perf_counter()
+    for some in batched(chunks(more, settings, None, named=named), CHUNKS_A_WRITE):
+        making += time.perf_counter() - begun
+        for side in empty:
+            with filling(side):
+                put(side.dedup, some)
+        empty.reverse()
+        begun = time.perf_counter()
+    for side in empty:
+        with filling(side):
+            side.dedup._index.refresh()  # noqa: SLF001 - so that all are counted
+    return making
 
 
-def spliced(source: random.Random, clauses: Sequence[str], letters: str) -> str:
-    """The beginning of one sentence and the end of another, one character in ten replaced."""
-    first, last = (clauses[int(len(clauses) * source.random())] for _ in range(2))
-    at, to = (round(len(each) * source.uniform(0.25, 0.75)) for each in (first, last))
-    text = list(first[:at] + last[to:])
-    for _ in range(max(1, len(text) // 10)):
-        text[int(len(text) * source.random())] = letters[int(len(letters) * source.random())]
-    return "".join(text)
+@contextmanager
+def filling(side: Side) -> Iterator[None]:
+    """Count the time of what is done inside as filling."""
+    begun = time.perf_counter()
+    yield
+    side.filled += time.perf_counter() - begun
 
 
-def fill(dedup: Deduplicator, real: Sequence[Page], more: Iterator[Page], settings: Settings) -> None:
-    """Scan the real pages, with statistics and clusters; add the others' features in batches."""
-    dedup.scan(real)
-    with ThreadPoolExecutor(1) as writer:  # features are computed while the server takes those before
-        writing = writer.submit(int)
-        named = dedup._index.keeps_named  # noqa: SLF001 - as below
-        for some in batched(chunks(more, settings, None, named=named), CHUNKS_A_WRITE):
-            writing.result()
-            writing = writer.submit(put, dedup, some)
-        writing.result()
-    dedup._index.refresh()  # noqa: SLF001 - so that all are counted
-
-
-def put(dedup: Deduplicator, some: Sequence[Chunk]) -> int:
+def put(dedup: Deduplicator, some: Sequence[Chunk]) -> None:
     """Write features alone, as a backfill does."""
     report = dedup._index.put_batch(joined(some).records)  # noqa: SLF001 - no public name writes features alone
     expect(not report.failed, "some pages were not stored")
-    return report.written
 
 
-def batched(values: Iterable[Chunk], size: int) -> Iterator[list[Chunk]]:
+def ask_in_turn(sides: Sequence[Side], asked: Sequence[tuple[Page, str]], rounds: int) -> None:
+    """Ask all pages of all sides, some pages at a time, so that other work on the machine falls on all alike."""
+    order = list(sides)
+    with ExitStack() as stack:
+        for side in sides:
+            side.sent, side.walked = stack.enter_context(requests_of(side.dedup))
+        for number in range(rounds):
+            for side in sides:
+                side.rounds.append([])
+            for some in batched(asked, ASKED_AT_A_TIME):
+                for side in order:
+                    with side.watched.batch(len(some)):
+                        side.rounds[number] += ask(side.dedup, some)
+                order.reverse()
+
+
+def rows_of_side(side: Side) -> list[Row]:
+    """Times of the last round; of several those of all, and of the quickest answer to each page."""
+    found = rows_of_answers(side.rounds[-1])
+    if len(side.rounds) > 1:
+        times = [[each.ms for each in answers] for answers in side.rounds]
+        found.append(times_of(f"all {len(times)} rounds", list(chain.from_iterable(times))))
+        found.append(times_of("quickest round of each", [min(some) for some in zip(*times, strict=True)]))
+    return found
+
+
+def processor_times(watched: Trace) -> dict[str, float]:
+    """Processor time of a check, in milliseconds."""
+    checks = watched.batches
+    return {
+        "own processor time, ms a check": round(1000 * watched.own / checks, 2),
+        "server's, ms a check": round(1000 * watched.server / checks, 2),
+        "of it compiling": round(1000 * watched.compiling / checks, 2),
+    }
+
+
+def batched(values: Iterable[T], size: int) -> Iterator[list[T]]:
     """Values in lists of at most ``size``."""
     rest = iter(values)
     while some := list(islice(rest, size)):
@@ -282,25 +339,22 @@ def parts_of(address: str) -> dict[str, int]:
     return {name: each["total_in_bytes"] for name, each in fields.items()}
 
 
-def stored_facts(dedup: Deduplicator, address: str, stored: int, seconds: float) -> dict[str, Any]:
-    """Bytes a page, their parts, and the segments they lie in."""
-    sizes = dedup.stats()["bytes"]
+def stored_facts(side: Side, stored: int) -> dict[str, Any]:
+    """Bytes a page, their parts, the segments they lie in, and what filling took."""
+    sizes = side.dedup.stats()["bytes"]
     if not isinstance(sizes, dict):
         raise TypeError(sizes)
-    some = next(dedup._index.scan(batch=2_000))  # noqa: SLF001 - no public name gives payloads
-    segments = call(f"{address}-dedup-features/_segments?filter_path=indices.*.shards")
-    counts = [
-        len(copy["segments"])
-        for index in segments["indices"].values()
-        for shard in index["shards"].values()
-        for copy in shard
-    ]
+    some = next(side.dedup._index.scan(batch=2_000))  # noqa: SLF001 - no public name gives payloads
+    place = f"{side.address}-dedup-features"
+    of_server = call(f"{place}/_stats/indexing,merge,segments")["_all"]["total"]
     return {
-        "filled in s": round(seconds, 1),
-        "segments": sum(counts),
+        "filled in s": round(side.filled, 1),
+        "of it the server's indexing": round(of_server["indexing"]["index_time_in_millis"] / 1000, 1),
+        "server's merging, s": round(of_server["merges"]["total_time_in_millis"] / 1000, 1),
+        "segments": of_server["segments"]["count"],
         "bytes of a page's parts": ", ".join(
             f"{name} {round(size / stored)}"
-            for name, size in sorted(parts_of(address).items(), key=lambda part: -part[1])
+            for name, size in sorted(parts_of(side.address).items(), key=lambda part: -part[1])
             if size >= stored
         ),
         "bytes of features a page": round(sizes["features"] / stored),
