@@ -24,6 +24,8 @@ PYTEST = $(BIN)/python -m pytest --numprocesses=auto --no-loadscope-reorder
 PYTEST_ALONE = $(BIN)/python -m pytest
 SERVERS := $(BIN)/python scripts/servers
 CLIENT9 := .venv-client9
+LOWEST := .venv-lowest
+TEST_TOOLS := aiohttp hypothesis pytest-timeout pytest-xdist pyyaml
 # 9.1 takes the place of 8.19
 ON_ES9 := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_ES9_URL exec "$$@"' run
 # which tests run where: CONTRIBUTING.md, "Tests"
@@ -34,7 +36,7 @@ BENCH ?= features w1 candidates judge
 
 SITE := site
 
-.PHONY: help demo docs test test-slow test-traffic test-all coverage test-model test-client9 servers lint format types imports bench fuzz clean
+.PHONY: help demo docs test test-slow test-traffic test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -83,8 +85,14 @@ test-client9: $(DEV)  ## hook, collapse and maintenance with client 9.x on Elast
 	@bash .ci/make-venv $(CLIENT9)
 	@grep -viE '^(elasticsearch|elastic-transport)==' constraints.txt > $(CLIENT9)/constraints.txt
 	@$(CLIENT9)/bin/python -m pip install --quiet --constraint $(CLIENT9)/constraints.txt --editable '.[dev]'
-	@$(CLIENT9)/bin/python -m pip install --quiet 'elasticsearch>=9.1,<10' 2>/dev/null  # past the pin of the extra
+	@$(CLIENT9)/bin/python -m pip install --quiet --constraint $(CLIENT9)/constraints.txt --editable '.[elastic9]' 2>/dev/null  # in place of elastic
 	$(SERVERS) run es9 redis -- $(ON_ES9) $(CLIENT9)/bin/python -m pytest -m 'not other_servers and not traffic and not data' tests/integration
+
+test-lowest:  ## unit, contract and format tests with the lowest allowed version of each dependency, in an environment of its own
+	@bash .ci/make-venv $(LOWEST)
+	@$(LOWEST)/bin/python scripts/lowest.py > $(LOWEST)/constraints.txt
+	@$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt --editable '.[all,compare,testing]' $(TEST_TOOLS)
+	ES_DEDUP_SERVERS_REQUIRED= $(LOWEST)/bin/python -m pytest --numprocesses=auto -m '$(DAILY)' tests/unit tests/contract tests/formats $(PYTEST_ARGS)
 
 servers: $(DEV)  ## start Elasticsearch and Redis and leave them running; scripts/servers down stops them
 	$(SERVERS) up elastic redis
@@ -115,7 +123,7 @@ bench: $(DEV)  ## the quick benchmarks; docs/benchmarks.md has them all
 	done
 
 clean:  ## remove what make has made, the environment too
-	rm -rf $(VENV) $(CLIENT9) $(SITE) build dist htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
+	rm -rf $(VENV) $(CLIENT9) $(LOWEST) $(SITE) build dist htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
 	rm -f $(DEMO_DB) $(DEMO_DB)-wal $(DEMO_DB)-shm $(DEMO_DB).lock $(REPORT)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

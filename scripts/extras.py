@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Install each extra in a fresh environment, as the documents say, and use it for what it is there for.
 
-    scripts/servers run es8 redis -- .venv/bin/python scripts/extras.py [EXTRAS …]
+    scripts/servers run es8 es9 redis -- .venv/bin/python scripts/extras.py [EXTRAS …]
 
-Without names: the core, every extra, and the lines of README.md and the Dockerfile. Needs Elasticsearch and Redis at
-ES_DEDUP_ES_URL and ES_DEDUP_REDIS_URL.
+Without names: the core, every extra, and the lines of README.md and the Dockerfile. Needs Elasticsearch 8.x and 9.x and Redis at
+ES_DEDUP_ES_URL, ES_DEDUP_ES9_URL and ES_DEDUP_REDIS_URL.
 """
 
 from __future__ import annotations
@@ -184,8 +184,21 @@ def use_testing(at: Environment) -> None:
 
 
 def use_elastic(at: Environment) -> None:
-    """A scan into an index on Elasticsearch, and its clusters."""
-    place = f"{server()}/{token()}"
+    """A scan into an index on Elasticsearch 8.x and into one on 9.x, and their clusters."""
+    scan_on(at, server())
+    scan_on(at, server("ES_DEDUP_ES9_URL"))
+
+
+def use_elastic9(at: Environment) -> None:
+    """The same on 9.x alone, by a client of 9.x."""
+    version = at.run("python", "-c", "import elasticsearch; print(elasticsearch.__version__[0])")
+    at.expect(version.strip() == "9", f"client 9, not {version.strip()}")
+    scan_on(at, server("ES_DEDUP_ES9_URL"))
+
+
+def scan_on(at: Environment, address: str) -> None:
+    """A scan into an index on a server, and its clusters."""
+    place = f"{address}/{token()}"
     try:
         at.expect(at.rows("--db", place, "scan", "pages")[0]["stored"], "stored pages")
         at.expect(at.rows("--db", place, "clusters"), "clusters")
@@ -243,6 +256,7 @@ USES: Final[dict[str, Callable[[Environment], None]]] = {
     "fast": use_fast,
     "celery": use_celery,
     "elastic": use_elastic,
+    "elastic9": use_elastic9,
     "parquet": use_parquet,
     "warc": use_warc,
     "compare": use_compare,
@@ -252,9 +266,9 @@ USES: Final[dict[str, Callable[[Environment], None]]] = {
 """What shows that an extra works; those that take longest come first."""
 
 
-def server() -> str:
+def server(variable: str = "ES_DEDUP_ES_URL") -> str:
     """Address of Elasticsearch."""
-    return os.environ["ES_DEDUP_ES_URL"].rstrip("/")
+    return os.environ[variable].rstrip("/")
 
 
 def token() -> str:
@@ -313,9 +327,18 @@ def install(extras: str, wheel: Path, folder: Path) -> Environment:
     output_of(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
     pip = (sys.executable, "-m", "pip", "--python", folder / "venv" / "bin" / "python")
     what = str(wheel) if extras == CORE else f"{wheel}[{extras}]"
-    output_of(*pip, "install", "--no-compile", "--quiet", "--constraint", ROOT / "constraints.txt", what)
+    output_of(*pip, "install", "--no-compile", "--quiet", "--constraint", constraints(extras, folder), what)
     output_of(*pip, "check")
     return at
+
+
+def constraints(extras: str, folder: Path) -> Path:
+    """The pinned versions; with ``elastic9`` without those of the client, which are for ``elastic``."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines(keepends=True)
+    if "elastic9" in extras.split(","):
+        lines = [line for line in lines if not line.startswith(("elasticsearch==", "elastic-transport=="))]
+    (folder / "constraints.txt").write_text("".join(lines), encoding="utf-8")
+    return folder / "constraints.txt"
 
 
 def build_image(at: Environment) -> None:
@@ -383,7 +406,8 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("extras", nargs="*", help=f"{CORE}, {IMAGE}, or names of extras with commas")
-    asked_for = parser.parse_args().extras or [IMAGE, *USES, CORE, *documented()]
+    alone = [extra for extra in USES if extra != "celery"]  # workers need a client, too
+    asked_for = parser.parse_args().extras or [IMAGE, *alone, CORE, *documented()]
     failed = False
     with (
         tempfile.TemporaryDirectory(prefix="es-dedup-extras-") as place,

@@ -1,0 +1,81 @@
+"""Files for public hosting: they parse, and name stages, versions and extras that exist."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from scripts.extras import USES
+from scripts.lowest import lowest
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+FILES: Final = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in (*(ROOT / ".github").rglob("*.yml"), ROOT / ".pre-commit-config.yaml", ROOT / "mkdocs.yml")
+)
+
+
+def loaded(name: str) -> dict[str, Any]:
+    """A YAML file, parsed."""
+    content: dict[str, Any] = yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+    return content
+
+
+def project() -> dict[str, Any]:
+    """The section ``project`` of pyproject.toml."""
+    section: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return section
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_are_valid_yaml(name: str) -> None:
+    assert isinstance(loaded(name), dict)
+
+
+@pytest.mark.parametrize("name", [".github/workflows/ci.yml", ".github/workflows/release.yml"])
+def test_jobs_have_a_limit_of_time_and_few_permissions(name: str) -> None:
+    workflow = loaded(name)
+    assert workflow["permissions"] == {"contents": "read"}
+    for job in workflow["jobs"].values():
+        assert job.get("timeout-minutes") or job["permissions"] == {"id-token": "write"}
+        for step in job["steps"]:
+            assert ("run" in step) != ("uses" in step)
+
+
+def test_ci_runs_every_supported_python_and_stages_that_exist() -> None:
+    jobs = loaded(".github/workflows/ci.yml")["jobs"]
+    supported = re.findall(r"Python :: (3\.\d+)", "\n".join(project()["classifiers"]))
+    assert jobs["checks"]["strategy"]["matrix"]["python"] == supported
+    stages = set(
+        re.findall(r"^stage_(\w+)\(\)", (ROOT / ".ci/run").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    assert set(jobs["more"]["strategy"]["matrix"]["stages"]) == {"lowest", "client9"} <= stages
+    for job in jobs.values():
+        assert job["steps"][-1]["run"].startswith(".ci/run ")
+
+
+def test_only_the_job_that_publishes_may_ask_for_an_identity() -> None:
+    jobs = loaded(".github/workflows/release.yml")["jobs"]
+    assert [name for name, job in jobs.items() if "permissions" in job] == ["publish"]
+    assert jobs["publish"]["needs"] == "build"
+
+
+def test_commit_hooks_are_programs_of_the_environment() -> None:
+    (repository,) = loaded(".pre-commit-config.yaml")["repos"]
+    for hook in repository["hooks"]:
+        assert hook["language"] == "system"
+        assert hook["entry"].startswith(".venv/bin/")
+
+
+def test_every_requirement_has_a_lowest_version() -> None:
+    pins = lowest()
+    assert {"lxml", "elasticsearch", "celery", "numba"} <= set(pins)
+
+
+def test_every_extra_is_tried() -> None:
+    assert set(USES) == set(project()["optional-dependencies"]) - {"all", "dev", "docs"}
