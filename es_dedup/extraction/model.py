@@ -19,6 +19,7 @@ import numpy as np
 
 from es_dedup.errors import ConfigError
 from es_dedup.extraction.blocks import Blocks
+from es_dedup.extraction.characters import UNITS
 from es_dedup.extraction.columns import About, read_page
 from es_dedup.extraction.features import block_features
 from es_dedup.extraction.kinds import NAMES, page_numbers
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 1
 DATA_FILE: Final = "block_model.npz"
+_OF_ARTICLE, _OF_THREAD = 0.15, 0.5  # share of the mean of blocks alike in a block's score
+_MOST_WEIGHT: Final = 40.0  # units
+_SURE: Final = 9.0  # logarithm of odds; higher ones count as this in a mean
 MAX_BYTES: Final = 64 << 20
 """Of a model; that of the package has 0.3 MB unpacked."""
 
@@ -72,6 +76,25 @@ class Trees:
 def chances(scores: Array) -> Array:
     """Logarithms of odds as probabilities."""
     return 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
+
+
+def agreed(scores: Array, page: Page, columns: Columns, thread: float) -> Array:
+    """Scores drawn to the mean of the blocks with the same path of tags and names, so that all posts are kept, or none.
+
+    Args:
+        scores: logarithm of odds of each block.
+        page: with its blocks.
+        columns: numbers of its blocks, with the containers.
+        thread: probability of the page to be a thread.
+
+    Returns:
+        Scores; in a thread half of the mean, in an article less. Long blocks weigh no more than ``_MOST_WEIGHT`` in it.
+    """
+    paths = columns.structure.paths[page.blocks.holders]
+    weights = np.clip(page.characters.counts @ UNITS, 1, _MOST_WEIGHT)
+    bounded = np.clip(scores, -_SURE, _SURE)
+    means = np.bincount(paths, bounded * weights) / np.maximum(np.bincount(paths, weights), 1e-9)
+    return scores + (_OF_ARTICLE + (_OF_THREAD - _OF_ARTICLE) * thread) * (means[paths] - bounded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +144,8 @@ class BlockModel:
                 "the block model was trained on other numbers than this version makes: train it again"
             )
         numbers = columns.matrix()
-        return Reading(chances(self.trees.scores(numbers)), thread, numbers)
+        scores = agreed(self.trees.scores(numbers), page, columns, thread)
+        return Reading(chances(scores), thread, numbers)
 
     def as_bytes(self) -> bytes:
         """The model as a file; equal models give equal bytes."""

@@ -16,7 +16,7 @@ from es_dedup.extraction.features import block_features
 from es_dedup.extraction.kinds import NAMES, page_numbers
 from es_dedup.extraction.learning.odds import ThreadCounts, TokenCounts
 from es_dedup.extraction.learning.pages import FOLDS, fold_of
-from es_dedup.extraction.model import BlockModel, Trees, chances
+from es_dedup.extraction.model import BlockModel, Trees, agreed, chances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -220,10 +220,11 @@ class Trainer:
         outside: list[NDArray[np.float64]] = [np.zeros(0)] * len(pages)
         for left in range(FOLDS):
             trees = self._fit(numbers, names, folds != left)
-            for place in np.flatnonzero(folds == left):
+            for place in np.flatnonzero(folds == left).tolist():
                 rows = numbers[place].copy()
                 rows[:, -1] = threads[place]
-                outside[place] = chances(trees.scores(rows))
+                own = agreed(trees.scores(rows), pages[place].page, columns[place], threads[place])
+                outside[place] = chances(own)
             self.say(f"fold {left}")
         if not final:
             return Fitted(None, outside, [], threads)

@@ -12,7 +12,7 @@ from es_dedup.extraction.blocks import read_blocks
 from es_dedup.extraction.characters import UNITS, hashed_words, read_characters
 from es_dedup.extraction.columns import About, Page, read_page
 from es_dedup.extraction.features import block_features
-from es_dedup.extraction.model import BlockModel, Trees, default_model, read_model
+from es_dedup.extraction.model import BlockModel, Trees, agreed, default_model, read_model
 from es_dedup.extraction.selection import best_set, choose
 from es_dedup.extraction.tokens import Odds, name_tokens
 
@@ -157,3 +157,14 @@ def test_trees_say_what_the_trainer_says() -> None:
         fit_trees(rows, labels, np.ones(400), "abcde", few).leaves,
         fit_trees(rows, labels, np.ones(400), "abcde", few).leaves,
     )
+
+
+def test_blocks_with_one_path_are_drawn_together_in_threads_most() -> None:
+    page = _page(
+        "<body><div class=post><p>One is here.</div><div class=post><p>Two is here.</div><h2>Three</h2>"
+    )
+    columns = block_features(page, Odds())
+    scores = np.array([4.0, -2.0, -3.0])
+
+    assert agreed(scores, page, columns, 1.0) == pytest.approx([2.5, -0.5, -3.0])
+    assert agreed(scores, page, columns, 0.0) == pytest.approx([3.55, -1.55, -3.0])
