@@ -20,10 +20,10 @@ from elasticsearch.helpers import bulk
 from harness import Row, data_file, expect, page_of, parser_of, report, rows_of
 
 from es_dedup import Deduplicator
-from es_dedup.index.source_index import HostFields
+from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.plans import PLANS
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import Settings
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from es_dedup.index.jobs import Job
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
 
 GOALS: Final = {"pages/s": 800}
-FIELDS: Final = HostFields("text", title="title", url="url", published="time", site="site")
+FIELDS: Final = SourceFields("text", title="title", url="url", published="time", site="site")
 SHARDS: Final = 2
 
 
@@ -85,7 +85,7 @@ def measured(place: str, name: str, found: Mapping[str, Any], workers: int) -> l
     settings = Settings.model_validate(
         {"maintenance": {"part_documents": max(100, len(found) // (4 * workers))}}
     )
-    with open_site(place, settings) as site:
+    with open_context(place, settings) as site:
         attach(site, name, FIELDS)
         begun, cpu = time.perf_counter(), children_seconds()
         job = Runner(site).start("backfill", {"target": None})
@@ -121,11 +121,11 @@ def children_seconds() -> float:
 
 def help_with(place: str, settings: Settings, job: str) -> None:
     """What one worker process does."""
-    with open_site(place, settings) as site:
+    with open_context(place, settings) as site:
         Runner(site).run(job)
 
 
-def stages(site: Site, job: Job) -> list[Row]:
+def stages(site: MaintenanceContext, job: Job) -> list[Row]:
     """Process seconds of each stage that had something to do."""
     rows: list[Row] = []
     for plan, count in zip(job.plans, job.parts, strict=True):
@@ -137,7 +137,7 @@ def stages(site: Site, job: Job) -> list[Row]:
     return rows
 
 
-def check(site: Site, name: str, found: Mapping[str, Any]) -> None:
+def check(site: MaintenanceContext, name: str, found: Mapping[str, Any]) -> None:
     """Nothing for an audit to find, and the clusters of a plain scan."""
     looked = audit(site)
     expect(looked.clean and looked.documents == looked.pages == len(found), f"the audit found {looked.found}")

@@ -1,6 +1,6 @@
 """How many related pairs come before the judge at all? Recall of candidates, for both ways of finding them.
 
-``probe``: what an index answers page by page, asked from either page. ``join``: the whole-corpus plan of a scan. Sets:
+``candidate_query``: what an index answers page by page, asked from either page. ``join``: the whole-corpus plan of a scan. Sets:
 labelled duplicate and containing pairs, Chinese and English apart; pairs of one article (edits-zh); and of short-zh all
 pairs of posts with an exact containment of character 5-grams of 0.8 or more, found by brute force. ``--caps`` asks another
 question: how many related pairs (of manual-zh, where a page has up to 32 versions) are lost when a common term is joined with fewer of its carriers?
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sets.append(short_posts(given.data))
     rows: list[Row] = []
     for each in sets:
-        probe, whole, compared = candidates(each)
+        candidate_query, whole, compared = candidates(each)
         same = set(each.same)
         expect(bool(same), f"{each.name} has no related pairs")
         rows.append(
@@ -67,16 +67,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "set": each.name,
                 "language": each.language,
                 "related pairs": len(same),
-                "probe": share(len(same & probe), len(same)),
-                "probe missed": len(same - probe),
+                "probe": share(len(same & candidate_query), len(same)),
+                "probe missed": len(same - candidate_query),
                 "join": share(len(same & whole), len(same)),
                 "join missed": len(same - whole),
                 "pages": len(each.pages),
                 "joined pairs": compared,
             }
         )
-        for pair in sorted(same - (probe & whole)) if given.missed else ():
-            print(each.name, *pair, "" if pair in probe else "probe", "" if pair in whole else "join")
+        for pair in sorted(same - (candidate_query & whole)) if given.missed else ():
+            print(
+                each.name, *pair, "" if pair in candidate_query else "probe", "" if pair in whole else "join"
+            )
     report("Recall of candidates before verification", rows, given.json, {"goal": GOAL})
     return 0
 
@@ -91,9 +93,11 @@ def candidates(pairs: PairSet) -> tuple[set[Pair], set[Pair], int]:
     both = {
         (ids[left], ids[right]) for left, right in zip(found.left.tolist(), found.right.tolist(), strict=True)
     }
-    probe = {(left, right) for left, right in pairs.same if right in asked[left] or left in asked[right]}
+    candidate_query = {
+        (left, right) for left, right in pairs.same if right in asked[left] or left in asked[right]
+    }
     join = {(left, right) for left, right in pairs.same if (left, right) in both or (right, left) in both}
-    return probe, join, len(both)
+    return candidate_query, join, len(both)
 
 
 def capped(pages: Sequence[Page], caps: Sequence[int]) -> list[Row]:
@@ -124,17 +128,17 @@ def short_posts(folder: Path | None) -> PairSet:
 def contained_pairs(pages: Sequence[Page]) -> list[Pair]:
     """Pairs with containment 0.8 or more of their sets of character 5-grams, white space left out."""
     grams = [set(_grams("".join(normalise(page.text or "").split()))) for page in pages]
-    carriers: dict[str, list[int]] = {}
+    postings: dict[str, list[int]] = {}
     found = []
     for at, own in enumerate(grams):
         if len(own) < LEAST_GRAMS:
             continue
-        shared = Counter(other for gram in own for other in carriers.get(gram, ()))
+        shared = Counter(other for gram in own for other in postings.get(gram, ()))
         for other, count in shared.items():
             if count >= CONTAINED * min(len(own), len(grams[other])):
                 found.append((pages[other].id, pages[at].id))
         for gram in own:
-            carriers.setdefault(gram, []).append(at)
+            postings.setdefault(gram, []).append(at)
     return found
 
 

@@ -24,10 +24,10 @@ from traced import Trace, pid_of
 
 from es_dedup import Page, Relation, Settings
 from es_dedup.batch.featurise import chunks
-from es_dedup.hook import DedupHook, HookReport, HostFields, dedup_bulk, dedup_streaming_bulk
+from es_dedup.hook import DedupHook, HookReport, SourceFields, dedup_bulk, dedup_streaming_bulk
 from es_dedup.hook.documents import item_of
 from es_dedup.index.elastic import ElasticIndex
-from es_dedup.index.factory import open_host, open_index
+from es_dedup.index.factory import open_index, open_source_index
 from es_dedup.index.port import Assignment
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ BATCH: Final = 100
 LEAST_CHARS: Final = 200
 LEAST_FOUND: Final = 0.9
 GOALS: Final = {"goal, features at hand": 700, "goal, features computed": 400}
-FIELDS: Final = HostFields("text", published="published", site="site")
+FIELDS: Final = SourceFields("text", published="published", site="site")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -130,7 +130,7 @@ def fill(
         index.refresh()
         if merge and isinstance(index, ElasticIndex):
             index.compact()
-    with closing(open_host(address, settings)) as host:
+    with closing(open_source_index(address, settings)) as host:
         host.write_index(name)
     mark = {"canonical": True, "relation": "unique", "cluster_size": 1}
     documents = (

@@ -21,7 +21,7 @@ from labelled import GROUPED, LABELLED, joined, pair_sets, scan
 
 from es_dedup.decision import required_coverage
 from es_dedup.decision import rules as judging
-from es_dedup.decision.comparison import BLOCK, judge_rows
+from es_dedup.decision.comparison import BLOCK, decide_rows
 from es_dedup.decision.statistics import Statistics
 from es_dedup.decision.thresholds import BALANCED
 from es_dedup.detectors.coverage_pairs import best_cover, measure
@@ -127,7 +127,7 @@ def accepted(scanned: Scanned, measured: list[Block]) -> int:
     """How many of the pairs the judge takes for related."""
     pages = scanned.corpus.pages
     return sum(
-        int((judge_rows(measures, pages, left, pages, right).rule == 0).sum())
+        int((decide_rows(measures, pages, left, pages, right).rule == 0).sum())
         for measures, left, right in measured
     )
 
@@ -149,12 +149,12 @@ def without_rule(number: int) -> Iterator[None]:
 @contextmanager
 def without_days() -> Iterator[None]:
     """The judge as if all pages were of one day, in what it demands of the covers; the rules still see the days."""
-    plain = required_coverage.demanded
+    plain = required_coverage.required_coverage
 
     def timeless(measures: Any, known: Any, limits: Any) -> Any:
         return plain(measures, replace(known, days=np.zeros_like(known.days)), limits)
 
-    with patch.object(judging, "demanded", timeless):
+    with patch.object(judging, "required_coverage", timeless):
         yield
 
 

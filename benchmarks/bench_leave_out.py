@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from judged import Measured, Score
     from numpy.typing import NDArray
 
-    from es_dedup.decision.thresholds import Limits
+    from es_dedup.decision.thresholds import Thresholds
 
 STORIES: Final = "portal-zh"  # the set whose groups are left out too
 NEAR: Final = 1e-9
@@ -39,7 +39,7 @@ def shifted(values: tuple[float, ...], by: float) -> tuple[float, ...]:
     return tuple(value + by for value in values)
 
 
-AXES: Final[dict[str, tuple[tuple[Any, ...], Callable[[Limits, Any], Limits]]]] = {
+AXES: Final[dict[str, tuple[tuple[Any, ...], Callable[[Thresholds, Any], Thresholds]]]] = {
     "cover of long pages": (
         (0.50, 0.54, 0.58, 0.61, 0.64, 0.67),
         lambda limits, value: replace(limits, needed_cover=(*limits.needed_cover[:3], value)),
@@ -80,7 +80,7 @@ class Part:
     measured: Measured
     chosen: NDArray[np.bool_] | None = None
 
-    def score(self, limits: Limits) -> Score:
+    def score(self, limits: Thresholds) -> Score:
         """The judge's answers on this part."""
         return self.measured.score(limits, chosen=self.chosen)
 
@@ -128,7 +128,7 @@ def parts_of(found: Sequence[Measured]) -> list[Part]:
     return parts
 
 
-def choose(parts: Sequence[Part], rounds: int) -> tuple[Limits, Row]:
+def choose(parts: Sequence[Part], rounds: int) -> tuple[Thresholds, Row]:
     """Limits that are best on these parts, and their values by name; of equally good ones the preset's."""
     limits, values = BALANCED, {}
     for _ in range(rounds):
@@ -143,7 +143,7 @@ def choose(parts: Sequence[Part], rounds: int) -> tuple[Limits, Row]:
     return limits, {name: values.get(name, "as preset") for name in AXES}
 
 
-def worth(limits: Limits, parts: Sequence[Part]) -> float:
+def worth(limits: Thresholds, parts: Sequence[Part]) -> float:
     """Mean over the parts of recall, less the share of different pairs accepted, plus half the right relations."""
     return float(np.mean([worth_of(part.score(limits)) for part in parts]))
 

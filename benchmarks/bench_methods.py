@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from labelled import PairSet
 
-    from es_dedup.evaluation.comparison import Comparison, MethodFigures
+    from es_dedup.evaluation.comparison import MethodComparison, MethodFigures
 
 SETS: Final = (*LABELLED, *FURTHER, *GROUPED)
 
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def compared(pairs: PairSet, methods: Sequence[str]) -> Comparison:
+def compared(pairs: PairSet, methods: Sequence[str]) -> MethodComparison:
     """All methods on one set."""
     alone = tuple(name for name in methods if name != JUDGE)
     labels = [labelled(*pair, Label.DUP) for pair in pairs.same]

@@ -22,7 +22,7 @@ from labelled import joined, scan
 from es_dedup import Page, Settings, extract
 from es_dedup.decision import rules as judging
 from es_dedup.decision.comparison import compare
-from es_dedup.decision.thresholds import PRESETS, limits_of
+from es_dedup.decision.thresholds import PRESETS, thresholds_of
 from es_dedup.evaluation.mutations import Mutant, mutate
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def with_copies(
 
 def measured(name: str, edited: Edited, settings: Settings) -> Row:
     """One row of the table."""
-    limits = limits_of(settings.judge.preset)
+    limits = thresholds_of(settings.judge.preset)
     scanned = scan(edited.pages, settings)
     with scanned.dedup:
         pairs = [(original_of(copy), copy) for copy in edited.mutants]
@@ -157,7 +157,7 @@ def false_pairs(scanned: Scanned, settings: Settings, copies: set[str]) -> tuple
     """
     found = joined(scanned, settings)
     pages, statistics = scanned.corpus.pages, scanned.statistics
-    limits = limits_of(settings.judge.preset)
+    limits = thresholds_of(settings.judge.preset)
     judged = compare(pages, found.left, pages, found.right, statistics, limits).judgements
     ids = pages.ids
     outside = [

@@ -15,9 +15,9 @@ from harness import Row, expect, parser_of, report
 from judged import measured, shown
 from labelled import GROUPED, LABELLED, READ, pair_sets, read_sets
 
-from es_dedup.decision.comparison import judge_rows
+from es_dedup.decision.comparison import decide_rows
 from es_dedup.decision.rules import RULES
-from es_dedup.decision.thresholds import PRESETS, limits_of
+from es_dedup.decision.thresholds import PRESETS, thresholds_of
 from es_dedup.evaluation import Label
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from judged import Measured
 
-    from es_dedup.decision.thresholds import Limits
+    from es_dedup.decision.thresholds import Thresholds
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,16 +43,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         report(f"Relations of {given.confusion} beside the readers'", rows, given.json)
         return 0
     if given.errors:
-        rows = [row for each in found for row in errors(each, limits_of(given.errors))]
+        rows = [row for each in found for row in errors(each, thresholds_of(given.errors))]
         report(f"Errors of {given.errors}", rows or [{"set": "none"}], given.json)
         return 0
     rows = []
     for each in found:
-        row: Row = {"set": each.name} | {name: shown(each.score(limits_of(name))) for name in PRESETS}
-        row["balanced, nothing learned"] = shown(each.score(limits_of("balanced"), learned=False))
-        scores = each.score(limits_of("balanced"))
+        row: Row = {"set": each.name} | {name: shown(each.score(thresholds_of(name))) for name in PRESETS}
+        row["balanced, nothing learned"] = shown(each.score(thresholds_of("balanced"), learned=False))
+        scores = each.score(thresholds_of("balanced"))
         row["partial accepted"] = f"{scores.partial} of {scores.partial_of}"
-        strict = each.score(limits_of("strict"))
+        strict = each.score(thresholds_of("strict"))
         expect(strict.merged <= scores.merged, f"{each.name}: strict merges more than balanced")
         rows.append(row)
     report("Recall / different pairs accepted / relations", rows, given.json)
@@ -64,10 +64,10 @@ def all_measured(folder: Path | None, names: Sequence[str], *, read: bool) -> li
     return measured([*pair_sets(folder, names), *(read_sets(folder, READ) if read else ())])
 
 
-def errors(each: Measured, limits: Limits) -> list[Row]:
+def errors(each: Measured, limits: Thresholds) -> list[Row]:
     """One row for each pair that is missed or merged wrongly."""
     measures, names = each.measures, each.pages.ids
-    judged = judge_rows(measures, each.pages, each.left, each.pages, each.right, limits)
+    judged = decide_rows(measures, each.pages, each.left, each.pages, each.right, limits)
     wrong = [
         pair
         for pair, (label, rule) in enumerate(zip(each.labels.tolist(), judged.rule.tolist(), strict=True))
@@ -93,7 +93,7 @@ def errors(each: Measured, limits: Limits) -> list[Row]:
 
 def confusion(each: Measured, preset: str) -> list[Row]:
     """One row for each label of readers."""
-    table = each.score(limits_of(preset)).table
+    table = each.score(thresholds_of(preset)).table
     rows = []
     for label in Label:
         said = {str(other): table[label, other] for other in (Label.DUP, Label.CONTAIN, Label.DIFF)}

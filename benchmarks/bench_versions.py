@@ -19,14 +19,14 @@ from labelled import joined, scan
 from es_dedup import Settings
 from es_dedup.decision.comparison import BLOCK, compare
 from es_dedup.decision.rules import RULES
-from es_dedup.decision.thresholds import PRESETS, limits_of
+from es_dedup.decision.thresholds import PRESETS, thresholds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from labelled import Scanned
 
-    from es_dedup.decision.thresholds import Limits
+    from es_dedup.decision.thresholds import Thresholds
 
 SETS: Final = ("manual-zh", "statutes-zh")
 
@@ -83,7 +83,7 @@ def measure(name: str, rows: Sequence[Row], *, timed: bool = True, preset: str =
         }
         proposed = proposed_pairs(scanned)
     expect(len(cluster_of) == len({row["id"] for row in rows}), "pages without a cluster")
-    rules = rules_of(scanned, neighbours, limits_of(preset))
+    rules = rules_of(scanned, neighbours, thresholds_of(preset))
     group_of = {row["id"]: row["group"] for row in rows}
     mixed = Counter(
         len({group_of[page] for page in pages}) > 1
@@ -114,7 +114,7 @@ def measure(name: str, rows: Sequence[Row], *, timed: bool = True, preset: str =
     )
 
 
-def rules_of(scanned: Scanned, pairs: Sequence[tuple[str, str]], limits: Limits) -> list[int]:
+def rules_of(scanned: Scanned, pairs: Sequence[tuple[str, str]], limits: Thresholds) -> list[int]:
     """The judge's rule for each pair, 0 where it accepts."""
     pages, rules = scanned.corpus.pages, []
     for start in range(0, len(pairs), BLOCK):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from labelled import scan
 
-from es_dedup.decision.comparison import judge_rows
+from es_dedup.decision.comparison import decide_rows
 from es_dedup.decision.rules import RELATIONS
 from es_dedup.decision.statistics import Statistics
 from es_dedup.detectors.coverage_pairs import measure
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.decision.comparison import Pages
-    from es_dedup.decision.thresholds import Limits
+    from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.coverage_pairs import PairMeasures
 
 LABEL_OF: Final = {
@@ -69,11 +69,11 @@ class Measured:
     groups: NDArray[np.object_]
 
     def score(
-        self, limits: Limits, *, learned: bool = True, chosen: NDArray[np.bool_] | None = None
+        self, limits: Thresholds, *, learned: bool = True, chosen: NDArray[np.bool_] | None = None
     ) -> Score:
         """The judge's answers under these limits, with the corpus's statistics or without any; of chosen pairs only."""
         measures = self.measures if learned else self.measures_of_nothing
-        judged = judge_rows(measures, self.pages, self.left, self.pages, self.right, limits)
+        judged = decide_rows(measures, self.pages, self.left, self.pages, self.right, limits)
         said = np.array([LABEL_OF[RELATIONS[each]] for each in judged.relation.tolist()], dtype=object)
         labels, accepted = self.labels, judged.rule == 0
         if chosen is not None:

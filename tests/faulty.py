@@ -45,14 +45,14 @@ def _deadly(documents: Sequence[Any]) -> None:
 _store, _decide = backfill.store_features, ingest.ingest_documents
 
 
-def _store_features(site: Any, fields: Any, documents: Sequence[Any]) -> Any:
+def _store_features(context: Any, fields: Any, documents: Sequence[Any]) -> Any:
     _deadly(documents)
-    return _store(site, fields, documents)
+    return _store(context, fields, documents)
 
 
-def _ingest_documents(site: Any, fields: Any, documents: Sequence[Any]) -> Any:
+def _ingest_documents(context: Any, fields: Any, documents: Sequence[Any]) -> Any:
     _deadly(documents)
-    return _decide(site, fields, documents)
+    return _decide(context, fields, documents)
 
 
 backfill.store_features = _store_features

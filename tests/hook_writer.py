@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from elasticsearch import Elasticsearch
 
-from es_dedup.hook import DedupHook, HookReport, HostFields, RedisWindow, dedup_bulk
+from es_dedup.hook import DedupHook, HookReport, RedisWindow, SourceFields, dedup_bulk
 from tests.samples import story
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> None:
     mine = pages_of(int(writer), int(writers), int(pages), copies)
     host, _, name = address.rpartition("/")
     report = HookReport()
-    fields = HostFields("text", url="", published="published")
+    fields = SourceFields("text", url="", published="published")
     window = RedisWindow.open(redis, name) if redis else None
     with (
         Elasticsearch(host, request_timeout=60) as client,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.hook import HostFields
+from es_dedup.hook import SourceFields
 from tests.samples import story
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from es_dedup import Page
 
-FIELDS: Final = HostFields("text", url="url", published="published", site="site")
+FIELDS: Final = SourceFields("text", url="url", published="published", site="site")
 
 
 def action_of(page: Page, name: str, **more: Any) -> dict[str, Any]:

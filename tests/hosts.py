@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
-from es_dedup.index.source_index import HostFields
+from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.attach import attach
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.settings import Settings
 from tests.samples import pages
 from tests.servers import fresh_name, url_of
@@ -19,9 +19,9 @@ from tests.texts import article
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
 
-FIELDS = HostFields("html", html=True, published="at")
+FIELDS = SourceFields("html", html=True, published="at")
 
 
 def settings(**maintenance: Any) -> Settings:
@@ -92,9 +92,11 @@ def put(client: Elasticsearch, index: str, given: Mapping[str, Mapping[str, Any]
 
 
 @contextmanager
-def attached(name: str, given: Settings | None = None, target: str | None = None) -> Iterator[Site]:
+def attached(
+    name: str, given: Settings | None = None, target: str | None = None
+) -> Iterator[MaintenanceContext]:
     """A site of the host index's own name with the index attached."""
-    with open_site(f"{url_of('es8')}/{name}", given or settings()) as site:
+    with open_context(f"{url_of('es8')}/{name}", given or settings()) as site:
         attach(site, target or name, FIELDS)
         yield site
 

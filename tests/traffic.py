@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from es_dedup.hook import Dispatcher, Window
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.settings import Settings
 
 PAUSE: Final = 0.2  # seconds before a batch is sent again
@@ -111,13 +111,15 @@ class Traffic:
             yield {"_op_type": "delete", "_index": name, "_id": f"brief-{number - 1:04}-{self._seed}"}
 
 
-def run(site: Site, what: str) -> None:
+def run(site: MaintenanceContext, what: str) -> None:
     """A job over everything that is attached, in this process."""
     runner = Runner(site)
     assert runner.run(runner.start(what, {"target": None}).id).state is JobState.DONE
 
 
-def all_is_well(site: Site, client: Elasticsearch, name: str, expected: dict[str, dict[str, Any]]) -> None:
+def all_is_well(
+    site: MaintenanceContext, client: Elasticsearch, name: str, expected: dict[str, dict[str, Any]]
+) -> None:
     """No page lost, one canonical page per cluster, and nothing for an audit to find."""
     client.indices.refresh(index=name)
     found = {hit["_id"]: hit["_source"] for hit in scan(client, index=name)}

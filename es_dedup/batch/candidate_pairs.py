@@ -15,7 +15,7 @@ import numpy as np
 
 from es_dedup.batch import join as rules
 from es_dedup.batch.columns import Column, column, offsets_from, value_ranges
-from es_dedup.batch.join import Carriers, Hits, TermJoin
+from es_dedup.batch.join import Hits, PostingLists, TermJoin
 from es_dedup.batch.memory import give_back
 from es_dedup.decision.term_use import TermUse
 from es_dedup.detectors import coverage, fingerprint
@@ -101,7 +101,7 @@ class CorpusJoin:
         self.capped_terms = self._left_out = 0
         self.use = TermUse()
         self._corpus, self._settings, self._weigh = corpus, settings, weigh
-        self._rows = Carriers(ranks, rules.answering(corpus.hashes, ranks))
+        self._rows = PostingLists(ranks, rules.answering(corpus.hashes, ranks))
         self._found = PairBlocks(corpus.folder, "pairs", len(corpus), np.dtype("<u8"))
 
     def pairs(self) -> Iterator[tuple[Rows, Rows]]:
@@ -144,8 +144,8 @@ class CorpusJoin:
             for _, table in self._corpus.batches():
                 cover, weights = table.coverage, self._weigh(table)
                 for name, asked, stored, weight in (
-                    ("grams", coverage.probed_grams, coverage.stored_grams, weights.grams),
-                    ("clauses", coverage.probed_clauses, coverage.stored_clauses, weights.clauses),
+                    ("grams", coverage.query_grams, coverage.stored_grams, weights.grams),
+                    ("clauses", coverage.query_clauses, coverage.stored_clauses, weights.clauses),
                 ):
                     useful = weight >= CONTENT
                     asks, keeps = asked(cover).only(useful), stored(cover).only(useful)

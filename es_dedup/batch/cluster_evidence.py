@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.clustering import build_clusters
-from es_dedup.decision.comparison import compare, judged_pair
-from es_dedup.decision.thresholds import limits_of
+from es_dedup.decision.comparison import compare, pair_decision
+from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.model import Member
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.decision.candidate_search import Lookup
+    from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.index.port import Assignment, Index
     from es_dedup.model import Cluster
     from es_dedup.settings import Settings
 
 
 def clusters_with_evidence(
-    groups: Sequence[Sequence[Assignment]], index: Index, lookup: Lookup, settings: Settings
+    groups: Sequence[Sequence[Assignment]], index: Index, lookup: CandidateSearch, settings: Settings
 ) -> list[Cluster]:
     """Clusters of assignments, in their order, with containment pointers.
 
@@ -48,7 +48,9 @@ def clusters_with_evidence(
     ]
 
 
-def _members(assigned: Sequence[Assignment], lookup: Lookup, settings: Settings) -> dict[str, Member]:
+def _members(
+    assigned: Sequence[Assignment], lookup: CandidateSearch, settings: Settings
+) -> dict[str, Member]:
     """Members compared with their representatives, all at once; absent where one of the two is not stored.
 
     That is so while another process removes pages.
@@ -64,10 +66,10 @@ def _members(assigned: Sequence[Assignment], lookup: Lookup, settings: Settings)
         pages,
         np.array([place[each.page_id] for each in others], dtype=np.int64),
         lookup.statistics,
-        limits_of(settings.judge.preset),
+        thresholds_of(settings.judge.preset),
     )
     members = {}
     for at, each in enumerate(others):
-        pair = judged_pair(comparison, at, settings, lookup.statistics, verdicts=False)
+        pair = pair_decision(comparison, at, settings, lookup.statistics, verdicts=False)
         members[each.page_id] = Member(each.page_id, each.relation, each.score, pair.evidence)
     return members

@@ -19,8 +19,8 @@ from es_dedup.batch.ingest import (
     notes_of,
     repeated,
 )
-from es_dedup.batch.recluster import LOOKUP_PAGES, judge_corpus, page_keys
-from es_dedup.batch.write_policy import Stored, not_unique, outcomes_of
+from es_dedup.batch.recluster import LOOKUP_PAGES, decide_corpus, page_keys
+from es_dedup.batch.write_policy import StoredBatch, not_unique, outcomes_of
 from es_dedup.clustering import Neighbourhood, repair
 from es_dedup.decision.comparison import Pages
 from es_dedup.decision.term_use import TermUse
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.clustering import PageKey
-    from es_dedup.decision.candidate_search import Lookup
+    from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.index.port import Assignment, Index
     from es_dedup.model import Edge, Progress
     from es_dedup.settings import Settings
 
 
-def rehearse(
+def dry_run_report(
     made: Sequence[Chunk],
     index: Index,
     settings: Settings,
-    lookup: Lookup,
+    lookup: CandidateSearch,
     tell: Callable[[Progress], None],
 ) -> AddReport:
     """The report that adding would give, but that stored representatives are taken to stay.
@@ -63,11 +63,11 @@ def rehearse(
     chunk, unchanged = changed(chunk, known)
     corpus = corpus_of(keys_of(chunk.records), chunk.table, chunk.records.named)
     new = dict.fromkeys(chunk.records.ids)
-    among = judge_corpus(corpus, settings, tell, lookup.statistics if index.count() else None)
+    among = decide_corpus(corpus, settings, tell, lookup.statistics if index.count() else None)
     beside, pairs, inconclusive, use = _beside(corpus.pages, new, lookup)
     edges = [*among.edges, *beside]
     assigned = _assigned(corpus.keys, edges, index, settings)
-    said = not_unique(Stored(new, known, inconclusive).decisions(new, edges, assigned))
+    said = not_unique(StoredBatch(new, known, inconclusive).decisions(new, edges, assigned))
     skipped = {name: why for name, why in zip(chunk.records.ids, chunk.records.skipped, strict=True) if why}
     return AddReport(
         read=sum(each.read for each in made),
@@ -85,7 +85,9 @@ def rehearse(
     )
 
 
-def _beside(pages: Pages, new: Collection[str], lookup: Lookup) -> tuple[list[Edge], int, set[str], TermUse]:
+def _beside(
+    pages: Pages, new: Collection[str], lookup: CandidateSearch
+) -> tuple[list[Edge], int, set[str], TermUse]:
     """Edges to stored pages that are not replaced, pairs compared, pages whose candidates were cut, and what was asked for."""
     edges: list[Edge] = []
     use = TermUse()

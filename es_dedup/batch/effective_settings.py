@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class InForce:
+class EffectiveSettings:
     """Statistics and settings that the clusters of an index were made with, so that new pages are decided on alike.
 
     Attributes:
@@ -31,7 +31,9 @@ class InForce:
     statistics: Statistics
 
     @classmethod
-    def read(cls, index: Index, given: Settings, note: str | None, known: InForce | None = None) -> InForce:
+    def read(
+        cls, index: Index, given: Settings, note: str | None, known: EffectiveSettings | None = None
+    ) -> EffectiveSettings:
         """What is stored; ``known`` while the note still is what it was.
 
         Raises:

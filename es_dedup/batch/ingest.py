@@ -11,15 +11,15 @@ import numpy as np
 
 from es_dedup.batch.corpus import corpus_of, load_corpus
 from es_dedup.batch.featurise import CHUNK_PAGES, Chunk
-from es_dedup.batch.pipelined import WORTH_PAGES, JudgedAhead
+from es_dedup.batch.pipelined import WORTH_PAGES, PipelinedDecisions
 from es_dedup.batch.recluster import (
     UNSETTLED,
-    Settled,
+    ClusteringResult,
+    cluster_new,
     edge_neighbours,
-    settle_corpus,
-    settle_new,
+    recluster_corpus,
 )
-from es_dedup.batch.write_policy import Stored, apply_policy, outcomes_of
+from es_dedup.batch.write_policy import StoredBatch, apply_policy, outcomes_of
 from es_dedup.clustering import PageKey
 from es_dedup.detectors.features import FeatureTable
 from es_dedup.errors import IndexError_
@@ -29,7 +29,7 @@ from es_dedup.model import AddReport, Decision, Progress, WritePolicy
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from es_dedup.decision.candidate_search import Lookup
+    from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.index.port import FeatureRecord, Index
     from es_dedup.model import Page
     from es_dedup.settings import Settings
@@ -43,7 +43,7 @@ AGAIN: Final = "given again later in the same call"
 FULL_SHARE: Final = 5  # a full run when one page in so many is new
 
 
-class Reading:
+class PageInput:
     """Pages of an input that may fail: what was read before is worked on, then the error is raised.
 
     Attributes:
@@ -84,7 +84,7 @@ class Ingest:
         self,
         index: Index,
         settings: Settings,
-        lookup: Callable[[], Lookup],
+        lookup: Callable[[], CandidateSearch],
         progress: Callable[[Progress], None] | None,
         *,
         again: bool = False,
@@ -101,9 +101,9 @@ class Ingest:
         self._replaced: set[str] = set()
         self._neighbours: set[str] = set()
         self._kept: list[tuple[list[PageKey], FeatureTable]] = []
-        self._ahead: JudgedAhead | None = None
+        self._ahead: PipelinedDecisions | None = None
 
-    def write(self, made: Iterable[Chunk], reading: Reading | None = None) -> None:
+    def write(self, made: Iterable[Chunk], reading: PageInput | None = None) -> None:
         """Features into the index, many chunks at a time: postings are written sorted by term.
 
         Raises:
@@ -199,7 +199,7 @@ class Ingest:
         """Begin to judge while the last pages are written, when all pages are new and at hand."""
         if total >= WORTH_PAGES and sum(len(keys) for keys, _ in self._kept) == total:
             keys, tables = [part[0] for part in self._kept], [part[1] for part in self._kept]
-            self._ahead = JudgedAhead(keys, tables, self._settings)
+            self._ahead = PipelinedDecisions(keys, tables, self._settings)
 
     def _forget(self) -> None:
         """What is at hand is not what is stored: the index is read instead."""
@@ -231,7 +231,7 @@ class Ingest:
         if replaced:
             self._forget()  # a page came twice
 
-    def _settle(self, *, whole: bool) -> Settled | None:
+    def _settle(self, *, whole: bool) -> ClusteringResult | None:
         """Edges and clusters; None when nothing is new and the stored clusters are right."""
         if not self._new and not self._stale:
             return None
@@ -239,9 +239,9 @@ class Ingest:
         fresh = max(len(self._new), total - lookup.statistics.pages)
         if whole or self._stale or FULL_SHARE * fresh >= total:
             return self._settle_whole(total)
-        return settle_new(self._index, list(self._new), self._neighbours, lookup, self._settings, self._tell)
+        return cluster_new(self._index, list(self._new), self._neighbours, lookup, self._settings, self._tell)
 
-    def _settle_whole(self, total: int) -> Settled:
+    def _settle_whole(self, total: int) -> ClusteringResult:
         found = None
         if self._ahead is not None:
             self._kept.clear()
@@ -252,14 +252,14 @@ class Ingest:
             self._kept.clear()
         else:
             corpus = load_corpus(self._index)
-        return settle_corpus(
+        return recluster_corpus(
             self._index, corpus, self._settings, self._tell, fresh=self._before == 0, found=found
         )
 
     def _apply(
-        self, policy: WritePolicy, settled: Settled
+        self, policy: WritePolicy, settled: ClusteringResult
     ) -> tuple[dict[str, Decision], dict[str, Decision]]:
-        stored = Stored(self._new.keys(), self._replaced, settled.inconclusive)
+        stored = StoredBatch(self._new.keys(), self._replaced, settled.inconclusive)
         return apply_policy(policy, stored, settled, self._index, self._lookup(), self._settings)
 
 

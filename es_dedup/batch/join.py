@@ -1,6 +1,6 @@
 """Joins of candidate terms, and the rules for which counted pairs are candidates.
 
-The plan is the one an index executes page by page (``Probe``): shared terms are counted per pair and detector, and a
+The plan is the one an index executes page by page (``CandidateQuery``): shared terms are counted per pair and detector, and a
 pair is a candidate when its count can belong to a related pair. A term that very many pages carry joins each of them
 only with its first carriers in canonical order: representatives come from there, and the join stays linear. Of pages with
 equal text only the first few answer. ``candidate_pairs`` runs the joins over a corpus.
@@ -41,7 +41,7 @@ CHUNK_HITS: Final = 2_000_000  # joined rows held at a time: about 100 MB
 
 
 @dataclass(frozen=True, slots=True)
-class Carriers:
+class PostingLists:
     """What joins need to know of each row: its place in canonical order, and whether it answers."""
 
     ranks: Rows
@@ -142,7 +142,7 @@ class TermJoin:
     """Stored terms in order, ready to be asked; the first ``CARRIERS`` rows of each term answer."""
 
     def __init__(
-        self, values: NDArray[Any], owners: Rows, rows: Carriers, bits: int, *, least: int = 2
+        self, values: NDArray[Any], owners: Rows, rows: PostingLists, bits: int, *, least: int = 2
     ) -> None:
         if not rows.answering.all():
             kept = rows.answering[owners]

@@ -7,7 +7,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.corpus import MemoryCorpus, corpus_of
-from es_dedup.batch.recluster import Settled, judge_corpus
+from es_dedup.batch.recluster import ClusteringResult, decide_corpus
 from es_dedup.detectors.features import FeatureTable
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class _NotNeededError(Exception):
     """Ends the thread."""
 
 
-class JudgedAhead:
+class PipelinedDecisions:
     """All related pairs of a corpus, found in a thread that touches no index.
 
     Progress is kept until ``result`` is asked for, so that a listener is called by its own thread only.
@@ -45,11 +45,13 @@ class JudgedAhead:
         self._needed = True
         self._settings = settings
         pool = ThreadPoolExecutor(1, thread_name_prefix="es-dedup-judging")
-        self._found: Future[tuple[MemoryCorpus, Settled]] = pool.submit(self._work, list(keys), list(tables))
+        self._found: Future[tuple[MemoryCorpus, ClusteringResult]] = pool.submit(
+            self._work, list(keys), list(tables)
+        )
         self._found.add_done_callback(lambda _: self._heard.put(None))
         pool.shutdown(wait=False)
 
-    def result(self, tell: Callable[[Progress], None]) -> tuple[MemoryCorpus, Settled]:
+    def result(self, tell: Callable[[Progress], None]) -> tuple[MemoryCorpus, ClusteringResult]:
         """The corpus and what was found in it; waits for it, and raises what went wrong."""
         try:
             while (event := self._heard.get()) is not None:
@@ -63,10 +65,12 @@ class JudgedAhead:
         """Let the thread end soon: its result is not wanted."""
         self._needed = False
 
-    def _work(self, keys: list[list[PageKey]], tables: list[FeatureTable]) -> tuple[MemoryCorpus, Settled]:
+    def _work(
+        self, keys: list[list[PageKey]], tables: list[FeatureTable]
+    ) -> tuple[MemoryCorpus, ClusteringResult]:
         corpus = corpus_of([key for part in keys for key in part], FeatureTable.concatenate(tables))
         tables.clear()
-        return corpus, judge_corpus(corpus, self._settings, self._hear)
+        return corpus, decide_corpus(corpus, self._settings, self._hear)
 
     def _hear(self, event: Progress) -> None:
         if not self._needed:

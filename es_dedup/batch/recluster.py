@@ -24,7 +24,7 @@ from es_dedup.clustering import (
     cluster_all,
     repair,
     same_neighbours,
-    settle,
+    update_clusters,
 )
 from es_dedup.decision.term_use import TermUse
 from es_dedup.model import Progress
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.batch.corpus import Corpus, MemoryCorpus
-    from es_dedup.decision.candidate_search import Lookup
+    from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.decision.statistics import Statistics
     from es_dedup.index.port import Assignment, Index
     from es_dedup.model import Edge
@@ -53,7 +53,7 @@ LOOKUP_PAGES: Final = 64  # pages probed and compared at a time in a partial run
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ClusteringResult:
     """What a run did.
 
     Attributes:
@@ -108,15 +108,15 @@ def unsettled(index: Index) -> Iterator[None]:
     index.set_note(UNSETTLED, None)
 
 
-def settle_corpus(
+def recluster_corpus(
     index: Index,
     corpus: MemoryCorpus,
     settings: Settings,
     listener: Listener | None = None,
     *,
     fresh: bool = False,
-    found: Settled | None = None,
-) -> Settled:
+    found: ClusteringResult | None = None,
+) -> ClusteringResult:
     """Learn statistics, find and judge all pairs, cluster everything, and store the result.
 
     Args:
@@ -125,11 +125,11 @@ def settle_corpus(
         settings: detectors, decision settings and canonical order; the index records them.
         listener: told of progress.
         fresh: no page was clustered before; else cluster ids are kept where they can be.
-        found: what ``judge_corpus`` has found in this corpus already.
+        found: what ``decide_corpus`` has found in this corpus already.
     """
     tell, total = listener or _silent, len(corpus.keys)
     if found is None:
-        found = judge_corpus(corpus, settings, tell)
+        found = decide_corpus(corpus, settings, tell)
     tell(Progress("cluster", 0, total))
     if fresh:
         assigned = cluster_all(corpus.keys, found.edges, settings.cluster)
@@ -142,13 +142,13 @@ def settle_corpus(
     return replace(found, assigned=assigned)
 
 
-def judge_corpus(
+def decide_corpus(
     corpus: MemoryCorpus, settings: Settings, tell: Listener, statistics: Statistics | None = None
-) -> Settled:
+) -> ClusteringResult:
     """Find and judge all related pairs among these pages; without ``statistics``, theirs are learned."""
     found = related_pairs(corpus, settings, tell, statistics)
     edges = found.pairs.edges(corpus.pages.ids)
-    return Settled(found.statistics, edges, found.compared, found.capped_terms, use=found.use)
+    return ClusteringResult(found.statistics, edges, found.compared, found.capped_terms, use=found.use)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,14 +217,14 @@ def related_pairs(
     return RelatedPairs(known, Verified.concatenate(parts), compared, join.capped_terms, join.use)
 
 
-def settle_new(
+def cluster_new(
     index: Index,
     new_ids: Sequence[str],
     neighbours: Iterable[str],
-    lookup: Lookup,
+    lookup: CandidateSearch,
     settings: Settings,
     listener: Listener | None = None,
-) -> Settled:
+) -> ClusteringResult:
     """Find, judge and cluster pages that were just stored, each against all that is stored.
 
     Args:
@@ -253,10 +253,10 @@ def settle_new(
     index.put_edges(edges.values())
     repair_around(index, {*new_ids, *neighbours}, lookup, settings)
     cut = frozenset(inconclusive)
-    return Settled(lookup.statistics, list(edges.values()), pairs, capped, truncated, cut, use=use)
+    return ClusteringResult(lookup.statistics, list(edges.values()), pairs, capped, truncated, cut, use=use)
 
 
-def repair_around(index: Index, touched: Collection[str], lookup: Lookup, settings: Settings) -> int:
+def repair_around(index: Index, touched: Collection[str], lookup: CandidateSearch, settings: Settings) -> int:
     """Cluster stored pages around a change again; returns how many clusters changed.
 
     Pages that lost the one page they were all compared with (copies of a very common page are compared with its first
@@ -269,7 +269,7 @@ def repair_around(index: Index, touched: Collection[str], lookup: Lookup, settin
         settings: canonical order.
     """
     before = index.assignments(touched)
-    change = settle(index, partial(page_keys, index), touched, settings.cluster)
+    change = update_clusters(index, partial(page_keys, index), touched, settings.cluster)
     index.assign_many(change.assignments)
     changed = {assignment.cluster_id for assignment in change.assignments} | set(change.retired)
     alone = [
@@ -282,7 +282,7 @@ def repair_around(index: Index, touched: Collection[str], lookup: Lookup, settin
     if len(alone) > 1:
         for start in range(0, len(alone), LOOKUP_PAGES):
             index.put_edges(lookup.of_stored(alone[start : start + LOOKUP_PAGES]).edges())
-        change = settle(index, partial(page_keys, index), alone, settings.cluster)
+        change = update_clusters(index, partial(page_keys, index), alone, settings.cluster)
         index.assign_many(change.assignments)
         changed |= {assignment.cluster_id for assignment in change.assignments} | set(change.retired)
     return len(changed)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.decision.comparison import compare, judge_rows
+from es_dedup.decision.comparison import compare, decide_rows
 from es_dedup.decision.method_rules import decided
 from es_dedup.decision.rules import JUDGE, RELATIONS
-from es_dedup.decision.thresholds import BALANCED, limits_of
+from es_dedup.decision.thresholds import BALANCED, thresholds_of
 from es_dedup.detectors.coverage_pairs import best_cover, measure
 from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.model import Edge
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.decision.comparison import Pages
-    from es_dedup.decision.rules import Judgements
+    from es_dedup.decision.rules import PairDecisions
     from es_dedup.decision.statistics import Statistics
-    from es_dedup.decision.thresholds import Limits
+    from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.settings import Settings
 
@@ -74,7 +74,7 @@ def verify(
     left: NDArray[np.int64],
     right: NDArray[np.int64],
     weights: Weights,
-    limits: Limits = BALANCED,
+    limits: Thresholds = BALANCED,
 ) -> Verified:
     """Judge the pairs (left row, right row) of one table and keep the related ones.
 
@@ -90,7 +90,7 @@ def verify(
         likely = best_cover(cover, left, cover, right, weights, weights) >= limits.least_cover
         left, right = left[likely], right[likely]
     measures = measure(cover, left, cover, right, weights, weights)
-    return _kept(left, right, judge_rows(measures, pages, left, pages, right, limits))
+    return _kept(left, right, decide_rows(measures, pages, left, pages, right, limits))
 
 
 def verify_by(
@@ -103,13 +103,13 @@ def verify_by(
     weights: Weights,
 ) -> Verified:
     """As ``verify``, by whoever decides: the judge with the limits of its preset, or one method."""
-    limits = limits_of(settings.judge.preset)
+    limits = thresholds_of(settings.judge.preset)
     if settings.judge.method == JUDGE:
         return verify(pages, left, right, weights, limits)
     compared = compare(pages, left, pages, right, statistics, limits)
     return _kept(left, right, decided(compared, settings, statistics).judgements)
 
 
-def _kept(left: NDArray[np.int64], right: NDArray[np.int64], judged: Judgements) -> Verified:
+def _kept(left: NDArray[np.int64], right: NDArray[np.int64], judged: PairDecisions) -> Verified:
     kept = judged.rule == 0
     return Verified(left[kept], right[kept], judged.relation[kept], judged.score[kept])

@@ -14,8 +14,8 @@ from es_dedup.model import Outcome, Relation, WritePolicy
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from es_dedup.batch.recluster import Settled
-    from es_dedup.decision.candidate_search import Lookup
+    from es_dedup.batch.recluster import ClusteringResult
+    from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.index.port import Index
     from es_dedup.model import Decision, Edge
     from es_dedup.settings import Settings
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredBatch:
     """The pages that one call stored.
 
     Attributes:
@@ -112,10 +112,10 @@ def outcomes_of(decisions: Iterable[Decision], stored: int) -> dict[str, int]:
 
 def apply_policy(
     policy: WritePolicy,
-    stored: Stored,
-    settled: Settled,
+    stored: StoredBatch,
+    settled: ClusteringResult,
     index: Index,
-    lookup: Lookup,
+    lookup: CandidateSearch,
     settings: Settings,
 ) -> tuple[Decisions, Decisions]:
     """Remove what the policy does not keep.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from es_dedup.cli.session import Session
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.detectors.page_features import PageFeatures
-    from es_dedup.model import Decision, JudgedPair
+    from es_dedup.model import Decision, PairDecision
     from es_dedup.readers import Roots
 
 _BATCH: Final = 256
@@ -171,7 +171,7 @@ def _show_fields(output: Output, left: PageFeatures, right: PageFeatures) -> Non
                 output.line(f"  {each.name:<24} {side:<10} {len(texts):>4}  {clean(listed(texts))}")
 
 
-def show_pair(output: Output, pair: JudgedPair) -> None:
+def show_pair(output: Output, pair: PairDecision) -> None:
     """A judged pair for people: the relation and its reason, then one line per method."""
     from es_dedup.report.evidence import measures, shares_in_words
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from es_dedup.cli.session import Session
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.settings.loading import SettingLine
 
 MIN_PYTHON: Final = (3, 11)
@@ -212,7 +212,7 @@ def _attached(session: Session) -> Iterator[CheckResult]:
     yield from _queues(session)
 
 
-def _periodic(site: Site, waiting: int) -> Iterator[CheckResult]:
+def _periodic(site: MaintenanceContext, waiting: int) -> Iterator[CheckResult]:
     """When beat, reclustering and audit were last seen; a late beat is a fault while documents or jobs wait for it."""
     from es_dedup.maintenance.status import ADVICE, BEAT, last_times, moment, overdue
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from es_dedup.deduplicator.deduplicator import ReclusterReport
     from es_dedup.index.jobs import Job
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.maintenance.status import JobStatus
 
 LOOK_SECONDS: Final = 1.0  # between looks at how far a job is
@@ -70,11 +70,11 @@ def attach(
 
     The documents are not touched; `backfill` does that.
     """
-    from es_dedup.index.source_index import HostFields
+    from es_dedup.index.source_index import SourceFields
     from es_dedup.maintenance.attach import attach as attach_
 
     session = session_of(context)
-    fields = HostFields(content_field, html, title_field, url_field, published_field, site_field)
+    fields = SourceFields(content_field, html, title_field, url_field, published_field, site_field)
     with site_of(session) as site:
         done = attach_(
             site,
@@ -276,7 +276,9 @@ def jobs(
         show_jobs(session, [job_status(site, each) for each in listed])
 
 
-def run_job(session: Session, site: Site, what: str, options: Mapping[str, Any], *, inline: bool) -> None:
+def run_job(
+    session: Session, site: MaintenanceContext, what: str, options: Mapping[str, Any], *, inline: bool
+) -> None:
     """Begin a job, and work on it here or have workers do so; without a queue for the workers no job is begun."""
     from es_dedup.maintenance.runner import Runner
     from es_dedup.maintenance.status import job_status
@@ -298,7 +300,7 @@ def _check_queue(session: Session) -> None:
         dispatcher.check()
 
 
-def _dispatch(session: Session, site: Site, job: Job, *, inline: bool) -> Job:
+def _dispatch(session: Session, site: MaintenanceContext, job: Job, *, inline: bool) -> Job:
     """Work on a job here, or send its parts to workers; a job whose parts cannot be sent is paused."""
     from es_dedup.errors import QueueUnavailable
     from es_dedup.index.jobs import JobState
@@ -317,7 +319,7 @@ def _dispatch(session: Session, site: Site, job: Job, *, inline: bool) -> Job:
     return job
 
 
-def _work_here(session: Session, site: Site, job_id: str) -> Job:
+def _work_here(session: Session, site: MaintenanceContext, job_id: str) -> Job:
     """Work on a job until it is over, with progress; Ctrl-C pauses it."""
     from es_dedup.cli.progress import ProgressDisplay
     from es_dedup.errors import DedupError

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def site_of(session: Session, *, read_only: bool = False) -> Any:
-    """The index of ``--db`` with its host indices, as a context; see ``open_site`` and ``Session.reach``."""
-    from es_dedup.maintenance.context import open_site
+    """The index of ``--db`` with its host indices, as a context; see ``open_context`` and ``Session.reach``."""
+    from es_dedup.maintenance.context import open_context
 
     session.reach()
-    return open_site(session.db, session.settings, read_only=read_only)
+    return open_context(session.db, session.settings, read_only=read_only)
 
 
 @contextmanager

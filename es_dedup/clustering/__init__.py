@@ -1,6 +1,6 @@
 """Star clusters around representatives, without chaining.
 
-Main names: ``cluster_all`` gives the one partition of a set of pages and verified edges; ``settle`` gives the
+Main names: ``cluster_all`` gives the one partition of a set of pages and verified edges; ``update_clusters`` gives the
 assignments to write after pages were added, updated or removed; ``repair`` over all pages reclusters everything.
 
 Traps:
@@ -16,7 +16,7 @@ Traps:
 from es_dedup.clustering.order import NEVER, PageKey, canonical_order, instant, sort_key
 from es_dedup.clustering.repair import Change, Neighbourhood, place, repair, same_neighbours
 from es_dedup.clustering.star import Stars, build_clusters, cluster_all, containment, join_stars
-from es_dedup.clustering.upkeep import MAX_COMPONENT_PAGES, component, settle
+from es_dedup.clustering.upkeep import MAX_COMPONENT_PAGES, component, update_clusters
 
 __all__ = [
     "MAX_COMPONENT_PAGES",
@@ -35,6 +35,6 @@ __all__ = [
     "place",
     "repair",
     "same_neighbours",
-    "settle",
     "sort_key",
+    "update_clusters",
 ]

@@ -21,7 +21,7 @@ MAX_COMPONENT_PAGES: Final = 2000
 """Pages of a component that are clustered again at one change; beyond it pages are only placed."""
 
 
-def settle(
+def update_clusters(
     store: ClusterStore,
     keys_of: KeysOf,
     touched: Collection[str],

@@ -3,7 +3,7 @@
 ``DedupSearch`` takes an Elasticsearch search body and returns a ``GroupPage``. Nothing is written.
 """
 
-from es_dedup.collapse.feature_index import FeatureIndex
+from es_dedup.collapse.feature_index import RelationReader
 from es_dedup.collapse.model import (
     START,
     Bound,
@@ -25,12 +25,12 @@ __all__ = [
     "Bound",
     "DedupSearch",
     "Expansion",
-    "FeatureIndex",
     "Group",
     "GroupPage",
     "GroupTotal",
     "Mode",
     "OptionOverrides",
+    "RelationReader",
     "SearchOptions",
     "Similar",
     "Total",

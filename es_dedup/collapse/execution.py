@@ -18,7 +18,7 @@ from es_dedup.index.elastic.server import BUSY, NOT_FOUND, is_engine_error, read
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-    from es_dedup.collapse.feature_index import FeatureIndex
+    from es_dedup.collapse.feature_index import RelationReader
     from es_dedup.collapse.operations import Call, Plan
 
     Result = TypeVar("Result")
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ERRORS_OF_SERVER: Final = 500
 
 
-def run(plan: Plan[Result], client: Elasticsearch, feature_index: FeatureIndex | None) -> Result:
+def run(plan: Plan[Result], client: Elasticsearch, feature_index: RelationReader | None) -> Result:
     """Run a plan to its end.
 
     Raises:
@@ -50,7 +50,7 @@ def run(plan: Plan[Result], client: Elasticsearch, feature_index: FeatureIndex |
 
 
 async def run_async(
-    plan: Plan[Result], client: AsyncElasticsearch, feature_index: FeatureIndex | None
+    plan: Plan[Result], client: AsyncElasticsearch, feature_index: RelationReader | None
 ) -> Result:
     """The same on an async client; the feature index, which computes, runs in a thread."""
     try:
@@ -68,7 +68,7 @@ async def run_async(
         return result
 
 
-def _perform(call: Call, client: Elasticsearch, feature_index: FeatureIndex | None) -> Any:
+def _perform(call: Call, client: Elasticsearch, feature_index: RelationReader | None) -> Any:
     if isinstance(call, FindRelations):
         return feature_index.relations(call) if feature_index else None
     method, arguments = _request(call)
@@ -81,7 +81,7 @@ def _perform(call: Call, client: Elasticsearch, feature_index: FeatureIndex | No
         return _failed(call, error)
 
 
-async def _perform_async(call: Call, client: AsyncElasticsearch, feature_index: FeatureIndex | None) -> Any:
+async def _perform_async(call: Call, client: AsyncElasticsearch, feature_index: RelationReader | None) -> Any:
     if isinstance(call, FindRelations):
         return await asyncio.to_thread(feature_index.relations, call) if feature_index else None
     method, arguments = _request(call)

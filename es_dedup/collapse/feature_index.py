@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from es_dedup.batch.effective_settings import InForce
+from es_dedup.batch.effective_settings import EffectiveSettings
 from es_dedup.batch.featurise import day_of
 from es_dedup.collapse.operations import StoredRelations
-from es_dedup.decision.candidate_search import Lookup
+from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.errors import NotAnIndex, SettingsDiffer
 from es_dedup.index import factory
 from es_dedup.index.closing import Closing
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
 
-class FeatureIndex(Closing):
+class RelationReader(Closing):
     """The feature index, read only. Use it in a ``with`` block, or call ``close``.
 
     Warns (``SettingsDiffer``) of decision settings that are not in force: pages are compared as they were clustered.
@@ -35,11 +35,11 @@ class FeatureIndex(Closing):
     ) -> None:
         """From an open index, called ``name`` in warnings and errors; ``open`` is the usual way."""
         self._index, self._given, self._name = index, settings_in_force(settings), name
-        self._in_force: InForce | None = None
+        self._in_force: EffectiveSettings | None = None
         self._warned: tuple[Difference, ...] = ()
 
     @classmethod
-    def open(cls, path: str | Path, settings: Settings | None = None) -> FeatureIndex:
+    def open(cls, path: str | Path, settings: Settings | None = None) -> RelationReader:
         """Open the feature index at a path or address; arguments and errors as for ``Deduplicator.open``."""
         chosen = settings_in_force(settings)
         index = factory.open_index(path, chosen, read_only=True)
@@ -75,15 +75,15 @@ class FeatureIndex(Closing):
         pairs = [(edge.left, edge.right) for edge in compared.edges() if edge.relation.same]
         return StoredRelations(clusters, frozenset(pairs) | {(right, left) for left, right in pairs})
 
-    def _lookup(self) -> Lookup:
+    def _lookup(self) -> CandidateSearch:
         """Candidate retrieval with the settings and statistics the pages were clustered with."""
         found = self._basis()
-        return Lookup(self._index, found.settings, found.statistics, day_of)
+        return CandidateSearch(self._index, found.settings, found.statistics, day_of)
 
-    def _basis(self) -> InForce:
+    def _basis(self) -> EffectiveSettings:
         note, before = self._index.note(STATISTICS), self._in_force
         try:
-            self._in_force = found = InForce.read(self._index, self._given, note, before)
+            self._in_force = found = EffectiveSettings.read(self._index, self._given, note, before)
         except ValueError as error:
             raise NotAnIndex(self._name, "its statistics are damaged: run `es-dedup recluster`") from error
         self._warn(found.differences)

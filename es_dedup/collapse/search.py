@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-    from es_dedup.collapse.feature_index import FeatureIndex
+    from es_dedup.collapse.feature_index import RelationReader
     from es_dedup.collapse.model import Expansion, GroupPage, OptionOverrides
     from es_dedup.collapse.operations import Plan
     from es_dedup.collapse.search_request import Request
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 class _Searching:
     """Arguments and plans of both classes."""
 
-    def __init__(self, index: str, options: SearchOptions | None, feature_index: FeatureIndex | None) -> None:
+    def __init__(
+        self, index: str, options: SearchOptions | None, feature_index: RelationReader | None
+    ) -> None:
         if not isinstance(index, str):
             raise wrong_type("index", "a name, or several joined by commas", index)
         if not isinstance(options, SearchOptions | None):
@@ -36,9 +38,9 @@ class _Searching:
         if feature_index is not None and not hasattr(feature_index, "relations"):
             raise wrong_type(
                 "feature_index",
-                "a FeatureIndex object",
+                "a RelationReader object",
                 feature_index,
-                "FeatureIndex.open(address) makes one",
+                "RelationReader.open(address) makes one",
             )
         self._index, self._options, self._feature_index = index, options or SearchOptions(), feature_index
 
@@ -78,7 +80,7 @@ class DedupSearch(_Searching):
         index: str,
         *,
         options: SearchOptions | None = None,
-        feature_index: FeatureIndex | None = None,
+        feature_index: RelationReader | None = None,
     ) -> None:
         """Send no request yet.
 
@@ -149,7 +151,7 @@ class AsyncDedupSearch(_Searching):
         index: str,
         *,
         options: SearchOptions | None = None,
-        feature_index: FeatureIndex | None = None,
+        feature_index: RelationReader | None = None,
     ) -> None:
         """See ``DedupSearch``; the feature index, which is not async, is read in a thread."""
         super().__init__(index, options, feature_index)

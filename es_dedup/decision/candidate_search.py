@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.decision.comparison import Pages, compare, judged_pair
+from es_dedup.decision.comparison import Pages, compare, pair_decision
 from es_dedup.decision.method_rules import decided
 from es_dedup.decision.rules import RELATIONS
 from es_dedup.decision.term_use import TermUse
-from es_dedup.decision.thresholds import limits_of
+from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.decision.voting import voters_of
 from es_dedup.detectors import ccdet, coverage, simhash
 from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.detectors.features import unpack
 from es_dedup.detectors.named_fields import labels_of
 from es_dedup.detectors.others import asked_by_others
-from es_dedup.model import Edge, Probe, TermGroup
+from es_dedup.model import CandidateQuery, Edge, TermGroup
 from es_dedup.text.hashing import tagged_terms
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.decision.comparison import Comparison
+    from es_dedup.decision.comparison import PairComparison
     from es_dedup.decision.statistics import Statistics
     from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.index.port import Assignment, Index
-    from es_dedup.model import JudgedPair, ProbeAnswer
+    from es_dedup.model import CandidateResult, PairDecision
     from es_dedup.settings import Settings
 
 HOT_TERMS: Final = 12  # of each kind, asked again without the cap when the rarer ones found nothing
@@ -48,7 +48,7 @@ COMMON_SHARE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class CandidateSearchResult:
     """Candidates of some pages, compared.
 
     Attributes:
@@ -64,7 +64,7 @@ class Looked:
     """
 
     asked: Pages
-    comparison: Comparison
+    comparison: PairComparison
     capped_terms: int
     truncated: int
     inconclusive: frozenset[int]
@@ -94,18 +94,18 @@ class Looked:
             )
         return made
 
-    def related(self, row: int, *, verdicts: bool = True) -> list[JudgedPair]:
+    def related(self, row: int, *, verdicts: bool = True) -> list[PairDecision]:
         """Related pairs of one asked page, strongest first."""
         judged = self.comparison.judgements
         pairs = np.flatnonzero((judged.rule == 0) & (self.comparison.left_rows == row)).tolist()
         found = [
-            judged_pair(self.comparison, pair, self.settings, self.statistics, verdicts=verdicts)
+            pair_decision(self.comparison, pair, self.settings, self.statistics, verdicts=verdicts)
             for pair in pairs
         ]
         return sorted(found, key=lambda each: (-each.relation.same, -each.score, each.right))
 
 
-class Lookup:
+class CandidateSearch:
     """Finds and compares stored pages.
 
     Args:
@@ -131,7 +131,7 @@ class Lookup:
         days = [self._day_of(published) for _, published in stored]
         return Pages(ids, unpack([payload for payload, _ in stored]), np.array(days, dtype=np.int64))
 
-    def of_stored(self, page_ids: Sequence[str]) -> Looked:
+    def of_stored(self, page_ids: Sequence[str]) -> CandidateSearchResult:
         """Stored pages against all others."""
         return self.of(self.load(page_ids))
 
@@ -141,7 +141,7 @@ class Lookup:
         also: Callable[[], Sequence[Sequence[str]]] = tuple,
         *,
         assigned: bool = False,
-    ) -> Looked:
+    ) -> CandidateSearchResult:
         """Pages, stored or not, against all stored pages with another id.
 
         Args:
@@ -185,13 +185,13 @@ class Lookup:
             use=use,
         )
 
-    def among(self, asked: Pages, names: Sequence[Iterable[str]]) -> Looked:
+    def among(self, asked: Pages, names: Sequence[Iterable[str]]) -> CandidateSearchResult:
         """Pages against stored pages that are named for each; names that are not stored are passed over."""
         return self._compared(asked, names, self._index.payloads(dict.fromkeys(chain.from_iterable(names))))
 
     def _compared(
         self, asked: Pages, names: Sequence[Iterable[str]], found: Mapping[str, tuple[bytes, str]]
-    ) -> Looked:
+    ) -> CandidateSearchResult:
         stored = self._pages(dict.fromkeys(chain.from_iterable(names)), found)
         place = {page_id: row for row, page_id in enumerate(stored.ids)}
         left = [row for row, some in enumerate(names) for name in some if name in place]
@@ -202,10 +202,10 @@ class Lookup:
             stored,
             np.array(right, dtype=np.int64),
             self.statistics,
-            limits_of(self.settings.judge.preset),
+            thresholds_of(self.settings.judge.preset),
         )
         comparison = decided(comparison, self.settings, self.statistics)
-        return Looked(asked, comparison, 0, 0, frozenset(), self.settings, self.statistics)
+        return CandidateSearchResult(asked, comparison, 0, 0, frozenset(), self.settings, self.statistics)
 
     def _read(
         self, names: Sequence[dict[str, None]], more: Sequence[int], *, assigned: bool
@@ -232,28 +232,32 @@ class Lookup:
 
     def _ask(
         self, asked: Pages, hashes: Sequence[int]
-    ) -> tuple[list[ProbeAnswer], Mapping[int, Sequence[str]], list[TermUse]]:
+    ) -> tuple[list[CandidateResult], Mapping[int, Sequence[str]], list[TermUse]]:
         """Candidates by rare terms first (a page that finds none and has many common ones asks for those); and exact copies.
 
         Last, for each page what the methods asked for at first, and what was left out.
         """
         limits = self.settings.index
-        groups = probe_groups(asked.table, self.settings, self.statistics.weights(asked.table.coverage))
-        probes = [
-            Probe(tuple(group), limit=limits.limit, max_df=limits.max_df, exclude=page_id, labels=labels)
+        groups = term_groups(asked.table, self.settings, self.statistics.weights(asked.table.coverage))
+        candidate_queries = [
+            CandidateQuery(
+                tuple(group), limit=limits.limit, max_df=limits.max_df, exclude=page_id, labels=labels
+            )
             for group, page_id, labels in zip(groups, asked.ids, self._labels(asked), strict=True)
         ]
-        answers, copies = self._index.probe_with_copies(
-            probes, [digest for digest in hashes if digest], limit=limits.limit + 1
+        answers, copies = self._index.candidates_with_copies(
+            candidate_queries, [digest for digest in hashes if digest], limit=limits.limit + 1
         )
         use = [
-            TermUse.of_answer(probe, answer) + TermUse(unasked=Counter({ccdet.Ccdet.name: unasked}))
-            for probe, answer, unasked in zip(probes, answers, self._unasked(asked.table), strict=True)
+            TermUse.of_answer(candidate_query, answer) + TermUse(unasked=Counter({ccdet.Ccdet.name: unasked}))
+            for candidate_query, answer, unasked in zip(
+                candidate_queries, answers, self._unasked(asked.table), strict=True
+            )
         ]
-        again = [row for row, answer in enumerate(answers) if _common(probes[row], answer)]
+        again = [row for row, answer in enumerate(answers) if _common(candidate_queries[row], answer)]
         if again:
-            hot = [_hottest(probes[row], limits.limit) for row in again]
-            for row, answer in zip(again, self._index.probe_many(hot), strict=True):
+            hot = [_hottest(candidate_queries[row], limits.limit) for row in again]
+            for row, answer in zip(again, self._index.candidates_many(hot), strict=True):
                 answers[row] = answer
         return answers, copies, use
 
@@ -277,7 +281,7 @@ class Lookup:
         return labels_of(asked.table, named, self.settings)
 
 
-def probe_groups(
+def term_groups(
     table: FeatureTable, settings: Settings, weights: Weights | None = None
 ) -> list[list[TermGroup]]:
     """What each enabled detector asks, for each page of a table.
@@ -289,7 +293,7 @@ def probe_groups(
     """
     groups: list[list[TermGroup]] = [[] for _ in range(len(table))]
     if coverage.Coverage.name in settings.detectors:
-        grams, clauses = coverage.probed_grams(table.coverage), coverage.probed_clauses(table.coverage)
+        grams, clauses = coverage.query_grams(table.coverage), coverage.query_clauses(table.coverage)
         if weights is not None:
             grams, clauses = grams.only(weights.grams >= CONTENT), clauses.only(weights.clauses >= CONTENT)
         for tag, chosen, least in (
@@ -310,7 +314,7 @@ def probe_groups(
         bits = settings.simhash.max_hamming_distance
         deciding = simhash.Simhash.name in voters_of(settings)
         for row in np.flatnonzero(table.has_words).tolist():
-            terms = simhash.probe_terms(int(table.fingerprints[row]), bits)
+            terms = simhash.query_terms(int(table.fingerprints[row]), bits)
             # An equal band alone is chance in a large index (of 65,536 values each); what it finds and no other term does,
             # the judge has nothing to go by. Where it decides itself it keeps its promise for every pair within the limit.
             least = 2 if groups[row] and not deciding else 1
@@ -348,21 +352,21 @@ def _many_capped(use: TermUse) -> bool:
     return use.left_out.total() * FEW_CAPPED > use.asked.total()
 
 
-def _asked(probe: Probe) -> int:
-    return sum(len(group.terms) for group in probe.groups)
+def _asked(candidate_query: CandidateQuery) -> int:
+    return sum(len(group.terms) for group in candidate_query.groups)
 
 
-def _common(probe: Probe, answer: ProbeAnswer) -> bool:
+def _common(candidate_query: CandidateQuery, answer: CandidateResult) -> bool:
     """A wire story that hundreds of pages carry has common terms, and those nobody else has; a page of template alone has the former."""
-    asked = _asked(probe)
+    asked = _asked(candidate_query)
     return not answer.problem and not answer.candidates and answer.capped_terms >= COMMON_SHARE * asked > 0
 
 
-def _hottest(probe: Probe, limit: int) -> Probe:
+def _hottest(candidate_query: CandidateQuery, limit: int) -> CandidateQuery:
     groups = tuple(
         group
         if group.max_df is not None
         else TermGroup(group.terms[:HOT_TERMS], group.min_shared, method=group.method)
-        for group in probe.groups
+        for group in candidate_query.groups
     )
-    return replace(probe, groups=groups, limit=limit, max_df=HOT_MAX_DF)
+    return replace(candidate_query, groups=groups, limit=limit, max_df=HOT_MAX_DF)

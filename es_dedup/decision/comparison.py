@@ -15,16 +15,16 @@ from es_dedup.detectors.coverage import Coverage
 from es_dedup.detectors.coverage_pairs import PairMeasures, listed, measure
 from es_dedup.detectors.others import verdicts_of_other
 from es_dedup.detectors.simhash import Simhash
-from es_dedup.model import JudgedPair, Verdict
+from es_dedup.model import PairDecision, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from es_dedup.decision.rules import Judgements
+    from es_dedup.decision.rules import PairDecisions
     from es_dedup.decision.statistics import Statistics
-    from es_dedup.decision.thresholds import Limits
+    from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.model import Number
     from es_dedup.settings import Settings
@@ -54,7 +54,7 @@ class Pages:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PairComparison:
     """Compared pairs: the judge's arrays, the measures and limits they rest on, and whose rows they are."""
 
     left: Pages
@@ -62,8 +62,8 @@ class Comparison:
     right: Pages
     right_rows: NDArray[np.int64]
     measures: PairMeasures
-    judgements: Judgements
-    limits: Limits
+    judgements: PairDecisions
+    limits: Thresholds
 
 
 def compare(
@@ -72,30 +72,30 @@ def compare(
     right: Pages,
     right_rows: NDArray[np.int64],
     statistics: Statistics,
-    limits: Limits = BALANCED,
-) -> Comparison:
+    limits: Thresholds = BALANCED,
+) -> PairComparison:
     """Measure and judge the pairs (left row, right row)."""
     left_weights = statistics.weights(left.table.coverage)
     right_weights = left_weights if right is left else statistics.weights(right.table.coverage)
     measures = measure(
         left.table.coverage, left_rows, right.table.coverage, right_rows, left_weights, right_weights
     )
-    judged = judge_rows(measures, left, left_rows, right, right_rows, limits)
-    return Comparison(left, left_rows, right, right_rows, measures, judged, limits)
+    judged = decide_rows(measures, left, left_rows, right, right_rows, limits)
+    return PairComparison(left, left_rows, right, right_rows, measures, judged, limits)
 
 
-def judge_rows(
+def decide_rows(
     measures: PairMeasures,
     left: Pages,
     left_rows: NDArray[np.int64],
     right: Pages,
     right_rows: NDArray[np.int64],
-    limits: Limits = BALANCED,
-) -> Judgements:
+    limits: Thresholds = BALANCED,
+) -> PairDecisions:
     """The judge on measured pairs of these rows."""
     ours, theirs = left.table, right.table
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
-    known = judging.Known(
+    known = judging.PairContext(
         np.diff(ours.coverage.title_offsets)[left_rows],
         np.diff(theirs.coverage.title_offsets)[right_rows],
         ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows],
@@ -103,7 +103,7 @@ def judge_rows(
         same,
         _of_lists(ours, left_rows, theirs, right_rows),
     )
-    return judging.judge(measures, known, limits)
+    return judging.apply_rules(measures, known, limits)
 
 
 def _days_between(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -132,16 +132,21 @@ def _of_words(table: FeatureTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]
     return table.lengths[rows] >= WORD_CHARS * np.maximum(table.coverage.tokens[rows], 1)
 
 
-def judged_pair(
-    comparison: Comparison, pair: int, settings: Settings, statistics: Statistics, *, verdicts: bool = True
-) -> JudgedPair:
+def pair_decision(
+    comparison: PairComparison,
+    pair: int,
+    settings: Settings,
+    statistics: Statistics,
+    *,
+    verdicts: bool = True,
+) -> PairDecision:
     """One compared pair with its evidence, and each enabled detector's own verdict when wanted."""
     judged = comparison.judgements
     left_row, right_row = int(comparison.left_rows[pair]), int(comparison.right_rows[pair])
     relation = judging.RELATIONS[int(judged.relation[pair])]
     said = _verdicts(comparison, pair, settings, statistics) if verdicts else ()
     by_judge = settings.judge.method == judging.JUDGE
-    return JudgedPair(
+    return PairDecision(
         left=comparison.left.ids[left_row],
         right=comparison.right.ids[right_row],
         relation=relation,
@@ -153,7 +158,7 @@ def judged_pair(
     )
 
 
-def _evidence(comparison: Comparison, pair: int, statistics: Statistics) -> dict[str, Number]:
+def _evidence(comparison: PairComparison, pair: int, statistics: Statistics) -> dict[str, Number]:
     measures, judged = comparison.measures, comparison.judgements
     overlap, opening = float(measures.title_overlap[pair]), float(measures.opening_overlap[pair])
     lost = (int(measures.left.lost_numbers[pair]), int(measures.right.lost_numbers[pair]))
@@ -181,7 +186,7 @@ def _evidence(comparison: Comparison, pair: int, statistics: Statistics) -> dict
 
 
 def verdicts_by(
-    name: str, comparison: Comparison, pairs: Sequence[int], settings: Settings, statistics: Statistics
+    name: str, comparison: PairComparison, pairs: Sequence[int], settings: Settings, statistics: Statistics
 ) -> Iterator[Verdict | None]:
     """What one enabled method says of some of the compared pairs; None where it skipped a page."""
     ours, theirs = comparison.left.table, comparison.right.table
@@ -207,7 +212,7 @@ def verdicts_by(
 
 
 def _verdicts(
-    comparison: Comparison, pair: int, settings: Settings, statistics: Statistics
+    comparison: PairComparison, pair: int, settings: Settings, statistics: Statistics
 ) -> tuple[Verdict, ...]:
     said = (next(verdicts_by(name, comparison, [pair], settings, statistics)) for name in settings.detectors)
     return tuple(verdict for verdict in said if verdict is not None)

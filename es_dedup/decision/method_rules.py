@@ -17,14 +17,14 @@ from es_dedup.decision.voting import outcome, voters_of
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
-    from es_dedup.decision.comparison import Comparison
+    from es_dedup.decision.comparison import PairComparison
     from es_dedup.decision.statistics import Statistics
     from es_dedup.settings import Settings
 
-REFUSED: Final = -1  # in ``Judgements.rule``: no rule of the judge, the methods say no
+REFUSED: Final = -1  # in ``PairDecisions.rule``: no rule of the judge, the methods say no
 
 
-def decided(comparison: Comparison, settings: Settings, statistics: Statistics) -> Comparison:
+def decided(comparison: PairComparison, settings: Settings, statistics: Statistics) -> PairComparison:
     """The comparison as ``judge.method`` decides it; as it is when that is the judge.
 
     Pages whose normalised texts are equal are exact, whatever the methods make of them. A pair of which every method skipped a page is

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from es_dedup.index.port import Assignment
-    from es_dedup.model import Edge, JudgedPair
+    from es_dedup.model import Edge, PairDecision
 
 CUT: Final = "the list of candidates was cut, or a part of the index did not answer: check again later"
 
 
 def decide(
     page_id: str,
-    related: Sequence[JudgedPair],
+    related: Sequence[PairDecision],
     assigned: Mapping[str, Assignment],
     *,
     inconclusive: bool = False,

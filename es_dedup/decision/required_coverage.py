@@ -12,8 +12,8 @@ from es_dedup.decision.thresholds import MOST_SCATTERED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from es_dedup.decision.rules import Known
-    from es_dedup.decision.thresholds import Limits
+    from es_dedup.decision.rules import PairContext
+    from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.coverage_pairs import PairMeasures
 
     Floats = NDArray[np.float64]
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LATE_LOG_DAYS: Final = 8.0  # doublings of a day after which a look-alike needs ``late_cover``
 
 
-def demanded(measures: PairMeasures, known: Known, limits: Limits) -> Floats:
+def required_coverage(measures: PairMeasures, known: PairContext, limits: Thresholds) -> Floats:
     """Cover that the better covered page of each pair has to reach, in [0, 1]; shape (pairs,).
 
     Pages of like size on different days may be two issues of a form: they are asked for more, by the logarithm of the days,
@@ -44,7 +44,7 @@ def demanded(measures: PairMeasures, known: Known, limits: Limits) -> Floats:
     return demand
 
 
-def is_like(better: Floats, both: Floats, limits: Limits) -> NDArray[np.bool_]:
+def is_like(better: Floats, both: Floats, limits: Thresholds) -> NDArray[np.bool_]:
     """Pairs that cover each other so evenly that neither contains the other."""
     return (both >= limits.same_cover) & (both >= limits.same_size * better)
 

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.decision.required_coverage import demanded, is_like, scaled
+from es_dedup.decision.required_coverage import is_like, required_coverage, scaled
 from es_dedup.decision.thresholds import BALANCED
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from es_dedup.decision.thresholds import Limits
+    from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.coverage_pairs import PairMeasures, Side
 
     Floats = NDArray[np.float64]
 
-JUDGE: Final = "judge"  # in ``judge.method``: all evidence decides, by the rules below
+JUDGE: Final = "judge"  # in ``apply_rules.method``: all evidence decides, by the rules below
 OWN_TITLE: Final = 0.05  # a text without any word of either title is furniture, unless
 SAME_TITLE: Final = 0.80  # the titles themselves are the same
 POINTING: Final = 0.95  # the titles' own words stand only in what is not shared
@@ -57,7 +57,7 @@ RULES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Judgements:
+class PairDecisions:
     """Judged pairs; every array has shape (pairs,).
 
     Attributes:
@@ -98,7 +98,7 @@ RELATIONS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PairContext:
     """What is known of pairs beside their measures; every array has shape (pairs,).
 
     Attributes:
@@ -117,7 +117,7 @@ class Known:
     lists: NDArray[np.bool_]
 
 
-def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Judgements:
+def apply_rules(measures: PairMeasures, known: PairContext, limits: Thresholds = BALANCED) -> PairDecisions:
     """Judge measured pairs.
 
     Args:
@@ -128,7 +128,7 @@ def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Ju
     left, right = measures.left, measures.right
     left_cover, right_cover = left.cover, right.cover
     better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
-    needed = demanded(measures, known, limits)
+    needed = required_coverage(measures, known, limits)
     share = np.maximum(_about(left, known.left_titles), _about(right, known.right_titles))
     overlap = np.maximum(measures.title_overlap, 0.0)
     about = share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0)
@@ -147,7 +147,7 @@ def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Ju
     )
     relation = np.where(duplicate, 2, np.where(left_cover > right_cover, 4, 3))
     relation = np.where(known.exact, 1, relation)
-    return Judgements(
+    return PairDecisions(
         rule=rule,
         left_cover=left_cover,
         right_cover=right_cover,
@@ -159,7 +159,7 @@ def judge(measures: PairMeasures, known: Known, limits: Limits = BALANCED) -> Ju
 
 
 def _quoted(
-    measures: PairMeasures, known: Known, pointing: Floats, limits: Limits
+    measures: PairMeasures, known: PairContext, pointing: Floats, limits: Thresholds
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Pairs of articles, not furniture, that share what neither title need speak of: notes, and passages.
 
@@ -180,12 +180,12 @@ def _quoted(
     return note, passage & (measures.shared_tokens >= PASSAGE_UNITS)
 
 
-def _same(both: Floats, days: NDArray[np.int64], limits: Limits) -> NDArray[np.bool_]:
+def _same(both: Floats, days: NDArray[np.int64], limits: Thresholds) -> NDArray[np.bool_]:
     """Pairs that would be duplicates rather than containment."""
     return both >= least_both(days, limits)
 
 
-def least_both(days: NDArray[np.int64], limits: Limits) -> Floats:
+def least_both(days: NDArray[np.int64], limits: Thresholds) -> Floats:
     """Cover in both directions from which pairs so many days apart are duplicates; shape (pairs,)."""
     return np.where(days >= 1, limits.late_same_cover, limits.same_cover)
 
@@ -232,8 +232,8 @@ class _Facts:
     pointing: Floats
     note: NDArray[np.bool_]
     passage: NDArray[np.bool_]
-    known: Known
-    limits: Limits
+    known: PairContext
+    limits: Thresholds
 
     def untitled(self, amount: Floats, openings: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Pairs without titles that agree too little for that, and those that do because they open with other words.

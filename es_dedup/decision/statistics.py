@@ -143,7 +143,7 @@ class Statistics:
         )
 
 
-class CarryingPages(NamedTuple):
+class PostingSample(NamedTuple):
     """What weighing knows of each page: its key, ``title_signatures``, SimHash, and day number (0 when unknown)."""
 
     keys: NDArray[np.uint64]
@@ -194,7 +194,7 @@ def learn(
         sites = [sites[row] for row in rows.tolist()]
         table, keys, days = table.take(rows), keys[rows], days[rows]
     cover = table.coverage
-    pages_ = CarryingPages(keys, title_signatures(cover), table.fingerprints, days)
+    pages_ = PostingSample(keys, title_signatures(cover), table.fingerprints, days)
     learned = []
     for values, offsets, masks in (
         (cover.grams, cover.gram_offsets, cover.gram_masks),
@@ -205,7 +205,7 @@ def learn(
 
 
 def weigh(
-    values: NDArray[np.uint32], offsets: NDArray[np.int64], masks: NDArray[np.uint32], pages: CarryingPages
+    values: NDArray[np.uint32], offsets: NDArray[np.int64], masks: NDArray[np.uint32], pages: PostingSample
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     """Features that recur, ascending, and what each counts.
 
@@ -247,14 +247,16 @@ def _places(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def _weighed_by_kernel(
-    values: NDArray[np.uint32], offsets: NDArray[np.int64], masks: NDArray[np.uint32], pages: CarryingPages
+    values: NDArray[np.uint32], offsets: NDArray[np.int64], masks: NDArray[np.uint32], pages: PostingSample
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     from es_dedup.decision.kernels import statistics as kernels  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
     ordered = kernels.keyed(values)
     ordered.sort()
     sizes = np.bitwise_count(pages.titles).sum(axis=1).astype(np.int64)
-    carriers = kernels.Carriers(_places(pages.keys), pages.titles, sizes, pages.fingerprints, pages.days)
+    postings = kernels.SortedPostings(
+        _places(pages.keys), pages.titles, sizes, pages.fingerprints, pages.days
+    )
     rules = kernels.Rules(
         MIN_CARRIERS,
         CARRIERS,
@@ -265,7 +267,7 @@ def _weighed_by_kernel(
         LEAST_WEIGHT,
     )
     owners = np.repeat(np.arange(len(pages.keys), dtype=np.int32), np.diff(offsets))
-    return kernels.weighed(ordered, owners, masks, carriers, rules)
+    return kernels.weighed(ordered, owners, masks, postings, rules)
 
 
 def _carriers(
@@ -301,7 +303,7 @@ def _carriers(
     )
 
 
-def _weigh(carried: _Carried, pages: CarryingPages) -> NDArray[np.float32]:
+def _weigh(carried: _Carried, pages: PostingSample) -> NDArray[np.float32]:
     count = len(carried.values)
     page, neighbour = carried.page, carried.neighbour
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from es_dedup.model import Probe, ProbeAnswer
+    from es_dedup.model import CandidateQuery, CandidateResult
 
 MOST: Final = 0.5  # share of a method's terms that may be left out without a word
 
@@ -32,10 +32,10 @@ class TermUse:
         return cls(Counter({method: asked}), Counter({method: left_out}))
 
     @classmethod
-    def of_answer(cls, probe: Probe, answer: ProbeAnswer) -> TermUse:
+    def of_answer(cls, candidate_query: CandidateQuery, answer: CandidateResult) -> TermUse:
         """Those of one probe."""
         made = cls()
-        for group in probe.groups:
+        for group in candidate_query.groups:
             made += cls.of(group.method, len(group.terms), len(answer.capped.intersection(group.terms)))
         return made
 

@@ -16,7 +16,7 @@ MOST_SCATTERED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Thresholds:
     """What a pair must reach. Covers and shares lie in [0, 1]; amounts are shared units, template discounted.
 
     Attributes:
@@ -107,7 +107,7 @@ TITLES: Final = frozenset(
 )
 """Rules that ask what the titles speak of."""
 
-BALANCED: Final = Limits()
+BALANCED: Final = Thresholds()
 STRICT: Final = replace(
     BALANCED,
     needed_cover=(0.95, 0.90, 0.85, 0.70),
@@ -157,6 +157,6 @@ PRESETS: Final = {
 }
 
 
-def limits_of(preset: str) -> Limits:
+def thresholds_of(preset: str) -> Thresholds:
     """The limits of a preset, of ``papers`` those of ``balanced``; raises ``KeyError`` on an unknown name."""
     return BALANCED if preset == PAPERS else PRESETS[preset]

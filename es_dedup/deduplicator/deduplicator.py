@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from es_dedup.batch.corpus import load_corpus
-from es_dedup.batch.dry_run import rehearse
+from es_dedup.batch.dry_run import dry_run_report
 from es_dedup.batch.featurise import checked_id, checked_page, checked_pages, chunks, name_of
-from es_dedup.batch.ingest import Ingest, Reading
+from es_dedup.batch.ingest import Ingest, PageInput
 from es_dedup.batch.recluster import (
     UNSETTLED,
-    Settled,
+    ClusteringResult,
+    decide_corpus,
     edge_neighbours,
-    judge_corpus,
+    recluster_corpus,
     repair_around,
-    settle_corpus,
     unsettled,
     write_session,
 )
 from es_dedup.clustering import cluster_all
 from es_dedup.decision.page_decisions import stored_decision
-from es_dedup.deduplicator.index_reader import ROOTS, StoredPages
+from es_dedup.deduplicator.index_reader import ROOTS, IndexReader
 from es_dedup.errors import DuplicatePage, IndexLocked, NotAnIndex, RootsChanged, wrong_type
 from es_dedup.index import factory
 from es_dedup.model import AddReport, Decision, Page, Progress, RemoveReport, WritePolicy
@@ -56,8 +56,8 @@ class ReclusterReport:
     clusters: int
 
 
-class Deduplicator(StoredPages):
-    """Finds near-duplicate pages among those it has stored, and keeps their clusters; what asks is in ``StoredPages``.
+class Deduplicator(IndexReader):
+    """Finds near-duplicate pages among those it has stored, and keeps their clusters; what asks is in ``IndexReader``.
 
     Use ``Deduplicator.open(path)`` in a ``with`` block. One process writes to an index at a time, others may read.
 
@@ -215,7 +215,7 @@ class Deduplicator(StoredPages):
         if dry_run:
             settings = self._given
             corpus, before = load_corpus(self._index), self._canonical()
-            found = judge_corpus(corpus, settings, progress or _silent)
+            found = decide_corpus(corpus, settings, progress or _silent)
             then = cluster_all(corpus.keys, found.edges, settings.cluster)
             return _compared(before, then.values())
         with write_session(self._index):
@@ -229,9 +229,11 @@ class Deduplicator(StoredPages):
         with write_session(self._index):
             self._settle_again(settings, None)
 
-    def _settle_again(self, settings: Settings, progress: Callable[[Progress], None] | None) -> Settled:
+    def _settle_again(
+        self, settings: Settings, progress: Callable[[Progress], None] | None
+    ) -> ClusteringResult:
         self._index.set_note(UNSETTLED, "1")
-        settled = settle_corpus(self._index, load_corpus(self._index), settings, progress)
+        settled = recluster_corpus(self._index, load_corpus(self._index), settings, progress)
         self._basis = None
         self._index.set_note(UNSETTLED, None)
         return settled
@@ -279,13 +281,13 @@ class Deduplicator(StoredPages):
     ) -> AddReport:
         settings, other = self._written_with(whole=whole)
         codec = None if dry_run else factory.text_codec(settings)
-        reading = Reading(checked_pages(pages))
+        reading = PageInput(checked_pages(pages))
         made: Iterable[Chunk] = chunks(reading, settings, codec, named=self._index.keeps_named)
         if dry_run or policy is WritePolicy.FAIL:
             made = list(made)
             if reading.error is not None:
                 raise reading.error
-            report = rehearse(made, self._index, settings, self._lookup(settings), progress or _silent)
+            report = dry_run_report(made, self._index, settings, self._lookup(settings), progress or _silent)
             if policy is WritePolicy.FAIL:
                 for page_id, decision in report.decisions.items():
                     if decision.duplicate_of:

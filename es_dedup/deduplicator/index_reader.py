@@ -1,4 +1,4 @@
-"""``StoredPages``: what is stored, and what a page is against it."""
+"""``IndexReader``: what is stored, and what a page is against it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_dedup.batch.cluster_evidence import clusters_with_evidence
-from es_dedup.batch.effective_settings import InForce
+from es_dedup.batch.effective_settings import EffectiveSettings
 from es_dedup.batch.featurise import (
     checked_id,
     checked_page,
@@ -24,19 +24,19 @@ from es_dedup.batch.featurise import (
     problem_of,
 )
 from es_dedup.batch.recluster import UNSETTLED
-from es_dedup.decision.candidate_search import Lookup
-from es_dedup.decision.comparison import Pages, compare, judged_pair
+from es_dedup.decision.candidate_search import CandidateSearch
+from es_dedup.decision.comparison import Pages, compare, pair_decision
 from es_dedup.decision.method_rules import decided
 from es_dedup.decision.page_decisions import decide
 from es_dedup.decision.spans import shared_clauses
-from es_dedup.decision.thresholds import limits_of
+from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.detectors.features import unpack
 from es_dedup.detectors.page_features import of_stored, of_text
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import NotAnIndex, SettingsDiffer, UnknownPage, wrong_type
 from es_dedup.extraction import create_extractor
 from es_dedup.index.closing import Closing
-from es_dedup.model import Cluster, Content, Decision, JudgedPair, Page, SearchHit, SearchResult, Skipped
+from es_dedup.model import Cluster, Content, Decision, Page, PairDecision, SearchHit, SearchResult, Skipped
 from es_dedup.readers import Roots
 from es_dedup.settings.recorded import STATISTICS, decision_settings
 
@@ -58,7 +58,7 @@ ROOTS = "roots"
 STATISTICS_SECONDS = 0.5  # used so long before a look whether another process has learned new ones
 
 
-class StoredPages(Closing):
+class IndexReader(Closing):
     """All that is asked of an index; nothing here writes. A ``Deduplicator`` is this, and opens an index and writes."""
 
     def __init__(self, index: Index, settings: Settings) -> None:
@@ -66,7 +66,7 @@ class StoredPages(Closing):
         create_detectors(settings)  # an unknown name is refused before anything is done
         self._index, self._given = index, settings
         self._extractor = create_extractor(settings.extraction)
-        self._basis: InForce | None = None
+        self._basis: EffectiveSettings | None = None
         self._looked = 0.0
         self._name = "the index"
         self._features: tuple[Difference, ...] = ()
@@ -132,7 +132,7 @@ class StoredPages(Closing):
             row += 1
         return decisions
 
-    def _verdicts(self, page: Page, decision: Decision, edges: Sequence[Edge]) -> list[JudgedPair]:
+    def _verdicts(self, page: Page, decision: Decision, edges: Sequence[Edge]) -> list[PairDecision]:
         """The judged pairs that a decision rests on, strongest first; of very many the strongest."""
         lookup = self._lookup()
         asked = lookup.load([page.id])
@@ -144,7 +144,7 @@ class StoredPages(Closing):
         most = self._settings.index.limit
         return lookup.among(asked, [[name for name in names[:most] if name != page.id]]).related(0)
 
-    def explain(self, left: str | Page, right: str | Page, *, also: Sequence[str] = ()) -> JudgedPair:
+    def explain(self, left: str | Page, right: str | Page, *, also: Sequence[str] = ()) -> PairDecision:
         """The relation of two pages, stored (by id) or given, with all evidence and each detector's verdict.
 
         Args:
@@ -160,8 +160,10 @@ class StoredPages(Closing):
         statistics = self._statistics()
         sides = [self._pages_of(side) for side in (left, right)]
         row = np.zeros(1, dtype=np.int64)
-        comparison = compare(sides[0], row, sides[1], row, statistics, limits_of(self._settings.judge.preset))
-        judged = judged_pair(decided(comparison, self._settings, statistics), 0, self._settings, statistics)
+        comparison = compare(
+            sides[0], row, sides[1], row, statistics, thresholds_of(self._settings.judge.preset)
+        )
+        judged = pair_decision(decided(comparison, self._settings, statistics), 0, self._settings, statistics)
         stored = self._settings.elastic.also_stored if self._index.keeps_named else ()
         further = self._verdicts_of(dict.fromkeys((*stored, *also)), left, right)
         return replace(judged, verdicts=(*judged.verdicts, *further))
@@ -333,21 +335,21 @@ class StoredPages(Closing):
     def _statistics(self) -> Statistics:
         return self._in_force().statistics
 
-    def _in_force(self) -> InForce:
+    def _in_force(self) -> EffectiveSettings:
         """Statistics and settings in force; another process may have clustered everything again with others."""
         now = time.monotonic()
         if self._basis is None or now - self._looked >= STATISTICS_SECONDS:
             note = self._index.note(STATISTICS)
             try:
-                self._basis = InForce.read(self._index, self._given, note, self._basis)
+                self._basis = EffectiveSettings.read(self._index, self._given, note, self._basis)
             except ValueError as error:
                 problem = "its statistics are damaged; opening it for writing learns them anew"
                 raise NotAnIndex(self._name, problem) from error
             self._looked = now
         return self._basis
 
-    def _lookup(self, settings: Settings | None = None) -> Lookup:
-        return Lookup(self._index, settings or self._settings, self._statistics(), day_of)
+    def _lookup(self, settings: Settings | None = None) -> CandidateSearch:
+        return CandidateSearch(self._index, settings or self._settings, self._statistics(), day_of)
 
     def _featurise(self, pages: list[Page]) -> tuple[Pages, dict[str, str]]:
         return pages_of(pages, self._settings, self._extractor, named=self._index.keeps_named)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from es_dedup.kernels.dispatch import worthwhile
-from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, mix64, tagged_terms
 from es_dedup.text.normalise import TextBatch, normalise_many
 from es_dedup.text.ragged import offsets_of
@@ -281,10 +281,10 @@ class Ccdet:
         """Terms to store: all signatures, of very many the ``MOST_SIGNATURES`` smallest."""
         return tuple(tagged_terms(TAG, features.signatures).tolist())
 
-    def probe(self, features: PeriodFeatures) -> Probe:
+    def candidate_query(self, features: PeriodFeatures) -> CandidateQuery:
         """Pages that share two signatures (one, where only few are there)."""
         terms = self.terms(features)
-        return Probe((TermGroup(terms, min(self._config.min_common, len(terms))),))
+        return CandidateQuery((TermGroup(terms, min(self._config.min_common, len(terms))),))
 
     def verify(self, left: PeriodFeatures, right: PeriodFeatures) -> Verdict:
         """Duplicate, containment or different by CCS and CLR."""

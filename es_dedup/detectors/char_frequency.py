@@ -23,7 +23,7 @@ from es_dedup.detectors.char_frequency_features import (
     unit_names,
 )
 from es_dedup.detectors.labels import labels_in_order
-from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.normalise import normalise_many
 
@@ -165,7 +165,7 @@ class CharFrequency:
         """Terms to store: the frequent characters that are compared."""
         return tuple(tagged_terms(TAG, self.compared(features)).tolist())
 
-    def probe(self, features: FrequentUnits) -> Probe:
+    def candidate_query(self, features: FrequentUnits) -> CandidateQuery:
         """Pages that have more than ``min_main`` of this page's frequent characters: all that can be accepted, and no others.
 
         With ``aux_alone`` the source's tree looks for the same pages, though its second branch might accept others. A page that stands inside this one may have fewer of them; only its own probe finds the pair. Of a set that must
@@ -173,7 +173,7 @@ class CharFrequency:
         """
         terms = self.terms(features)
         fewest, tree = needed(len(terms), self._config.min_main), self._config.search == "tree"
-        return Probe((TermGroup(terms, fewest, max_df=MOST_PAGES, tree=tree),))
+        return CandidateQuery((TermGroup(terms, fewest, max_df=MOST_PAGES, tree=tree),))
 
     def measure(self, left: FrequentUnits, right: FrequentUnits) -> Measures:
         """All numbers of a pair."""

@@ -14,7 +14,7 @@ import numpy as np
 from es_dedup.detectors import coverage_codec
 from es_dedup.detectors.coverage_features import COMPLETE, CoverageTable, build
 from es_dedup.detectors.coverage_pairs import PairMeasures, measure, uniform_weights
-from es_dedup.model import NO_WORDS, Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import NO_WORDS, CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.ragged import heads, take
 
@@ -84,7 +84,7 @@ def stored_grams(table: CoverageTable) -> Sampled:
     return _smallest_grams(table, STORED_GRAM_SHARE, STORED_GRAMS)
 
 
-def probed_grams(table: CoverageTable) -> Sampled:
+def query_grams(table: CoverageTable) -> Sampled:
     """The smallest grams of each page: those it asks for; more than are stored, so that a long page finds short ones."""
     return _smallest_grams(table, PROBED_GRAM_SHARE, PROBED_GRAMS)
 
@@ -94,7 +94,7 @@ def stored_clauses(table: CoverageTable) -> Sampled:
     return _smallest_clauses(table, STORED_CLAUSES)
 
 
-def probed_clauses(table: CoverageTable) -> Sampled:
+def query_clauses(table: CoverageTable) -> Sampled:
     """Clauses each page asks for."""
     return _smallest_clauses(table, PROBED_CLAUSES)
 
@@ -158,15 +158,15 @@ class Coverage:
         clauses = tagged_terms(CLAUSE_TAG, stored_clauses(features.table).values)
         return tuple(np.concatenate((grams, clauses)).tolist())
 
-    def probe(self, features: CoverageFeatures) -> Probe | None:
+    def candidate_query(self, features: CoverageFeatures) -> CandidateQuery | None:
         """Pages that share two grams or one clause; a page of very few grams asks for one."""
-        grams = tuple(tagged_terms(GRAM_TAG, probed_grams(features.table).values).tolist())
-        clauses = tuple(tagged_terms(CLAUSE_TAG, probed_clauses(features.table).values).tolist())
+        grams = tuple(tagged_terms(GRAM_TAG, query_grams(features.table).values).tolist())
+        clauses = tuple(tagged_terms(CLAUSE_TAG, query_clauses(features.table).values).tolist())
         few = len(grams) < 2 * MIN_SHARED_GRAMS
         groups = [TermGroup(grams, 1 if few else MIN_SHARED_GRAMS)] if grams else []
         if clauses:
             groups.append(TermGroup(clauses, 1))
-        return Probe(tuple(groups)) if groups else None
+        return CandidateQuery(tuple(groups)) if groups else None
 
     def verify(self, left: CoverageFeatures, right: CoverageFeatures) -> Verdict:
         """Duplicate, containment or different by coverage both ways, nothing discounted."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts, Merger, key_concepts
 from es_dedup.detectors.labels import labels_in_order
-from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.settings.sections import ROUNDING
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.normalise import normalise_many
@@ -179,7 +179,7 @@ class Dwdcs:
         (tag,) = self.term_fields
         return tuple(tagged_terms(tag, features.concepts).tolist())
 
-    def probe(self, features: KeyConcepts) -> Probe:
+    def candidate_query(self, features: KeyConcepts) -> CandidateQuery:
         """Pages that share enough key concepts.
 
         ``complete``: as many as any page with the cosine needed must share. By Cauchy and Schwarz the shared concepts
@@ -190,11 +190,11 @@ class Dwdcs:
         terms, config = self.terms(features), self._config
         if config.query == "leading":
             asked = terms[: config.query_concepts]
-            return Probe((TermGroup(asked, min(config.query_hits, len(asked)), max_df=MOST_PAGES),))
+            return CandidateQuery((TermGroup(asked, min(config.query_hits, len(asked)), max_df=MOST_PAGES),))
         squares = np.sort(features.vector**2)[::-1]
         least = config.min_similarity**2 * float(squares.sum()) * (1 - ROUNDING)
         fewest = min(len(terms), 1 + int(np.searchsorted(np.cumsum(squares), least)))
-        return Probe((TermGroup(terms, fewest, max_df=MOST_PAGES),))
+        return CandidateQuery((TermGroup(terms, fewest, max_df=MOST_PAGES),))
 
     def verify(self, left: KeyConcepts, right: KeyConcepts) -> Verdict:
         """Duplicate iff the cosine is above ``min_similarity`` and the relative spread below ``max_position_variance``."""

@@ -21,7 +21,7 @@ from es_dedup.detectors.fingerprint import (
     fingerprints,
     hamming_distance,
 )
-from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
 from es_dedup.text.idf import chosen
 from es_dedup.text.normalise import normalise_many
@@ -227,13 +227,13 @@ class MultiSimhash:
         """Terms to store: four bands of each fingerprint."""
         return (*band_terms(features.text, 0), *band_terms(features.keywords, 1))
 
-    def probe(self, features: TwoFingerprints) -> Probe:
+    def candidate_query(self, features: TwoFingerprints) -> CandidateQuery:
         """Pages with an equal band of either fingerprint.
 
         Complete: the rule implies that one of the two distances is at most ``max_bits``, so at most three bits differ
         there, and one of its four bands is equal.
         """
-        return Probe((TermGroup(self.terms(features), 1),))
+        return CandidateQuery((TermGroup(self.terms(features), 1),))
 
     def verify(self, left: TwoFingerprints, right: TwoFingerprints) -> Verdict:
         """Duplicate by the rule of the source.

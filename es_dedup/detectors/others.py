@@ -137,8 +137,11 @@ def asked_by_others(others: Others, row: int, settings: Settings) -> list[TermGr
         return groups
     for name, detector in other_detectors(settings).items():
         packed = _column(others, name)[row]
-        probe = None if packed is None else detector.probe(_unpacked(detector, packed))
-        groups += (replace(group, method=name) for group in (probe.groups if probe is not None else ()))
+        candidate_query = None if packed is None else detector.candidate_query(_unpacked(detector, packed))
+        groups += (
+            replace(group, method=name)
+            for group in (candidate_query.groups if candidate_query is not None else ())
+        )
     return groups
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_dedup.model import Content, Probe, Skipped, Verdict
+    from es_dedup.model import CandidateQuery, Content, Skipped, Verdict
 
 F = TypeVar("F")
 G_contra = TypeVar("G_contra", contravariant=True)
@@ -33,7 +33,7 @@ class Detector(Protocol[F]):
     def featurise_many(self, contents: Sequence[Content]) -> list[F | Skipped]:
         """The same as ``featurise`` for each content, in order, faster."""
 
-    def probe(self, features: F) -> Probe | None:
+    def candidate_query(self, features: F) -> CandidateQuery | None:
         """The question that finds candidates; None when the method only verifies."""
 
     def terms(self, features: F) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from es_dedup.detectors.fingerprint import (
     hamming_distance,
 )
 from es_dedup.kernels.dispatch import worthwhile
-from es_dedup.model import NO_WORDS, Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import NO_WORDS, CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import TERM_BITS, mix64
 from es_dedup.text.idf import chosen
 from es_dedup.text.normalise import decode, normalise_many
@@ -68,7 +68,7 @@ def band_matrix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return ((values[:, None] >> shifts) & np.uint64(0xFFFF)) | tags
 
 
-def probe_terms(value: int, max_bits: int) -> tuple[int, ...]:
+def query_terms(value: int, max_bits: int) -> tuple[int, ...]:
     """Band terms of which any fingerprint within ``max_bits`` of ``value`` stores at least one.
 
     Args:
@@ -165,10 +165,10 @@ class Simhash:
         """Terms to store: the four bands, or the tables of the layout."""
         return self._layout.stored_terms(features.value) if self._layout else band_terms(features.value)
 
-    def probe(self, features: Fingerprint) -> Probe:
+    def candidate_query(self, features: Fingerprint) -> CandidateQuery:
         """Pages with an equal band, or for k above 3 one that differs in one bit; or what the layout asks for."""
-        asked = self._layout.probe_terms if self._layout else probe_terms
-        return Probe((TermGroup(asked(features.value, self._config.max_hamming_distance), 1),))
+        asked = self._layout.query_terms if self._layout else query_terms
+        return CandidateQuery((TermGroup(asked(features.value, self._config.max_hamming_distance), 1),))
 
     def verify(self, left: Fingerprint, right: Fingerprint) -> Verdict:
         """Duplicate iff the Hamming distance is at most ``max_hamming_distance``."""

@@ -78,7 +78,7 @@ class Layout:
         """Terms to store, one a table."""
         return _terms([(table, _key(value, chosen)) for table, chosen in enumerate(self._tables())])
 
-    def probe_terms(self, value: int, max_bits: int) -> tuple[int, ...]:
+    def query_terms(self, value: int, max_bits: int) -> tuple[int, ...]:
         """Terms of which any fingerprint within ``max_bits`` of ``value`` stores at least one.
 
         Raises:
@@ -92,7 +92,7 @@ class Layout:
             asked += [(table, key ^ flips) for flips in _flips(width, radius)]
         return _terms(asked)
 
-    def probes(self, max_bits: int) -> int:
+    def candidate_queries(self, max_bits: int) -> int:
         """Number of terms that one page asks for."""
         radii = self.radii(max_bits)
         if self.joined > 1:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from es_dedup.evaluation.labels import LabelledPair, Pair
     from es_dedup.evaluation.methods import MethodRun
-    from es_dedup.evaluation.metrics import Judgement
+    from es_dedup.evaluation.metrics import MethodDecisions
     from es_dedup.evaluation.runner import LabelledIndex, Limit, Measured
     from es_dedup.index.port import FeatureRecord
     from es_dedup.settings import Settings
@@ -66,7 +66,7 @@ def _content(dedup: LabelledIndex, record: FeatureRecord) -> Content:
 
 def _with_method(measured: Measured, run: MethodRun) -> Measured:
     """One more method; a pair with a page that it skips gets no verdict and counts as judged different."""
-    judged: dict[Pair, Judgement] = {}
+    judged: dict[Pair, MethodDecisions] = {}
     measures = {pair: dict(found) for pair, found in measured.measures.items()}
     limits: dict[str, Limit] = dict(measured.limits)
     for pair, verdict in run.verdicts.items():

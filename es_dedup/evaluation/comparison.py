@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.evaluation.labels import digest
-from es_dedup.evaluation.metrics import Judgement, PairScores, Share, candidate_recall, pair_scores
+from es_dedup.evaluation.metrics import MethodDecisions, PairScores, Share, candidate_recall, pair_scores
 from es_dedup.evaluation.tune import Axis, Goal, TuneReport, tune
 from es_dedup.model import Relation
 
@@ -106,7 +106,7 @@ class Alone:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class MethodComparison:
     """The result: figures by method in the order asked for, and the pairs on which one method stands alone."""
 
     labels: tuple[LabelledPair, ...]
@@ -134,7 +134,7 @@ def compare(
     *,
     folds: int = 5,
     goal: Goal | None = None,
-) -> Comparison:
+) -> MethodComparison:
     """Put methods side by side.
 
     Args:
@@ -146,14 +146,14 @@ def compare(
     """
     goal = goal or Goal()
     methods = {run.name: _figures(run, tuple(labels), folds, goal) for run in runs}
-    return Comparison(tuple(labels), pages, goal, methods, _alone(methods, labels))
+    return MethodComparison(tuple(labels), pages, goal, methods, _alone(methods, labels))
 
 
 def _figures(run: MethodRun, labels: tuple[LabelledPair, ...], folds: int, goal: Goal) -> MethodFigures:
     scores = {each.pair: run.score(each.pair) for each in labels}
     measures = {pair: {SCORE: score} for pair, score in scores.items() if score is not None}
     own = {
-        pair: Judgement(verdict.relation, verdict.score)
+        pair: MethodDecisions(verdict.relation, verdict.score)
         for pair, verdict in run.verdicts.items()
         if pair in run.candidates
     }

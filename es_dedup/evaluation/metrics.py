@@ -49,7 +49,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class MethodDecisions:
     """What a method says of a pair: its relation, seen from the smaller id, and its score in [0, 1]."""
 
     relation: Relation
@@ -166,7 +166,7 @@ def candidate_recall(labels: Iterable[LabelledPair], candidates: AbstractSet[Pai
     return Share(sum(pair in candidates for pair in wanted), len(wanted))
 
 
-def pair_scores(labels: Iterable[LabelledPair], judged: Mapping[Pair, Judgement]) -> PairScores:
+def pair_scores(labels: Iterable[LabelledPair], judged: Mapping[Pair, MethodDecisions]) -> PairScores:
     """Merged pairs by label; a pair that is not in ``judged`` counts as judged different."""
     counts: Counter[tuple[str, bool]] = Counter()
     for each in labels:
@@ -179,7 +179,7 @@ def pair_scores(labels: Iterable[LabelledPair], judged: Mapping[Pair, Judgement]
     return PairScores(share("positive"), share("diff"), share("partial"))
 
 
-def relation_scores(labels: Iterable[LabelledPair], judged: Mapping[Pair, Judgement]) -> RelationScores:
+def relation_scores(labels: Iterable[LabelledPair], judged: Mapping[Pair, MethodDecisions]) -> RelationScores:
     """Right relations and directions; a pair that is not in ``judged`` counts as judged different."""
     confusion = {truth: dict.fromkeys(_CLASSES, 0) for truth in _CLASSES}
     turned: list[bool] = []
@@ -194,7 +194,7 @@ def relation_scores(labels: Iterable[LabelledPair], judged: Mapping[Pair, Judgem
 
 
 def by_band(
-    labels: Iterable[LabelledPair], judged: Mapping[Pair, Judgement], borders: Sequence[float] = BANDS
+    labels: Iterable[LabelledPair], judged: Mapping[Pair, MethodDecisions], borders: Sequence[float] = BANDS
 ) -> tuple[Band, ...]:
     """Merged pairs by label, apart for each band of the method's score (0.0 for a pair that is not judged).
 
@@ -218,12 +218,12 @@ def by_band(
     )
 
 
-def is_merged(judgement: Judgement | None) -> bool:
+def is_merged(judgement: MethodDecisions | None) -> bool:
     """Whether a method joins the two pages in any way: exact, duplicate, contains or contained."""
     return judgement is not None and judgement.relation != Relation.DIFFERENT
 
 
-_UNJUDGED: Final = Judgement(Relation.DIFFERENT)
+_UNJUDGED: Final = MethodDecisions(Relation.DIFFERENT)
 _CLASSES: Final = ("dup", "contain", "different")
 _DIRECTED: Final = (Relation.CONTAINS, Relation.CONTAINED)
 

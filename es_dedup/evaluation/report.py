@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from es_dedup.evaluation.groups import bcubed, label_groups
 from es_dedup.evaluation.labels import Label, digest, ordered_pair
-from es_dedup.evaluation.metrics import Judgement, by_band, candidate_recall, pair_scores, relation_scores
+from es_dedup.evaluation.metrics import (
+    MethodDecisions,
+    by_band,
+    candidate_recall,
+    pair_scores,
+    relation_scores,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
@@ -68,7 +74,7 @@ class EvaluationReport:
 
 def evaluate(
     labels: Iterable[LabelledPair],
-    judged: Mapping[str, Mapping[Pair, Judgement]],
+    judged: Mapping[str, Mapping[Pair, MethodDecisions]],
     candidates: Mapping[str, AbstractSet[Pair]] | None = None,
     clusters: Mapping[str, Hashable] | None = None,
 ) -> EvaluationReport:
@@ -97,7 +103,7 @@ def evaluate(
     )
 
 
-def judgement(left: str, right: str, relation: Relation, score: float) -> tuple[Pair, Judgement]:
+def judgement(left: str, right: str, relation: Relation, score: float) -> tuple[Pair, MethodDecisions]:
     """Key and value for ``evaluate``; ``relation`` is seen from ``left`` as given, score in [0, 1]."""
     turned = relation if left < right else relation.reversed
-    return ordered_pair(left, right), Judgement(turned, score)
+    return ordered_pair(left, right), MethodDecisions(turned, score)

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.evaluation.labels import LabelledPair, Pair
-    from es_dedup.evaluation.metrics import Judgement
+    from es_dedup.evaluation.metrics import MethodDecisions
     from es_dedup.index.port import FeatureRecord
-    from es_dedup.model import Cluster, JudgedPair, Number
+    from es_dedup.model import Cluster, Number, PairDecision
 
 JUDGE: Final = "judge"
 INDEX: Final = "index"
@@ -33,7 +33,7 @@ class LabelledIndex(Protocol):
     def text(self, page_id: str) -> str:
         """Main text of a stored page; empty when texts are not kept."""
 
-    def explain(self, left: str, right: str) -> JudgedPair:
+    def explain(self, left: str, right: str) -> PairDecision:
         """How two stored pages stand to each other."""
 
     def candidates(self, page_id: str) -> list[str]:
@@ -71,7 +71,7 @@ class Measured:
         missing: labelled pages that are not stored, in order.
     """
 
-    judged: Mapping[str, Mapping[Pair, Judgement]]
+    judged: Mapping[str, Mapping[Pair, MethodDecisions]]
     candidates: Mapping[str, frozenset[Pair]]
     clusters: Mapping[str, str]
     measures: Mapping[Pair, Mapping[str, float]]
@@ -116,7 +116,7 @@ def measure(
     pages = dict.fromkeys(page for each in labels for page in each.pair)
     missing = tuple(page for page in pages if not _is_stored(dedup, page))
     absent = set(missing)
-    judged: dict[str, dict[Pair, Judgement]] = {JUDGE: {}}
+    judged: dict[str, dict[Pair, MethodDecisions]] = {JUDGE: {}}
     measures: dict[Pair, dict[str, float]] = {}
     limits: dict[str, Limit] = {}
     for done, each in enumerate(labels, 1):
@@ -143,7 +143,7 @@ def _is_stored(dedup: LabelledIndex, page_id: str) -> bool:
     return True
 
 
-def _keep_judgements(pair: JudgedPair, judged: dict[str, dict[Pair, Judgement]]) -> None:
+def _keep_judgements(pair: PairDecision, judged: dict[str, dict[Pair, MethodDecisions]]) -> None:
     said = [(JUDGE, pair.relation, pair.score)]
     said += [(verdict.detector, verdict.relation, verdict.score) for verdict in pair.verdicts]
     for name, relation, score in said:
@@ -151,7 +151,7 @@ def _keep_judgements(pair: JudgedPair, judged: dict[str, dict[Pair, Judgement]])
         judged.setdefault(name, {})[key] = value
 
 
-def _measures(pair: JudgedPair, limits: dict[str, Limit]) -> dict[str, float]:
+def _measures(pair: PairDecision, limits: dict[str, Limit]) -> dict[str, float]:
     """Numbers of all methods by ``method.measure``; limits met on the way are kept in ``limits``."""
     found = {f"{JUDGE}.score": pair.score}
     sources = [(JUDGE, pair.evidence)]

@@ -67,7 +67,7 @@ def self_join(
         features: of each page; None for a page that the method skips.
         ids: page ids; between candidates of equal weight they decide which are cut. Else the order of the pages does.
         limit: most candidates of a page; None: all.
-        max_df: for groups without a limit of their own; None: ``Probe.max_df``.
+        max_df: for groups without a limit of their own; None: ``CandidateQuery.max_df``.
     """
     count = max(len(features), 1)
     stored, owners = _stored(detector, features)
@@ -113,11 +113,11 @@ def _questions(detector: Detector[Any], features: Sequence[Any], max_df: int | N
     weights: list[tuple[int, int]] = []
     most: list[int] = []
     for page, each in enumerate(features):
-        probe = detector.probe(each) if each is not None else None
-        if probe is None:
+        candidate_query = detector.candidate_query(each) if each is not None else None
+        if candidate_query is None:
             continue
-        own, general = limits_of(probe), probe.max_df if max_df is None else max_df
-        asked = weights_of(probe).items()
+        own, general = limits_of(candidate_query), candidate_query.max_df if max_df is None else max_df
+        asked = weights_of(candidate_query).items()
         weights += asked
         pages += [page] * len(asked)
         most += [own.get(term, general) for term, _ in asked]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from es_dedup.evaluation.labels import Pair
-    from es_dedup.model import JudgedPair
+    from es_dedup.model import PairDecision
 
 POOL: Final = 20  # pairs judged for each pair that is wanted
 MIDDLE: Final = 0.5
@@ -26,7 +26,7 @@ class Judged(Protocol):
     def candidates(self, page_id: str) -> list[str]:
         """Ids that the probes of a stored page find."""
 
-    def explain(self, left: str, right: str) -> JudgedPair:
+    def explain(self, left: str, right: str) -> PairDecision:
         """How two stored pages stand to each other."""
 
 
@@ -34,7 +34,7 @@ class Judged(Protocol):
 class Uncertain:
     """A judged pair and how much in doubt it is, in [0, 1]."""
 
-    judged: JudgedPair
+    judged: PairDecision
     doubt: float
 
     @property
@@ -43,7 +43,7 @@ class Uncertain:
         return ordered_pair(self.judged.left, self.judged.right)
 
 
-def doubt_of(judged: JudgedPair) -> float:
+def doubt_of(judged: PairDecision) -> float:
     """How far the methods disagree, and how near the score lies to the middle: the mean of both, in [0, 1]."""
     merged = [verdict.relation is not Relation.DIFFERENT for verdict in judged.verdicts]
     share = sum(merged) / len(merged) if merged else 0.0

@@ -10,16 +10,16 @@ from es_dedup.hook.hook import DedupHook
 from es_dedup.hook.redis_window import RedisWindow, Window, WindowUnavailable
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.run import BulkResult
-from es_dedup.index.source_index import HostFields
+from es_dedup.index.source_index import SourceFields
 
 __all__ = [
     "BulkResult",
     "DedupHook",
     "Dispatcher",
     "HookReport",
-    "HostFields",
     "InlineDispatcher",
     "RedisWindow",
+    "SourceFields",
     "Window",
     "WindowUnavailable",
     "async_dedup_bulk",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_dedup.errors import DuplicatePage
 from es_dedup.hook.bulk import until
-from es_dedup.hook.run import Run, Tally
+from es_dedup.hook.run import BulkCounts, Run
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
@@ -62,7 +62,7 @@ async def async_dedup_bulk(
     **options: Any,
 ) -> BulkResult:
     """``dedup_bulk`` for an asynchronous client; arguments, result and errors are the same."""
-    tally = Tally(report, stats_only=stats_only)
+    tally = BulkCounts(report, stats_only=stats_only)
     options |= {"yield_ok": True, "ignore_status": ignore_status}
     stream = async_dedup_streaming_bulk(
         client, actions, hook=hook, policy=policy, report=tally.report, **options

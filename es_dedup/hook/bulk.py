@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import DuplicatePage
-from es_dedup.hook.run import Run, Tally
+from es_dedup.hook.run import BulkCounts, Run
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -86,7 +86,7 @@ def dedup_bulk(
     Returns:
         ``(successes, errors)`` as the helper, with the attribute ``report``.
     """
-    tally = Tally(report, stats_only=stats_only)
+    tally = BulkCounts(report, stats_only=stats_only)
     options |= {"yield_ok": True, "ignore_status": ignore_status}
     run = Run(hook, policy, tally.report, options.pop("chunk_size", CHUNK_SIZE), options, client)
     hook.cluster.check(client)

@@ -11,7 +11,7 @@ from es_dedup.errors import IndexRefused, OtherCluster, UnreadableAnswer
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-    from es_dedup.index.source_index import Host
+    from es_dedup.index.source_index import SourceIndex
 
 _ASK: Final[dict[str, Any]] = {"metric": "version", "filter_path": "cluster_uuid"}
 
@@ -25,7 +25,7 @@ class ClusterCheck:
         host: the user index as the hook sees it.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: SourceIndex) -> None:
         self._host = host
         self._same: WeakSet[Any] = WeakSet()
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST_PAGES: Final = 20_000  # whose edges are read ahead
 
 
-class Near:
+class ClusterCache:
     """An index of which edges, clusters and keys are kept once they are known; everything else is asked of the index itself.
 
     Others' writes are not noticed: hold ``index.writing()`` as long as it is used. Records may lack payload and terms.

@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.batch.effective_settings import InForce
+from es_dedup.batch.effective_settings import EffectiveSettings
 from es_dedup.batch.featurise import day_of, make_chunk
 from es_dedup.batch.ingest import changed, joined, keys_of
 from es_dedup.batch.recluster import repair_around
-from es_dedup.batch.write_policy import Stored, left_out, taken_over
+from es_dedup.batch.write_policy import StoredBatch, left_out, taken_over
 from es_dedup.clustering import same_neighbours
-from es_dedup.decision.candidate_search import Lookup, probe_groups
+from es_dedup.decision.candidate_search import CandidateSearch, term_groups
 from es_dedup.decision.comparison import Pages
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.detectors.features import pack
 from es_dedup.errors import SettingsDiffer
 from es_dedup.extraction import create_extractor
 from es_dedup.hook.claims import first_with
-from es_dedup.hook.cluster_cache import Near
-from es_dedup.hook.feature_cache import Recent
+from es_dedup.hook.cluster_cache import ClusterCache
+from es_dedup.hook.feature_cache import FeatureCache
 from es_dedup.hook.redis_window import Arrival, WindowUnavailable
-from es_dedup.index.dedup_field import marks_of, marks_of_groups
+from es_dedup.index.dedup_field import dedup_fields_of, dedup_fields_of_groups
 from es_dedup.index.port import Assignment, FeatureRecord
 from es_dedup.model import Decision, Outcome, Relation, WritePolicy
 from es_dedup.settings.recorded import STATISTICS
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
-    from es_dedup.decision.candidate_search import Looked
+    from es_dedup.decision.candidate_search import CandidateSearchResult
     from es_dedup.errors import IndexError_
     from es_dedup.hook.redis_window import Window
     from es_dedup.index.claims import Claims
     from es_dedup.index.port import Index
     from es_dedup.index.record_batch import RecordBatch
-    from es_dedup.index.source_index import Mark
+    from es_dedup.index.source_index import DedupField
     from es_dedup.model import Edge, Page
     from es_dedup.settings import Settings
 
@@ -55,7 +55,7 @@ EVIDENCE: Final = 3  # judged pairs that a decision of the hook holds, strongest
 
 
 @dataclass(frozen=True, slots=True)
-class Settlement:
+class BatchDecisions:
     """What became of a batch.
 
     Attributes:
@@ -66,12 +66,12 @@ class Settlement:
             and ``fail``.
         failed: page id to reason, for pages that cannot be processed.
         unanswered: pages of which a part of the store did not answer; of other inconclusive ones candidates were cut.
-        session: see ``Settling.moved``.
+        session: see ``BatchDecider.moved``.
         pairs, truncated: pairs compared, and pages whose list of candidates was cut.
     """
 
     decisions: Mapping[str, Decision] = field(default_factory=dict)
-    marks: Mapping[str, Mark] = field(default_factory=dict)
+    marks: Mapping[str, DedupField] = field(default_factory=dict)
     left_out: Mapping[str, Collection[str]] = field(default_factory=dict)
     replaces: Mapping[str, Collection[str]] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Settlement:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ComparedBatch:
     """A batch whose features are stored and compared.
 
     Attributes:
@@ -96,7 +96,7 @@ class Seen:
     """
 
     todo: Chunk
-    found: tuple[Looked, Lookup] | None
+    found: tuple[CandidateSearchResult, CandidateSearch] | None
     stored: Mapping[str, FeatureRecord]
     assigned: Mapping[str, Assignment]
     failed: Mapping[str, str]
@@ -106,15 +106,15 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class PrefetchedBatch:
     """What ``DedupHook.look`` has found, or why it has not; and the seconds it took."""
 
-    seen: Seen | None = None
+    seen: ComparedBatch | None = None
     problem: IndexError_ | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
 
 
-class Settling:
+class BatchDecider:
     """Stores and settles batches of pages in one index; for one thread at a time, but for ``look``."""
 
     def __init__(
@@ -123,8 +123,8 @@ class Settling:
         self._index, self._settings = index, settings
         self._window, self._claims = window, claims
         self._extractor = create_extractor(settings.extraction)
-        self._in_force: InForce | None = None
-        self._recent = Recent(index)
+        self._in_force: EffectiveSettings | None = None
+        self._recent = FeatureCache(index)
         self._session = 0  # rises whenever others have held a session
         self._held = 0  # sessions of ours
 
@@ -166,7 +166,7 @@ class Settling:
 
     def settle(
         self, chunk: Chunk, policy: WritePolicy = WritePolicy.MARK, *, again: bool = False
-    ) -> Settlement:
+    ) -> BatchDecisions:
         """Store the pages of a batch, and say what they are.
 
         Args:
@@ -179,14 +179,14 @@ class Settling:
         """
         return self.conclude(self.look(chunk, again=again), policy)
 
-    def look(self, chunk: Chunk, *, again: bool = False) -> Seen:
+    def look(self, chunk: Chunk, *, again: bool = False) -> ComparedBatch:
         """The first part of ``settle``, most of the work: store features, find and compare; clusters stay as they are.
 
         Another thread may meanwhile do what follows on the batch before.
         """
         index, ids, held = self._index, list(chunk.records.ids), self._held
         if not ids:
-            return Seen(chunk, None, {}, {}, chunk.failed, (), (), held)
+            return ComparedBatch(chunk, None, {}, {}, chunk.failed, (), (), held)
         stored, assigned, notes = index.known(ids, [STATISTICS])
         todo = _take(chunk, _to_do(chunk, stored, {} if again else assigned))
         failed = dict(chunk.failed)
@@ -198,7 +198,7 @@ class Settling:
         lookup = self.lookup(notes[STATISTICS])
         looked = self._look(todo, lookup)
         order = [name for name in ids if name not in failed]
-        return Seen(todo, (looked, lookup), stored, assigned, failed, same, order, held)
+        return ComparedBatch(todo, (looked, lookup), stored, assigned, failed, same, order, held)
 
     def _put(self, todo: Chunk) -> Mapping[str, str]:
         """Store features; those that could not be stored, with reasons.
@@ -215,18 +215,18 @@ class Settling:
             self._recent.forget()
         return report.failed
 
-    def conclude(self, seen: Seen, policy: WritePolicy) -> Settlement:
+    def conclude(self, seen: ComparedBatch, policy: WritePolicy) -> BatchDecisions:
         """The second part: edges, clusters and decisions, while no other process changes clusters."""
         index, todo = self._index, seen.todo
         if seen.found is None:
-            return Settlement(failed=seen.failed, session=self._session)
+            return BatchDecisions(failed=seen.failed, session=self._session)
         looked, lookup = seen.found
         with self._writing() as alone:
             if not alone and (latest := self.lookup()).settings != lookup.settings:
                 looked, lookup = self._look(todo, latest), latest  # reclustered with other settings meanwhile
             as_seen = alone and seen.held == self._held - 1
             other = set() if as_seen else _replaced_meanwhile(looked, index)
-            near = Near(index)
+            near = ClusterCache(index)
             if as_seen:
                 near.learn({}, {}, (name for name in todo.records.ids if name not in seen.assigned))
             with index.together():
@@ -252,11 +252,11 @@ class Settling:
 
     def _settle(
         self,
-        seen: Seen,
-        found: tuple[Looked, Collection[str]],
-        around: tuple[Near, Lookup],
+        seen: ComparedBatch,
+        found: tuple[CandidateSearchResult, Collection[str]],
+        around: tuple[ClusterCache, CandidateSearch],
         policy: WritePolicy,
-    ) -> Settlement:
+    ) -> BatchDecisions:
         todo, same, stored = seen.todo, seen.same, seen.stored
         new = list(todo.records.ids)
         (looked, other), (near, lookup) = found, around
@@ -269,7 +269,7 @@ class Settling:
         edges = [edge for edge in _distinct(looked.edges()) if not {edge.left, edge.right} & set(other)]
         alone = self._place(todo.records, touched, edges, near, lookup) if new else []
         cut = {looked.asked.ids[row] for row in looked.inconclusive}
-        stored_now = Stored(new, replaced, cut)
+        stored_now = StoredBatch(new, replaced, cut)
         of_same = index.edges_of(same) if same else []
         decisions = _decisions(index, stored_now, edges, (same, of_same))
         gone = left_out(new, edges) if policy is WritePolicy.SKIP else {}
@@ -278,12 +278,12 @@ class Settling:
         for name in set(looked.asked.ids).intersection(other):
             decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
         others = {name for edge in (*edges, *before) for name in (edge.left, edge.right)}
-        marks = marks_of_groups([[each] for each in alone], edges)
+        marks = dedup_fields_of_groups([[each] for each in alone], edges)
         changed = {*new, *same, *touched, *others, *near.changed, *near.left_behind()} - marks.keys()
         if changed:
-            marks.update(marks_of(index, changed))
+            marks.update(dedup_fields_of(index, changed))
         self._recent.assign(near.changed.values())
-        return Settlement(
+        return BatchDecisions(
             decisions=decisions,
             marks=marks,
             left_out=gone,
@@ -298,7 +298,7 @@ class Settling:
             truncated=looked.truncated,
         )
 
-    def remove(self, page_ids: Collection[str]) -> tuple[int, Mapping[str, Mark]]:
+    def remove(self, page_ids: Collection[str]) -> tuple[int, Mapping[str, DedupField]]:
         """Remove pages and repair the clusters they were in.
 
         Returns:
@@ -320,32 +320,32 @@ class Settling:
             if not removed and not others | touched:
                 return 0, {}
             if touched:
-                near = Near(index)
+                near = ClusterCache(index)
                 near.read_around(touched)
                 with index.together():
                     repair_around(near.as_index(), touched, (lookup := self.lookup()), lookup.settings)
                 touched |= {*near.changed, *near.left_behind()}
-            return removed, marks_of(index, touched | others)
+            return removed, dedup_fields_of(index, touched | others)
 
-    def marks(self, page_ids: Collection[str]) -> Mapping[str, Mark]:
+    def marks(self, page_ids: Collection[str]) -> Mapping[str, DedupField]:
         """Marks of pages and of all others in their clusters, while no other process changes them."""
         with self._writing():
-            return marks_of(self._index, page_ids)
+            return dedup_fields_of(self._index, page_ids)
 
     def moved(self, session: int) -> bool:
         """Whether another process may have changed clusters since this session."""
         return session != self._session or not self._index.undisturbed()
 
-    def lookup(self, *version: str | None) -> Lookup:
+    def lookup(self, *version: str | None) -> CandidateSearch:
         """Finds and compares stored pages with the statistics and settings in force; ``version``: the note of them, where it is known."""
         (latest,) = version or (self._index.note(STATISTICS),)
         before = self._in_force
-        self._in_force = found = InForce.read(self._index, self._settings, latest, before)
+        self._in_force = found = EffectiveSettings.read(self._index, self._settings, latest, before)
         if found.differences and (before is None or found.differences != before.differences):
             warnings.warn(SettingsDiffer("the index", (), found.differences), stacklevel=2)
-        return Lookup(self._recent.as_index(), found.settings, found.statistics, day_of)
+        return CandidateSearch(self._recent.as_index(), found.settings, found.statistics, day_of)
 
-    def _look(self, todo: Chunk, lookup: Lookup) -> Looked:
+    def _look(self, todo: Chunk, lookup: CandidateSearch) -> CandidateSearchResult:
         days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
         asked = Pages(list(todo.records.ids), todo.table, days, todo.records.named)
         if not asked.ids:
@@ -376,8 +376,8 @@ class Settling:
         records: RecordBatch,
         beside: Iterable[str],
         edges: Sequence[Edge],
-        near: Near,
-        lookup: Lookup,
+        near: ClusterCache,
+        lookup: CandidateSearch,
     ) -> list[Assignment]:
         """Store edges and clusters: pages without relatives stand alone, around all others clusters are repaired.
 
@@ -423,7 +423,7 @@ def keys_only(records: RecordBatch) -> dict[str, FeatureRecord]:
 
 
 def _decisions(
-    index: Index, stored: Stored, edges: Sequence[Edge], unchanged: tuple[Sequence[str], Sequence[Edge]]
+    index: Index, stored: StoredBatch, edges: Sequence[Edge], unchanged: tuple[Sequence[str], Sequence[Edge]]
 ) -> dict[str, Decision]:
     same, old = unchanged
     assigned = index.assignments([*stored.new, *same])
@@ -449,7 +449,7 @@ def _arrivals(chunk: Chunk, settings: Settings) -> list[Arrival]:
     """Pages as the window knows them: by stored terms and content, asked for by probed terms and content."""
     terms, bounds = chunk.records.terms.tolist(), chunk.records.term_offsets.tolist()
     arrivals = []
-    asked = probe_groups(chunk.table, settings)
+    asked = term_groups(chunk.table, settings)
     for row, page_id in enumerate(chunk.records.ids):
         digest = chunk.records.content_hashes[row]
         same = [f"h{digest:x}"] if digest else []
@@ -463,7 +463,7 @@ def _distinct(edges: Iterable[Edge]) -> list[Edge]:
     return list({(edge.left, edge.right): edge for edge in edges}.values())
 
 
-def _replaced_meanwhile(looked: Looked, index: Index) -> set[str]:
+def _replaced_meanwhile(looked: CandidateSearchResult, index: Index) -> set[str]:
     """Pages of which the store now holds something else than what was compared, or nothing."""
     compared: dict[str, bytes] = {}
     for pages in (looked.comparison.right, looked.asked):
@@ -483,7 +483,7 @@ def _take(chunk: Chunk, rows: list[int]) -> Chunk:
     return replace(chunk, records=chunk.records.take(rows), table=table)
 
 
-def _add_evidence(decisions: dict[str, Decision], looked: Looked) -> None:
+def _add_evidence(decisions: dict[str, Decision], looked: CandidateSearchResult) -> None:
     related = set(looked.comparison.left_rows[looked.comparison.judgements.rule == 0].tolist())
     for row in related:
         name = looked.asked.ids[row]
@@ -493,7 +493,7 @@ def _add_evidence(decisions: dict[str, Decision], looked: Looked) -> None:
 
 
 def _replaced(
-    policy: WritePolicy, seen: Seen, edges: Sequence[Edge], of_same: Sequence[Edge]
+    policy: WritePolicy, seen: ComparedBatch, edges: Sequence[Edge], of_same: Sequence[Edge]
 ) -> Mapping[str, Collection[str]]:
     if policy is WritePolicy.OVERWRITE:
         return taken_over(seen.order, [*edges, *of_same])

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.hook.decide_and_write import Settlement
-from es_dedup.index.source_index import DEDUP, DocumentKey, Mark
+from es_dedup.hook.decide_and_write import BatchDecisions
+from es_dedup.index.source_index import DEDUP, DedupField, DocumentKey
 from es_dedup.index.validation import encodable
 from es_dedup.model import Decision, Outcome
 
@@ -73,7 +73,7 @@ class Item:
     size: int = 0
     ends_chunk: bool = False
     decision: Decision | None = None
-    mark: Mark | None = None
+    mark: DedupField | None = None
     kept: bool = True
     because: Collection[str] = ()
     withdrawn: bool = False
@@ -139,7 +139,7 @@ class Batch:
     """
 
     items: list[Item]
-    settled: Settlement = field(default_factory=Settlement)
+    settled: BatchDecisions = field(default_factory=BatchDecisions)
 
     def __iter__(self) -> Iterator[Item]:
         """The documents, in order."""
@@ -219,21 +219,23 @@ def in_parts(items: Iterable[Item], stored: Collection[str], changed: Collection
     return parts
 
 
-def waiting_mark(page_id: str, relation: str) -> Mark:
+def waiting_field(page_id: str, relation: str) -> DedupField:
     """The mark of a document before it is decided on: a cluster of its own."""
-    return Mark(page_id, canonical=True, relation=relation, waiting=relation != UNCHECKED)
+    return DedupField(page_id, canonical=True, relation=relation, waiting=relation != UNCHECKED)
 
 
 def undecided(items: Iterable[Item], reason: str, report: HookReport) -> None:
     """Let documents be written without a decision, and wait for one."""
     for item in items:
-        item.mark = waiting_mark(item.page_id, INCONCLUSIVE)
+        item.mark = waiting_field(item.page_id, INCONCLUSIVE)
         item.decision = Decision(item.page_id, Outcome.INCONCLUSIVE, item.page_id, notes=(reason,))
         report.count(item.decision)
         report.inconclusive[item.page_id] = reason
 
 
-def marks_with_doubts(settled: Settlement, report: HookReport, *, last: bool) -> dict[str, Mark]:
+def dedup_fields_with_doubts(
+    settled: BatchDecisions, report: HookReport, *, last: bool
+) -> dict[str, DedupField]:
     """Marks of a settlement, undecided pages marked so; at the ``last`` look cut lists are all there is."""
     marks = dict(settled.marks)
     for name, decision in settled.decisions.items():
@@ -242,7 +244,7 @@ def marks_with_doubts(settled: Settlement, report: HookReport, *, last: bool) ->
         if last and name not in settled.unanswered:
             report.decided_on_part += 1
             continue
-        marks[name] = waiting_mark(name, INCONCLUSIVE)
+        marks[name] = waiting_field(name, INCONCLUSIVE)
         report.inconclusive[name] = "; ".join(decision.notes)
     return marks
 
@@ -306,7 +308,7 @@ def _bytes(text: bytes | str) -> bytes:
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
-def _fields_of(mark: Mark) -> dict[str, Any]:
+def _fields_of(mark: DedupField) -> dict[str, Any]:
     return {name: value for name, value in mark.as_dict().items() if value is not None}
 
 

@@ -21,7 +21,7 @@ MOST_PAGES: Final = 10_000  # some ten megabytes
 KEPT_SECONDS: Final = 60.0  # a process that died between features and clusters has told nobody of them
 
 
-class Kept(Generic[Value]):
+class ExpiringCache(Generic[Value]):
     """Values by name: the latest ones, and none for longer than some seconds.
 
     Args:
@@ -54,7 +54,7 @@ class Kept(Generic[Value]):
         self._values.clear()
 
 
-class Recent:
+class FeatureCache:
     """An index of which payloads and clusters of the pages met last are at hand; all else is asked of the index itself.
 
     For finding and comparing, not for deciding what is written: others may have changed a page since. Threads may share it.
@@ -71,8 +71,8 @@ class Recent:
     ) -> None:
         self._index = index
         self._guard = threading.Lock()
-        self._payloads = Kept["Payload"](most, seconds, clock)
-        self._assigned = Kept["Assignment"](most, seconds, clock)
+        self._payloads = ExpiringCache["Payload"](most, seconds, clock)
+        self._assigned = ExpiringCache["Assignment"](most, seconds, clock)
         self._changes = 0  # what was read before a change is not kept after it
 
     def as_index(self) -> Index:

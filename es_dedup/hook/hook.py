@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.errors import DuplicatePage, IndexError_, SchemaMismatch, SettingsMismatch
 from es_dedup.hook import documents
 from es_dedup.hook.cluster import ClusterCheck
-from es_dedup.hook.decide_and_write import Ahead, Settling
-from es_dedup.hook.documents import INCONCLUSIVE, PENDING, UNCHECKED, Batch, item_of, waiting_mark
+from es_dedup.hook.decide_and_write import BatchDecider, PrefetchedBatch
+from es_dedup.hook.documents import INCONCLUSIVE, PENDING, UNCHECKED, Batch, item_of, waiting_field
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.targets import REFUSALS, Targets
 from es_dedup.index import factory
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
-    from es_dedup.hook.decide_and_write import Settlement
+    from es_dedup.hook.decide_and_write import BatchDecisions
     from es_dedup.hook.dispatch import Dispatcher
     from es_dedup.hook.documents import Item
     from es_dedup.hook.redis_window import Window
     from es_dedup.index.claims import Claims
     from es_dedup.index.port import Index
-    from es_dedup.index.source_index import DocumentKey, Host, HostFields, Mark
+    from es_dedup.index.source_index import DedupField, DocumentKey, SourceFields, SourceIndex
     from es_dedup.settings import Settings
 
 DECIDED_AT_A_TIME: Final = 100
@@ -50,8 +50,8 @@ class DedupHook(Closing):
     def __init__(
         self,
         index: Index,
-        host: Host,
-        fields: HostFields,
+        host: SourceIndex,
+        fields: SourceFields,
         settings: Settings | None = None,
         *,
         dispatcher: Dispatcher | None = None,
@@ -60,7 +60,7 @@ class DedupHook(Closing):
     ) -> None:
         """Over an index and host indices at hand; ``open`` is the usual way."""
         self._index, self._host, self._fields, self._claims = index, host, checked_fields(fields), claims
-        self._settling = Settling(index, settings_in_force(settings), window, claims)
+        self._settling = BatchDecider(index, settings_in_force(settings), window, claims)
         self._targets, self.cluster = Targets(host), ClusterCheck(host)
         self._changed: set[str] = set()  # indices in which documents of others were changed by a batch
         self.dispatcher = dispatcher
@@ -69,7 +69,7 @@ class DedupHook(Closing):
     def open(
         cls,
         address: str,
-        fields: HostFields,
+        fields: SourceFields,
         *,
         settings: Settings | None = None,
         dispatcher: Dispatcher | None = None,
@@ -96,7 +96,7 @@ class DedupHook(Closing):
         checked_fields(fields)
         index = factory.open_index(address, settings, fresh_probes=window is None)
         try:
-            host = factory.open_host(address, settings)
+            host = factory.open_source_index(address, settings)
             claims = factory.open_claims(address, settings) if claim else None
             return cls(index, host, fields, settings, dispatcher=dispatcher, window=window, claims=claims)
         except BaseException:
@@ -185,7 +185,9 @@ class DedupHook(Closing):
             for part in documents.in_parts(items, stored, changed)
         ]
 
-    def look(self, items: Sequence[Item], features: Chunk | None = None, *, creates: bool = True) -> Ahead:
+    def look(
+        self, items: Sequence[Item], features: Chunk | None = None, *, creates: bool = True
+    ) -> PrefetchedBatch:
         """Find what is related to documents, ahead of ``prepare``; another thread may do so while the batch before is written.
 
         Their features are stored. Who does not go on to ``prepare`` calls ``take_back``.
@@ -197,7 +199,7 @@ class DedupHook(Closing):
         """
         whole = [item for item in items if item.whole]
         if self.dispatcher is not None or not whole:
-            return Ahead()
+            return PrefetchedBatch()
         self._targets.resolve(items, creates=creates)
         started = time.perf_counter()
         features = features or self.featurise(whole)
@@ -206,7 +208,9 @@ class DedupHook(Closing):
             seen, problem = self._settling.look(features), None
         except IndexError_ as error:
             seen, problem = None, error
-        return Ahead(seen, problem, {"features": made - started, "settle": time.perf_counter() - made})
+        return PrefetchedBatch(
+            seen, problem, {"features": made - started, "settle": time.perf_counter() - made}
+        )
 
     def take_back(self, items: Sequence[Item], report: HookReport) -> None:
         """Make the store say of documents what the host index does: they were looked at and are not written."""
@@ -225,7 +229,7 @@ class DedupHook(Closing):
         report: HookReport,
         *,
         features: Chunk | None = None,
-        ahead: Ahead | None = None,
+        ahead: PrefetchedBatch | None = None,
         creates: bool = True,
     ) -> Batch:
         """Decide on documents with distinct ``_id``; does not raise when the store does not answer.
@@ -265,7 +269,7 @@ class DedupHook(Closing):
             for item in items:
                 item.deferred = item.operation == "update"
             for item in whole:
-                item.mark = waiting_mark(item.page_id, PENDING)
+                item.mark = waiting_field(item.page_id, PENDING)
         elif whole:
             try:
                 self._decide(batch, policy, report, ahead or self.look(items, features, creates=creates))
@@ -370,7 +374,7 @@ class DedupHook(Closing):
 
     # Inner workings
 
-    def _decide(self, batch: Batch, policy: WritePolicy, report: HookReport, ahead: Ahead) -> None:
+    def _decide(self, batch: Batch, policy: WritePolicy, report: HookReport, ahead: PrefetchedBatch) -> None:
         whole = [item for item in batch.items if item.whole]
         for stage, seconds in ahead.seconds.items():
             report.seconds[stage] += seconds
@@ -411,11 +415,11 @@ class DedupHook(Closing):
         self._mark({name: mark for name, mark in marks.items() if name not in own | set(read)}, report)
         self._overwrite(batch.settled, own, report)
 
-    def _say(self, item: Item, settled: Settlement, report: HookReport) -> None:
+    def _say(self, item: Item, settled: BatchDecisions, report: HookReport) -> None:
         name = item.page_id
         if name in settled.failed:
             report.failed[name] = settled.failed[name]
-            item.mark = waiting_mark(name, UNCHECKED)
+            item.mark = waiting_field(name, UNCHECKED)
             return
         decision = settled.decisions[name]
         item.decision = decision
@@ -425,9 +429,9 @@ class DedupHook(Closing):
         report.count(decision)
         if decision.outcome is Outcome.INCONCLUSIVE:
             report.inconclusive[name] = "; ".join(decision.notes)
-            item.mark = waiting_mark(name, INCONCLUSIVE)
+            item.mark = waiting_field(name, INCONCLUSIVE)
 
-    def _refuse(self, items: Sequence[Item], settled: Settlement) -> None:
+    def _refuse(self, items: Sequence[Item], settled: BatchDecisions) -> None:
         for item in items:
             if others := settled.replaces.get(item.page_id):
                 self._reconcile([each.page_id for each in items], HookReport())
@@ -442,7 +446,7 @@ class DedupHook(Closing):
         report.inconclusive.update(dict.fromkeys(written, reason))
         clusters = {each.cluster_id for each in self._index.assignments(others).values()}
         others |= {each.page_id for group in self._index.members(clusters).values() for each in group}
-        self._mark({name: waiting_mark(name, INCONCLUSIVE) for name in written | others}, report, own=True)
+        self._mark({name: waiting_field(name, INCONCLUSIVE) for name in written | others}, report, own=True)
 
     def _reconcile(self, page_ids: Sequence[str], report: HookReport, *, again: bool = False) -> None:
         """Make the store say of documents what is in them now, and mark them."""
@@ -458,14 +462,14 @@ class DedupHook(Closing):
             for decision in settled.decisions.values():
                 report.count(decision)
             report.failed.update(settled.failed)
-            marks = documents.marks_with_doubts(settled, report, last=again)
+            marks = documents.dedup_fields_with_doubts(settled, report, last=again)
             self._mark(marks, report)
             done = (each for name, each in found.items() if name not in marks or not marks[name].waiting)
             self._host.decided(done, self._fields.names)
             if self._settling.moved(settled.session):
                 self._mark(self._settling.marks(marks), report)
 
-    def _mark(self, marks: Mapping[str, Mark], report: HookReport, *, own: bool = False) -> None:
+    def _mark(self, marks: Mapping[str, DedupField], report: HookReport, *, own: bool = False) -> None:
         if not marks:
             return
         done = self._host.mark(marks)
@@ -475,7 +479,7 @@ class DedupHook(Closing):
             report.repaired += done.changed
         report.not_repaired.update(done.failed)
 
-    def _overwrite(self, settled: Settlement, own: Collection[str], report: HookReport) -> None:
+    def _overwrite(self, settled: BatchDecisions, own: Collection[str], report: HookReport) -> None:
         """Remove what written documents take the place of; what others have changed past the hook is decided on instead."""
         old = {other for name, others in settled.replaces.items() if name in own for other in others}
         now = self._host.read(old, self._fields.names).items()

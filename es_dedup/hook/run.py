@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
     from es_dedup.batch.featurise import Chunk as Features
-    from es_dedup.hook.decide_and_write import Ahead
+    from es_dedup.hook.decide_and_write import PrefetchedBatch
     from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.hook import DedupHook
 
@@ -41,7 +41,7 @@ class BulkResult(tuple[int, Any]):  # noqa: SLOT001 - a tuple with an attribute 
         return self
 
 
-class Tally:
+class BulkCounts:
     """Counts results as ``elasticsearch.helpers.bulk`` does."""
 
     def __init__(self, report: HookReport | None, *, stats_only: bool) -> None:
@@ -174,7 +174,9 @@ class Run:
         """See ``DedupHook.parts``."""
         return self._hook.parts(items, self._policy)
 
-    def prepare(self, items: Items, features: Features | None = None, ahead: Ahead | None = None) -> Batch:
+    def prepare(
+        self, items: Items, features: Features | None = None, ahead: PrefetchedBatch | None = None
+    ) -> Batch:
         """Decide on a batch.
 
         Raises:
@@ -184,7 +186,7 @@ class Run:
             items, self._policy, self.report, features=features, ahead=ahead, creates=self._creates
         )
 
-    def look(self, items: Items) -> Ahead:
+    def look(self, items: Items) -> PrefetchedBatch:
         """See ``DedupHook.look``."""
         return self._hook.look(items, creates=self._creates)
 

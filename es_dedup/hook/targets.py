@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from es_dedup.hook.documents import Batch, Item
-    from es_dedup.index.source_index import Host
+    from es_dedup.index.source_index import SourceIndex
 
 REFUSALS: Final = (IndexRefused, SourceIncomplete)
 """Errors after which no document may be written to an index; after others the write itself tells more."""
@@ -25,7 +25,7 @@ class Targets:
         host: the user indices.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: SourceIndex) -> None:
         self._host = host
         self._known: dict[str, str] = {}
 
@@ -42,7 +42,7 @@ class Targets:
             again: ask for each target, as a rollover may have moved its write alias.
 
         Raises:
-            IndexRefused, SourceIncomplete: see ``Host.write_index``.
+            IndexRefused, SourceIncomplete: see ``SourceIndex.write_index``.
         """
         known = {} if again else self._known
         for item in items:
@@ -71,7 +71,7 @@ class Targets:
         passes: marking asks again, and changes nothing without an answer.
 
         Raises:
-            IndexRefused, SourceIncomplete: see ``Host.write_index`` and ``Host.check``.
+            IndexRefused, SourceIncomplete: see ``SourceIndex.write_index`` and ``SourceIndex.check``.
         """
         try:
             for target in {item.target for item in batch if not item.problem} & self._known.keys():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_dedup.index.source_index import Mark
+from es_dedup.index.source_index import DedupField
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     from es_dedup.model import Edge
 
 
-def marks_of(index: Index, page_ids: Iterable[str]) -> dict[str, Mark]:
+def dedup_fields_of(index: Index, page_ids: Iterable[str]) -> dict[str, DedupField]:
     """Marks of all pages of the clusters that these pages are in: a change of one changes what the others say.
 
     Pages that are not clustered yet are absent.
     """
     clusters = {each.cluster_id for each in index.assignments(page_ids).values()}
     groups = list(index.members(clusters).values())
-    return marks_of_groups(groups, index.edges_of(each.page_id for group in groups for each in group))
+    return dedup_fields_of_groups(groups, index.edges_of(each.page_id for group in groups for each in group))
 
 
-def marks_of_groups(groups: Iterable[Sequence[Assignment]], edges: Iterable[Edge]) -> dict[str, Mark]:
+def dedup_fields_of_groups(
+    groups: Iterable[Sequence[Assignment]], edges: Iterable[Edge]
+) -> dict[str, DedupField]:
     """Marks of all pages of whole clusters.
 
     Args:
@@ -33,19 +35,19 @@ def marks_of_groups(groups: Iterable[Sequence[Assignment]], edges: Iterable[Edge
     """
     within = contained_in(edges)
     return {
-        each.page_id: mark_of(each, len(group), within.get(each.page_id, ()))
+        each.page_id: dedup_field_of(each, len(group), within.get(each.page_id, ()))
         for group in groups
         for each in group
     }
 
 
-def mark_of(assignment: Assignment, size: int, inside: Sequence[str] = ()) -> Mark:
+def dedup_field_of(assignment: Assignment, size: int, inside: Sequence[str] = ()) -> DedupField:
     """The mark of one page of a cluster of ``size`` pages; ``inside``: pages that contain it."""
     canonical = assignment.page_id == assignment.representative
     relation = str(assignment.relation)
     if canonical:
         relation = str(Relation.CONTAINED) if inside else "unique"
-    return Mark(
+    return DedupField(
         assignment.cluster_id,
         canonical=canonical,
         relation=relation,

@@ -11,13 +11,13 @@ from es_dedup.detectors.registry import detector_versions
 from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.index.elastic import (
     ElasticClaims,
-    ElasticHost,
     ElasticIndex,
     ElasticJobs,
-    Fields,
+    ElasticSourceIndex,
     Options,
     Schema,
     Server,
+    TermFields,
     generations,
     is_address,
     lacks_scheme,
@@ -137,7 +137,7 @@ def prepare_search(path: str | Path, tell: Callable[[int, int], None]) -> None:
         index.prepare_search(tell)
 
 
-def open_host(path: str | Path, settings: Settings) -> ElasticHost:
+def open_source_index(path: str | Path, settings: Settings) -> ElasticSourceIndex:
     """The host indices of the cluster that an index on Elasticsearch is in.
 
     Raises:
@@ -145,11 +145,11 @@ def open_host(path: str | Path, settings: Settings) -> ElasticHost:
         MissingExtra: the client for Elasticsearch is not installed.
     """
     options, address = elastic_options(settings), parse_address(str(path))
-    return ElasticHost(Server(address, options), address.name, options)
+    return ElasticSourceIndex(Server(address, options), address.name, options)
 
 
 def open_claims(path: str | Path, settings: Settings) -> ElasticClaims:
-    """The claims of an index on Elasticsearch that is there; errors as ``open_host``."""
+    """The claims of an index on Elasticsearch that is there; errors as ``open_source_index``."""
     options, address = elastic_options(settings), parse_address(str(path))
     return ElasticClaims(Server(address, options), address.name, options)
 
@@ -206,7 +206,7 @@ def beside(path: str, ending: str) -> tuple[str, str]:
 
 
 def open_jobs(path: str | Path, settings: Settings, *, read_only: bool = False) -> ElasticJobs:
-    """The jobs and dead letters of an index on Elasticsearch; errors as ``open_host``."""
+    """The jobs and dead letters of an index on Elasticsearch; errors as ``open_source_index``."""
     options, address = elastic_options(settings), parse_address(str(path))
     server = Server(address, options)
     return ElasticJobs(
@@ -293,9 +293,9 @@ def features_of(settings: Settings, *, embedded: bool = False) -> dict[str, Any]
     return found | file_contents(settings, also)
 
 
-def _fields_of(settings: Settings) -> Fields:
+def _fields_of(settings: Settings) -> TermFields:
     """The fields that the enabled methods, and those that are only stored, declare."""
-    return Fields(term_fields(settings), field_types(settings, also=settings.elastic.also_stored))
+    return TermFields(term_fields(settings), field_types(settings, also=settings.elastic.also_stored))
 
 
 def words_for_search(text: str, by: str = DEFAULT) -> str:

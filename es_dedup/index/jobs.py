@@ -86,7 +86,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Partition:
     """One part of a stage.
 
     Attributes:
@@ -120,7 +120,7 @@ class Part:
     counts: Mapping[str, int] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready form; ``Part(**…)`` reads it."""
+        """JSON-ready form; ``Partition(**…)`` reads it."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         return found | {"work": dict(self.work), "counts": dict(self.counts)}
 
@@ -163,13 +163,13 @@ class JobStore(Protocol):
     def jobs(self, *, unfinished: bool = False) -> list[Job]:
         """All jobs, or those that are not over, by id descending."""
 
-    def create_parts(self, parts: Iterable[Part]) -> None:
+    def create_partitions(self, parts: Iterable[Partition]) -> None:
         """Store new parts; one that is there already is left as it is."""
 
-    def parts(self, job_id: str, plan: str, numbers: Sequence[int]) -> list[tuple[Part, Version]]:
+    def parts(self, job_id: str, plan: str, numbers: Sequence[int]) -> list[tuple[Partition, Version]]:
         """Parts as they are now."""
 
-    def change_part(self, part: Part, version: Version) -> Version | None:
+    def change_partition(self, part: Partition, version: Version) -> Version | None:
         """Replace a part if nobody has since ``version``; the new version, or None when somebody has."""
 
     def drop(self, job_id: str) -> None:

@@ -2,7 +2,7 @@
 
 Each sentence of a docstring here has a test in ``es_dedup.testing.index_contract``; an adapter inherits that
 suite.
-No query language crosses this port: the only question is ``Probe``.
+No query language crosses this port: the only question is ``CandidateQuery``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from es_dedup.index.record_batch import RecordBatch
-    from es_dedup.model import Edge, Probe, ProbeAnswer, Relation
+    from es_dedup.model import CandidateQuery, CandidateResult, Edge, Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class FeatureIndex(Protocol):
     def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Features by field name by page id, where kept; unknown ids are absent."""
 
-    def probe_many(self, probes: Sequence[Probe]) -> list[ProbeAnswer]:
+    def candidates_many(self, candidate_queries: Sequence[CandidateQuery]) -> list[CandidateResult]:
         """One answer per probe, in order.
 
         A distinct term that a page shares weighs one part in ``min_shared`` of its group (in several groups: where it
@@ -157,10 +157,10 @@ class FeatureIndex(Protocol):
         of May), and a page without time lies outside any bound on time.
         """
 
-    def probe_with_copies(
-        self, probes: Sequence[Probe], hashes: Sequence[int], *, limit: int | None = None
-    ) -> tuple[list[ProbeAnswer], dict[int, list[str]]]:
-        """What ``probe_many`` and ``pages_with_hash`` answer, asked for together: of a server in fewer requests."""
+    def candidates_with_copies(
+        self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None
+    ) -> tuple[list[CandidateResult], dict[int, list[str]]]:
+        """What ``candidates_many`` and ``pages_with_hash`` answer, asked for together: of a server in fewer requests."""
 
     def document_frequency(self, terms: Sequence[int]) -> list[int]:
         """For each term the number of stored pages that carry it, in order; 0 for unknown terms."""

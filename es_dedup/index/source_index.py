@@ -1,7 +1,7 @@
 """The user's own index, the host: which documents are pages, how they are named, and what is written into them.
 
 A page's key is (index, ``_id``, routing); ``page_id`` is its stable string form. The object ``dedup`` of a host document is a
-``Mark``; nothing else of the document is ever written.
+``DedupField``; nothing else of the document is ever written.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def document_key(page_id: str) -> DocumentKey:
 
 
 @dataclass(frozen=True, slots=True)
-class HostFields:
+class SourceFields:
     """Which fields of a host document hold a page; dotted names reach into objects; empty: there is none.
 
     Attributes:
@@ -109,19 +109,19 @@ class HostFields:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready form; ``HostFields(**…)`` reads it."""
+        """JSON-ready form; ``SourceFields(**…)`` reads it."""
         return asdict(self)
 
 
-def checked_fields(fields: HostFields) -> HostFields:
+def checked_fields(fields: SourceFields) -> SourceFields:
     """The fields themselves.
 
     Raises:
-        TypeError: they are no ``HostFields``.
+        TypeError: they are no ``SourceFields``.
     """
-    if not isinstance(fields, HostFields):
+    if not isinstance(fields, SourceFields):
         raise wrong_type(
-            "fields", "a HostFields object", fields, 'HostFields(content="body") names the fields'
+            "fields", "a SourceFields object", fields, 'SourceFields(content="body") names the fields'
         )
     return fields
 
@@ -162,7 +162,7 @@ def _moment(value: Any) -> str | datetime | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class DedupField:
     """The object ``dedup`` of one document.
 
     Attributes:
@@ -198,7 +198,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class HostDocument:
+class SourceDocument:
     """A document as read: its key, the fields that were asked for, its ``dedup`` object (None: it has none), and its place.
 
     ``term`` is 0 where it was not asked for; with ``seq_no`` it tells versions of a document apart. ``version`` is the ``_version``.
@@ -233,7 +233,7 @@ class Shard:
 
 
 @dataclass(frozen=True, slots=True)
-class MarkReport:
+class FieldUpdateReport:
     """What became of many marks.
 
     Attributes:
@@ -249,9 +249,9 @@ class MarkReport:
     gone: tuple[str, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
 
-    def __add__(self, other: MarkReport) -> MarkReport:
+    def __add__(self, other: FieldUpdateReport) -> FieldUpdateReport:
         """Both together."""
-        return MarkReport(
+        return FieldUpdateReport(
             self.changed + other.changed,
             self.unchanged + other.unchanged,
             self.gone + other.gone,
@@ -267,7 +267,7 @@ class ServerFacts:
     clock_seconds: float
 
 
-class Host(Protocol):
+class SourceIndex(Protocol):
     """Reads and marks documents of host indices; ``target`` is an index, an alias, a data stream or a pattern."""
 
     def indices(self, target: str) -> list[str]:
@@ -334,12 +334,12 @@ class Host(Protocol):
     def shards(self, index: str) -> list[Shard]:
         """The shards of a concrete index, after a refresh; none when the index was deleted."""
 
-    def read(self, page_ids: Iterable[str], fields: Sequence[str]) -> dict[str, HostDocument]:
+    def read(self, page_ids: Iterable[str], fields: Sequence[str]) -> dict[str, SourceDocument]:
         """Documents as they are now, by page id; those that are not there are absent."""
 
     def scan(
         self, shard: Shard, fields: Sequence[str], *, above: int = -1, to: int | None = None, batch: int = 500
-    ) -> Iterator[list[HostDocument]]:
+    ) -> Iterator[list[SourceDocument]]:
         """Documents of a shard by sequence number ascending; none when the index was deleted.
 
         A sequence number survives restarts of the server, so that a scan goes on where another stopped. A document
@@ -355,10 +355,10 @@ class Host(Protocol):
 
     def unmarked(
         self, index: str, fields: Sequence[str], *, batch: int = 500
-    ) -> Iterator[list[HostDocument]]:
+    ) -> Iterator[list[SourceDocument]]:
         """Documents of a concrete index without ``dedup.cluster_id``, and those that wait for a decision."""
 
-    def mark(self, marks: Mapping[str, Mark | None]) -> MarkReport:
+    def mark(self, marks: Mapping[str, DedupField | None]) -> FieldUpdateReport:
         """Write marks by page id; None takes the object away. Repeating it is safe.
 
         Raises:
@@ -384,10 +384,10 @@ class Host(Protocol):
             IndexUnavailable: some could not be removed.
         """
 
-    def waiting(self, target: str, fields: Sequence[str]) -> Iterator[list[HostDocument]]:
+    def waiting(self, target: str, fields: Sequence[str]) -> Iterator[list[SourceDocument]]:
         """Documents that wait for a decision (``dedup.waiting``), as far as they were written before the call."""
 
-    def decided(self, documents: Iterable[HostDocument], fields: Sequence[str]) -> int:
+    def decided(self, documents: Iterable[SourceDocument], fields: Sequence[str]) -> int:
         """Say that documents were decided on as they were read with these fields.
 
         Those that waited and still hold the same do not wait any more; what was written meanwhile waits on.

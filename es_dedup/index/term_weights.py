@@ -7,33 +7,35 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from es_dedup.model import Probe
+    from es_dedup.model import CandidateQuery
 
 ENOUGH: Final = 2_520
 """A page that has so much answers: divisible by 1 to 10, so that sums stay whole numbers, on every kind of index alike."""
 
 
-def weights_of(probe: Probe) -> dict[int, int]:
+def weights_of(candidate_query: CandidateQuery) -> dict[int, int]:
     """For each distinct term of a probe its part of ``ENOUGH``, rounded up; of several groups the one where it counts most."""
     weights: dict[int, int] = {}
-    for group in sorted(probe.groups, key=lambda group: -group.min_shared):  # where it weighs most comes last
+    for group in sorted(
+        candidate_query.groups, key=lambda group: -group.min_shared
+    ):  # where it weighs most comes last
         weights |= dict.fromkeys(group.terms, -(-ENOUGH // max(1, group.min_shared)))
     return weights
 
 
-def common_of(probe: Probe) -> dict[int, int]:
+def common_of(candidate_query: CandidateQuery) -> dict[int, int]:
     """For terms that count half where they are common, in more pages than how many they are."""
     common: dict[int, int | None] = {}
-    for group in sorted(probe.groups, key=lambda group: -group.min_shared):
+    for group in sorted(candidate_query.groups, key=lambda group: -group.min_shared):
         common |= dict.fromkeys(group.terms, group.common_df)
     return {term: most for term, most in common.items() if most is not None}
 
 
-def limits_of(probe: Probe) -> dict[int, int]:
-    """For terms with a limit of their own, in how many pages they may be found; for all others ``Probe.max_df`` holds."""
+def limits_of(candidate_query: CandidateQuery) -> dict[int, int]:
+    """For terms with a limit of their own, in how many pages they may be found; for all others ``CandidateQuery.max_df`` holds."""
     limits: dict[int, int | None] = {}
-    if any(group.max_df is not None for group in probe.groups):
-        for group in sorted(probe.groups, key=lambda group: -max(1, group.min_shared)):
+    if any(group.max_df is not None for group in candidate_query.groups):
+        for group in sorted(candidate_query.groups, key=lambda group: -max(1, group.min_shared)):
             limits |= dict.fromkeys(group.terms, group.max_df)
     return {term: most for term, most in limits.items() if most is not None}
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numba
 import numpy as np
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,11 +88,23 @@ class _Locator:
         return str(self._function.__code__.co_firstlineno)
 
 
+class _IndexFile(IndexDataCacheFile):
+    def _load_index(self) -> Any:
+        """Machine code by signature; none where a signature names a type that does not exist any more."""
+        try:
+            return super()._load_index()  # type: ignore[no-untyped-call]
+        except (AttributeError, ImportError):
+            return {}
+
+
 class _Cache(FunctionCache):
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
         locator = type("Locator", (_Locator,), {"folder": folder})
         self._impl_class: Any = type("Impl", (CompileResultCacheImpl,), {"_locator_classes": [locator]})
         super().__init__(function)  # type: ignore[no-untyped-call]
+        self._cache_file = _IndexFile(  # type: ignore[no-untyped-call]
+            self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
+        )
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep machine code, where the folder can be written to."""

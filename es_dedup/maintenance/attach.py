@@ -10,8 +10,8 @@ from es_dedup.maintenance.attachment import Attachment, save_attachments
 from es_dedup.maintenance.preflight import check_fields
 
 if TYPE_CHECKING:
-    from es_dedup.index.source_index import HostFields
-    from es_dedup.maintenance.context import Site
+    from es_dedup.index.source_index import SourceFields
+    from es_dedup.maintenance.context import MaintenanceContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class Attached:
 
 
 def attach(
-    site: Site,
+    context: MaintenanceContext,
     target: str,
-    fields: HostFields,
+    fields: SourceFields,
     *,
     external_versions: bool = False,
     own_templates: bool = False,
@@ -51,8 +51,8 @@ def attach(
         site: its index records the attachment.
         target: an index, an alias, a data stream or a pattern.
         fields: which fields of its documents hold a page.
-        external_versions: documents keep the ``_version`` that their owner gives them, see ``Host.prepare``.
-        own_templates: leave index templates alone, see ``Host.install``.
+        external_versions: documents keep the ``_version`` that their owner gives them, see ``SourceIndex.prepare``.
+        own_templates: leave index templates alone, see ``SourceIndex.install``.
         dry_run: change nothing.
         force: also when sampled documents do not have these fields, or no index matches the pattern yet.
 
@@ -62,19 +62,19 @@ def attach(
         PreflightFailed: sampled documents do not have the fields, and ``force`` is not set.
         SourceIncomplete: the ``_source`` of an index does not hold whole documents.
     """
-    indices = site.host.indices(target)
+    indices = context.host.indices(target)
     if not indices and "*" not in target:
         raise ConfigError(
             (f"there is no open index {target}: make it first, or name a pattern with *",), "attach"
         )
-    site.host.check(indices)
-    warnings = check_fields(site, target, fields, force=force, external_versions=external_versions)
-    documents = sum(shard.documents for index in indices for shard in site.host.shards(index))
-    template = site.host.install(
+    context.host.check(indices)
+    warnings = check_fields(context, target, fields, force=force, external_versions=external_versions)
+    documents = sum(shard.documents for index in indices for shard in context.host.shards(index))
+    template = context.host.install(
         target, dry_run=dry_run, external_versions=external_versions, own_templates=own_templates
     )
     if not dry_run:
-        site.host.prepare(indices, external_versions=external_versions)
-        others = [each for each in site.attachments if each.target != target]
-        save_attachments(site.index, [*others, Attachment(target, fields)])
+        context.host.prepare(indices, external_versions=external_versions)
+        others = [each for each in context.attachments if each.target != target]
+        save_attachments(context.index, [*others, Attachment(target, fields)])
     return Attached(target, tuple(indices), documents, template, warnings)

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import reading_stored
-from es_dedup.index.source_index import HostFields
+from es_dedup.index.source_index import SourceFields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +23,7 @@ class Attachment:
     """One attached target: an index, an alias, a data stream or a pattern, and how its documents are read."""
 
     target: str
-    fields: HostFields
+    fields: SourceFields
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -34,7 +34,7 @@ def load_attachments(index: Index) -> list[Attachment]:
     """All attachments of an index, by target."""
     with reading_stored("attachments"):
         known = json.loads(index.note(NOTE) or "[]")
-        return [Attachment(each["target"], HostFields(**each["fields"])) for each in known]
+        return [Attachment(each["target"], SourceFields(**each["fields"])) for each in known]
 
 
 def save_attachments(index: Index, attachments: Iterable[Attachment]) -> None:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.batch.recluster import UNSETTLED
-from es_dedup.index.dedup_field import marks_of_groups
+from es_dedup.index.dedup_field import dedup_fields_of_groups
 from es_dedup.maintenance.backfill import GROUP_PAGES, outdated, together
 from es_dedup.maintenance.dedup_field_writes import forget, mark_pages
 from es_dedup.maintenance.ingest import ingest
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.port import Assignment
-    from es_dedup.index.source_index import HostFields, Mark
-    from es_dedup.maintenance.context import Site
+    from es_dedup.index.source_index import DedupField, SourceFields
+    from es_dedup.maintenance.context import MaintenanceContext
 
 KINDS: Final[Mapping[str, str]] = {
     "orphans": "stored pages whose document has gone",
@@ -82,7 +82,7 @@ class Audit:
         }
 
 
-def audit(site: Site, *, repair: bool = False, force: bool = False) -> Audit:
+def audit(context: MaintenanceContext, *, repair: bool = False, force: bool = False) -> Audit:
     """Look at every document, page and cluster; features of each document are made again and compared with those stored.
 
     Documents that others write at the same time may be named; a second audit does not name them.
@@ -98,33 +98,35 @@ def audit(site: Site, *, repair: bool = False, force: bool = False) -> Audit:
         SourceIncomplete: documents cannot be changed without losing data; nothing was changed.
     """
     found = Audit()
-    site.index.refresh()
-    for target in site.attachments:
-        site.host.refresh(target.target)
-    dead = {letter.page_id for letter in site.jobs.dead(limit=100_000)}
+    context.index.refresh()
+    for target in context.attachments:
+        context.host.refresh(target.target)
+    dead = {letter.page_id for letter in context.jobs.dead(limit=100_000)}
     found.dead = len(dead)
-    if site.index.note(UNSETTLED) is not None:
+    if context.index.note(UNSETTLED) is not None:
         found.add("unsettled", ["index"])
-    for groups in together(site.index.clusters(), GROUP_PAGES):
-        _look_at_clusters(site, groups, found)
-    _look_at_records(site, found)
-    for index, fields in site.indices().items():
-        _look_at_documents(site, index, fields, dead, found)
+    for groups in together(context.index.clusters(), GROUP_PAGES):
+        _look_at_clusters(context, groups, found)
+    _look_at_records(context, found)
+    for index, fields in context.indices().items():
+        _look_at_documents(context, index, fields, dead, found)
     if repair and not found.clean:
-        _repair(site, found, force=force)
-    site.jobs.set_time(AUDIT)
+        _repair(context, found, force=force)
+    context.jobs.set_time(AUDIT)
     return found
 
 
-def _look_at_clusters(site: Site, groups: Sequence[Sequence[Assignment]], found: Audit) -> None:
+def _look_at_clusters(
+    context: MaintenanceContext, groups: Sequence[Sequence[Assignment]], found: Audit
+) -> None:
     ids = [each.page_id for group in groups for each in group]
-    stored = site.index.payloads(ids)
+    stored = context.index.payloads(ids)
     ghosts = [name for name in ids if name not in stored]
     found.add("ghosts", ghosts)
     found.add("headless", (group[0].cluster_id for group in groups if not _has_head(group)))
     found.clusters += sum(len(group) > 1 for group in groups)
-    marks = marks_of_groups(groups, site.index.edges_of(ids))
-    documents = site.host.read(ids, ())
+    marks = dedup_fields_of_groups(groups, context.index.edges_of(ids))
+    documents = context.host.read(ids, ())
     found.add("orphans", (name for name in stored if name not in documents))
     found.add(
         "overwritten",
@@ -141,34 +143,36 @@ def _has_head(group: Sequence[Assignment]) -> bool:
     return len(heads) == 1 and all(each.representative in heads for each in group)
 
 
-def agrees(dedup: Mapping[str, Any], mark: Mark) -> bool:
+def agrees(dedup: Mapping[str, Any], mark: DedupField) -> bool:
     """Whether a document's object says what a mark says; nulls and missing values are the same."""
     wanted = mark.as_dict()
     return all((dedup.get(name) or None) == (value or None) for name, value in wanted.items())
 
 
-def _look_at_records(site: Site, found: Audit) -> None:
-    for records in site.index.scan(batch=BATCH):
+def _look_at_records(context: MaintenanceContext, found: Audit) -> None:
+    for records in context.index.scan(batch=BATCH):
         ids = [record.page_id for record in records]
-        assigned = site.index.assignments(ids)
+        assigned = context.index.assignments(ids)
         found.add("unclustered", (name for name in ids if name not in assigned))
         found.pages += len(ids)
 
 
-def _look_at_documents(site: Site, index: str, fields: HostFields, dead: set[str], found: Audit) -> None:
-    if not site.host.prepared(index):
+def _look_at_documents(
+    context: MaintenanceContext, index: str, fields: SourceFields, dead: set[str], found: Audit
+) -> None:
+    if not context.host.prepared(index):
         found.add("unprepared", [index])
-    for shard in site.host.shards(index):
-        for documents in site.host.scan(shard, fields.names, batch=site.settings.maintenance.batch):
+    for shard in context.host.shards(index):
+        for documents in context.host.scan(shard, fields.names, batch=context.settings.maintenance.batch):
             ids = [document.key.page_id for document in documents]
-            assigned = site.index.assignments(ids)
+            assigned = context.index.assignments(ids)
             found.documents += len(ids)
             found.add(
                 "undecided",
                 (each.key.page_id for each in documents if each.waits and each.key.page_id not in dead),
             )
             found.add("unknown", (name for name in ids if name not in assigned and name not in dead))
-            found.add("outdated", (name for name in outdated(site, fields, documents) if name not in dead))
+            found.add("outdated", (name for name in outdated(context, fields, documents) if name not in dead))
             found.add(
                 "overwritten",
                 (
@@ -179,26 +183,26 @@ def _look_at_documents(site: Site, index: str, fields: HostFields, dead: set[str
             )
 
 
-def _repair(site: Site, found: Audit, *, force: bool) -> None:
+def _repair(context: MaintenanceContext, found: Audit, *, force: bool) -> None:
     bad = found.found
     changes = sum(len(set(names)) for names in bad.values())
-    site.host.check(site.indices())
-    guard("audit --repair", changes, max(found.documents, found.pages), site.settings, force=force)
+    context.host.check(context.indices())
+    guard("audit --repair", changes, max(found.documents, found.pages), context.settings, force=force)
     if bad.get("unprepared"):
-        site.host.prepare(bad["unprepared"])
+        context.host.prepare(bad["unprepared"])
     for ids in _chunked([*bad.get("orphans", ()), *bad.get("ghosts", ())]):
-        found.repaired.update(forget(site, ids))
-        site.index.delete_many(ids)
+        found.repaired.update(forget(context, ids))
+        context.index.delete_many(ids)
     if any(bad.get(kind) for kind in ("headless", "unclustered", "unsettled", "ghosts")):
-        site.dedup.recluster_as_before()
+        context.dedup.recluster_as_before()
         found.repaired["reclustered"] += 1
     for ids in _chunked(name for kind in ("unknown", "undecided", "outdated") for name in bad.get(kind, ())):
-        found.repaired.update(ingest(site, ids))
+        found.repaired.update(ingest(context, ids))
     for ids in _chunked(() if found.repaired["reclustered"] else bad.get("overwritten", ())):
-        found.repaired.update(mark_pages(site, ids))
+        found.repaired.update(mark_pages(context, ids))
     if found.repaired["reclustered"]:
-        for groups in together(site.index.clusters(), GROUP_PAGES):
-            found.repaired.update(mark_pages(site, [each.page_id for group in groups for each in group]))
+        for groups in together(context.index.clusters(), GROUP_PAGES):
+            found.repaired.update(mark_pages(context, [each.page_id for group in groups for each in group]))
 
 
 def _chunked(ids: Iterable[str]) -> Iterator[list[str]]:

@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.featurise import make_chunk
 from es_dedup.batch.ingest import changed
-from es_dedup.batch.out_of_core import settle_stored
+from es_dedup.batch.out_of_core import recluster_out_of_core
 from es_dedup.batch.recluster import UNSETTLED, write_session
 from es_dedup.errors import ConfigError
-from es_dedup.index.source_index import HostFields, Shard
+from es_dedup.index.source_index import Shard, SourceFields
 from es_dedup.maintenance.dead_letters import bury, bury_failed
 from es_dedup.maintenance.dedup_field_writes import forget_gone, mark_pages
 from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.preflight import check_fields
-from es_dedup.maintenance.stage import Share, Step, batch_of, hopeless
+from es_dedup.maintenance.stage import PartitionPlan, Step, batch_of, hopeless
 from es_dedup.settings.recorded import decision_settings, with_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
-    from es_dedup.index.jobs import Job, Part
+    from es_dedup.index.jobs import Job, Partition
     from es_dedup.index.port import Assignment
-    from es_dedup.index.source_index import HostDocument
-    from es_dedup.maintenance.context import Site
+    from es_dedup.index.source_index import SourceDocument
+    from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.settings import Settings
 
 GROUP_PAGES: Final = 500  # pages of clusters whose marks are written together
@@ -41,34 +41,34 @@ class Features:
 
     name = "features"
 
-    def plan(self, site: Site, job: Job) -> Sequence[Share]:
+    def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
         """One part per ``part_documents`` documents of a shard, cut by sequence numbers."""
-        shares: list[Share] = []
-        found = site.indices(job.options.get("target"))
-        site.host.prepare(found)
+        shares: list[PartitionPlan] = []
+        found = context.indices(job.options.get("target"))
+        context.host.prepare(found)
         if job.what == "backfill":
             for index, fields in found.items():
-                check_fields(site, index, fields, force=bool(job.options.get("force")))
+                check_fields(context, index, fields, force=bool(job.options.get("force")))
         for index, fields in found.items():
-            for shard in site.host.shards(index):
-                shares += _ranges(shard, fields, site.settings.maintenance.part_documents)
+            for shard in context.host.shards(index):
+                shares += _ranges(shard, fields, context.settings.maintenance.part_documents)
         return shares
 
-    def work(self, site: Site, job: Job, part: Part) -> Iterator[Step]:
+    def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
         """One step per batch; the checkpoint is a sequence number."""
         work = part.work
         shard = Shard(work["index"], work["shard"], 0, work["to"])
-        fields = HostFields(**work["fields"])
+        fields = SourceFields(**work["fields"])
         above = work["above"] if part.checkpoint is None else part.checkpoint
-        batch = batch_of(site, part)
-        if hopeless(site, part):
-            first = next(site.host.scan(shard, (), above=above, to=work["to"], batch=1), None)
+        batch = batch_of(context, part)
+        if hopeless(context, part):
+            first = next(context.host.scan(shard, (), above=above, to=work["to"], batch=1), None)
             if first is not None:
-                bury(site, [first[0].key.page_id], self.name, part.attempts - 1, part.error)
+                bury(context, [first[0].key.page_id], self.name, part.attempts - 1, part.error)
                 above = first[0].seq_no
                 yield Step(above, 1, {"dead": 1})
-        for documents in site.host.scan(shard, fields.names, above=above, to=work["to"], batch=batch):
-            yield Step(documents[-1].seq_no, len(documents), store_features(site, fields, documents))
+        for documents in context.host.scan(shard, fields.names, above=above, to=work["to"], batch=batch):
+            yield Step(documents[-1].seq_no, len(documents), store_features(context, fields, documents))
 
 
 class CatchUp(Features):
@@ -76,55 +76,55 @@ class CatchUp(Features):
 
     name = "catch-up"
 
-    def plan(self, site: Site, job: Job) -> Sequence[Share]:
+    def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
         """One part per shard, above where the first reading ended."""
         ended: dict[tuple[str, int], int] = {}
         if job.plans:
-            for part, _ in site.jobs.parts(job.id, job.plans[-1], range(job.parts[-1])):
+            for part, _ in context.jobs.parts(job.id, job.plans[-1], range(job.parts[-1])):
                 place = (part.work["index"], part.work["shard"])
                 ended[place] = max(ended.get(place, -1), part.work["to"])
         return [
-            Share(_work(shard, fields, ended.get((index, shard.number), -1), shard.last))
-            for index, fields in site.indices(job.options.get("target")).items()
-            for shard in site.host.shards(index)
+            PartitionPlan(_work(shard, fields, ended.get((index, shard.number), -1), shard.last))
+            for index, fields in context.indices(job.options.get("target")).items()
+            for shard in context.host.shards(index)
             if shard.last > ended.get((index, shard.number), -1)
         ]
 
 
-class Settle:
+class Recluster:
     """Statistics, pairs and clusters of all stored features."""
 
     name = "settle"
 
-    def plan(self, site: Site, job: Job) -> Sequence[Share]:
+    def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
         """One part: it is one run over everything."""
-        return [Share({}, site.index.count())]
+        return [PartitionPlan({}, context.index.count())]
 
-    def work(self, site: Site, job: Job, part: Part) -> Iterator[Step]:
+    def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
         """One step; its checkpoint says that it was done."""
         if part.checkpoint is not None:
             return
-        settings = settings_of(site, job)
-        with write_session(site.index):
-            site.index.set_note(UNSETTLED, "1")
-            settled = settle_stored(site.index, settings)
-            site.index.set_note(UNSETTLED, None)
+        settings = settings_of(context, job)
+        with write_session(context.index):
+            context.index.set_note(UNSETTLED, "1")
+            settled = recluster_out_of_core(context.index, settings)
+            context.index.set_note(UNSETTLED, None)
         total = settled.stored
         yield Step(1, total, {"settled": total, "pairs": settled.pairs, "edges": settled.related})
 
 
-def settings_of(site: Site, job: Job) -> Settings:
+def settings_of(context: MaintenanceContext, job: Job) -> Settings:
     """This process's settings with the decision settings of whoever started the job.
 
     Raises:
         ConfigError: the job holds settings that this process does not have, or values that it does not allow.
     """
     given: Mapping[str, object] = job.options.get("settings", {})
-    unknown = given.keys() - decision_settings(site.settings).keys()
+    unknown = given.keys() - decision_settings(context.settings).keys()
     if unknown:
         problems = tuple(f"{name}: no decision setting of this worker" for name in sorted(unknown))
         raise ConfigError(problems, f"settings of job {job.id}")
-    return with_recorded(site.settings, given)
+    return with_recorded(context.settings, given)
 
 
 class MarkAll:
@@ -132,15 +132,15 @@ class MarkAll:
 
     name = "mark"
 
-    def plan(self, site: Site, job: Job) -> Sequence[Share]:
+    def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
         """One part, in order of cluster ids."""
-        return [Share({}, site.index.count())]
+        return [PartitionPlan({}, context.index.count())]
 
-    def work(self, site: Site, job: Job, part: Part) -> Iterator[Step]:
+    def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
         """One step per some hundred pages; the checkpoint is a cluster id."""
-        for groups in together(site.index.clusters(after=part.checkpoint), GROUP_PAGES):
+        for groups in together(context.index.clusters(after=part.checkpoint), GROUP_PAGES):
             pages = [each.page_id for group in groups for each in group]
-            yield Step(groups[-1][0].cluster_id, len(pages), mark_pages(site, pages))
+            yield Step(groups[-1][0].cluster_id, len(pages), mark_pages(context, pages))
 
 
 class Rest:
@@ -148,22 +148,24 @@ class Rest:
 
     name = "rest"
 
-    def plan(self, site: Site, job: Job) -> Sequence[Share]:
+    def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
         """One part per concrete index."""
-        found = site.indices(job.options.get("target"))
-        return [Share({"index": index, "fields": fields.as_dict()}) for index, fields in found.items()]
+        found = context.indices(job.options.get("target"))
+        return [
+            PartitionPlan({"index": index, "fields": fields.as_dict()}) for index, fields in found.items()
+        ]
 
-    def work(self, site: Site, job: Job, part: Part) -> Iterator[Step]:
+    def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
         """One step per batch; it begins from the start each time, as what is marked is not met again."""
-        fields, batch = HostFields(**part.work["fields"]), batch_of(site, part)
-        site.host.refresh(part.work["index"])
-        dead = {letter.page_id for letter in site.jobs.dead(limit=10_000)}
-        for found in site.host.unmarked(part.work["index"], fields.names, batch=batch):
+        fields, batch = SourceFields(**part.work["fields"]), batch_of(context, part)
+        context.host.refresh(part.work["index"])
+        dead = {letter.page_id for letter in context.jobs.dead(limit=10_000)}
+        for found in context.host.unmarked(part.work["index"], fields.names, batch=batch):
             documents = [each for each in found if each.key.page_id not in dead]
-            if documents and hopeless(site, part):
-                bury(site, [documents[0].key.page_id], self.name, part.attempts - 1, part.error)
+            if documents and hopeless(context, part):
+                bury(context, [documents[0].key.page_id], self.name, part.attempts - 1, part.error)
                 documents = []
-            yield Step(None, len(documents), ingest_documents(site, fields, documents))
+            yield Step(None, len(documents), ingest_documents(context, fields, documents))
 
 
 class Orphans:
@@ -171,70 +173,74 @@ class Orphans:
 
     name = "orphans"
 
-    def plan(self, site: Site, job: Job) -> Sequence[Share]:
+    def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
         """One part, in order of page ids."""
-        return [Share({}, site.index.count())]
+        return [PartitionPlan({}, context.index.count())]
 
-    def work(self, site: Site, job: Job, part: Part) -> Iterator[Step]:
+    def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
         """One step per some hundred pages; the checkpoint is a page id."""
-        for records in site.index.scan(after=part.checkpoint, batch=GROUP_PAGES):
+        for records in context.index.scan(after=part.checkpoint, batch=GROUP_PAGES):
             ids = [record.page_id for record in records]
-            there = site.host.read(ids, ())
-            yield Step(ids[-1], len(ids), forget_gone(site, [name for name in ids if name not in there]))
+            there = context.host.read(ids, ())
+            yield Step(ids[-1], len(ids), forget_gone(context, [name for name in ids if name not in there]))
 
 
-def store_features(site: Site, fields: HostFields, documents: Sequence[HostDocument]) -> Mapping[str, int]:
+def store_features(
+    context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument]
+) -> Mapping[str, int]:
     """Write the features of some documents; those that are stored with the same content are passed over.
 
     Returns:
         Counts: ``stored``, ``unchanged``, ``dead`` (cannot be a page), and ``skipped`` (of the stored, without features).
     """
-    chunk, impossible = _features_of(site, fields, documents, named=site.index.keeps_named)
+    chunk, impossible = _features_of(context, fields, documents, named=context.index.keeps_named)
     failed = {**impossible, **chunk.failed}
-    stored = site.index.get_many(chunk.records.ids)
+    stored = context.index.get_many(chunk.records.ids)
     chunk, unchanged = changed(chunk, stored)
     if chunk.records.ids:
-        report = site.index.put_batch(chunk.records)
+        report = context.index.put_batch(chunk.records)
         failed.update(report.failed)
         replaced = [name for name in chunk.records.ids if name in stored]
         if replaced:
-            site.index.drop_edges(replaced)
-    bury_failed(site, failed, "features")
+            context.index.drop_edges(replaced)
+    bury_failed(context, failed, "features")
     counts = Counter(stored=len(chunk.records.ids), unchanged=unchanged, dead=len(failed))
     counts["skipped"] = sum(map(bool, chunk.records.skipped))
     return counts
 
 
-def outdated(site: Site, fields: HostFields, documents: Sequence[HostDocument]) -> list[str]:
+def outdated(
+    context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument]
+) -> list[str]:
     """Page ids of documents whose features are stored and are not those of what they hold now."""
-    chunk, _ = _features_of(site, fields, documents, named=False)
-    stored = site.index.get_many(chunk.records.ids)
+    chunk, _ = _features_of(context, fields, documents, named=False)
+    stored = context.index.get_many(chunk.records.ids)
     return [name for name in changed(chunk, stored)[0].records.ids if name in stored]
 
 
 def _features_of(
-    site: Site, fields: HostFields, documents: Sequence[HostDocument], *, named: bool
+    context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument], *, named: bool
 ) -> tuple[Chunk, dict[str, str]]:
     """Features of documents, and the reasons of those that cannot be pages."""
     impossible = {each.key.page_id: each.key.problem for each in documents if each.key.problem}
     pages = [
         fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible
     ]
-    chunk = make_chunk(pages, site.settings, site.extractor, None, named=named)
+    chunk = make_chunk(pages, context.settings, context.extractor, None, named=named)
     return chunk, impossible
 
 
-def _ranges(shard: Shard, fields: HostFields, documents: int) -> Iterator[Share]:
+def _ranges(shard: Shard, fields: SourceFields, documents: int) -> Iterator[PartitionPlan]:
     if shard.last < 0:
         return
     count = max(1, -(-shard.documents // documents))
     width = -(-(shard.last + 1) // count)
     for start in range(0, shard.last + 1, width):
         to = min(start + width - 1, shard.last)
-        yield Share(_work(shard, fields, start - 1, to), -(-shard.documents // count))
+        yield PartitionPlan(_work(shard, fields, start - 1, to), -(-shard.documents // count))
 
 
-def _work(shard: Shard, fields: HostFields, above: int, to: int) -> dict[str, object]:
+def _work(shard: Shard, fields: SourceFields, above: int, to: int) -> dict[str, object]:
     return {
         "index": shard.index,
         "shard": shard.number,

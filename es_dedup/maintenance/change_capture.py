@@ -16,22 +16,25 @@ from es_dedup.maintenance.dead_letters import bury_failed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.index.source_index import HostDocument, HostFields
-    from es_dedup.maintenance.context import Site
+    from es_dedup.index.source_index import SourceDocument, SourceFields
+    from es_dedup.maintenance.context import MaintenanceContext
 
 NOTE: Final = "followed"
 
 
-def note_positions(site: Site) -> None:
+def note_positions(context: MaintenanceContext) -> None:
     """Remember where the host indices are now, for ``follow``; a second call changes nothing."""
-    if site.index.note(NOTE) is None:
+    if context.index.note(NOTE) is None:
         _keep(
-            site,
-            {index: {str(s.number): s.last for s in site.host.shards(index)} for index in site.indices()},
+            context,
+            {
+                index: {str(s.number): s.last for s in context.host.shards(index)}
+                for index in context.indices()
+            },
         )
 
 
-def follow(site: Site) -> int:
+def follow(context: MaintenanceContext) -> int:
     """Decide on all documents that were written since the positions that are noted, and note the new ones.
 
     Indices that were made since are read from their beginning. To repeat it is safe.
@@ -40,29 +43,29 @@ def follow(site: Site) -> int:
         Documents that were read.
     """
     with reading_stored("positions of followed indices"):
-        known: dict[str, dict[str, int]] = dict(json.loads(site.index.note(NOTE) or "{}"))
+        known: dict[str, dict[str, int]] = dict(json.loads(context.index.note(NOTE) or "{}"))
     read = 0
-    for index, fields in site.indices().items():
+    for index, fields in context.indices().items():
         reached = known.setdefault(index, {})
-        for shard in site.host.shards(index):
-            above, batch = reached.get(str(shard.number), -1), site.settings.maintenance.batch
+        for shard in context.host.shards(index):
+            above, batch = reached.get(str(shard.number), -1), context.settings.maintenance.batch
             # without an upper bound: a document that is written again while this reads is still ahead
-            for documents in site.host.scan(shard, fields.names, above=above, batch=batch):
-                _take_in(site, fields, documents)
+            for documents in context.host.scan(shard, fields.names, above=above, batch=batch):
+                _take_in(context, fields, documents)
                 reached[str(shard.number)] = documents[-1].seq_no
                 read += len(documents)
-    _keep(site, known)
+    _keep(context, known)
     return read
 
 
-def _take_in(site: Site, fields: HostFields, documents: Sequence[HostDocument]) -> None:
+def _take_in(context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument]) -> None:
     impossible = {each.key.page_id: each.key.problem for each in documents if each.key.problem}
     pages = [
         fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible
     ]
-    failed = site.dedup.add_many(pages).failed
-    bury_failed(site, {**impossible, **failed}, "reindex")
+    failed = context.dedup.add_many(pages).failed
+    bury_failed(context, {**impossible, **failed}, "reindex")
 
 
-def _keep(site: Site, positions: Any) -> None:
-    site.index.set_note(NOTE, json.dumps(positions))
+def _keep(context: MaintenanceContext, positions: Any) -> None:
+    context.index.set_note(NOTE, json.dumps(positions))

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from es_dedup.index.claims import Claims
     from es_dedup.index.jobs import JobStore
     from es_dedup.index.port import Index
-    from es_dedup.index.source_index import Host, HostFields
+    from es_dedup.index.source_index import SourceFields, SourceIndex
     from es_dedup.maintenance.attachment import Attachment
     from es_dedup.settings import Settings
 
 
 @dataclass(slots=True)
-class Site:
+class MaintenanceContext:
     """An index on Elasticsearch with the host indices it looks after.
 
     Attributes:
@@ -37,7 +37,7 @@ class Site:
     place: str
     settings: Settings
     index: Index
-    host: Host
+    host: SourceIndex
     jobs: JobStore
     claims: Claims
     _extractor: Extractor | None = field(default=None, repr=False)
@@ -59,7 +59,7 @@ class Site:
         """What is attached now."""
         return load_attachments(self.index)
 
-    def indices(self, target: str | None = None) -> dict[str, HostFields]:
+    def indices(self, target: str | None = None) -> dict[str, SourceFields]:
         """Concrete host indices with the fields they are read by: of one attached target, or of all.
 
         Raises:
@@ -74,7 +74,7 @@ class Site:
 
 
 @contextmanager
-def open_site(place: str, settings: Settings, *, read_only: bool = False) -> Iterator[Site]:
+def open_context(place: str, settings: Settings, *, read_only: bool = False) -> Iterator[MaintenanceContext]:
     """An index with its host indices, closed at the end of the block; made when it is not there, unless ``read_only``.
 
     Raises:
@@ -87,10 +87,10 @@ def open_site(place: str, settings: Settings, *, read_only: bool = False) -> Ite
         )
     kept = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
     index = factory.open_index(place, kept, read_only=read_only)
-    host, jobs = factory.open_host(place, kept), factory.open_jobs(place, kept, read_only=read_only)
+    host, jobs = factory.open_source_index(place, kept), factory.open_jobs(place, kept, read_only=read_only)
     claims = factory.open_claims(place, kept)
     try:
-        yield Site(place, kept, index, host, jobs, claims)
+        yield MaintenanceContext(place, kept, index, host, jobs, claims)
     finally:
         for store in (index, host, jobs, claims):
             store.close()

@@ -10,18 +10,18 @@ from es_dedup.index.jobs import DeadLetter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
 
 DIED = "its worker ended without a word (killed, or out of memory)"
 
 
-def bury(site: Site, page_ids: Iterable[str], task: str, attempts: int, error: str) -> None:
+def bury(context: MaintenanceContext, page_ids: Iterable[str], task: str, attempts: int, error: str) -> None:
     """To the dead list, after as many attempts as are allowed; an empty error: the worker died each time."""
     now = int(time.time() * 1000)
-    site.jobs.bury(DeadLetter(name, task, error or DIED, attempts, now) for name in page_ids)
+    context.jobs.bury(DeadLetter(name, task, error or DIED, attempts, now) for name in page_ids)
 
 
-def bury_failed(site: Site, failed: Mapping[str, str], task: str) -> None:
+def bury_failed(context: MaintenanceContext, failed: Mapping[str, str], task: str) -> None:
     """To the dead list at once: a repetition would fail in the same way."""
     now = int(time.time() * 1000)
-    site.jobs.bury(DeadLetter(name, task, reason, 1, now) for name, reason in failed.items())
+    context.jobs.bury(DeadLetter(name, task, reason, 1, now) for name, reason in failed.items())

@@ -6,20 +6,20 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.recluster import write_session
-from es_dedup.index.dedup_field import marks_of
+from es_dedup.index.dedup_field import dedup_fields_of
 from es_dedup.maintenance.dead_letters import bury_failed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_dedup.index.source_index import Mark, MarkReport
-    from es_dedup.maintenance.context import Site
+    from es_dedup.index.source_index import DedupField, FieldUpdateReport
+    from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.model import RemoveReport
 
 TRIES: Final = 5  # of marking clusters that others go on changing
 
 
-def mark_pages(site: Site, page_ids: Iterable[str]) -> Mapping[str, int]:
+def mark_pages(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[str, int]:
     """Write the ``dedup`` field of all pages of the clusters that some pages are in.
 
     Others may change these clusters at the same time. The clusters are read again after the write, and the marks that are no
@@ -30,63 +30,65 @@ def mark_pages(site: Site, page_ids: Iterable[str]) -> Mapping[str, int]:
     """
     wanted = list(page_ids)
     counts: Counter[str] = Counter()
-    written: dict[str, Mark] = {}
+    written: dict[str, DedupField] = {}
     for _ in range(TRIES):
-        with site.index.writing():
-            site.index.refresh_clusters()
-            marks = marks_of(site.index, wanted)
+        with context.index.writing():
+            context.index.refresh_clusters()
+            marks = dedup_fields_of(context.index, wanted)
         changed = {name: mark for name, mark in marks.items() if written.get(name) != mark}
         if not changed:
             break
-        counts.update(_write(site, changed))
+        counts.update(_write(context, changed))
         written |= changed
-        if site.index.undisturbed():
+        if context.index.undisturbed():
             break
     return counts
 
 
-def forget_gone(site: Site, page_ids: Sequence[str]) -> Mapping[str, int]:
+def forget_gone(context: MaintenanceContext, page_ids: Sequence[str]) -> Mapping[str, int]:
     """``forget`` for pages whose documents were not there a moment ago, without those that are there again."""
     if not page_ids:
         return {}
-    with write_session(site.index):
-        there = site.host.read(page_ids, ())
+    with write_session(context.index):
+        there = context.host.read(page_ids, ())
         gone = [name for name in page_ids if name not in there]
-        return forget(site, gone) if gone else {}
+        return forget(context, gone) if gone else {}
 
 
-def forget(site: Site, page_ids: Sequence[str]) -> Mapping[str, int]:
+def forget(context: MaintenanceContext, page_ids: Sequence[str]) -> Mapping[str, int]:
     """Remove pages whose documents have gone; counts as ``mark_pages``."""
-    return remove_pages(site, page_ids)[1]
+    return remove_pages(context, page_ids)[1]
 
 
-def remove_pages(site: Site, page_ids: Sequence[str]) -> tuple[RemoveReport, Mapping[str, int]]:
+def remove_pages(
+    context: MaintenanceContext, page_ids: Sequence[str]
+) -> tuple[RemoveReport, Mapping[str, int]]:
     """Remove pages from the index, repair their clusters, and write the result into the documents of the other members.
 
-    Where a document of a removed page is still there, its ``dedup`` field stays as it is; see ``Host.mark``.
+    Where a document of a removed page is still there, its ``dedup`` field stays as it is; see ``SourceIndex.mark``.
 
     Returns:
         What was removed, and counts as ``mark_pages``.
     """
-    clusters = {each.cluster_id for each in site.index.assignments(page_ids).values()}
-    others = {each.page_id for group in site.index.members(clusters).values() for each in group}
-    for edge in site.index.edges_of(page_ids):
+    clusters = {each.cluster_id for each in context.index.assignments(page_ids).values()}
+    others = {each.page_id for group in context.index.members(clusters).values() for each in group}
+    for edge in context.index.edges_of(page_ids):
         others |= {edge.left, edge.right}
-    report = site.dedup.remove(page_ids)
-    counts = Counter(mark_pages(site, others - set(page_ids)))
+    report = context.dedup.remove(page_ids)
+    counts = Counter(mark_pages(context, others - set(page_ids)))
     counts["gone"] += report.removed
     return report, counts
 
 
-def _write(site: Site, marks: Mapping[str, Mark]) -> Mapping[str, int]:
-    report = site.host.mark(marks)
-    bury_failed(site, _lasting(report), "mark")
+def _write(context: MaintenanceContext, marks: Mapping[str, DedupField]) -> Mapping[str, int]:
+    report = context.host.mark(marks)
+    bury_failed(context, _lasting(report), "mark")
     counts = Counter(marked=report.changed, right=report.unchanged, refused=len(report.failed))
     if report.gone:
-        counts.update(forget_gone(site, report.gone))
+        counts.update(forget_gone(context, report.gone))
     return counts
 
 
-def _lasting(report: MarkReport) -> Mapping[str, str]:
+def _lasting(report: FieldUpdateReport) -> Mapping[str, str]:
     """Failures that a repetition does not heal; a conflict is healed by the next audit."""
     return {name: reason for name, reason in report.failed.items() if not reason.startswith("conflict")}

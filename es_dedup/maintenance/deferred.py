@@ -12,14 +12,14 @@ from es_dedup.maintenance.ingest import ingest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.maintenance.stage import Observer
 
 ERROR_CHARS = 200
 
 
 def ingest_or_bury(
-    site: Site, name: str, page_ids: Sequence[str], observe: Observer | None = None
+    context: MaintenanceContext, name: str, page_ids: Sequence[str], observe: Observer | None = None
 ) -> list[list[str]]:
     """Ingest some documents; what fails too often is halved, and a single one that fails too often goes to the dead list.
 
@@ -39,32 +39,32 @@ def ingest_or_bury(
     """
     if not page_ids:
         return []
-    most = site.settings.maintenance.max_attempts
-    attempts = site.jobs.attempt(name)
+    most = context.settings.maintenance.max_attempts
+    attempts = context.jobs.attempt(name)
     if attempts > most:
-        site.jobs.forget_attempts(name)
+        context.jobs.forget_attempts(name)
         if len(page_ids) > 1:
             half = len(page_ids) // 2
             return [list(page_ids[:half]), list(page_ids[half:])]
-        bury(site, page_ids, "ingest", attempts - 1, "")
+        bury(context, page_ids, "ingest", attempts - 1, "")
         return []
     begun = time.perf_counter()
     try:
-        counts = ingest(site, page_ids)
+        counts = ingest(context, page_ids)
     except DedupError as error:
         if error.retryable:
-            site.jobs.forget_attempts(name)  # the server's silence is not the page's fault
+            context.jobs.forget_attempts(name)  # the server's silence is not the page's fault
         raise
     except Exception as error:
         said = f"{type(error).__name__}: {error}"[:ERROR_CHARS]
         if attempts == most and len(page_ids) == 1:
-            bury(site, page_ids, "ingest", attempts, said)
-            site.jobs.forget_attempts(name)
+            bury(context, page_ids, "ingest", attempts, said)
+            context.jobs.forget_attempts(name)
             return []
         raise AttemptFailed(said) from error
     if observe is not None:
         observe("ingest", counts, time.perf_counter() - begun)
-    site.jobs.forget_attempts(name)
+    context.jobs.forget_attempts(name)
     return []
 
 

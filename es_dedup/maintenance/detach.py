@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.index.source_index import MarkReport, document_key
+from es_dedup.index.source_index import FieldUpdateReport, document_key
 from es_dedup.maintenance.attachment import save_attachments
 from es_dedup.maintenance.dedup_field_writes import forget
 from es_dedup.maintenance.mass_change_guard import guard
@@ -13,7 +13,7 @@ from es_dedup.maintenance.mass_change_guard import guard
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
 
 BATCH: Final = 500
 
@@ -36,7 +36,12 @@ class Detached:
 
 
 def detach(
-    site: Site, target: str, *, keep_marks: bool = False, dry_run: bool = False, force: bool = False
+    context: MaintenanceContext,
+    target: str,
+    *,
+    keep_marks: bool = False,
+    dry_run: bool = False,
+    force: bool = False,
 ) -> Detached:
     """Stop looking after a target. It may be repeated when it was interrupted.
 
@@ -54,30 +59,30 @@ def detach(
         SourceIncomplete: documents would lose data, and their marks are not kept.
         MassChange: too many documents would be changed; nothing was.
     """
-    indices = site.indices(target)
-    others = [each for each in site.attachments if each.target != target]
-    kept = {name for each in others for name in site.host.indices(each.target)}
+    indices = context.indices(target)
+    others = [each for each in context.attachments if each.target != target]
+    kept = {name for each in others for name in context.host.indices(each.target)}
     going = [name for name in indices if name not in kept]
-    pages = [page for some in _pages(site, set(going)) for page in some]
+    pages = [page for some in _pages(context, set(going)) for page in some]
     marked = 0 if keep_marks else len(pages)
-    templates = site.host.uninstall(dry_run=True) if not others else []
-    report = MarkReport()
+    templates = context.host.uninstall(dry_run=True) if not others else []
+    report = FieldUpdateReport()
     if not dry_run:
         if not keep_marks:
-            site.host.check(going)
-        guard("detach", marked, site.index.count(), site.settings, force=force)
+            context.host.check(going)
+        guard("detach", marked, context.index.count(), context.settings, force=force)
         for start in range(0, len(pages), BATCH):
             some = pages[start : start + BATCH]
             if not keep_marks:
-                report += site.host.mark(dict.fromkeys(some))
-            forget(site, some)
+                report += context.host.mark(dict.fromkeys(some))
+            forget(context, some)
         if not others:
-            site.host.uninstall()
-        save_attachments(site.index, others)
+            context.host.uninstall()
+        save_attachments(context.index, others)
     return Detached(marked if dry_run else report.changed, len(pages), tuple(templates), len(report.failed))
 
 
-def _pages(site: Site, indices: set[str]) -> Iterator[list[str]]:
+def _pages(context: MaintenanceContext, indices: set[str]) -> Iterator[list[str]]:
     """Stored pages of some host indices."""
-    for records in site.index.scan(batch=BATCH):
+    for records in context.index.scan(batch=BATCH):
         yield [each.page_id for each in records if document_key(each.page_id).index in indices]

@@ -13,11 +13,11 @@ from es_dedup.maintenance.dedup_field_writes import forget_gone, mark_pages
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_dedup.index.source_index import HostDocument, HostFields
-    from es_dedup.maintenance.context import Site
+    from es_dedup.index.source_index import SourceDocument, SourceFields
+    from es_dedup.maintenance.context import MaintenanceContext
 
 
-def ingest(site: Site, page_ids: Iterable[str]) -> Mapping[str, int]:
+def ingest(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[str, int]:
     """Look at documents as they are now: new and changed ones are decided on, those that have gone are taken out.
 
     Repeating it, and calling it in another order than the documents were written in, leads to the same result: only the host's
@@ -31,56 +31,58 @@ def ingest(site: Site, page_ids: Iterable[str]) -> Mapping[str, int]:
         Counts by outcome, and ``gone``, ``marked``, ``dead``, ``foreign`` (of no attached index).
     """
     wanted = list(dict.fromkeys(page_ids))
-    of = _fields_of(site, wanted)
+    of = _fields_of(context, wanted)
     counts: Counter[str] = Counter(foreign=len(wanted) - len(of))
-    by_fields: dict[HostFields, list[str]] = {}
+    by_fields: dict[SourceFields, list[str]] = {}
     for page_id, fields in of.items():
         by_fields.setdefault(fields, []).append(page_id)
     for fields, names in by_fields.items():
-        found = site.host.read(names, fields.names)
-        counts.update(ingest_documents(site, fields, list(found.values())))
-        gone = [name for name in site.index.get_many(names) if name not in found]
+        found = context.host.read(names, fields.names)
+        counts.update(ingest_documents(context, fields, list(found.values())))
+        gone = [name for name in context.index.get_many(names) if name not in found]
         if gone:
-            counts.update(forget_gone(site, gone))
+            counts.update(forget_gone(context, gone))
     return +counts
 
 
-def ingest_documents(site: Site, fields: HostFields, documents: Sequence[HostDocument]) -> Mapping[str, int]:
+def ingest_documents(
+    context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument]
+) -> Mapping[str, int]:
     """Decide on documents at hand, and mark them and who is in a cluster with them."""
     if not documents:
         return {}
-    site.host.check(each.key.index for each in documents)
+    context.host.check(each.key.index for each in documents)
     impossible = {each.key.page_id: each.key.problem for each in documents if each.key.problem}
     pages = [
         fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible
     ]
-    site.index.refresh_clusters()  # others may have changed them a moment ago
-    before = _beside(site, [page.id for page in pages])
-    report = site.dedup.add_many(pages)
-    bury_failed(site, {**impossible, **report.failed}, "ingest")
+    context.index.refresh_clusters()  # others may have changed them a moment ago
+    before = _beside(context, [page.id for page in pages])
+    report = context.dedup.add_many(pages)
+    bury_failed(context, {**impossible, **report.failed}, "ingest")
     counts = Counter(report.outcomes)
     counts.update(pairs=report.pairs, truncated=report.truncated, unchanged=report.unchanged)
     counts.update(dead=len(impossible) + len(report.failed))
-    after = _beside(site, [page.id for page in pages])
-    counts.update(mark_pages(site, before | after))
-    site.host.decided(documents, fields.names)
+    after = _beside(context, [page.id for page in pages])
+    counts.update(mark_pages(context, before | after))
+    context.host.decided(documents, fields.names)
     return counts
 
 
-def _beside(site: Site, page_ids: Sequence[str]) -> set[str]:
+def _beside(context: MaintenanceContext, page_ids: Sequence[str]) -> set[str]:
     """The pages, who is in a cluster with them, and who has an edge to them."""
-    clusters = {each.cluster_id for each in site.index.assignments(page_ids).values()}
-    members = {each.page_id for group in site.index.members(clusters).values() for each in group}
-    edges = site.index.edges_of(page_ids)
+    clusters = {each.cluster_id for each in context.index.assignments(page_ids).values()}
+    members = {each.page_id for group in context.index.members(clusters).values() for each in group}
+    edges = context.index.edges_of(page_ids)
     return {*page_ids, *members, *(edge.left for edge in edges), *(edge.right for edge in edges)}
 
 
-def _fields_of(site: Site, page_ids: Iterable[str]) -> dict[str, HostFields]:
+def _fields_of(context: MaintenanceContext, page_ids: Iterable[str]) -> dict[str, SourceFields]:
     """How each page's document is read; pages of no attached index are absent."""
-    attachments = site.attachments
-    known: dict[str, HostFields | None] = {}
-    found: dict[str, HostFields] = {}
-    behind: dict[str, HostFields] | None = None
+    attachments = context.attachments
+    known: dict[str, SourceFields | None] = {}
+    found: dict[str, SourceFields] = {}
+    behind: dict[str, SourceFields] | None = None
     for page_id in page_ids:
         try:
             index = document_key(page_id).index
@@ -89,7 +91,7 @@ def _fields_of(site: Site, page_ids: Iterable[str]) -> dict[str, HostFields]:
         if index not in known:
             named = next((each.fields for each in attachments if fits(each, index)), None)
             if named is None:
-                behind = site.indices() if behind is None else behind  # an alias does not tell by its name
+                behind = context.indices() if behind is None else behind  # an alias does not tell by its name
                 named = behind.get(index)
             known[index] = named
         fields = known[index]

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Self
 from es_dedup.errors import DedupError
 
 if TYPE_CHECKING:
-    from es_dedup.index.jobs import JobStore, Part, Version
+    from es_dedup.index.jobs import JobStore, Partition, Version
     from es_dedup.maintenance.stage import Step
 
 
-class PartLost(DedupError):
+class LeaseLost(DedupError):
     """Another worker has taken the part: this one seemed dead."""
 
 
-class Keeper:
+class Lease:
     """A part that was taken.
 
     Args:
@@ -28,7 +28,7 @@ class Keeper:
         beat_seconds: between signs of life.
     """
 
-    def __init__(self, jobs: JobStore, part: Part, version: Version, beat_seconds: float) -> None:
+    def __init__(self, jobs: JobStore, part: Partition, version: Version, beat_seconds: float) -> None:
         self._jobs, self._beat_seconds = jobs, beat_seconds
         self.part = part
         self._version: Version | None = version
@@ -50,7 +50,7 @@ class Keeper:
         """Keep the checkpoint of a piece.
 
         Raises:
-            PartLost: another worker has the part.
+            LeaseLost: another worker has the part.
         """
         counts = Counter(self.part.counts)
         counts.update(step.counts)
@@ -77,18 +77,18 @@ class Keeper:
     def _put(self, **changes: Any) -> None:
         with self._guard:
             if self._version is None:
-                raise PartLost
+                raise LeaseLost
             part = replace(self.part, beat=int(time.time() * 1000), **changes)
-            self._version = self._jobs.change_part(part, self._version)
+            self._version = self._jobs.change_partition(part, self._version)
             if self._version is None:
-                raise PartLost
+                raise LeaseLost
             self.part = part
 
     def _live(self) -> None:
         while not self._stop.wait(self._beat_seconds):
             try:
                 self._put()
-            except PartLost:
+            except LeaseLost:
                 return
             except DedupError:
                 continue  # the server may answer the next one

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.maintenance.backfill import CatchUp, Features, MarkAll, Orphans, Rest, Settle
-from es_dedup.maintenance.pending import Waiting
+from es_dedup.maintenance.backfill import CatchUp, Features, MarkAll, Orphans, Recluster, Rest
+from es_dedup.maintenance.pending import PendingDocuments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from es_dedup.maintenance.stage import Stage
 
 PLANS: Final[Mapping[str, Sequence[Stage]]] = {
-    "backfill": (Features(), CatchUp(), Settle(), MarkAll(), Rest(), Orphans()),
-    "refill": (Features(), CatchUp(), Settle()),
-    "recluster": (Waiting(), Settle(), MarkAll(), Orphans()),
+    "backfill": (Features(), CatchUp(), Recluster(), MarkAll(), Rest(), Orphans()),
+    "refill": (Features(), CatchUp(), Recluster()),
+    "recluster": (PendingDocuments(), Recluster(), MarkAll(), Orphans()),
     "mark": (MarkAll(), Rest(), Orphans()),
 }

@@ -13,8 +13,8 @@ from es_dedup.index.source_index import value_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from es_dedup.index.source_index import HostDocument, HostFields, Shard
-    from es_dedup.maintenance.context import Site
+    from es_dedup.index.source_index import Shard, SourceDocument, SourceFields
+    from es_dedup.maintenance.context import MaintenanceContext
 
 SAMPLE: Final = 200
 """Documents of one target that are read."""
@@ -44,7 +44,12 @@ class Preflight:
 
 
 def check_fields(
-    site: Site, target: str, fields: HostFields, *, force: bool, external_versions: bool = False
+    context: MaintenanceContext,
+    target: str,
+    fields: SourceFields,
+    *,
+    force: bool,
+    external_versions: bool = False,
 ) -> tuple[str, ...]:
     """Judge the fields of a target by a sample of the documents of each of its indices.
 
@@ -54,9 +59,9 @@ def check_fields(
     Raises:
         PreflightFailed: there are problems, and ``force`` is not set.
     """
-    indices = site.host.indices(target)
+    indices = context.host.indices(target)
     size = max(MIN_SAMPLE, SAMPLE // max(1, len(indices)))
-    found = [_look(site, index, fields, size, external_versions=external_versions) for index in indices]
+    found = [_look(context, index, fields, size, external_versions=external_versions) for index in indices]
     problems = [problem for each in found for problem in each.problems]
     if not indices:
         problems = [f"no index matches {target} yet: the fields cannot be checked"]
@@ -65,11 +70,13 @@ def check_fields(
     return (*problems, *(warning for each in found for warning in each.warnings))
 
 
-def _look(site: Site, index: str, fields: HostFields, size: int, *, external_versions: bool) -> Preflight:
-    documents = list(_sample(site, index, fields.names, size))
+def _look(
+    context: MaintenanceContext, index: str, fields: SourceFields, size: int, *, external_versions: bool
+) -> Preflight:
+    documents = list(_sample(context, index, fields.names, size))
     found = judge(index, fields, [each.source for each in documents])
     own = next((each for each in documents if each.external), None)
-    if own is None or external_versions or site.host.external_versions(index):
+    if own is None or external_versions or context.host.external_versions(index):
         return found
     problem = (
         f"documents of {index} have external versions ({own.key.id} has version {own.version}): a mark raises the version, and "
@@ -78,7 +85,7 @@ def _look(site: Site, index: str, fields: HostFields, size: int, *, external_ver
     return Preflight((*found.problems, problem), found.warnings)
 
 
-def judge(index: str, fields: HostFields, sources: Sequence[Mapping[str, Any]]) -> Preflight:
+def judge(index: str, fields: SourceFields, sources: Sequence[Mapping[str, Any]]) -> Preflight:
     """What sampled documents of one index say of the fields."""
     if not sources:
         return Preflight(warnings=(f"{index} has no documents: the fields cannot be checked",))
@@ -117,19 +124,23 @@ def _about_html(texts: Sequence[str], *, html: bool, of: str) -> Iterator[str]:
         yield f"the content is not declared as HTML, and {with_tags} {of} have HTML tags in it"
 
 
-def _sample(site: Site, index: str, names: Iterable[str], size: int) -> Iterator[HostDocument]:
+def _sample(
+    context: MaintenanceContext, index: str, names: Iterable[str], size: int
+) -> Iterator[SourceDocument]:
     """Documents from some places of some shards, chosen at random, the same each time."""
     chosen = random.Random(0)  # noqa: S311 - which documents are read
-    shards = [shard for shard in site.host.shards(index) if shard.documents]
+    shards = [shard for shard in context.host.shards(index) if shard.documents]
     some = chosen.sample(shards, min(len(shards), SHARDS_READ))
     for shard in some:
         start = chosen.randrange(shard.last + 1)
         left = -(-size // len(some))
         for part in ({"above": start - 1}, {"to": start - 1}):
-            if left > 0 and (found := _first(site, shard, tuple(names), left, **part)):
+            if left > 0 and (found := _first(context, shard, tuple(names), left, **part)):
                 yield from found
                 left -= len(found)
 
 
-def _first(site: Site, shard: Shard, names: Sequence[str], count: int, **part: int) -> list[HostDocument]:
-    return next(site.host.scan(shard, names, batch=count, **part), [])
+def _first(
+    context: MaintenanceContext, shard: Shard, names: Sequence[str], count: int, **part: int
+) -> list[SourceDocument]:
+    return next(context.host.scan(shard, names, batch=count, **part), [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from es_dedup.maintenance.backfill import Settle
+from es_dedup.maintenance.backfill import Recluster
 from es_dedup.maintenance.mass_change_guard import guard
 from es_dedup.maintenance.plans import PLANS
 from es_dedup.maintenance.runner import Runner
@@ -14,21 +14,21 @@ from es_dedup.settings.recorded import STATISTICS, decision_settings, decisions_
 if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import ReclusterReport
     from es_dedup.index.jobs import Job
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
 
 
-def preview(site: Site, *, force: bool = False) -> ReclusterReport:
+def preview(context: MaintenanceContext, *, force: bool = False) -> ReclusterReport:
     """What reclustering with the current settings would change; nothing is written.
 
     Raises:
         MassChange: more pages would change than the guard allows, and it is not forced.
     """
-    report = site.dedup.recluster(dry_run=True)
-    guard("recluster", report.changed, report.pages, site.settings, force=force)
+    report = context.dedup.recluster(dry_run=True)
+    guard("recluster", report.changed, report.pages, context.settings, force=force)
     return report
 
 
-def start_recluster(site: Site, hours: float = 0.0) -> Job | None:
+def start_recluster(context: MaintenanceContext, hours: float = 0.0) -> Job | None:
     """Begin reclustering as a job, if one is due, with the decision settings that the index records.
 
     Args:
@@ -38,17 +38,17 @@ def start_recluster(site: Site, hours: float = 0.0) -> Job | None:
     Returns:
         The job; None when none is due, nothing is attached, or another job is under way.
     """
-    if not site.attachments:
+    if not context.attachments:
         return None
-    jobs = site.jobs.jobs()
+    jobs = context.jobs.jobs()
     earliest = time.time() * 1000 - hours * 3_600_000
     if any(not job.state.over or (settles(job) and job.changed > earliest) for job in jobs):
         return None
     # without the settings that a later release has removed, which ``settings_of`` refuses
-    settings = with_recorded(site.settings, decisions_in(site.index.note(STATISTICS)))
-    return Runner(site).start("recluster", {"settings": decision_settings(settings)})
+    settings = with_recorded(context.settings, decisions_in(context.index.note(STATISTICS)))
+    return Runner(context).start("recluster", {"settings": decision_settings(settings)})
 
 
 def settles(job: Job) -> bool:
     """Whether a job clusters everything."""
-    return any(isinstance(stage, Settle) for stage in PLANS[job.what])
+    return any(isinstance(stage, Recluster) for stage in PLANS[job.what])

@@ -22,7 +22,7 @@ from es_dedup.index import factory
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attachment import load_attachments, save_attachments
 from es_dedup.maintenance.change_capture import follow, note_positions
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.pending import DEAD_READ
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.texts import refill
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from es_dedup.index.port import Index
-    from es_dedup.index.source_index import HostDocument
+    from es_dedup.index.source_index import SourceDocument
     from es_dedup.maintenance.attachment import Attachment
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.settings import Settings
 
 NOTE: Final = "reindex"
@@ -95,7 +95,7 @@ def reindex(place: str, settings: Settings, *, tell: Callable[[str], None] = lam
             return _from_texts(old, place, settings, tell)
         _check_sources(place, settings, attachments)
         address, generation = _beside(old, place, tell)
-        with open_site(address, settings) as new:
+        with open_context(address, settings) as new:
             save_attachments(new.index, attachments)
             note_positions(new)
             _run(new, "refill", tell)
@@ -109,10 +109,10 @@ def reindex(place: str, settings: Settings, *, tell: Callable[[str], None] = lam
                 documents, pages, dead, sampled = _verified(new)
                 _keep_dead(new, place)
                 factory.swap_generation(place, generation, settings)
-    with open_site(place, settings) as site:
-        follow(site)  # decided on with the old settings, written after the swap
-        counts = _run(site, "mark", tell)
-        follow(site)
+    with open_context(place, settings) as context:
+        follow(context)  # decided on with the old settings, written after the swap
+        counts = _run(context, "mark", tell)
+        follow(context)
     return Reindexed(generation, documents, pages, dead, sampled, counts.get("marked", 0))
 
 
@@ -172,18 +172,18 @@ def roll_back(place: str, settings: Settings, *, tell: Callable[[str], None] = l
     with factory.open_stored(place, settings) as present, present.writing():
         _check_sources(place, settings, load_attachments(present))
         factory.swap_generation(place, generation, settings)
-    with open_site(place, settings) as site:
-        site.index.set_note(NOTE, None)
-        return _run(site, "backfill", tell).get("marked", 0)
+    with open_context(place, settings) as context:
+        context.index.set_note(NOTE, None)
+        return _run(context, "backfill", tell).get("marked", 0)
 
 
 def _check_sources(place: str, settings: Settings, attachments: Sequence[Attachment]) -> None:
     """Raise ``SourceIncomplete`` where documents cannot be marked without losing data, before a generation is changed."""
-    with closing(factory.open_host(place, settings)) as host:
+    with closing(factory.open_source_index(place, settings)) as host:
         host.check(name for each in attachments for name in host.indices(each.target))
 
 
-def verify(site: Site) -> tuple[int, int, int, int]:
+def verify(context: MaintenanceContext) -> tuple[int, int, int, int]:
     """Compare a filled index with its host indices: as many pages as documents, and features of a sample made again.
 
     Returns:
@@ -192,49 +192,49 @@ def verify(site: Site) -> tuple[int, int, int, int]:
     Raises:
         NotVerified: they do not agree.
     """
-    pages, dead = site.index.count(), site.jobs.count_dead()
-    documents = sum(shard.documents for index in site.indices() for shard in site.host.shards(index))
+    pages, dead = context.index.count(), context.jobs.count_dead()
+    documents = sum(shard.documents for index in context.indices() for shard in context.host.shards(index))
     if pages + dead < documents:
         raise NotVerified(f"{documents:,} documents gave {pages:,} pages and {dead:,} dead letters")
-    return documents, pages, dead, _sampled(site)
+    return documents, pages, dead, _sampled(context)
 
 
-def _verified(site: Site) -> tuple[int, int, int, int]:
+def _verified(context: MaintenanceContext) -> tuple[int, int, int, int]:
     """As ``verify``, after what was written meanwhile was followed; again while others go on writing."""
     for left in reversed(range(TRIES)):
-        follow(site)
+        follow(context)
         try:
-            return verify(site)
+            return verify(context)
         except NotVerified:
             if not left:
                 raise
     raise AssertionError  # the last try returns or raises
 
 
-def _sampled(site: Site) -> int:
+def _sampled(context: MaintenanceContext) -> int:
     chosen = random.Random(0)  # noqa: S311 - which pages are looked at
     compared = 0
-    for index, fields in site.indices().items():
-        for shard in site.host.shards(index):
+    for index, fields in context.indices().items():
+        for shard in context.host.shards(index):
             start = chosen.randrange(max(1, shard.last + 1))
-            found = next(site.host.scan(shard, fields.names, above=start - 1, batch=SAMPLES), [])
+            found = next(context.host.scan(shard, fields.names, above=start - 1, batch=SAMPLES), [])
             pages = [fields.page(each.key.page_id, each.source) for each in found if not each.key.problem]
-            chunk = make_chunk(pages, site.settings, site.extractor, None)
-            stored = site.index.payloads(chunk.records.ids)
+            chunk = make_chunk(pages, context.settings, context.extractor, None)
+            stored = context.index.payloads(chunk.records.ids)
             for name, payload in zip(chunk.records.ids, chunk.records.payloads, strict=True):
-                if name in stored and stored[name][0] != payload and not _changed(site, name, found):
+                if name in stored and stored[name][0] != payload and not _changed(context, name, found):
                     raise NotVerified(f"features of {name} are not those of its document")
             compared += len(chunk.records.ids)
     return compared
 
 
-def _changed(site: Site, page_id: str, read: Sequence[HostDocument]) -> bool:
+def _changed(context: MaintenanceContext, page_id: str, read: Sequence[SourceDocument]) -> bool:
     """Whether a document has been written again since it was read."""
-    now = site.host.read([page_id], ()).get(page_id)
+    now = context.host.read([page_id], ()).get(page_id)
     return now is None or any(each.key.page_id == page_id and each.seq_no != now.seq_no for each in read)
 
 
-def _run(site: Site, what: str, tell: Callable[[str], None]) -> dict[str, int]:
+def _run(context: MaintenanceContext, what: str, tell: Callable[[str], None]) -> dict[str, int]:
     """Run a job to its end in this process and return its counts; one that was interrupted goes on."""
     told: set[str] = set()
 
@@ -243,24 +243,24 @@ def _run(site: Site, what: str, tell: Callable[[str], None]) -> dict[str, int]:
             told.add(stage)
             tell(f"stage {stage}")
 
-    runner = Runner(site, observe)
-    under_way = [each for each in site.jobs.jobs(unfinished=True) if each.what == what]
+    runner = Runner(context, observe)
+    under_way = [each for each in context.jobs.jobs(unfinished=True) if each.what == what]
     job = under_way[0] if under_way else runner.start(what, {"target": None, "force": True})
     if job.state is JobState.PAUSED:
         runner.set_state(job.id, JobState.RUNNING)
     return dict(runner.run(job.id).counts)
 
 
-def _keep_dead(new: Site, place: str) -> None:
+def _keep_dead(new: MaintenanceContext, place: str) -> None:
     """Copy the dead letters of a generation to the index that it is going to replace: its own are removed by the swap."""
     with closing(factory.open_jobs(place, new.settings)) as jobs:
         jobs.bury(new.jobs.dead(limit=DEAD_READ))
 
 
-def _remove_orphans(site: Site) -> None:
+def _remove_orphans(context: MaintenanceContext) -> None:
     """Remove pages whose document was deleted while the generation was filled, and repair their clusters."""
-    for records in site.index.scan(batch=500):
+    for records in context.index.scan(batch=500):
         names = [record.page_id for record in records]
-        there = site.host.read(names, ())
+        there = context.host.read(names, ())
         if gone := [name for name in names if name not in there]:
-            site.dedup.remove(gone)
+            context.dedup.remove(gone)

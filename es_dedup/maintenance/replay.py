@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from es_dedup.index.jobs import DeadLetter
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
 
 SENT_AT_A_TIME: Final = 100
 
 
 def replay(
-    site: Site, page_ids: Sequence[str] | None = None, send: Callable[[Sequence[str]], None] | None = None
+    context: MaintenanceContext,
+    page_ids: Sequence[str] | None = None,
+    send: Callable[[Sequence[str]], None] | None = None,
 ) -> int:
     """Try pages of the dead list again, here or by ``send``.
 
@@ -36,31 +38,33 @@ def replay(
     Raises:
         DedupError: a server does not answer; the letters that are left stay on the list.
     """
-    letters = dead_letters(site, page_ids)
+    letters = dead_letters(context, page_ids)
     if send is None:
         for letter in letters:
-            _process(site, letter)
+            _process(context, letter)
         return len(letters)
     for start in range(0, len(letters), SENT_AT_A_TIME):
         some = letters[start : start + SENT_AT_A_TIME]
         send([letter.page_id for letter in some])
-        site.jobs.drop_dead(some)
+        context.jobs.drop_dead(some)
     return len(letters)
 
 
-def dead_letters(site: Site, page_ids: Sequence[str] | None = None) -> list[DeadLetter]:
+def dead_letters(context: MaintenanceContext, page_ids: Sequence[str] | None = None) -> list[DeadLetter]:
     """The whole dead list, or the letters of some pages."""
     wanted = frozenset(page_ids or ())
-    letters = site.jobs.dead(limit=1_000_000)
+    letters = context.jobs.dead(limit=1_000_000)
     return [letter for letter in letters if not wanted or letter.page_id in wanted]
 
 
-def _process(site: Site, letter: DeadLetter) -> None:
+def _process(context: MaintenanceContext, letter: DeadLetter) -> None:
     try:
-        ingest(site, [letter.page_id])
+        ingest(context, [letter.page_id])
     except Exception as error:
         if isinstance(error, DedupError) and error.retryable:
             raise
-        bury(site, [letter.page_id], "replay", letter.attempts + 1, f"{type(error).__name__}: {error}"[:200])
+        bury(
+            context, [letter.page_id], "replay", letter.attempts + 1, f"{type(error).__name__}: {error}"[:200]
+        )
     else:
-        site.jobs.drop_dead([letter])
+        context.jobs.drop_dead([letter])

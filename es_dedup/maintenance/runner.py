@@ -13,15 +13,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import ConfigError, DedupError, UnknownJob
-from es_dedup.index.jobs import Job, JobState, Part, Version
-from es_dedup.maintenance.lease import Keeper, PartLost
+from es_dedup.index.jobs import Job, JobState, Partition, Version
+from es_dedup.maintenance.lease import Lease, LeaseLost
 from es_dedup.maintenance.plans import PLANS
 from es_dedup.settings.recorded import decision_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.maintenance.stage import Observer, Stage
 
 TRIES: Final = 20  # of one conditional change
@@ -37,9 +37,9 @@ class Runner:
         observe: told of each batch: name of the stage, counts, seconds.
     """
 
-    def __init__(self, site: Site, observe: Observer | None = None) -> None:
+    def __init__(self, context: MaintenanceContext, observe: Observer | None = None) -> None:
         self._observe = observe or (lambda _stage, _counts, _seconds: None)
-        self._site, self._limits = site, site.settings.maintenance
+        self._site, self._limits = context, context.settings.maintenance
 
     def start(self, what: str, options: Mapping[str, Any]) -> Job:
         """Make a job and plan its first stage.
@@ -100,15 +100,15 @@ class Runner:
         if part.finished or self._taken(part):
             return None
         taken = replace(part, owner=secrets.token_hex(4), beat=_now(), attempts=part.attempts + 1)
-        held = self._site.jobs.change_part(taken, version)
+        held = self._site.jobs.change_partition(taken, version)
         return None if held is None else self._hold(job, taken, held)
 
-    def _hold(self, job: Job, part: Part, version: Version) -> bool | None:
+    def _hold(self, job: Job, part: Partition, version: Version) -> bool | None:
         """Work on a part that was taken; whether it is finished, or None when another worker has taken it over."""
-        with Keeper(self._site.jobs, part, version, self._limits.lease_seconds / 4) as keeper:
+        with Lease(self._site.jobs, part, version, self._limits.lease_seconds / 4) as keeper:
             try:
                 return self._go_on(job, keeper)
-            except PartLost:
+            except LeaseLost:
                 return None
             except KeyboardInterrupt:  # who resumes the job need not wait until the lease has run out
                 keeper.let_go(attempts=keeper.part.attempts - 1)
@@ -122,7 +122,7 @@ class Runner:
                     self.set_state(job.id, JobState.FAILED, str(error))
                 raise
 
-    def _go_on(self, job: Job, keeper: Keeper) -> bool:
+    def _go_on(self, job: Job, keeper: Lease) -> bool:
         """Whether the part is finished; else the time is over, or the job was stopped."""
         stage = PLANS[job.what][job.stage]
         begun = last = time.monotonic()
@@ -199,8 +199,8 @@ class Runner:
             if not shares:
                 continue
             plan = f"{number}.{secrets.token_hex(3)}"
-            self._site.jobs.create_parts(
-                Part(job.id, plan, at, dict(share.work), share.total) for at, share in enumerate(shares)
+            self._site.jobs.create_partitions(
+                Partition(job.id, plan, at, dict(share.work), share.total) for at, share in enumerate(shares)
             )
             return replace(
                 job,
@@ -232,12 +232,12 @@ class Runner:
             raise UnknownJob(job_id)
         return found[0]
 
-    def _parts(self, job: Job) -> list[Part]:
+    def _parts(self, job: Job) -> list[Partition]:
         if not job.plans:
             return []
         return [part for part, _ in self._site.jobs.parts(job.id, job.plans[-1], range(job.parts[-1]))]
 
-    def _taken(self, part: Part) -> bool:
+    def _taken(self, part: Partition) -> bool:
         """Somebody works on it, by the clocks of both; a wrong clock costs double work, nothing else."""
         return bool(part.owner) and _now() - part.beat < self._limits.lease_seconds * 1000
 

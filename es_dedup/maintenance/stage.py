@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_dedup.index.jobs import Job, Part
-    from es_dedup.maintenance.context import Site
+    from es_dedup.index.jobs import Job, Partition
+    from es_dedup.maintenance.context import MaintenanceContext
 
     Observer: TypeAlias = Callable[[str, Mapping[str, int], float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class PartitionPlan:
     """What one part covers, and about how many documents that are."""
 
     work: Mapping[str, Any]
@@ -46,22 +46,22 @@ class Stage(Protocol):
 
     name: str
 
-    def plan(self, site: Site, job: Job) -> Sequence[Share]:
+    def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
         """The parts; none when there is nothing to do."""
 
-    def work(self, site: Site, job: Job, part: Part) -> Iterator[Step]:
+    def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
         """Work on a part from its checkpoint on."""
 
 
-def batch_of(site: Site, part: Part) -> int:
+def batch_of(context: MaintenanceContext, part: Partition) -> int:
     """Documents at a time: fewer after each failed attempt, one in the last, so that one bad page is found."""
-    limits = site.settings.maintenance
+    limits = context.settings.maintenance
     if limits.max_attempts == 1:
         return 1
     left = max(0, limits.max_attempts - max(1, part.attempts)) / (limits.max_attempts - 1)
     return max(1, round(float(limits.batch**left)))
 
 
-def hopeless(site: Site, part: Part) -> bool:
+def hopeless(context: MaintenanceContext, part: Partition) -> bool:
     """Whether the next document has been tried often enough, alone at last."""
-    return part.attempts > site.settings.maintenance.max_attempts
+    return part.attempts > context.settings.maintenance.max_attempts

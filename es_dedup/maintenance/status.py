@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from es_dedup.errors import Difference
     from es_dedup.index.jobs import Job
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
 
 BEAT: Final = "beat"
 RECLUSTER: Final = "recluster"
@@ -74,11 +74,11 @@ class JobStatus:
         )
 
 
-def job_status(site: Site, job: Job) -> JobStatus:
+def job_status(context: MaintenanceContext, job: Job) -> JobStatus:
     """How far a job is."""
     stages = PLANS[job.what]
     parts = (
-        [each for each, _ in site.jobs.parts(job.id, job.plans[-1], range(job.parts[-1]))]
+        [each for each, _ in context.jobs.parts(job.id, job.plans[-1], range(job.parts[-1]))]
         if job.plans
         else []
     )
@@ -106,43 +106,43 @@ def job_status(site: Site, job: Job) -> JobStatus:
     )
 
 
-def site_status(site: Site) -> dict[str, Any]:
+def site_status(context: MaintenanceContext) -> dict[str, Any]:
     """What is attached, how many documents, pages, marked documents and dead letters there are, jobs that are not over, and settings not in force."""
-    indices = site.indices()
+    indices = context.indices()
     marked = {"exists": {"field": "dedup.cluster_id"}}
     names = ",".join(indices)
     return {
-        "attached": [each.target for each in site.attachments],
+        "attached": [each.target for each in context.attachments],
         "indices": len(indices),
-        "documents": site.host.count(names) if indices else 0,
-        "marked": site.host.count(names, marked) if indices else 0,
-        "pages": site.index.count(),
-        "dead": site.jobs.count_dead(),
-        "jobs": [f"{job.what} {job.id} {job.state}" for job in site.jobs.jobs(unfinished=True)],
-        "settings not in force": [str(each) for each in not_in_force(site)],
-        **{f"last {what}": moment(at) for what, at in last_times(site).items()},
+        "documents": context.host.count(names) if indices else 0,
+        "marked": context.host.count(names, marked) if indices else 0,
+        "pages": context.index.count(),
+        "dead": context.jobs.count_dead(),
+        "jobs": [f"{job.what} {job.id} {job.state}" for job in context.jobs.jobs(unfinished=True)],
+        "settings not in force": [str(each) for each in not_in_force(context)],
+        **{f"last {what}": moment(at) for what, at in last_times(context).items()},
     }
 
 
-def not_in_force(site: Site) -> tuple[Difference, ...]:
+def not_in_force(context: MaintenanceContext) -> tuple[Difference, ...]:
     """The decision settings of this process that are not in force, because the clusters were made with others."""
-    return decision_differences(decisions_in(site.index.note(STATISTICS)), site.settings)
+    return decision_differences(decisions_in(context.index.note(STATISTICS)), context.settings)
 
 
-def last_times(site: Site) -> dict[str, int | None]:
+def last_times(context: MaintenanceContext) -> dict[str, int | None]:
     """When a periodic task last ran, and the last reclustering and the last audit ended.
 
     Returns:
         Milliseconds since 1970 by ``BEAT``, ``RECLUSTER`` and ``AUDIT``; None where it never happened.
     """
-    times = site.jobs.times([BEAT, AUDIT])
-    ended = [job.changed for job in site.jobs.jobs() if job.state is JobState.DONE and settles(job)]
+    times = context.jobs.times([BEAT, AUDIT])
+    ended = [job.changed for job in context.jobs.jobs() if job.state is JobState.DONE and settles(job)]
     return {BEAT: times.get(BEAT), RECLUSTER: max(ended, default=None), AUDIT: times.get(AUDIT)}
 
 
-def overdue(site: Site) -> dict[str, str]:
+def overdue(context: MaintenanceContext) -> dict[str, str]:
     """Periodic work that is late, by the names of ``last_times``, with advice."""
-    limits, now = site.settings.maintenance, time.time() * 1000
+    limits, now = context.settings.maintenance, time.time() * 1000
     allowed = {
         BEAT: max(MIN_BEAT_SECONDS, LATE * limits.tend_seconds),
         RECLUSTER: LATE * limits.recluster_hours * 3600 or math.inf,
@@ -150,7 +150,7 @@ def overdue(site: Site) -> dict[str, str]:
     }
     return {
         what: ADVICE[what]
-        for what, at in last_times(site).items()
+        for what, at in last_times(context).items()
         if at is not None and now - at > allowed[what] * 1000
     }
 

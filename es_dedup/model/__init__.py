@@ -172,7 +172,7 @@ class TermGroup:
         terms: distinct.
         min_shared: at least 1.
         common_df: a term found in more pages than this counts half as much; None: all count alike.
-        max_df: a term found in more pages than this is left out; None: ``Probe.max_df`` holds.
+        max_df: a term found in more pages than this is left out; None: ``CandidateQuery.max_df`` holds.
         tree: an index that keeps trees over terms answers by one: no term is too common, no other group helps.
         method: who asks; for reports.
     """
@@ -197,7 +197,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class CandidateQuery:
     """The one question an index answers: which pages share enough terms?
 
     Attributes:
@@ -219,18 +219,18 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A stored page that may be related, and how much of what was asked for it has: at least 1, see ``Probe``."""
+    """A stored page that may be related, and how much of what was asked for it has: at least 1, see ``CandidateQuery``."""
 
     page_id: str
     weight: float
 
 
 @dataclass(frozen=True, slots=True)
-class ProbeAnswer:
+class CandidateResult:
     """Candidates, the greatest weight first, then page id ascending.
 
     Attributes:
-        candidates: at most ``Probe.limit``.
+        candidates: at most ``CandidateQuery.limit``.
         truncated: more pages satisfied the probe than were returned.
         capped: probe terms left out because too many pages carry them.
         problem: why a part of the index did not answer, so that candidates may be missing; empty when all did.
@@ -264,7 +264,7 @@ class Verdict(WithShares):
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedPair(WithShares):
+class PairDecision(WithShares):
     """The relation of two pages, named by their ids, from all evidence.
 
     Attributes:
@@ -293,7 +293,7 @@ class JudgedPair(WithShares):
         return (Verdict("judge", self.relation, self.score, self.evidence), *self.verdicts)
 
     @property
-    def reversed(self) -> JudgedPair:
+    def reversed(self) -> PairDecision:
         """The same judgement seen from the right page (detectors' verdicts are left as they are)."""
         found = replace(self, left=self.right, right=self.left, relation=self.relation.reversed)
         return replace(found, evidence=turned(self.evidence))
@@ -379,7 +379,7 @@ class Decision:
     duplicate_of: str | None = None
     contained_in: tuple[str, ...] = ()
     contains: tuple[str, ...] = ()
-    verdicts: tuple[JudgedPair, ...] = ()
+    verdicts: tuple[PairDecision, ...] = ()
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.model import Page
 from es_dedup.readers.binary import binary_kind
-from es_dedup.readers.port import Found, InputFailure
+from es_dedup.readers.port import InputFailure, ReadPage
 from es_dedup.readers.records import problem_of_id
 from es_dedup.readers.streams import READ_ERRORS, open_unpacked, plain_problem, printable, suffix_of
 
@@ -46,9 +46,9 @@ def _page(path: Path, options: ReadOptions) -> Item:
     if kind := binary_kind(data):
         return InputFailure(source, None, f"{kind}, not a page")
     if suffix_of(path) in HTML_SUFFIXES:
-        return Found(Page(id=page_id, html=data), source, None)
+        return ReadPage(Page(id=page_id, html=data), source, None)
     if (text := decode_text(data, cut=len(data) > options.max_page_bytes)) is not None:
-        return Found(Page(id=page_id, text=text), source, None)
+        return ReadPage(Page(id=page_id, text=text), source, None)
     return InputFailure(
         source, None, "text in an unknown encoding (neither UTF-8, UTF-16 with mark, nor GB18030)"
     )

@@ -41,7 +41,7 @@ class InputFailure:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ReadPage:
     """A page with its place in the input, so that a repeated id can be reported there."""
 
     page: Page
@@ -146,6 +146,6 @@ class ReadOptions:
 
 
 if TYPE_CHECKING:
-    Item = Found | InputFailure
+    Item = ReadPage | InputFailure
     Items = Iterator[Item]
     Reader = Callable[[Path, ReadOptions], Items]

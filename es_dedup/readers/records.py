@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.model import Page
 from es_dedup.readers.binary import binary_kind
-from es_dedup.readers.port import Fields, Found, InputFailure
+from es_dedup.readers.port import Fields, InputFailure, ReadPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -54,7 +54,7 @@ def page_from_record(record: Any, source: str, line: int, options: ReadOptions) 
         options: the caller's field names.
     """
     try:
-        return Found(_page(record, options), source, line)
+        return ReadPage(_page(record, options), source, line)
     except _BadField as problem:
         return InputFailure(source, line, str(problem))
 

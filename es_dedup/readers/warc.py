@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from es_dedup.errors import MissingExtra
 from es_dedup.model import Page
 from es_dedup.readers.binary import binary_kind
-from es_dedup.readers.port import Found, InputFailure
+from es_dedup.readers.port import InputFailure, ReadPage
 from es_dedup.readers.records import problem_of_id
 from es_dedup.readers.streams import PACKED, READ_ERRORS, open_unpacked, plain_problem, printable
 
@@ -187,8 +187,8 @@ def _page(entry: tuple[Any, bytes], source: str, number: int, options: ReadOptio
         return InputFailure(source, number, f"{url}: {problem}")
     charset = record.http_charset or None
     if kind == "text/plain":
-        return Found(Page(id=page_id, text=_plain(body, charset), url=url), source, number)
-    return Found(Page(id=page_id, html=body, url=url, http_charset=charset), source, number)
+        return ReadPage(Page(id=page_id, text=_plain(body, charset), url=url), source, number)
+    return ReadPage(Page(id=page_id, html=body, url=url, http_charset=charset), source, number)
 
 
 def _plain(body: bytes, charset: str | None) -> str:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from es_dedup.index.port import FeatureRecord
     from es_dedup.model import Number
-    from es_dedup.report.data import Comparison, PageView
+    from es_dedup.report.data import MemberComparison, PageView
 
 
-def comparison(representative: PageView, each: Comparison, chars: int) -> str:
+def comparison(representative: PageView, each: MemberComparison, chars: int) -> str:
     """Evidence and texts of one pair; at most ``chars`` characters of each text."""
     left = [(clause.left_start, clause.left_end, clause.weight) for clause in each.clauses]
     right = [(clause.right_start, clause.right_end, clause.weight) for clause in each.clauses]
@@ -33,7 +33,7 @@ def comparison(representative: PageView, each: Comparison, chars: int) -> str:
     )
 
 
-def _fields(each: Comparison) -> str:
+def _fields(each: MemberComparison) -> str:
     """Named features of both pages, closed at first: what both have, and what one has alone."""
     if not each.fields:
         return ""
@@ -68,7 +68,7 @@ def _text(page: PageView, role: str, spans: list[tuple[int, int, float]], chars:
     )
 
 
-def _evidence(each: Comparison) -> str:
+def _evidence(each: MemberComparison) -> str:
     judged = each.judged
     shared = shares_in_words(judged, "the left page", "the right page", judged.score)
     cells = (

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from es_dedup.detectors.page_features import PageFeatures
     from es_dedup.index.port import FeatureRecord
-    from es_dedup.model import Cluster, JudgedPair, Member
+    from es_dedup.model import Cluster, Member, PairDecision
     from es_dedup.report.features import FieldPair
 
 
@@ -54,7 +54,7 @@ class ReportSource(Protocol):
     def text(self, page_id: str) -> str:
         """A page's main text; empty when texts are not kept."""
 
-    def explain(self, left: str, right: str) -> JudgedPair:
+    def explain(self, left: str, right: str) -> PairDecision:
         """How two pages stand to each other, with every method's verdict."""
 
     def features(self, page: str) -> PageFeatures:
@@ -106,12 +106,12 @@ class PageView:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class MemberComparison:
     """A member beside its representative; ``fields``: their named features, the representative's on the left."""
 
     member: Member
     page: PageView
-    judged: JudgedPair
+    judged: PairDecision
     clauses: Sequence[Clause]
     fields: Sequence[FieldPair] = ()
 
@@ -122,7 +122,7 @@ class ClusterView:
 
     cluster: Cluster
     representative: PageView
-    comparisons: Sequence[Comparison]
+    comparisons: Sequence[MemberComparison]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def _view(source: ReportSource, cluster: Cluster, limits: ReportLimits) -> Clust
     chosen = sorted(cluster.members, key=lambda member: (member.score, member.page_id))[: limits.members]
     ours = source.features(cluster.representative)
     comparisons = [
-        Comparison(
+        MemberComparison(
             member,
             _page(source, member.page_id),
             source.explain(cluster.representative, member.page_id),

@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.index.port import Assignment, FeatureRecord
-from es_dedup.model import Edge, Probe, Relation, TermGroup
+from es_dedup.model import CandidateQuery, Edge, Relation, TermGroup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,9 +57,9 @@ def random_records(count: int, *, seed: int, terms: int = 20, vocabulary: int = 
     ]
 
 
-def probe(*terms: int, min_shared: int = 1, **fields: Any) -> Probe:
-    """A probe with one group; other fields of ``Probe`` by name."""
-    return Probe((TermGroup(terms, min_shared),), **fields)
+def candidate_query(*terms: int, min_shared: int = 1, **fields: Any) -> CandidateQuery:
+    """A probe with one group; other fields of ``CandidateQuery`` by name."""
+    return CandidateQuery((TermGroup(terms, min_shared),), **fields)
 
 
 def edge(left: str, right: str, relation: Relation = Relation.DUPLICATE, score: float = 0.9) -> Edge:

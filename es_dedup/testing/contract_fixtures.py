@@ -8,7 +8,7 @@ import pytest
 
 if TYPE_CHECKING:
     from es_dedup.index.port import ClusterStore, FeatureIndex, FeatureRecord, StatisticsStore
-    from es_dedup.model import ProbeAnswer
+    from es_dedup.model import CandidateResult
 
 
 class IndexFixtures:
@@ -44,7 +44,7 @@ class StoreFixtures:
         raise NotImplementedError
 
 
-def ids(answer: ProbeAnswer) -> list[str]:
+def ids(answer: CandidateResult) -> list[str]:
     """Page ids of an answer's candidates, in order."""
     return [candidate.page_id for candidate in answer.candidates]
 

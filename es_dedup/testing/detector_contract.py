@@ -129,7 +129,7 @@ class DetectorContract:
         assert first == second
         for left, right in zip(first, second, strict=True):
             assert detector.terms(left) == detector.terms(right)
-            assert detector.probe(left) == detector.probe(right)
+            assert detector.candidate_query(left) == detector.candidate_query(right)
             assert detector.pack(left) == detector.pack(right)
             assert detector.verify(first[0], left) == detector.verify(first[0], right)
 
@@ -144,7 +144,7 @@ class DetectorContract:
         stored = [detector.pack(one) for one in features]
         for one in features:
             detector.terms(one)
-            detector.probe(one)
+            detector.candidate_query(one)
             detector.verify(features[0], one)
             detector.verify(one, one)
         assert [detector.pack(one) for one in features] == stored
@@ -174,8 +174,8 @@ class DetectorContract:
         self, detector: Detector[Any], features: list[Any], tags: frozenset[int]
     ) -> None:
         for one in features:
-            probe = detector.probe(one)
-            for group in probe.groups if probe else ():
+            candidate_query = detector.candidate_query(one)
+            for group in candidate_query.groups if candidate_query else ():
                 assert 1 <= group.min_shared <= len(group.terms)
                 assert len(set(group.terms)) == len(group.terms)
                 assert {term >> TAG_BITS for term in group.terms} <= tags
@@ -273,10 +273,10 @@ class DetectorContract:
     @staticmethod
     def finds(detector: Detector[Any], asking: Any, stored: Any) -> bool:
         """Whether the probe of one page is answered by the stored terms of another; True without a probe."""
-        probe = detector.probe(asking)
+        candidate_query = detector.candidate_query(asking)
         terms = frozenset(detector.terms(stored))
-        return probe is None or any(
-            len(terms & set(group.terms)) >= group.min_shared for group in probe.groups
+        return candidate_query is None or any(
+            len(terms & set(group.terms)) >= group.min_shared for group in candidate_query.groups
         )
 
     @staticmethod

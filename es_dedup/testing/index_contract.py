@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_dedup.testing.builders import full_record, probe, random_records, record
-from es_dedup.testing.candidate_contract import ProbeContract
+from es_dedup.testing.builders import candidate_query, full_record, random_records, record
+from es_dedup.testing.candidate_contract import CandidateContract
 from es_dedup.testing.cluster_contract import ClusterStoreContract, StatisticsStoreContract
 from es_dedup.testing.contract_fixtures import IndexFixtures, ids, same_record
 from es_dedup.testing.search_contract import SearchContract
@@ -102,7 +102,7 @@ class PutContract(IndexFixtures):
         index.put_many([record("a", [1])])
         index.refresh()
         assert list(other_reader.get_many(["a"])) == ["a"]
-        assert ids(other_reader.probe_many([probe(1)])[0]) == ["a"]
+        assert ids(other_reader.candidates_many([candidate_query(1)])[0]) == ["a"]
 
 
 class GetContract(IndexFixtures):
@@ -215,7 +215,7 @@ class DeleteContract(IndexFixtures):
         assert index.delete_many(["a"]) == 1
         assert (index.get_many(["a"]), index.texts(["a"]), index.search("words")) == ({}, {}, [])
         assert index.document_frequency([1, 2]) == [1, 0]
-        assert ids(index.probe_many([probe(1, 2)])[0]) == ["b"]
+        assert ids(index.candidates_many([candidate_query(1, 2)])[0]) == ["b"]
 
     def test_unknown_ids_are_no_error(self, index: FeatureIndex) -> None:
         index.put_many([record("a")])
@@ -266,7 +266,7 @@ class FeatureIndexContract(
     GetContract,
     HashContract,
     NoteContract,
-    ProbeContract,
+    CandidateContract,
     RepeatContract,
     DeleteContract,
     ScanContract,

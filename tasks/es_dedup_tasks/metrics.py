@@ -14,7 +14,7 @@ from es_dedup.index.elastic.server import watchers
 from es_dedup.maintenance.status import last_times
 from es_dedup.model import Outcome
 from es_dedup_tasks.dispatch import CeleryDispatcher
-from es_dedup_tasks.sites import SiteOfProcess
+from es_dedup_tasks.sites import ProcessContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -99,11 +99,11 @@ def watched(task: str) -> Iterator[None]:
         raise
 
 
-class Waiting:
+class QueueGauges:
     """Asks Redis and Elasticsearch at each scrape: messages that wait, dead letters, times of the last periodic work."""
 
     def __init__(self, place: str, settings: Settings) -> None:
-        self._sites = SiteOfProcess(place, settings)
+        self._sites = ProcessContext(place, settings)
         self._queues = CeleryDispatcher(place, settings)
 
     def collect(self) -> Iterator[Any]:
@@ -126,16 +126,16 @@ class Waiting:
         yield family
 
     def _stored(self) -> Iterator[Any]:
-        site = self._sites.site
+        context = self._sites.context
         yield GaugeMetricFamily(
-            "es_dedup_dead_letters", "Pages on the dead list", value=site.jobs.count_dead()
+            "es_dedup_dead_letters", "Pages on the dead list", value=context.jobs.count_dead()
         )
         last = GaugeMetricFamily(
             "es_dedup_last_timestamp_seconds",
             "When a periodic task last ran (beat), and when the last reclustering and the last audit ended; seconds since 1970",
             labels=("what",),
         )
-        for what, at in last_times(site).items():
+        for what, at in last_times(context).items():
             if at is not None:
                 last.add_metric([what], at / 1000)
         yield last
@@ -145,5 +145,5 @@ def serve(port: int, place: str, settings: Settings) -> None:
     """Answer Prometheus on a port of all addresses; the processes of this worker keep figures in one folder."""
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    registry.register(Waiting(place, settings))
+    registry.register(QueueGauges(place, settings))
     start_http_server(port, registry=registry)

@@ -7,13 +7,13 @@ import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from es_dedup.maintenance.context import Site, open_site
+from es_dedup.maintenance.context import MaintenanceContext, open_context
 
 if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
 
-class SiteOfProcess:
+class ProcessContext:
     """Opens the index when a process first needs it, and keeps it open.
 
     Args:
@@ -24,10 +24,10 @@ class SiteOfProcess:
     def __init__(self, place: str, settings: Settings) -> None:
         self._place, self._settings = place, settings
         self._guard = threading.Lock()
-        self._open: tuple[int, Site, ExitStack] | None = None
+        self._open: tuple[int, MaintenanceContext, ExitStack] | None = None
 
     @property
-    def site(self) -> Site:
+    def context(self) -> MaintenanceContext:
         """The site of this process.
 
         Raises:
@@ -36,5 +36,9 @@ class SiteOfProcess:
         with self._guard:
             if self._open is None or self._open[0] != os.getpid():
                 stack = ExitStack()
-                self._open = (os.getpid(), stack.enter_context(open_site(self._place, self._settings)), stack)
+                self._open = (
+                    os.getpid(),
+                    stack.enter_context(open_context(self._place, self._settings)),
+                    stack,
+                )
             return self._open[1]

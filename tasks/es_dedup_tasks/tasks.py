@@ -14,7 +14,7 @@ from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.status import BEAT
 from es_dedup_tasks.metrics import observe, watched
 from es_dedup_tasks.queues import depths, send_pages
-from es_dedup_tasks.sites import SiteOfProcess
+from es_dedup_tasks.sites import ProcessContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,19 +30,19 @@ LONGEST_PAUSE: Final = 60.0  # seconds between tries while the server is silent
 
 def register(app: Celery, place: str, settings: Settings) -> None:
     """Make the tasks known to an application."""
-    sites = SiteOfProcess(place, settings)
+    sites = ProcessContext(place, settings)
 
     @app.task(name="es_dedup.work", bind=True)  # type: ignore[untyped-decorator]
     def work(task: Any, job: str, number: int) -> None:
         """Work on a part of a job for a while, then send what comes next."""
-        for following in _tried(task, lambda: Runner(sites.site, observe).work(job, number)) or ():
+        for following in _tried(task, lambda: Runner(sites.context, observe).work(job, number)) or ():
             task.apply_async((job, following))  # what is not sent is sent by ``tend``
 
     @app.task(name="es_dedup.ingest", bind=True)  # type: ignore[untyped-decorator]
     def ingest(task: Any, page_ids: Sequence[str]) -> None:
         """Decide on some documents of the host as they are now."""
         name = task.request.id  # stays when it is delivered or retried again
-        halves = _tried(task, lambda: ingest_or_bury(sites.site, name, list(page_ids), observe))
+        halves = _tried(task, lambda: ingest_or_bury(sites.context, name, list(page_ids), observe))
         try:
             for half in halves or ():
                 send_pages(app, half)
@@ -52,27 +52,27 @@ def register(app: Celery, place: str, settings: Settings) -> None:
     _register_periodic(app, place, settings, sites, work)
 
 
-def _register_periodic(app: Celery, place: str, settings: Settings, sites: SiteOfProcess, work: Any) -> None:
+def _register_periodic(app: Celery, place: str, settings: Settings, sites: ProcessContext, work: Any) -> None:
     """The tasks that beat sends."""
 
     @app.task(name="es_dedup.tend")  # type: ignore[untyped-decorator]
     def tend() -> None:
         """Send the parts that nobody works on, and note that the periodic tasks run."""
-        sites.site.jobs.set_time(BEAT)
-        for job, number in Runner(sites.site).left_lying():
+        sites.context.jobs.set_time(BEAT)
+        for job, number in Runner(sites.context).left_lying():
             work.apply_async((job, number), expires=settings.maintenance.tend_seconds * 4)
 
     @app.task(name="es_dedup.recheck")  # type: ignore[untyped-decorator]
     def recheck() -> None:
         """Send the documents that still wait for a decision, when no message about them can be waiting."""
         if not depths(app, place)["ingest"]:
-            for page_ids in undecided_ids(sites.site):
+            for page_ids in undecided_ids(sites.context):
                 send_pages(app, page_ids)
 
     @app.task(name="es_dedup.recluster")  # type: ignore[untyped-decorator]
     def recluster() -> None:
         """Begin reclustering if one is due."""
-        found = start_recluster(sites.site, settings.maintenance.recluster_hours)
+        found = start_recluster(sites.context, settings.maintenance.recluster_hours)
         if found is not None and found.parts:
             for number in range(found.parts[-1]):
                 work.apply_async((found.id, number))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_dedup.detectors.named_fields import field_types, term_fields
-from es_dedup.index.elastic import ElasticIndex, Fields, parse_address
+from es_dedup.index.elastic import ElasticIndex, TermFields, parse_address
 from es_dedup.settings import Settings
 from es_dedup.testing.index_contract import (
     ClusterStoreContract,
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FEATURES = {"ccdet.window": 10}
-FIELDS = Fields(term_fields(Settings()), field_types(Settings(), also=("dwdcs",)))
+FIELDS = TermFields(term_fields(Settings()), field_types(Settings(), also=("dwdcs",)))
 
 
 class ElasticContract(FeatureIndexContract, ClusterStoreContract, StatisticsStoreContract):

@@ -22,7 +22,7 @@ from es_dedup.index.embedded import (
     sizes,
 )
 from es_dedup.index.port import FeatureRecord
-from es_dedup.model import Candidate, Edge, Probe, ProbeAnswer, Relation, TermGroup
+from es_dedup.model import Candidate, CandidateQuery, CandidateResult, Edge, Relation, TermGroup
 from es_dedup.testing.builders import full_record, random_records, record
 from es_dedup.testing.index_contract import (
     ClusterStoreContract,
@@ -86,7 +86,7 @@ GROUPS = st.lists(
     max_size=3,
 )
 PROBES = st.builds(
-    Probe,
+    CandidateQuery,
     GROUPS.map(tuple),
     limit=st.integers(1, 6),
     max_df=st.integers(1, 8),
@@ -94,25 +94,27 @@ PROBES = st.builds(
 )
 
 
-def answer_by_counting(pages: Mapping[str, set[int]], probe: Probe) -> ProbeAnswer:
-    """What ``probe_many`` promises, from its docstring and without an index."""
+def answer_by_counting(pages: Mapping[str, set[int]], candidate_query: CandidateQuery) -> CandidateResult:
+    """What ``candidates_many`` promises, from its docstring and without an index."""
     asked: dict[int, Fraction] = {}
     limits: dict[int, int] = {}
-    for group in probe.groups:
+    for group in candidate_query.groups:
         for term in group.terms:
             part = Fraction(1, max(1, group.min_shared))
             if part >= asked.get(term, Fraction(0)):
                 asked[term] = part
-                limits[term] = probe.max_df if group.max_df is None else group.max_df
-    carriers = {term: sum(term in terms for terms in pages.values()) for term in asked}
-    capped = {term for term, most in limits.items() if carriers[term] > most}
+                limits[term] = candidate_query.max_df if group.max_df is None else group.max_df
+    postings = {term: sum(term in terms for terms in pages.values()) for term in asked}
+    capped = {term for term, most in limits.items() if postings[term] > most}
     found = []
     for page_id, terms in pages.items():
         weight = sum((asked[term] for term in terms & (asked.keys() - capped)), Fraction(0))
-        if weight >= 1 and page_id != probe.exclude:
+        if weight >= 1 and page_id != candidate_query.exclude:
             found.append((-weight, page_id))
-    candidates = tuple(Candidate(page_id, float(-weight)) for weight, page_id in sorted(found)[: probe.limit])
-    return ProbeAnswer(candidates, truncated=len(found) > probe.limit, capped=frozenset(capped))
+    candidates = tuple(
+        Candidate(page_id, float(-weight)) for weight, page_id in sorted(found)[: candidate_query.limit]
+    )
+    return CandidateResult(candidates, truncated=len(found) > candidate_query.limit, capped=frozenset(capped))
 
 
 class TestProbesAgainstCounting:
@@ -120,18 +122,24 @@ class TestProbesAgainstCounting:
         first=PAGES,
         second=PAGES,
         deleted=st.sets(st.sampled_from("ab"), max_size=2),
-        probes=st.lists(PROBES, max_size=4),
+        candidate_queries=st.lists(PROBES, max_size=4),
     )
     @settings(max_examples=150, deadline=None)
     def test_same_answers(
-        self, first: dict[str, set[int]], second: dict[str, set[int]], deleted: set[str], probes: list[Probe]
+        self,
+        first: dict[str, set[int]],
+        second: dict[str, set[int]],
+        deleted: set[str],
+        candidate_queries: list[CandidateQuery],
     ) -> None:
         with EmbeddedIndex(":memory:", features=FEATURES) as index:
             for pages in (first, second):
                 index.put_many(record(page_id, terms) for page_id, terms in pages.items())
             index.delete_many(deleted)
             stored = {page_id: terms for page_id, terms in (first | second).items() if page_id not in deleted}
-            assert index.probe_many(probes) == [answer_by_counting(stored, probe) for probe in probes]
+            assert index.candidates_many(candidate_queries) == [
+                answer_by_counting(stored, candidate_query) for candidate_query in candidate_queries
+            ]
 
 
 class TestColumns:

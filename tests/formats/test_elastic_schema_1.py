@@ -19,7 +19,7 @@ from es_dedup.cli.main import app
 from es_dedup.deduplicator.index_reader import ROOTS
 from es_dedup.errors import SchemaMismatch
 from es_dedup.index.elastic import ElasticIndex, parse_address
-from es_dedup.index.elastic.source_index import host_properties
+from es_dedup.index.elastic.source_index import source_properties
 from es_dedup.maintenance import texts
 from es_dedup.maintenance.attachment import Attachment, save_attachments
 from es_dedup.maintenance.reindex import NotVerified, reindex, roll_back
@@ -97,7 +97,7 @@ def test_pages_clusters_texts_and_notes_are_read_and_nothing_is_written(old: str
             lambda: index.put_many([record]),
             lambda: index.delete_many(["page-03"]),
             lambda: index.replace_all([], []),
-            lambda: index.probe_with_copies((), [record.content_hash]),
+            lambda: index.candidates_with_copies((), [record.content_hash]),
             lambda: index.document_frequency([1]),
         ):
             with pytest.raises(SchemaMismatch):
@@ -207,7 +207,7 @@ def test_with_an_attached_index_its_documents_are_read_and_marked(old: str) -> N
     url, _, name = old.rpartition("/")
     given = {key: each for key, each in documents(made_up=9).items() if key.startswith("made-")}
     with Elasticsearch(url, request_timeout=60) as client:
-        client.indices.create(index=name, mappings={"properties": host_properties()})
+        client.indices.create(index=name, mappings={"properties": source_properties()})
         try:
             put(client, name, given)
             with ElasticIndex(parse_address(old), features=None) as index:

@@ -17,9 +17,9 @@ from elastic_transport._node._base import NodeApiResponse
 
 from es_dedup.decision.statistics import Statistics
 from es_dedup.index.elastic.mappings import MARK, SCHEMA_VERSION
-from es_dedup.index.elastic.source_index import host_properties
+from es_dedup.index.elastic.source_index import source_properties
 from es_dedup.index.elastic.tokens import hash_token
-from es_dedup.index.jobs import DeadLetter, Job, JobState, Part
+from es_dedup.index.jobs import DeadLetter, Job, JobState, Partition
 from es_dedup.index.texts import compress_text
 from es_dedup.settings import Settings
 from es_dedup.settings.recorded import clustered_with
@@ -36,7 +36,7 @@ ERRORS: Final = (
 )  # fmt: skip
 JOB: Final = Job("j1", "backfill", JobState.RUNNING, {"target": "i"}, 1, 2, 3, 0, ("a",), (2,), {"done": 1})
 DEAD: Final = DeadLetter("p1", "t", "e", 1, 2)
-PART: Final = Part("j1", "a", 0, {"index": "i"}, 5)
+PART: Final = Partition("j1", "a", 0, {"index": "i"}, 5)
 
 
 NODE: Final = {"name": "n", "version": "8.19.3", "timestamp": 1_700_000_000_000, "settings": {}}
@@ -229,7 +229,11 @@ class Node(BaseNode):
         settings = {"index": {"uuid": "u", "number_of_shards": "2"}}
         if method == "GET" and parts == [index]:
             return {
-                concrete: {"mappings": {"properties": host_properties()}, "settings": settings, "aliases": {}}
+                concrete: {
+                    "mappings": {"properties": source_properties()},
+                    "settings": settings,
+                    "aliases": {},
+                }
             }
         if method == "GET" and name in ("_doc", "_create"):
             return document(cls.rng, index, parts[-1], cls.payloads) | {"found": True}

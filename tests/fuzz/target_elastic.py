@@ -9,16 +9,16 @@ from unittest.mock import patch
 
 from elasticsearch import Elasticsearch
 
-from es_dedup.deduplicator.index_reader import StoredPages
+from es_dedup.deduplicator.index_reader import IndexReader
 from es_dedup.detectors.named_fields import field_types, term_fields
 from es_dedup.errors import UnreadableAnswer
 from es_dedup.index import factory
 from es_dedup.index.claims import Claim
-from es_dedup.index.elastic import ElasticIndex, Fields, Options, parse_address
-from es_dedup.index.source_index import HostDocument, Mark, Shard, document_key
+from es_dedup.index.elastic import ElasticIndex, Options, TermFields, parse_address
+from es_dedup.index.source_index import DedupField, Shard, SourceDocument, document_key
 from es_dedup.model import Page
 from es_dedup.settings import Settings
-from es_dedup.testing.builders import assignment, edge, probe, record
+from es_dedup.testing.builders import assignment, candidate_query, edge, record
 from tests.fuzz.harness import Target
 from tests.fuzz.node import DEAD, JOB, PART, Node
 from tests.fuzz.target_formats import contents, payloads
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 
 
 ADDRESS: Final = "http://localhost:9200/i"
-FIELDS: Final = Fields(term_fields(Settings()), field_types(Settings()))
+FIELDS: Final = TermFields(term_fields(Settings()), field_types(Settings()))
 OPTIONS: Final = Options(retry_seconds=0, lock_seconds=0.05)
 IDS: Final = ("p0", "p1", "p2", "i/p3")
-MARK: Final = Mark("p0", canonical=True, relation="unique", duplicate_of="", contained_in=(), cluster_size=1)
-DOCUMENT: Final = HostDocument(document_key("i/p3"), {"content": "x"}, {"waiting": True}, 3, 1)
+MARK: Final = DedupField(
+    "p0", canonical=True, relation="unique", duplicate_of="", contained_in=(), cluster_size=1
+)
+DOCUMENT: Final = SourceDocument(document_key("i/p3"), {"content": "x"}, {"waiting": True}, 3, 1)
 
 INDEX: Final[Mapping[str, Callable[[Any], object]]] = {
     "get": lambda index: index.get_many(IDS),
@@ -40,7 +42,9 @@ INDEX: Final[Mapping[str, Callable[[Any], object]]] = {
     "known": lambda index: index.known(IDS, ("a",)),
     "both": lambda index: index.payloads_with_assignments(IDS),
     "texts": lambda index: index.texts(IDS),
-    "probe": lambda index: index.probe_with_copies([probe(1, 2), probe(2, 3, limit=1)], [5, 6], limit=2),
+    "probe": lambda index: index.candidates_with_copies(
+        [candidate_query(1, 2), candidate_query(2, 3, limit=1)], [5, 6], limit=2
+    ),
     "frequency": lambda index: index.document_frequency([1, 2]),
     "put": lambda index: index.put_many([record("p1", (1, 2)), record("p2", (2,))]),
     "delete": lambda index: index.delete_many(IDS),
@@ -55,11 +59,11 @@ INDEX: Final[Mapping[str, Callable[[Any], object]]] = {
     "replace": lambda index: index.replace_all([edge("p0", "p1")], [assignment("p0")]),
     "statistics": lambda index: (index.load_statistics(), index.save_statistics(b"x")),
     "sizes": lambda index: index.sizes(),
-    "check": lambda index: StoredPages(index, Settings()).check(Page("n", text=contents()[0].text)),
-    "explain": lambda index: StoredPages(index, Settings()).explain("p0", "p1"),
-    "clusters": lambda index: list(StoredPages(index, Settings()).clusters()),
-    "stats": lambda index: StoredPages(index, Settings()).stats(),
-    "found": lambda index: StoredPages(index, Settings()).search("水"),
+    "check": lambda index: IndexReader(index, Settings()).check(Page("n", text=contents()[0].text)),
+    "explain": lambda index: IndexReader(index, Settings()).explain("p0", "p1"),
+    "clusters": lambda index: list(IndexReader(index, Settings()).clusters()),
+    "stats": lambda index: IndexReader(index, Settings()).stats(),
+    "found": lambda index: IndexReader(index, Settings()).search("水"),
 }
 HOST: Final[Mapping[str, Callable[[Any], object]]] = {
     "indices": lambda host: host.indices("i*"),
@@ -81,8 +85,8 @@ JOBS: Final[Mapping[str, Callable[[Any], object]]] = {
     "jobs": lambda jobs: jobs.jobs(unfinished=True),
     "parts": lambda jobs: (
         jobs.parts("j1", "a", [0, 1]),
-        jobs.change_part(PART, (1, 1)),
-        jobs.create_parts([PART]),
+        jobs.change_partition(PART, (1, 1)),
+        jobs.create_partitions([PART]),
     ),
     "drop": lambda jobs: jobs.drop("j1"),
     "attempts": lambda jobs: (jobs.attempt("x"), jobs.forget_attempts("x")),
@@ -166,7 +170,7 @@ def _opened(part: str) -> Any:
                 parse_address(ADDRESS), features=Node.features, options=OPTIONS, fields=lambda _: FIELDS
             )
         case "host":
-            return factory.open_host(ADDRESS, settings())
+            return factory.open_source_index(ADDRESS, settings())
         case "jobs":
             return factory.open_jobs(ADDRESS, settings())
     return factory.open_claims(ADDRESS, settings())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.decision.comparison import Pages, compare, judged_pair
+from es_dedup.decision.comparison import Pages, compare, pair_decision
 from es_dedup.decision.statistics import Statistics, learn
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.detectors import features
@@ -94,7 +94,7 @@ def compared(settings: Settings, on: bool, stored: Sequence[bytes]) -> None:
             np.zeros(len(sound(settings)), dtype=np.int64),
         )
         comparison = compare(mine, rows, theirs, others, statistics())
-        judged_pair(comparison, 0, settings, statistics())
+        pair_decision(comparison, 0, settings, statistics())
         features.stored_terms(table, settings)
         learn(table, rows.astype(np.uint64), mine.days, [""] * len(rows), settings.ccdet)
 
@@ -143,7 +143,7 @@ def unpacked(given: tuple[int, bytes]) -> None:
     except ValueError:
         return
     detector.terms(made)
-    detector.probe(made)
+    detector.candidate_query(made)
     detector.verify(made, found[0])
     detector.verify(found[0], made)
     detector.pack(made)

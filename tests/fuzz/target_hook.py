@@ -16,7 +16,7 @@ from elasticsearch.helpers import BulkIndexError, bulk
 from es_dedup.errors import DedupError
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index import factory
-from es_dedup.index.source_index import HostFields
+from es_dedup.index.source_index import SourceFields
 from tests.fuzz.corpus import texts
 from tests.fuzz.harness import Target
 from tests.fuzz.mutate import VALUES, as_bytes, damaged_json, value_of
@@ -25,7 +25,7 @@ from tests.fuzz.target_elastic import ADDRESS, settings
 from tests.fuzz.target_search import client
 
 OPERATIONS: Final = ("index", "index", "create", "update", "delete")
-FIELDS: Final = HostFields("content", published="at", site="place.site")
+FIELDS: Final = SourceFields("content", published="at", site="place.site")
 
 
 class Given(NamedTuple):
@@ -97,7 +97,7 @@ def hooked(given: Given, *, damage: float, errors: float) -> None:
         patch("elasticsearch.Elasticsearch", partial(Elasticsearch, node_class=Node)),
         patch("time.sleep", lambda _: None),
     ):
-        host = factory.open_host(ADDRESS, settings())
+        host = factory.open_source_index(ADDRESS, settings())
         hook = DedupHook(factory.open_index(":memory:", settings()), host, FIELDS, settings())
         Node.damage, Node.errors = damage, errors
         try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.detectors.features import featurise, pack, stored_terms
 from es_dedup.detectors.named_fields import field_types, labels_of, named_fields, term_fields
 from es_dedup.detectors.page_features import PageFeatures
-from es_dedup.index.elastic import Fields
+from es_dedup.index.elastic import TermFields
 from es_dedup.index.record_batch import RecordBatch
 from es_dedup.report.features import compared_fields, feature_rows
 from es_dedup.settings import Settings
@@ -67,9 +67,9 @@ PIECES: Final = (
 
 
 @cache
-def fields() -> Fields:
+def fields() -> TermFields:
     """Those of all methods."""
-    return Fields(term_fields(SETTINGS), field_types(SETTINGS))
+    return TermFields(term_fields(SETTINGS), field_types(SETTINGS))
 
 
 def given(rng: random.Random) -> list[tuple[str, str]]:

@@ -25,7 +25,7 @@ from tests.workers import broker, environment, until, worker
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
     from tests.workers import Worker
 
 PORT: Final = free_ports(20008, 1, (0,))
@@ -42,7 +42,7 @@ def empty_broker() -> Iterator[None]:
         client.flushdb()
 
 
-def checks(site: Site) -> dict[str, Any]:
+def checks(site: MaintenanceContext) -> dict[str, Any]:
     """What ``doctor`` found, by name of the check."""
     program = str(Path(sys.executable).with_name("es-dedup"))
     done = subprocess.run(
@@ -62,7 +62,7 @@ def figures() -> dict[str, float]:
     return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
 
 
-def replaced(started: Worker, site: Site) -> None:
+def replaced(started: Worker, site: MaintenanceContext) -> None:
     """Kill the beat process, and wait until another one has sent a task."""
     (killed,) = started.children(beat=True)
     os.kill(killed, signal.SIGKILL)

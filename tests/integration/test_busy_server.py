@@ -10,7 +10,7 @@ from elasticsearch.helpers import bulk
 
 from es_dedup.hook import DedupHook, HookReport, dedup_bulk
 from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.runner import Runner
 from tests.hosts import FIELDS, attached, documents, host_index, settings
 from tests.servers import url_of
@@ -88,7 +88,7 @@ def test_a_backfill_by_several_workers_gets_through() -> None:
         job = Runner(site).start("backfill", {"target": None})
 
         def work() -> None:
-            with open_site(site.place, small()) as other:
+            with open_context(site.place, small()) as other:
                 Runner(other).run(job.id)
 
         helpers = [threading.Thread(target=work) for _ in range(3)]

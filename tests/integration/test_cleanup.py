@@ -16,7 +16,7 @@ from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.hook.redis_window import RedisWindow
 from es_dedup.index.jobs import DeadLetter
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.reindex import reindex
 from es_dedup.settings import load_settings
@@ -65,7 +65,7 @@ def everything(client: Elasticsearch, name: str) -> None:
     dispatcher.ingest(ids_of(FEW, name))
     dispatcher.work("a-job", [0])
     dispatcher.close()
-    with open_site(place, new) as site:
+    with open_context(place, new) as site:
         detach(site, name, force=True)
 
 

@@ -9,7 +9,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_dedup import Deduplicator, Page
-from es_dedup.collapse import DedupSearch, FeatureIndex
+from es_dedup.collapse import DedupSearch, RelationReader
 from es_dedup.model import Outcome
 from tests.collapsing import WORDS, Corpus, create, fill, first_of_each, invented, ranked
 from tests.servers import fresh_name, remove, url_of
@@ -91,7 +91,7 @@ def test_pages_without_cluster_id_fold_by_stored_features(client: Elasticsearch,
     try:
         with Deduplicator.open(address) as dedup:
             dedup.add_many(Page(id=f"{index}/{name}", text=text) for name, text in texts.items())
-        with FeatureIndex.open(address) as feature_index:
+        with RelationReader.open(address) as feature_index:
             page = DedupSearch(client, index, feature_index=feature_index).search(SORTED, mode="group")
             assert ids(page) == [f"{number}-whole" for number in range(8)]
             assert all(
@@ -130,7 +130,7 @@ def test_pages_that_nobody_has_clustered_are_compared(
     with Deduplicator.open(path) as dedup:
         dedup.add_many(Page(id=f"{index}/{name}", text=text) for name, text in texts.items() if name != "e")
         dedup._index.replace_all([], [])  # as after a writer that was stopped before it clustered
-    with FeatureIndex.open(path) as feature_index:
+    with RelationReader.open(path) as feature_index:
         page = DedupSearch(client, index, feature_index=feature_index).search(SORTED, mode="group")
     assert ids(page) == ["a", "c", "e"]  # e is unknown to the feature_index
     assert [[hit["_id"] for hit in group.other_hits] for group in page.groups] == [["b"], ["d"], []]

@@ -10,14 +10,14 @@ from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page, Settings
 from es_dedup.cli.main import app
-from es_dedup.collapse.feature_index import FeatureIndex
+from es_dedup.collapse.feature_index import RelationReader
 from es_dedup.deduplicator import deduplicator
 from es_dedup.errors import ConfigError, Difference, SettingsDiffer, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.elastic import ElasticIndex
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings.recorded import STATISTICS, decision_settings
@@ -108,7 +108,7 @@ def test_a_feature_index_of_other_settings_says_once_that_they_are_not_in_force(
     with Deduplicator.open(place, settings=chosen()) as dedup:
         dedup.scan(PAGES)
     with pytest.warns(SettingsDiffer, match=r"judge.preset is balanced in the index and strict now"):
-        feature_index = FeatureIndex.open(place, chosen("strict"))
+        feature_index = RelationReader.open(place, chosen("strict"))
     with feature_index:
         feature_index._lookup()
 
@@ -206,7 +206,7 @@ def test_a_job_brings_the_settings_of_its_caller_to_the_worker() -> None:
     with host_index(given) as (client, name), attached(name) as worker:
         run(worker, "backfill")
         assert canonical_counts(client, name) == {f"{name}/a": 1}
-        with open_site(worker.place, strict) as caller:
+        with open_context(worker.place, strict) as caller:
             job = Runner(caller).start("recluster", {})
         assert job.options["settings"]["judge.preset"] == "strict"
         assert Runner(worker).run(job.id).state is JobState.DONE
@@ -251,7 +251,7 @@ def test_a_hook_with_other_settings_decides_as_the_index_does() -> None:
             with pytest.warns(SettingsDiffer, match=r"judge\.preset is balanced in the index and strict now"):
                 dedup_bulk(client, [{"_index": name, "_id": "c", "_source": source}], hook=hook, refresh=True)
             assert canonical_counts(client, name) == {f"{name}/a": 1}
-            with open_site(
+            with open_context(
                 site.place, host_settings().model_copy(update={"judge": chosen("strict").judge})
             ) as caller:
                 run(caller, "recluster")

@@ -16,7 +16,7 @@ from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import load_settings
@@ -29,7 +29,7 @@ from tests.workers import broker, environment, until, worker
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
 
 
 ROOT = Path(__file__).parents[2]
@@ -44,9 +44,9 @@ def empty_broker() -> Iterator[redis.Redis]:
 
 
 @pytest.fixture(params=["es8", "es9"])
-def site(request: pytest.FixtureRequest) -> Iterator[Site]:
+def site(request: pytest.FixtureRequest) -> Iterator[MaintenanceContext]:
     url, name = url_of(request.param), fresh_name()
-    with Elasticsearch(url, request_timeout=30) as client, open_site(f"{url}/{name}", settings()) as site:
+    with Elasticsearch(url, request_timeout=30) as client, open_context(f"{url}/{name}", settings()) as site:
         client.indices.create(index=name)
         attach(site, name, FIELDS)
         try:
@@ -58,18 +58,18 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
 
 
 @pytest.fixture
-def client(site: Site) -> Iterator[Elasticsearch]:
+def client(site: MaintenanceContext) -> Iterator[Elasticsearch]:
     with Elasticsearch(site.place.rpartition("/")[0], request_timeout=30) as client:
         yield client
 
 
 @pytest.fixture
-def name(site: Site) -> str:
+def name(site: MaintenanceContext) -> str:
     return site.place.rpartition("/")[2]
 
 
 @contextmanager
-def deferring(site: Site, url: str | None = None) -> Iterator[DedupHook]:
+def deferring(site: MaintenanceContext, url: str | None = None) -> Iterator[DedupHook]:
     """A hook that leaves its decisions to workers."""
     given = load_settings(environ=environment(broker=url or broker()))
     dispatcher = CeleryDispatcher(site.place, given)
@@ -84,7 +84,7 @@ def relations(client: Elasticsearch, name: str) -> set[str]:
     return {mark["relation"] for mark in marks(client, name).values()}
 
 
-def swept(site: Site) -> dict[str, int]:
+def swept(site: MaintenanceContext) -> dict[str, int]:
     """Counts of reclustering in this process."""
     runner = Runner(site)
     job = runner.run(runner.start("recluster", {}).id)
@@ -94,7 +94,7 @@ def swept(site: Site) -> dict[str, int]:
 
 @pytest.mark.slow
 def test_workers_decide_on_what_the_hook_has_indexed(
-    site: Site, client: Elasticsearch, name: str, tmp_path: Path
+    site: MaintenanceContext, client: Elasticsearch, name: str, tmp_path: Path
 ) -> None:
     with (
         deferring(site) as hook,
@@ -111,7 +111,7 @@ def test_workers_decide_on_what_the_hook_has_indexed(
 
 
 def test_a_recluster_finishes_what_a_flushed_redis_has_lost(
-    site: Site, client: Elasticsearch, name: str, empty_broker: redis.Redis
+    site: MaintenanceContext, client: Elasticsearch, name: str, empty_broker: redis.Redis
 ) -> None:
     with deferring(site) as hook:
         dedup_bulk(client, five(name), hook=hook)
@@ -126,7 +126,7 @@ def test_a_recluster_finishes_what_a_flushed_redis_has_lost(
 
 
 def test_an_update_or_a_delete_of_which_nobody_was_told_is_found_by_a_recluster(
-    site: Site, client: Elasticsearch, name: str, empty_broker: redis.Redis
+    site: MaintenanceContext, client: Elasticsearch, name: str, empty_broker: redis.Redis
 ) -> None:
     with DedupHook.open(site.place, FIELDS) as hook:
         dedup_bulk(client, five(name), hook=hook)
@@ -144,7 +144,7 @@ def test_an_update_or_a_delete_of_which_nobody_was_told_is_found_by_a_recluster(
 
 @pytest.mark.slow
 def test_beat_sends_again_what_a_flushed_redis_has_lost(
-    site: Site, client: Elasticsearch, name: str, empty_broker: redis.Redis, tmp_path: Path
+    site: MaintenanceContext, client: Elasticsearch, name: str, empty_broker: redis.Redis, tmp_path: Path
 ) -> None:
     with deferring(site) as hook:
         dedup_bulk(client, five(name), hook=hook)
@@ -156,7 +156,7 @@ def test_beat_sends_again_what_a_flushed_redis_has_lost(
 
 
 def test_without_a_broker_documents_are_indexed_and_found_by_a_recluster(
-    site: Site, client: Elasticsearch, name: str
+    site: MaintenanceContext, client: Elasticsearch, name: str
 ) -> None:
     begun = time.monotonic()
     with deferring(site, "redis://127.0.0.1:1/0") as hook:
@@ -172,7 +172,11 @@ def test_without_a_broker_documents_are_indexed_and_found_by_a_recluster(
 
 @pytest.mark.slow
 def test_what_the_how_to_shows_works(
-    site: Site, client: Elasticsearch, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: MaintenanceContext,
+    client: Elasticsearch,
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     text = (ROOT / "docs/how-to/put-the-hook-before-the-bulk-writer.md").read_text(encoding="utf-8")
     code = text.split("```python\n")[2].split("```")[0].replace("http://localhost:9200/pages", site.place)

@@ -6,8 +6,8 @@ import pytest
 
 from es_dedup.index.elastic import ElasticIndex, Options, parse_address
 from es_dedup.index.embedded import EmbeddedIndex
-from es_dedup.model import Probe, TermGroup
-from es_dedup.testing.builders import probe, random_records, record
+from es_dedup.model import CandidateQuery, TermGroup
+from es_dedup.testing.builders import candidate_query, random_records, record
 
 FEATURES = {"ccdet.window": 10}
 
@@ -16,11 +16,11 @@ def opened(own_address: str, shards: int = 1) -> ElasticIndex:
     return ElasticIndex(parse_address(own_address), features=FEATURES, options=Options(shards=shards))
 
 
-def asked(seed: int) -> list[Probe]:
+def asked(seed: int) -> list[CandidateQuery]:
     """Probes with terms that are rare, common and unknown, in groups of which some overlap."""
     records = random_records(30, seed=seed)
     return [
-        Probe(
+        CandidateQuery(
             (
                 TermGroup(each.terms[:12], 2),
                 TermGroup((*each.terms[10:], 900 + place), 3),
@@ -36,19 +36,22 @@ def asked(seed: int) -> list[Probe]:
 
 @pytest.mark.parametrize("shards", [1, 3])
 def test_answers_are_those_of_the_embedded_index(own_address: str, shards: int) -> None:
-    stored, probes = random_records(400, seed=1), asked(2)
+    stored, candidate_queries = random_records(400, seed=1), asked(2)
     with opened(own_address, shards) as index, EmbeddedIndex(":memory:", features=FEATURES) as plain:
         for each in (index, plain):
             each.put_many(stored)
             each.put_many(random_records(40, seed=3))  # replaced: their old terms are there until a merge
             each.delete_many(["page-0050", "page-0051"])
-        expected = plain.probe_many(probes)
+        expected = plain.candidates_many(candidate_queries)
         assert any(answer.capped_terms for answer in expected)
         assert any(answer.truncated for answer in expected)
-        assert index.probe_many(probes) == expected
-        assert index.probe_many(probes[:1]) == expected[:1]
+        assert index.candidates_many(candidate_queries) == expected
+        assert index.candidates_many(candidate_queries[:1]) == expected[:1]
         hashes = [each.content_hash for each in stored[100:110]]
-        assert index.probe_with_copies(probes, hashes) == (expected, plain.pages_with_hash(hashes))
+        assert index.candidates_with_copies(candidate_queries, hashes) == (
+            expected,
+            plain.pages_with_hash(hashes),
+        )
 
 
 def test_a_term_that_only_deleted_pages_made_common_counts(own_address: str) -> None:
@@ -57,7 +60,7 @@ def test_a_term_that_only_deleted_pages_made_common_counts(own_address: str) -> 
         index.refresh()
         index.delete_many([f"p{number:03}" for number in range(2, 50)])
         index.put_many([record("q", [6])])
-        common, rare = index.probe_many([probe(5, max_df=1), probe(5, 6, max_df=2)])
+        common, rare = index.candidates_many([candidate_query(5, max_df=1), candidate_query(5, 6, max_df=2)])
         assert (common.candidates, common.capped_terms) == ((), 1)
         assert [each.page_id for each in rare.candidates] == ["p000", "p001", "q"]
         assert rare.capped_terms == 0
@@ -66,7 +69,7 @@ def test_a_term_that_only_deleted_pages_made_common_counts(own_address: str) -> 
 def test_several_shards_are_noticed_though_nothing_else_is_asked(own_address: str) -> None:
     with opened(own_address, 3) as index:
         index.put_many(record(f"p{number:03}", [number]) for number in range(40))
-        answers = [index.probe_many([probe(number)])[0] for number in range(40)]
+        answers = [index.candidates_many([candidate_query(number)])[0] for number in range(40)]
         assert [answer.candidates[0].page_id for answer in answers] == [
             f"p{number:03}" for number in range(40)
         ]

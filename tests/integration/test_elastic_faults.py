@@ -26,7 +26,7 @@ from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.model import Outcome
 from es_dedup.settings import load_settings
-from es_dedup.testing.builders import assignment, edge, probe, random_records, record
+from es_dedup.testing.builders import assignment, candidate_query, edge, random_records, record
 from scripts.serversupport.nodes import WORKER
 from tests.proxy import Proxy
 from tests.servers import fresh_name, our_urls, remove, server_of, url_of
@@ -76,7 +76,7 @@ class TestNetwork:
         through.put_many([record("a", [1])])
         proxy.refusing = True
         for read in (
-            lambda: through.probe_many([probe(1)]),
+            lambda: through.candidates_many([candidate_query(1)]),
             lambda: through.get_many(["a"]),
             through.count,
             lambda: list(through.scan()),
@@ -162,7 +162,7 @@ class TestParts:
                 aliases={f"{name}-dedup-features": {"is_hidden": True}},
                 wait_for_active_shards="0",
             )  # fmt: skip
-            (answer,) = dedup._index.probe_many([probe(1, 2)])
+            (answer,) = dedup._index.candidates_many([candidate_query(1, 2)])
             assert answer.problem
             assert not answer.candidates
             with pytest.raises(IndexUnavailable):
@@ -193,7 +193,7 @@ class TestParts:
             with pytest.raises((IndexUnavailable, IndexRefused)):
                 index.count()
             # A probe that gets an error object says so.
-            assert index.probe_many([probe(1)])[0].problem
+            assert index.candidates_many([candidate_query(1)])[0].problem
             client.indices.open(index=f"{index._of['features']}", expand_wildcards="all")
             client.cluster.health(wait_for_status="yellow", timeout="10s")
             assert index.count() == 1
@@ -207,7 +207,7 @@ class TestParts:
             assert not client.indices.exists(index=f"{name}-dedup-features")
 
 
-COUNTED = probe(1, 2, max_df=1)
+COUNTED = candidate_query(1, 2, max_df=1)
 """Of its terms one is common, and what is common is counted."""
 
 
@@ -230,13 +230,13 @@ class TestPressure:
             index.put_many([record("a", [1, 2]), record("b", [1])])
             index.refresh()
             tripped("1b")
-            (answer,) = index.probe_many([COUNTED])
+            (answer,) = index.candidates_many([COUNTED])
             assert "circuit_breaking" in answer.problem
             with pytest.raises(IndexUnavailable, match="circuit_breaking") as caught:
                 index.document_frequency([1])
             assert caught.value.retryable
             tripped(None)
-            assert [each.page_id for each in index.probe_many([COUNTED])[0].candidates] == ["a"]
+            assert [each.page_id for each in index.candidates_many([COUNTED])[0].candidates] == ["a"]
 
     @pytest.mark.slow  # in that tier tests on servers run one after the other; elsewhere they would meet the limit
     def test_a_breaker_that_trips_for_a_moment_is_waited_out(
@@ -248,7 +248,7 @@ class TestPressure:
             tripped("1b")
             back = threading.Timer(0.05, tripped, (None,))
             back.start()
-            (answer,) = index.probe_many([COUNTED])
+            (answer,) = index.candidates_many([COUNTED])
             back.join()
             assert [each.page_id for each in answer.candidates] == ["a"]
 
@@ -471,7 +471,7 @@ class TestSecured:
             index.save_statistics(b"snapshot")
             index.compact()
             assert index.delete_many(["b"]) == 1
-            assert index.probe_many([probe(1)])[0].candidates
+            assert index.candidates_many([candidate_query(1)])[0].candidates
             assert index.sizes()["total"] > 0
             client = index._server.client
             with pytest.raises(AuthorizationException):

@@ -9,8 +9,8 @@ from elasticsearch import Elasticsearch
 
 from es_dedup.index.elastic import ElasticIndex, Options, parse_address
 from es_dedup.index.embedded import EmbeddedIndex
-from es_dedup.model import Probe, TermGroup
-from es_dedup.testing.builders import assignment, edge, probe, random_records, record
+from es_dedup.model import CandidateQuery, TermGroup
+from es_dedup.testing.builders import assignment, candidate_query, edge, random_records, record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,11 +31,11 @@ def shown(own_address: str) -> int:
         return int(client.count(index=f"{name}-dedup-features", expand_wildcards="all")["count"])
 
 
-def asked(names: list[str]) -> list[Probe]:
+def asked(names: list[str]) -> list[CandidateQuery]:
     """Probes of which each asks for what a page has, so that itself and others answer."""
     every = {each.page_id: each.terms for each in random_records(300, seed=4)}
     return [
-        Probe(
+        CandidateQuery(
             (TermGroup(every[name][:15], 3, (None, 4, 8)[at % 3]), TermGroup(every[name][12:], 2)),
             limit=(3, 50)[at // 2 % 2],
             max_df=(6, 1000)[at % 2],
@@ -52,26 +52,32 @@ def test_answers_are_those_of_the_embedded_index_without_any_refresh(own_address
             some = stored[start : start + 50]
             for each in (index, plain):
                 each.put_many(some)
-            probes, hashes = asked([each.page_id for each in some]), [each.content_hash for each in stored]
-            expected = plain.probe_with_copies(probes, hashes)
-            assert index.probe_with_copies(probes, hashes) == expected
+            candidate_queries, hashes = (
+                asked([each.page_id for each in some]),
+                [each.content_hash for each in stored],
+            )
+            expected = plain.candidates_with_copies(candidate_queries, hashes)
+            assert index.candidates_with_copies(candidate_queries, hashes) == expected
             assert shown(own_address) == 50  # the first write follows none that is known, so it was refreshed
         assert any(answer.truncated for answer in expected[0])
         assert any(answer.capped_terms for answer in expected[0])
         assert index.count() == shown(own_address) == 300
-        assert index.probe_with_copies(probes, hashes) == expected
+        assert index.candidates_with_copies(candidate_queries, hashes) == expected
 
 
 def test_replaced_and_deleted_pages_and_scopes(own_address: str) -> None:
     with opened(own_address) as index:
         index.put_many([record("a", [1])])
         index.put_many([record("b", [1], site="x.org"), record("c", [1])])
-        found = [[each.page_id for each in answer.candidates] for answer in index.probe_many([probe(1)])]
+        found = [
+            [each.page_id for each in answer.candidates]
+            for answer in index.candidates_many([candidate_query(1)])
+        ]
         assert found == [["a", "b", "c"]]
         index.put_many([record("b", [2], site="x.org")])
         index.delete_many(["c"])
         index.put_many([record("d", [1, 2])])
-        one, two = index.probe_many([probe(1), probe(2)])
+        one, two = index.candidates_many([candidate_query(1), candidate_query(2)])
         assert [each.page_id for each in one.candidates] == ["a", "d"]
         assert [each.page_id for each in two.candidates] == ["b", "d"]
         index.put_many([record("e", [2], site="x.org")])
@@ -82,11 +88,11 @@ def test_replaced_and_deleted_pages_and_scopes(own_address: str) -> None:
 def test_of_two_writers_the_later_one_sees_what_the_former_has_written(own_address: str) -> None:
     with opened(own_address) as first, opened(own_address) as second:
         first.put_many([record("a", [1])])
-        first.probe_many([probe(1)])
+        first.candidates_many([candidate_query(1)])
         for number in range(4):
             writer = (second, first)[number % 2]
             writer.put_many([record(f"p{number}", [1])])
-            (answer,) = writer.probe_many([probe(1)])
+            (answer,) = writer.candidates_many([candidate_query(1)])
             assert [each.page_id for each in answer.candidates] == [
                 "a",
                 *(f"p{n}" for n in range(number + 1)),
@@ -98,7 +104,7 @@ def test_a_page_that_searches_come_to_see_after_terms_were_counted_is_found(
 ) -> None:
     with opened(own_address) as index:
         index.put_many([record("a", [1])])
-        index.probe_many([probe(1)])
+        index.candidates_many([candidate_query(1)])
         index.put_many([record("b", [2])])
         assert shown(own_address) == 1
         count, counted = index._prober._most, iter((True, False))
@@ -107,12 +113,14 @@ def test_a_page_that_searches_come_to_see_after_terms_were_counted_is_found(
             found = count(terms)
             if next(counted, False):  # another thread asks, and is told that searches see the page now
                 index._schema.refresh([index._of["features"]])
-                assert [each.page_id for each in index.probe_many([probe(2)])[0].candidates] == ["b"]
+                assert [
+                    each.page_id for each in index.candidates_many([candidate_query(2)])[0].candidates
+                ] == ["b"]
                 assert len(index._recent) == 0
             return found
 
         monkeypatch.setattr(index._prober, "_most", shown_meanwhile)
-        assert [each.page_id for each in index.probe_many([probe(2)])[0].candidates] == ["b"]
+        assert [each.page_id for each in index.candidates_many([candidate_query(2)])[0].candidates] == ["b"]
 
 
 def test_a_large_batch_is_answered_in_order(own_address: str) -> None:
@@ -120,11 +128,13 @@ def test_a_large_batch_is_answered_in_order(own_address: str) -> None:
     with opened(own_address) as index, EmbeddedIndex(":memory:", features=FEATURES) as plain:
         for each in (index, plain):
             each.put_many(stored)
-        probes = [Probe((TermGroup(each.terms[:15], 2),), limit=4, exclude=each.page_id) for each in stored]
+        candidate_queries = [
+            CandidateQuery((TermGroup(each.terms[:15], 2),), limit=4, exclude=each.page_id) for each in stored
+        ]
         hashes = [each.content_hash for each in stored]
-        expected = plain.probe_with_copies(probes, hashes)
-        assert index.probe_with_copies(probes, hashes) == expected
-        assert index.probe_with_copies((), hashes) == ([], expected[1])
+        expected = plain.candidates_with_copies(candidate_queries, hashes)
+        assert index.candidates_with_copies(candidate_queries, hashes) == expected
+        assert index.candidates_with_copies((), hashes) == ([], expected[1])
 
 
 def fail_after(index: ElasticIndex) -> None:

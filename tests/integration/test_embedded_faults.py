@@ -22,7 +22,7 @@ from es_dedup.errors import (
 )
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import Page
-from es_dedup.testing.builders import probe, random_records, record
+from es_dedup.testing.builders import candidate_query, random_records, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -122,7 +122,7 @@ class TestSeveralProcesses:
                 PAGES_PER_BATCH,
                 PAGES_PER_BATCH,
             )
-            assert len(index.probe_many([probe(0, 1)])[0].candidates) == 2
+            assert len(index.candidates_many([candidate_query(0, 1)])[0].candidates) == 2
             holder.communicate("go on\n")
             assert index.put_many([record("late", text="batch")]).written == 1
             assert index.count() == 2 * PAGES_PER_BATCH + 1
@@ -137,7 +137,7 @@ class TestSeveralProcesses:
         with open_index(path, read_only=True) as reader:
             while writer.poll() is None:
                 counts.append(reader.count())
-                (answer,) = reader.probe_many([probe(0, limit=1000)])
+                (answer,) = reader.candidates_many([candidate_query(0, limit=1000)])
                 assert len(answer.candidates) * PAGES_PER_BATCH >= counts[-1]
         assert counts == sorted(counts)
         assert all(count % PAGES_PER_BATCH == 0 for count in counts), "a batch is seen whole or not at all"
@@ -174,7 +174,7 @@ class TestThreads:
             pages = [record(f"{number}-{page}", [page], text="words") for page in range(20)]
             index.put_many(pages)
             assert len(index.get_many(page.page_id for page in pages)) == 20
-            assert index.probe_many([probe(3)])[0].candidates
+            assert index.candidates_many([candidate_query(3)])[0].candidates
             assert index.search("words")
             index.delete_many([pages[0].page_id])
 

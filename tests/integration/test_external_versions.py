@@ -8,11 +8,11 @@ import pytest
 from elasticsearch.helpers import bulk, scan
 
 from es_dedup.errors import IndexRefused, PreflightFailed
-from es_dedup.hook import DedupHook, HostFields, dedup_bulk
-from es_dedup.index.source_index import Mark
+from es_dedup.hook import DedupHook, SourceFields, dedup_bulk
+from es_dedup.index.source_index import DedupField
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.detach import detach
 from tests.hosts import canonical_counts, host_index, marked, settings
 from tests.servers import url_of
@@ -22,7 +22,7 @@ from tests.traffic import run
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
-FIELDS = HostFields("body")
+FIELDS = SourceFields("body")
 COUNT = 100
 
 
@@ -53,7 +53,7 @@ def conflicts(client: Elasticsearch, index: str, version: int) -> int:
 
 def test_without_the_option_every_following_write_conflicts() -> None:
     """Versions counted from 1 cannot be told from the server's own: the documents say nothing against them."""
-    with host_index({}) as (client, name), open_site(f"{url_of('es8')}/{name}", settings()) as site:
+    with host_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
         bulk(client, actions(name, 1), refresh=True)
         attach(site, name, FIELDS)
         run(site, "backfill")
@@ -61,7 +61,7 @@ def test_without_the_option_every_following_write_conflicts() -> None:
 
 
 def test_marks_keep_external_versions() -> None:
-    with host_index({}) as (client, name), open_site(f"{url_of('es8')}/{name}", settings()) as site:
+    with host_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
         bulk(client, actions(name, 1), refresh=True)
         attach(site, name, FIELDS, external_versions=True)
         run(site, "backfill")
@@ -92,7 +92,7 @@ def test_the_hook_sees_them_in_its_actions() -> None:
 
 
 def test_versions_that_are_certainly_external_are_found_by_the_preflight() -> None:
-    with host_index({}) as (client, name), open_site(f"{url_of('es8')}/{name}", settings()) as site:
+    with host_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
         bulk(client, actions(name, 1_700_000_000), refresh=True)
         with pytest.raises(PreflightFailed, match=r"has version 1700000000.*--external-versions"):
             attach(site, name, FIELDS)
@@ -105,19 +105,19 @@ def test_versions_that_are_certainly_external_are_found_by_the_preflight() -> No
 
 
 def test_an_index_whose_documents_cannot_be_indexed_again_is_refused() -> None:
-    with host_index({}) as (client, name), open_site(f"{url_of('es8')}/{name}", settings()) as site:
+    with host_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
         client.indices.put_settings(index=name, settings={"index.final_pipeline": "audit-trail"})
         with pytest.raises(IndexRefused, match="audit-trail would change documents"):
             attach(site, name, FIELDS, external_versions=True)
 
 
 def test_documents_that_can_no_longer_be_indexed_again_are_refused_with_the_reason() -> None:
-    with host_index({}) as (client, name), open_site(f"{url_of('es8')}/{name}", settings()) as site:
+    with host_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
         bulk(client, actions(name, 1), refresh=True)
         attach(site, name, FIELDS, external_versions=True)
         run(site, "backfill")
         client.indices.put_settings(index=name, settings={"index.final_pipeline": "audit-trail"})
-        other = Mark("another", canonical=True, relation="unique")
+        other = DedupField("another", canonical=True, relation="unique")
         report = site.host.mark({f"{name}/0": other, f"{name}/1": other})
         assert (report.changed, report.gone) == (0, ())
         assert report.failed.keys() == {f"{name}/0", f"{name}/1"}
@@ -127,11 +127,11 @@ def test_documents_that_can_no_longer_be_indexed_again_are_refused_with_the_reas
 
 
 def test_a_decision_does_not_index_again_what_would_lose_data() -> None:
-    with host_index({}) as (client, name), open_site(f"{url_of('es8')}/{name}", settings()) as site:
+    with host_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
         bulk(client, actions(name, 1), refresh=True)
         attach(site, name, FIELDS, external_versions=True)
         run(site, "backfill")
-        site.host.mark({f"{name}/0": Mark("0", canonical=True, relation="pending", waiting=True)})
+        site.host.mark({f"{name}/0": DedupField("0", canonical=True, relation="pending", waiting=True)})
         site.host.refresh(name)
         client.indices.put_settings(index=name, settings={"index.final_pipeline": "audit-trail"})
         documents = [each for some in site.host.waiting(name, FIELDS.names) for each in some]

@@ -86,7 +86,7 @@ def test_the_size_of_chunks_makes_no_difference(policy: str, seed: int) -> None:
     with Elasticsearch(url, request_timeout=60) as client:
         for size in range(1, len(actions) + 1):
             index = EmbeddedIndex(":memory:", features={})
-            host = factory.open_host(f"{url}/{name}", Settings())
+            host = factory.open_source_index(f"{url}/{name}", Settings())
             try:
                 with DedupHook(index, host, FIELDS, Settings()) as hook:
                     written(hook, client, name, before, chunk_size=1)

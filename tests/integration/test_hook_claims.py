@@ -11,7 +11,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_dedup import Settings
-from es_dedup.hook import DedupHook, HostFields, dedup_bulk
+from es_dedup.hook import DedupHook, SourceFields, dedup_bulk
 from es_dedup.index import factory
 from tests.hook_writer import action_of
 from tests.hooked import clusters
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic import ElasticClaims
 
 NEVER = Settings.model_validate({"elastic": {"refresh": "-1"}})
-FIELDS = HostFields("text", url="", published="published")
+FIELDS = SourceFields("text", url="", published="published")
 
 
 @pytest.fixture(params=["es8", "es9"])
@@ -91,7 +91,7 @@ class TestClaims:
 def blind(address: str) -> Iterator[DedupHook]:
     """A hook that no search shows anything to: its features are never refreshed, and there is no window."""
     index = factory.open_index(address, NEVER, fresh_probes=False)
-    host, claims = factory.open_host(address, NEVER), factory.open_claims(address, NEVER)
+    host, claims = factory.open_source_index(address, NEVER), factory.open_claims(address, NEVER)
     with DedupHook(index, host, FIELDS, NEVER, claims=claims) as hook:
         yield hook
 

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from es_dedup.hook import (
     DedupHook,
-    HostFields,
+    SourceFields,
     async_dedup_bulk,
     async_dedup_streaming_bulk,
     dedup_bulk,
@@ -143,7 +143,7 @@ def server() -> Iterator[tuple[Elasticsearch, str, DedupHook]]:
     url, name = url_of("es8"), fresh_name()
     with (
         Elasticsearch(url, request_timeout=60) as client,
-        DedupHook.open(f"{url}/{name}", HostFields("text")) as hook,
+        DedupHook.open(f"{url}/{name}", SourceFields("text")) as hook,
     ):
         yield client, name, hook
         client.indices.delete(index=f"{name}-*", ignore_unavailable=True)
@@ -368,7 +368,7 @@ def test_pipelines_that_move_rename_and_drop_documents() -> None:
     move = {"set": {"field": "_index", "value": f"{index}-moved", "if": "ctx.how == 'move'"}}
     with (
         Elasticsearch(url_of("full"), request_timeout=60) as client,
-        DedupHook.open(address, HostFields("text")) as hook,
+        DedupHook.open(address, SourceFields("text")) as hook,
     ):
         known = client.nodes.info(metric="ingest", filter_path="nodes.*.ingest.processors.type")["nodes"]
         if not all({"type": "drop"} in node["ingest"]["processors"] for node in known.values()):

@@ -15,7 +15,7 @@ from es_dedup_tasks.dispatch import CeleryDispatcher
 from es_dedup.hook import DedupHook, RedisWindow, dedup_bulk
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import load_settings
@@ -73,7 +73,7 @@ def test_one_of_three_nodes_killed_under_load() -> None:
                 },
             )
             put(client, name, given)
-            with open_site(f"{nodes}/{name}", patient(retry_seconds=30)) as site:
+            with open_context(f"{nodes}/{name}", patient(retry_seconds=30)) as site:
                 attach(site, name, FIELDS)
                 run(site, "backfill")
                 client.cluster.health(wait_for_status="green", timeout="60s")

@@ -10,7 +10,7 @@ from elasticsearch import Elasticsearch
 from redis import Redis
 
 from es_dedup import Settings
-from es_dedup.hook import DedupHook, HostFields, RedisWindow, WindowUnavailable, dedup_bulk
+from es_dedup.hook import DedupHook, RedisWindow, SourceFields, WindowUnavailable, dedup_bulk
 from es_dedup.hook.redis_window import KEPT, LIMIT, Arrival
 from tests.hook_writer import action_of
 from tests.samples import story
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NEVER = Settings.model_validate({"elastic": {"refresh": "-1"}})
-FIELDS = HostFields("text", url="", published="published")
+FIELDS = SourceFields("text", url="", published="published")
 
 
 @pytest.fixture

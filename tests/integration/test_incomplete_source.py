@@ -10,12 +10,12 @@ from elasticsearch import AsyncElasticsearch, Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_dedup.errors import SourceIncomplete
-from es_dedup.hook import DedupHook, HookReport, HostFields, async_dedup_bulk, dedup_bulk
+from es_dedup.hook import DedupHook, HookReport, SourceFields, async_dedup_bulk, dedup_bulk
 from es_dedup.index.jobs import DeadLetter
-from es_dedup.index.source_index import Mark
+from es_dedup.index.source_index import DedupField
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.ingest import ingest
 from es_dedup.maintenance.reindex import abandon, reindex
@@ -28,9 +28,9 @@ from tests.traffic import run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
 
-FIELDS = HostFields("body")
+FIELDS = SourceFields("body")
 PROPERTIES = {
     "raw": {"type": "text"},
     "vec": {"type": "dense_vector", "dims": 2, "index": True, "similarity": "l2_norm"},
@@ -80,13 +80,13 @@ def name(client: Elasticsearch) -> Iterator[str]:
 
 
 @pytest.fixture
-def site(name: str) -> Iterator[Site]:
-    with open_site(f"{url_of('es8')}/{name}", settings()) as site:
+def site(name: str) -> Iterator[MaintenanceContext]:
+    with open_context(f"{url_of('es8')}/{name}", settings()) as site:
         yield site
 
 
 def test_attach_backfill_and_hook_leave_the_index_as_it_is(
-    client: Elasticsearch, name: str, site: Site
+    client: Elasticsearch, name: str, site: MaintenanceContext
 ) -> None:
     index = f"{name}-1"
     make(client, index, FILTERED, 300)
@@ -119,7 +119,7 @@ async def write_async(place: str, actions: list[dict[str, Any]]) -> None:
 
 
 @pytest.fixture
-def replaced(client: Elasticsearch, name: str, site: Site) -> str:
+def replaced(client: Elasticsearch, name: str, site: MaintenanceContext) -> str:
     """An index that was attached and filled, and was then created again under its name, with a filtered ``_source``."""
     attach(site, f"{name}-*", FIELDS, force=True)
     client.indices.create(index=f"{name}-1", mappings={"properties": PROPERTIES})
@@ -132,14 +132,14 @@ def replaced(client: Elasticsearch, name: str, site: Site) -> str:
     return f"{name}-1"
 
 
-def reindexed(site: Site) -> None:
+def reindexed(site: MaintenanceContext) -> None:
     try:
         reindex(site.place, settings())
     finally:
         abandon(site.place, settings())
 
 
-def replayed(site: Site) -> None:
+def replayed(site: MaintenanceContext) -> None:
     index = next(iter(site.indices()))
     site.jobs.bury([DeadLetter(f"{index}/0", "ingest", "", 1, 0)])
     replay(site)
@@ -147,7 +147,7 @@ def replayed(site: Site) -> None:
     raise SourceIncomplete(index, letter.error)
 
 
-WRITERS: dict[str, Callable[[Site], Any]] = {
+WRITERS: dict[str, Callable[[MaintenanceContext], Any]] = {
     "backfill": lambda site: run(site, "backfill"),
     "recluster": lambda site: run(site, "recluster"),
     "repair": lambda site: audit(site, repair=True, force=True),
@@ -160,21 +160,23 @@ WRITERS: dict[str, Callable[[Site], Any]] = {
 
 @pytest.mark.parametrize("writer", WRITERS)
 def test_maintenance_leaves_an_index_that_was_made_again_as_it_is(
-    client: Elasticsearch, site: Site, replaced: str, writer: str
+    client: Elasticsearch, site: MaintenanceContext, replaced: str, writer: str
 ) -> None:
     with pytest.raises(SourceIncomplete, match=r"_source\.excludes: raw, vec"):
         WRITERS[writer](site)
     assert hits(client, replaced) == (12, 12)
 
 
-def test_detach_with_kept_marks_lets_it_go(client: Elasticsearch, site: Site, replaced: str) -> None:
+def test_detach_with_kept_marks_lets_it_go(
+    client: Elasticsearch, site: MaintenanceContext, replaced: str
+) -> None:
     detach(site, site.attachments[0].target, keep_marks=True, force=True)
     assert not site.attachments
     assert hits(client, replaced) == (12, 12)
 
 
 def test_the_hook_does_not_touch_canonical_documents_of_another_index(
-    client: Elasticsearch, name: str, site: Site, replaced: str
+    client: Elasticsearch, name: str, site: MaintenanceContext, replaced: str
 ) -> None:
     """A copy arrives in a complete index, and its cluster's other documents are in an index that is filtered now."""
     client.indices.create(index=f"{name}-2", mappings={"properties": PROPERTIES})
@@ -189,14 +191,16 @@ def test_the_hook_does_not_touch_canonical_documents_of_another_index(
     assert hits(client, replaced) == (12, 12)
 
 
-def test_a_write_outside_the_helpers_is_refused_too(client: Elasticsearch, site: Site, replaced: str) -> None:
+def test_a_write_outside_the_helpers_is_refused_too(
+    client: Elasticsearch, site: MaintenanceContext, replaced: str
+) -> None:
     """``DedupHook.process`` and the port that all writers of marks share."""
     with DedupHook.open(site.place, FIELDS) as hook:
         with pytest.raises(SourceIncomplete):
             hook.process([{"_index": replaced, "_id": "x", **page(0)}])
         with pytest.raises(SourceIncomplete):
             hook.decide([f"{replaced}/0"], report=HookReport())
-    mark = Mark("c", canonical=True, relation="unique")
+    mark = DedupField("c", canonical=True, relation="unique")
     with pytest.raises(SourceIncomplete):
         site.host.mark({f"{replaced}/0": mark})
     with pytest.raises(SourceIncomplete):
@@ -217,7 +221,7 @@ def test_a_write_outside_the_helpers_is_refused_too(client: Elasticsearch, site:
     ],
 )
 def test_other_ways_to_leave_fields_out(
-    client: Elasticsearch, name: str, site: Site, given: dict[str, Any], said: str
+    client: Elasticsearch, name: str, site: MaintenanceContext, given: dict[str, Any], said: str
 ) -> None:
     client.indices.create(index=name, **given)
     if "mode" in given.get("mappings", {}).get("_source", {}):
@@ -266,7 +270,7 @@ def test_synthetic_source_loses_positions(client: Elasticsearch, name: str) -> N
     ],
 )
 def test_an_index_whose_documents_are_whole_is_attached(
-    client: Elasticsearch, name: str, site: Site, given: dict[str, Any]
+    client: Elasticsearch, name: str, site: MaintenanceContext, given: dict[str, Any]
 ) -> None:
     client.indices.create(index=name, **given)
     assert attach(site, name, FIELDS).indices == (name,)

@@ -11,7 +11,7 @@ from es_dedup.errors import MassChange, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.recluster import preview
 from es_dedup.maintenance.reindex import reindex, roll_back
@@ -21,7 +21,7 @@ from es_dedup.settings.sections import CcdetConfig
 from tests.hosts import FIELDS, attached, canonical_counts, documents, host_index, marked, put, settings
 
 if TYPE_CHECKING:
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
 
 
 def test_a_backfill_marks_every_document_as_the_embedded_index_would() -> None:
@@ -63,7 +63,7 @@ def test_a_recluster_sees_what_another_process_has_stored_a_moment_ago() -> None
         assert marked(client, name) == len(given)
 
 
-def filled(site: Site) -> None:
+def filled(site: MaintenanceContext) -> None:
     """A backfill in this process."""
     runner = Runner(site)
     assert runner.run(runner.start("backfill", {"target": None}).id).state is JobState.DONE
@@ -79,17 +79,17 @@ def test_a_reindex_with_new_settings_keeps_what_was_written_meanwhile_and_can_be
             filled(site)
         put(client, name, {"later": given["made-00000"]})
         client.delete(index=name, id="made-00003")
-        with pytest.raises(SettingsMismatch), open_site(place, new):
+        with pytest.raises(SettingsMismatch), open_context(place, new):
             pass
         done = reindex(place, new)
         assert done.pages == done.documents == len(given)
         assert done.sampled > 0
-        with open_site(place, new) as site:
+        with open_context(place, new) as site:
             assert audit(site).as_dict()["found"] == {}
             assert marked(client, name) == len(given)
         put(client, name, {"latest": given["made-00001"]})
         roll_back(place, old)
-        with open_site(place, old) as site:
+        with open_context(place, old) as site:
             assert audit(site).as_dict()["found"] == {}
             assert marked(client, name) == len(given) + 1
 

@@ -17,7 +17,7 @@ from es_dedup.detectors import registry
 from es_dedup.detectors.named_fields import named_fields
 from es_dedup.detectors.page_features import STORED
 from es_dedup.errors import ConfigError, SettingsMismatch
-from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.settings import Settings
 from es_dedup.text.hashing import hash64, tagged_terms
 from es_dedup.text.normalise import normalise
@@ -120,8 +120,8 @@ class Headings:
     def terms(self, page: tuple[str, ...]) -> tuple[int, ...]:
         return self._of(200, page) + self._of(201, page)
 
-    def probe(self, page: tuple[str, ...]) -> Probe:
-        return Probe((TermGroup(self._of(200, page), 1),))
+    def candidate_query(self, page: tuple[str, ...]) -> CandidateQuery:
+        return CandidateQuery((TermGroup(self._of(200, page), 1),))
 
     def verify(self, left: tuple[str, ...], right: tuple[str, ...]) -> Verdict:
         same = set(left) == set(right)

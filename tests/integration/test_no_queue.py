@@ -27,14 +27,14 @@ from tests.workers import broker, environment, until, worker
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
 
 DATABASE = 5
 CLOSED = f"redis://127.0.0.1:{free_ports(19908, 1, (0,))}/0"
 FEW = {key: each for key, each in documents(made_up=30).items() if key.startswith("made-")}
 
 
-def command(site: Site, url: str, *words: str) -> subprocess.CompletedProcess[str]:
+def command(site: MaintenanceContext, url: str, *words: str) -> subprocess.CompletedProcess[str]:
     program = str(Path(sys.executable).with_name("es-dedup"))
     return subprocess.run(
         [program, "--db", site.place, "--json", *words],
@@ -46,7 +46,7 @@ def command(site: Site, url: str, *words: str) -> subprocess.CompletedProcess[st
     )
 
 
-def refused(site: Site, url: str, *words: str) -> str:
+def refused(site: MaintenanceContext, url: str, *words: str) -> str:
     """The one line that a command says on standard error when it fails."""
     done = command(site, url, *words)
     assert done.returncode == 1, done
@@ -60,7 +60,7 @@ def refused(site: Site, url: str, *words: str) -> str:
 
 
 @contextmanager
-def site_with(given: dict[str, dict[str, object]]) -> Iterator[tuple[Site, str]]:
+def site_with(given: dict[str, dict[str, object]]) -> Iterator[tuple[MaintenanceContext, str]]:
     with host_index(given) as (_, name), attached(name) as site:
         yield site, name
 

@@ -9,16 +9,16 @@ from typer.testing import CliRunner
 
 from es_dedup.cli.main import app
 from es_dedup.errors import ConfigError, PreflightFailed
-from es_dedup.index.source_index import HostFields
+from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.attach import attach
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.preflight import judge
 from tests.hosts import host_index, marked, put, settings
 from tests.servers import url_of
 from tests.texts import article
 from tests.traffic import run
 
-BODY = HostFields("body")
+BODY = SourceFields("body")
 TEXT = [{"body": f"Some text of page {at}.", "title": "T", "url": "u"} for at in range(20)]
 
 
@@ -34,10 +34,10 @@ def test_attach_and_backfill_refuse_fields_that_documents_do_not_have() -> None:
         client.indices.create(index=f"{name}-empty")
         client.indices.create(index=f"{name}-closed")
         client.indices.close(index=f"{name}-closed")
-        with open_site(f"{url_of('es8')}/{name}", settings()) as site:
+        with open_context(f"{url_of('es8')}/{name}", settings()) as site:
             for target, share in ((name, 200), (f"{name}-alias", 200), (f"{name}*", 100)):
                 with pytest.raises(PreflightFailed, match=f"0 of {share} sampled documents of .* 'nofield'"):
-                    attach(site, target, HostFields("nofield"))
+                    attach(site, target, SourceFields("nofield"))
                 assert attach(site, target, BODY, dry_run=True).documents == 300
             with pytest.raises(PreflightFailed, match="no index matches nosuch-"):
                 attach(site, "nosuch-*", BODY)
@@ -75,14 +75,14 @@ def test_the_commands_say_it_and_can_be_forced() -> None:
 @pytest.mark.parametrize(
     ("fields", "sources", "problem"),
     [
-        (HostFields("none"), TEXT, "0 of 20 sampled documents of i have the content field 'none'"),
+        (SourceFields("none"), TEXT, "0 of 20 sampled documents of i have the content field 'none'"),
         (BODY, [{"body": ""}, {"body": None}, {"body": []}], "0 of 3"),
         (BODY, [{"body": {"de": "Text"}}, *TEXT], "object, a number or a boolean in 1 of 21"),
         (BODY, [{"body": 17}], "a number"),
         (BODY, [{"body": [{"p": "Text"}]}], "object"),
     ],
 )
-def test_problems(fields: HostFields, sources: list[dict[str, Any]], problem: str) -> None:
+def test_problems(fields: SourceFields, sources: list[dict[str, Any]], problem: str) -> None:
     found = judge("i", fields, sources)
     assert len(found.problems) == 1
     assert problem in found.problems[0]
@@ -91,18 +91,18 @@ def test_problems(fields: HostFields, sources: list[dict[str, Any]], problem: st
 @pytest.mark.parametrize(
     ("fields", "sources", "warning"),
     [
-        (HostFields("body", title="no"), TEXT, "0 of 20 sampled documents of i have the title field 'no'"),
-        (HostFields("body", url="no"), TEXT, "the url field 'no'"),
-        (HostFields("body", published="no"), TEXT, "the published field 'no'"),
-        (HostFields("body", site="no.name"), TEXT, "the site field 'no.name'"),
+        (SourceFields("body", title="no"), TEXT, "0 of 20 sampled documents of i have the title field 'no'"),
+        (SourceFields("body", url="no"), TEXT, "the url field 'no'"),
+        (SourceFields("body", published="no"), TEXT, "the published field 'no'"),
+        (SourceFields("body", site="no.name"), TEXT, "the site field 'no.name'"),
         (BODY, [{**TEXT[0], "title": {"de": "T"}}], "the title field 'title' is an object"),
-        (HostFields("body", html=True), TEXT, "declared as HTML, and 0 of 20"),
+        (SourceFields("body", html=True), TEXT, "declared as HTML, and 0 of 20"),
         (BODY, [{**TEXT[0], "body": "<p>Text</p>"}] * 3, "not declared as HTML, and 3 of 3"),
         (BODY, [*TEXT[:3], *[{"title": "T", "url": "u"}] * 7], "only 3 of 10"),
         (BODY, [], "i has no documents"),
     ],
 )
-def test_warnings(fields: HostFields, sources: list[dict[str, Any]], warning: str) -> None:
+def test_warnings(fields: SourceFields, sources: list[dict[str, Any]], warning: str) -> None:
     found = judge("i", fields, sources)
     assert not found.problems
     assert len(found.warnings) == 1
@@ -110,4 +110,6 @@ def test_warnings(fields: HostFields, sources: list[dict[str, Any]], warning: st
 
 
 def test_fields_that_documents_have() -> None:
-    assert judge("i", BODY, TEXT) == judge("i", HostFields("body", html=True), [{**TEXT[0], "body": "<p>T"}])
+    assert judge("i", BODY, TEXT) == judge(
+        "i", SourceFields("body", html=True), [{**TEXT[0], "body": "<p>T"}]
+    )

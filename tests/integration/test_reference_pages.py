@@ -21,7 +21,7 @@ from es_dedup.detectors.coverage_pairs import measure, uniform_weights
 from es_dedup.detectors.dwdcs import Dwdcs, Dwswn
 from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts
 from es_dedup.detectors.multi_simhash import MultiSimhash, TwoFingerprints
-from es_dedup.detectors.simhash import Fingerprint, Simhash, band_terms, probe_terms
+from es_dedup.detectors.simhash import Fingerprint, Simhash, band_terms, query_terms
 from es_dedup.model import Content, Relation, Skipped
 from es_dedup.settings.sections import (
     CcdetConfig,
@@ -101,9 +101,9 @@ class TestCcdet:
         if prune == "site":
             dropped = slow_ccdet.pruned_by_site(named, dict(zip(named, sites, strict=True)))
         elif prune == "idf":
-            carriers = slow_ccdet.posting_lists(named)
+            postings = slow_ccdet.posting_lists(named)
             rare = slow_ccdet.pruned_by_idf(named, config.prune_min_idf)
-            dropped = frozenset(each for each in rare if len(carriers[each]) >= config.prune_min_pages)
+            dropped = frozenset(each for each in rare if len(postings[each]) >= config.prune_min_pages)
         noise = learn_noise(table, sites, config)
         assert len(noise) == len(dropped)
         detector = Ccdet(config, noise)
@@ -179,7 +179,7 @@ class TestSimhash:
             verdict = detector.verify(Fingerprint(one), Fingerprint(other))
             close = slow_simhash.hamming(one, other) <= 3
             assert (verdict.relation is Relation.DUPLICATE) == close
-            assert not close or set(probe_terms(one, 3)) & set(band_terms(other)), "the bands find it"
+            assert not close or set(query_terms(one, 3)) & set(band_terms(other)), "the bands find it"
             near += close
         assert near > 5
 

@@ -15,7 +15,7 @@ from es_dedup.cli.main import app
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.dedup_field_writes import remove_pages
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
@@ -112,7 +112,7 @@ def test_documents_that_others_delete_during_a_reindex_leave_their_clusters_whol
         reindex(place, NEW, tell=deleter)
         assert tuple(deleter.seen) == MOMENTS
         no_story_is_hidden(client, name)
-        with open_site(place, NEW) as site:
+        with open_context(place, NEW) as site:
             assert audit(site).as_dict()["found"] == {}
         deleter = Deleter(client, name, lambda _, ids: bulk(client, deletes(ids, name), refresh=True))
         roll_back(place, OLD, tell=deleter)
@@ -137,7 +137,7 @@ def test_documents_that_a_hook_deletes_during_a_reindex_leave_their_clusters_who
             delete("after the reindex", canonical(client, name)[:AT_A_TIME])
         assert tuple(deleter.seen) == MOMENTS
         no_story_is_hidden(client, name)
-        with open_site(place, given) as site:
+        with open_context(place, given) as site:
             run(site, "recluster")
             assert audit(site).as_dict()["found"] == {}
         no_story_is_hidden(client, name)
@@ -148,7 +148,7 @@ def test_pages_that_are_removed_during_a_reindex_leave_their_clusters_whole() ->
     with filled() as (client, name, place):
 
         def delete(moment: str, ids: list[str]) -> None:
-            with open_site(place, NEW if moment == "stage mark" else OLD) as site:
+            with open_context(place, NEW if moment == "stage mark" else OLD) as site:
                 removed, _ = remove_pages(site, ids_of(ids, name))
             assert removed.removed == AT_A_TIME
             bulk(client, deletes(ids, name), refresh=True)
@@ -157,7 +157,7 @@ def test_pages_that_are_removed_during_a_reindex_leave_their_clusters_whole() ->
         reindex(place, NEW, tell=deleter)
         assert tuple(deleter.seen) == MOMENTS
         no_story_is_hidden(client, name)
-        with open_site(place, NEW) as site:
+        with open_context(place, NEW) as site:
             assert audit(site).as_dict()["found"] == {}
 
 
@@ -179,7 +179,7 @@ def test_a_reindex_keeps_the_list_of_documents_that_cannot_be_pages() -> None:
         }  # copied from another index, for example
         put(client, name, {"long" * 125: pairs(1)["made-00000"] | marked_before})
         reindex(place, NEW)
-        with open_site(place, NEW) as site:
+        with open_context(place, NEW) as site:
             assert [letter.page_id for letter in site.jobs.dead()] == ids_of(["long" * 125], name)
             assert audit(site).as_dict()["found"] == {}
 

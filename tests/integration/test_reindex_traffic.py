@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from es_dedup.errors import SettingsMismatch
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.reindex import reindex, roll_back, verify
 from es_dedup.settings.sections import CcdetConfig
 from tests.hosts import attached, documents, host_index, put, settings
@@ -32,14 +32,14 @@ def test_what_is_written_during_a_reindex_is_lost_neither_by_it_nor_by_its_roll_
             done = reindex(place, NEW)
             assert first.batches > before + 2  # it went on all the while
             assert done.pages >= done.documents > len(given)
-            with pytest.raises(SettingsMismatch), open_site(place, OLD):
+            with pytest.raises(SettingsMismatch), open_context(place, OLD):
                 pass
             after = first.batches
             until(lambda: first.batches >= after + 2)
         # the hook with the old settings was refused, and says so
         assert any("settings" in reason for reason in first.report.inconclusive.values())
         expected = {**given, "unaware": given["made-00000"], **first.expected}
-        with open_site(place, NEW) as site:
+        with open_context(place, NEW) as site:
             run(site, "recluster")
             all_is_well(site, client, name, expected)
             assert verify(site)[3] > 100  # features of the new settings only
@@ -49,7 +49,7 @@ def test_what_is_written_during_a_reindex_is_lost_neither_by_it_nor_by_its_roll_
             roll_back(place, OLD)
             after = second.batches
             until(lambda: second.batches >= after + 2)
-        with open_site(place, OLD) as site:
+        with open_context(place, OLD) as site:
             run(site, "recluster")
             all_is_well(site, client, name, expected | second.expected)
             assert verify(site)[3] > 100

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 from elasticsearch import AuthorizationException, Elasticsearch
 
-from es_dedup.collapse import DedupSearch, FeatureIndex
+from es_dedup.collapse import DedupSearch, RelationReader
 from es_dedup.collapse.model import START
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.settings import Settings
@@ -63,7 +63,7 @@ def test_hook_maintenance_and_search(place: str, settings: Settings, client: Ela
         assert not dedup_bulk(client, five(HOST), hook=hook).report.inconclusive
         dedup_bulk(client, [{"_op_type": "delete", "_index": HOST, "_id": "story-2"}], hook=hook)
         dedup_bulk(client, [action_of(story(2), HOST)], hook=hook)
-    with open_site(place, settings) as site:
+    with open_context(place, settings) as site:
         assert attach(site, HOST, FIELDS).indices == (HOST,)
         run(site, "backfill")
         run(site, "recluster")
@@ -74,7 +74,7 @@ def test_hook_maintenance_and_search(place: str, settings: Settings, client: Ela
     new = settings.model_copy(update={"ccdet": settings.ccdet.model_copy(update={"window": 8})})
     assert reindex(place, new).pages == 5
     roll_back(place, settings)
-    with open_site(place, settings) as site:
+    with open_context(place, settings) as site:
         assert audit(site).clean
         detach(site, HOST, force=True)
 
@@ -102,7 +102,7 @@ def test_a_user_who_may_only_search(
         assert first.groups
         assert plain.search(everything, mode=mode, cursor=first.cursor).groups
     assert len(plain.search({}, mode="group").groups) == len(STORIES) + 1
-    with FeatureIndex.open(place, own) as feature_index:
+    with RelationReader.open(place, own) as feature_index:
         assert len(
             DedupSearch(searcher, HOST, feature_index=feature_index).search({}, mode="group").groups
         ) == len(STORIES)

@@ -12,7 +12,7 @@ from es_dedup.errors import MappingConflict, UnknownPage
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.detach import detach
 from tests.hooked import FIELDS, action_of, clusters
 from tests.hosts import remove_templates, settings
@@ -157,7 +157,7 @@ def test_attach_gives_the_templates_behind_an_alias_the_mapping(
 ) -> None:
     """So that no rollover can be faster than the hook."""
     first(client, name, dynamic)
-    with open_site(f"{url_of('es8')}/{name}", settings()) as site:
+    with open_context(f"{url_of('es8')}/{name}", settings()) as site:
         said = attach(site, name, FIELDS).template
         assert said == f"component template {name}-dedup-host in index template {name}-own"
         with DedupHook.open(site.place, FIELDS) as hook:
@@ -174,7 +174,7 @@ def test_attach_gives_the_templates_behind_an_alias_the_mapping(
 
 def test_a_rolled_over_alias_without_a_template_gets_one(client: Elasticsearch, name: str) -> None:
     first(client, name, "true", template=False)
-    with open_site(f"{url_of('es8')}/{name}", settings()) as site:
+    with open_context(f"{url_of('es8')}/{name}", settings()) as site:
         assert attach(site, name, FIELDS).template == f"index template {name}-dedup-host for {name}-*"
         client.indices.rollover(alias=name)
         assert is_prepared(client, f"{name}-000002")
@@ -186,7 +186,7 @@ def test_a_legacy_template_is_not_hidden(client: Elasticsearch, name: str) -> No
     legacy = {"properties": {"legacy": {"type": "keyword"}}}
     client.indices.put_template(name=f"{name}-old", index_patterns=[f"{name}-*"], mappings=legacy)
     try:
-        with open_site(f"{url_of('es8')}/{name}", settings()) as site:
+        with open_context(f"{url_of('es8')}/{name}", settings()) as site:
             said = attach(site, f"{name}-*", FIELDS, force=True).template
             assert f"legacy templates ({name}-old)" in said
         client.indices.create(index=f"{name}-1")
@@ -202,7 +202,7 @@ def test_templates_that_the_user_applies_from_code_are_left_alone(client: Elasti
     first(client, name, "strict")
     own: dict[str, Any] = {"index_patterns": [f"{name}-*"], "priority": 7}
     template = {"mappings": {"dynamic": "strict", "properties": PROPERTIES}}
-    with open_site(f"{url_of('es8')}/{name}", settings()) as site:
+    with open_context(f"{url_of('es8')}/{name}", settings()) as site:
         said = attach(site, name, FIELDS, own_templates=True).template
         assert (
             said

@@ -10,17 +10,17 @@ from elasticsearch import Elasticsearch
 
 from es_dedup.errors import IndexRefused
 from es_dedup.index.elastic.reading import documents
-from es_dedup.index.factory import open_host
-from es_dedup.index.source_index import DocumentKey, HostFields, Mark, document_key
+from es_dedup.index.factory import open_source_index
+from es_dedup.index.source_index import DedupField, DocumentKey, SourceFields, document_key
 from es_dedup.settings import Settings
 from tests.servers import fresh_name, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_dedup.index.elastic import ElasticHost
+    from es_dedup.index.elastic import ElasticSourceIndex
 
-FIELDS = HostFields("body", published="at")
+FIELDS = SourceFields("body", published="at")
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def name(client: Elasticsearch) -> Iterator[str]:
 
 
 @pytest.fixture
-def host(name: str) -> Iterator[ElasticHost]:
-    host = open_host(f"{url_of('es8')}/{name}", Settings())
+def host(name: str) -> Iterator[ElasticSourceIndex]:
+    host = open_source_index(f"{url_of('es8')}/{name}", Settings())
     yield host
     host.close()
 
@@ -59,23 +59,25 @@ def ids(batches: Any) -> list[str]:
 
 class TestIndices:
     def test_a_pattern_names_all_indices_but_ours(
-        self, client: Elasticsearch, name: str, host: ElasticHost
+        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
     ) -> None:
         for index in (f"{name}-1", f"{name}-2", f"{name}-dedup-features-v2-000001"):
             client.indices.create(index=index)
         assert host.indices(f"{name}*") == [f"{name}-1", f"{name}-2"]
 
-    def test_an_alias_names_its_indices(self, client: Elasticsearch, name: str, host: ElasticHost) -> None:
+    def test_an_alias_names_its_indices(
+        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
+    ) -> None:
         client.indices.create(index=f"{name}-1", aliases={f"{name}-now": {}})
         assert host.indices(f"{name}-now") == [f"{name}-1"]
 
-    def test_an_unknown_index_is_none(self, name: str, host: ElasticHost) -> None:
+    def test_an_unknown_index_is_none(self, name: str, host: ElasticSourceIndex) -> None:
         assert host.indices(name) == []
 
 
 class TestStarting:
     def test_a_shard_that_starts_is_waited_for(
-        self, client: Elasticsearch, name: str, host: ElasticHost
+        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
     ) -> None:
         """As after a restart of the server, or when another process has just created the index."""
         nowhere = {"index.routing.allocation.require._name": "nobody"}
@@ -92,7 +94,7 @@ class TestStarting:
 
 class TestMapping:
     def test_it_is_put_on_what_exists_and_may_be_repeated(
-        self, client: Elasticsearch, name: str, host: ElasticHost
+        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
     ) -> None:
         client.indices.create(index=name, mappings={"_meta": {"owner": "theirs"}, "dynamic": "strict"})
         host.prepare([name])
@@ -102,7 +104,7 @@ class TestMapping:
         assert mapping["_meta"] == {"owner": "theirs"}
 
     def test_another_kind_of_field_is_refused(
-        self, client: Elasticsearch, name: str, host: ElasticHost
+        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
     ) -> None:
         client.indices.create(index=name, mappings={"properties": {"dedup": {"type": "keyword"}}})
         with pytest.raises(IndexRefused):
@@ -111,7 +113,7 @@ class TestMapping:
 
 class TestScanning:
     def test_every_document_is_met_once_over_all_shards(
-        self, client: Elasticsearch, name: str, host: ElasticHost
+        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
     ) -> None:
         client.indices.create(index=name, settings={"number_of_shards": 3})
         fill(client, name, 100)
@@ -122,7 +124,7 @@ class TestScanning:
         assert sorted(found) == sorted(f"{name}/p{number}" for number in range(100))
 
     def test_a_scan_goes_on_from_a_sequence_number_and_meets_what_changed(
-        self, client: Elasticsearch, name: str, host: ElasticHost
+        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
     ) -> None:
         fill(client, name, 20)
         (shard,) = host.shards(name)
@@ -132,7 +134,9 @@ class TestScanning:
         assert rest == [f"{name}/p{number}" for number in range(8, 20)] + [f"{name}/p3"]
         assert ids(host.scan(shard, FIELDS.names, above=first[-1].seq_no, to=shard.last)) == rest[:-1]
 
-    def test_an_empty_index_has_nothing(self, client: Elasticsearch, name: str, host: ElasticHost) -> None:
+    def test_an_empty_index_has_nothing(
+        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
+    ) -> None:
         client.indices.create(index=name)
         (shard,) = host.shards(name)
         assert (shard.documents, shard.last) == (0, -1)
@@ -140,17 +144,17 @@ class TestScanning:
 
 
 class TestMarking:
-    MARK = Mark("c", canonical=False, relation="duplicate", duplicate_of="x/1", cluster_size=2)
+    MARK = DedupField("c", canonical=False, relation="duplicate", duplicate_of="x/1", cluster_size=2)
 
     def test_a_mark_is_written_read_and_replaced_as_a_whole(
-        self, client: Elasticsearch, name: str, host: ElasticHost
+        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
     ) -> None:
         fill(client, name, 2, routing="r/1")
         host.prepare([name])
         page = DocumentKey(name, "p1", "r/1").page_id
         assert host.mark({page: self.MARK}).changed == 1
         assert host.mark({page: self.MARK}).unchanged == 1
-        host.mark({page: Mark("c", canonical=True, relation="unique")})
+        host.mark({page: DedupField("c", canonical=True, relation="unique")})
         read = host.read([page], FIELDS.names)[page]
         assert read.source == {"body": "text 1", "at": 1_700_000_000_000}
         assert read.dedup is not None
@@ -158,7 +162,7 @@ class TestMarking:
             "cluster_id": "c", "canonical": True, "relation": "unique", "cluster_size": 1
         }  # fmt: skip
 
-    def test_a_mark_is_taken_away(self, client: Elasticsearch, name: str, host: ElasticHost) -> None:
+    def test_a_mark_is_taken_away(self, client: Elasticsearch, name: str, host: ElasticSourceIndex) -> None:
         fill(client, name, 1)
         host.mark({f"{name}/p0": self.MARK})
         host.mark({f"{name}/p0": None})
@@ -170,7 +174,7 @@ class TestMarking:
         assert len(batch) == 1
 
     def test_one_bad_item_does_not_stop_the_others(
-        self, client: Elasticsearch, name: str, host: ElasticHost
+        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
     ) -> None:
         fill(client, name, 2)
         client.indices.create(index=f"{name}-2", mappings={"properties": {"dedup": {"type": "keyword"}}})
@@ -183,7 +187,7 @@ class TestMarking:
         assert report.failed[f"{name}-2/x"].startswith("mapping: ")
 
     def test_a_mark_for_an_index_that_was_deleted_does_not_create_it(
-        self, client: Elasticsearch, name: str, host: ElasticHost
+        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
     ) -> None:
         fill(client, name, 1)
         marks = dict.fromkeys((f"{name}-2/x", f"{name}/p0"), self.MARK)
@@ -192,7 +196,7 @@ class TestMarking:
         assert not client.indices.exists(index=f"{name}-2")
 
     def test_unknown_pages_and_indices_are_not_read(
-        self, client: Elasticsearch, name: str, host: ElasticHost
+        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
     ) -> None:
         fill(client, name, 1)
         assert list(host.read([f"{name}/p0", f"{name}/p9", f"{name}-none/p0"], ())) == [f"{name}/p0"]
@@ -209,6 +213,6 @@ def test_a_page_id_gives_its_key_back() -> None:
         document_key("nothing")
 
 
-def test_many_indices_with_long_names_are_checked(name: str, host: ElasticHost) -> None:
+def test_many_indices_with_long_names_are_checked(name: str, host: ElasticSourceIndex) -> None:
     """Their names stand in the address of a request, which the server limits."""
     host.check([f"{name}-{number:02}-{'x' * (251 - len(name))}" for number in range(30)])

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
 
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
 
 PORT: Final = free_ports(19808, 1, (0,))
 pytestmark = pytest.mark.slow
@@ -42,13 +42,13 @@ def empty_broker() -> Iterator[redis.Redis]:
         client.flushdb()
 
 
-def over(site: Site, job_id: str) -> bool:
+def over(site: MaintenanceContext, job_id: str) -> bool:
     found = site.jobs.job(job_id)
     assert found is not None
     return found[0].state.over
 
 
-def all_is_well(site: Site, client: Elasticsearch, name: str, count: int) -> None:
+def all_is_well(site: MaintenanceContext, client: Elasticsearch, name: str, count: int) -> None:
     """No page lost, one canonical document per cluster, nothing for an audit to find."""
     assert marked(client, name) == count
     assert set(canonical_counts(client, name).values()) == {1}
@@ -103,7 +103,7 @@ def test_a_recluster_comes_by_itself_when_it_is_due(tmp_path: Path) -> None:
         assert second.created >= first.changed + 8_000
 
 
-def begun(site: Site, options: dict[str, object] | None = None) -> str:
+def begun(site: MaintenanceContext, options: dict[str, object] | None = None) -> str:
     """A backfill whose parts have been sent."""
     job = Runner(site).start("backfill", {"target": None, **(options or {})})
     with sending(site) as dispatcher:
@@ -112,7 +112,7 @@ def begun(site: Site, options: dict[str, object] | None = None) -> str:
 
 
 @contextmanager
-def sending(site: Site) -> Iterator[CeleryDispatcher]:
+def sending(site: MaintenanceContext) -> Iterator[CeleryDispatcher]:
     dispatcher = CeleryDispatcher(site.place, load_settings(environ=environment()))
     try:
         yield dispatcher
@@ -214,7 +214,7 @@ def test_a_page_that_kills_its_worker_goes_to_the_dead_list_and_comes_back(tmp_p
         all_is_well(site, client, name, len(given))
 
 
-def command(site: Site, *words: str) -> str:
+def command(site: MaintenanceContext, *words: str) -> str:
     """What ``es-dedup --json`` says."""
     program = Path(sys.executable).with_name("es-dedup")
     done = subprocess.run(

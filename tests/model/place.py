@@ -12,11 +12,11 @@ from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
-from es_dedup.hook import DedupHook, HostFields, dedup_bulk
+from es_dedup.hook import DedupHook, SourceFields, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
@@ -31,9 +31,9 @@ from tests.workers import environment, until, worker
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_dedup.maintenance.context import Site
+    from es_dedup.maintenance.context import MaintenanceContext
 
-FIELDS: Final = HostFields("body", url="", published="at")
+FIELDS: Final = SourceFields("body", url="", published="at")
 SHAPES: Final[tuple[dict[str, int], ...]] = ({}, {"window": 8})
 """Settings of ``ccdet`` that shape features and decide nothing: ``reindex`` goes from one to the other."""
 DATABASE: Final = 12  # of Redis
@@ -67,7 +67,7 @@ class Place:
         self._open = ExitStack()
         self.client = self._open.enter_context(Elasticsearch(url_of("es8"), request_timeout=60))
         self._hooks: dict[int, DedupHook] = {}
-        self._site: Site | None = None
+        self._site: MaintenanceContext | None = None
 
     @property
     def settings(self) -> Settings:
@@ -75,10 +75,10 @@ class Place:
         return settings(self.shape)
 
     @property
-    def site(self) -> Site:
+    def site(self) -> MaintenanceContext:
         """For maintenance."""
         if self._site is None:
-            self._site = self._open.enter_context(open_site(self.address, self.settings))
+            self._site = self._open.enter_context(open_context(self.address, self.settings))
         return self._site
 
     def hook(self, writer: int) -> DedupHook:

@@ -10,7 +10,7 @@ from elasticsearch.helpers import scan
 from es_dedup.collapse import DedupSearch
 from es_dedup.errors import SettingsMismatch
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_site
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.reindex import abandon
 from tests.hosts import remove_templates
 from tests.model.material import Version, drawn
@@ -301,7 +301,7 @@ class SiteSystem:
         """The same call goes on; or, while the old settings are in force, it is given up."""
         self._place.close()
         try:
-            with open_site(self._place.address, settings(step["shape"])):
+            with open_context(self._place.address, settings(step["shape"])):
                 pass
             self._reopen(step["shape"])  # the new generation was in use already
             self._previous = -1

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_dedup import Deduplicator, Page, Settings, extract, load_settings
-from es_dedup.collapse import AsyncDedupSearch, DedupSearch, FeatureIndex
+from es_dedup.collapse import AsyncDedupSearch, DedupSearch, RelationReader
 from es_dedup.errors import ConfigError
-from es_dedup.hook import DedupHook, HostFields, dedup_bulk, dedup_streaming_bulk
+from es_dedup.hook import DedupHook, SourceFields, dedup_bulk, dedup_streaming_bulk
 from es_dedup.index.embedded import EmbeddedIndex
 
 if TYPE_CHECKING:
@@ -73,19 +73,19 @@ CALLS: dict[str, tuple[Callable[[Deduplicator], object], str]] = {
     "overrides": (lambda _: load_settings(None, [("index.limit", 5)]), "a mapping"),  # type: ignore[arg-type]
     "extract a path": (lambda _: extract(Path("a.html")), "bytes or a string, not PosixPath"),  # type: ignore[arg-type]
     "extract nothing": (lambda _: extract(None), "not NoneType"),  # type: ignore[arg-type]
-    "fields": (lambda _: DedupHook(NOBODY, NOBODY, "text"), r"HostFields\(content="),  # type: ignore[arg-type]
-    "fields to open": (lambda _: DedupHook.open("http://127.0.0.1:1/x", {"content": "text"}), "HostFields"),  # type: ignore[arg-type]
-    "settings of a hook": (lambda _: DedupHook(NOBODY, NOBODY, HostFields("text"), {}), "Settings"),  # type: ignore[arg-type]
-    "a field": (lambda _: HostFields(5), "content must be the name of a field"),  # type: ignore[arg-type]
-    "no field": (lambda _: HostFields("text", url=None), "an empty string stands for none"),  # type: ignore[arg-type]
-    "html as a name": (lambda _: HostFields("text", "html"), "True or False"),  # type: ignore[arg-type]
+    "fields": (lambda _: DedupHook(NOBODY, NOBODY, "text"), r"SourceFields\(content="),  # type: ignore[arg-type]
+    "fields to open": (lambda _: DedupHook.open("http://127.0.0.1:1/x", {"content": "text"}), "SourceFields"),  # type: ignore[arg-type]
+    "settings of a hook": (lambda _: DedupHook(NOBODY, NOBODY, SourceFields("text"), {}), "Settings"),  # type: ignore[arg-type]
+    "a field": (lambda _: SourceFields(5), "content must be the name of a field"),  # type: ignore[arg-type]
+    "no field": (lambda _: SourceFields("text", url=None), "an empty string stands for none"),  # type: ignore[arg-type]
+    "html as a name": (lambda _: SourceFields("text", "html"), "True or False"),  # type: ignore[arg-type]
     "no hook": (lambda _: dedup_bulk(NOBODY, [], hook=WRONG), "DedupHook.open"),
     "no hook for a stream": (lambda _: list(dedup_streaming_bulk(NOBODY, [], hook=WRONG)), "DedupHook.open"),
     "a report": (lambda _: dedup_bulk(NOBODY, [], hook=WRONG, report={}), "HookReport"),  # type: ignore[arg-type]
     "an index": (lambda _: DedupSearch(NOBODY, 5), "index"),  # type: ignore[arg-type]
     "options": (lambda _: DedupSearch(NOBODY, "a", options={"mode": "group"}), "SearchOptions"),  # type: ignore[arg-type]
-    "a feature_index": (lambda _: AsyncDedupSearch(NOBODY, "a", feature_index="b"), "FeatureIndex.open"),  # type: ignore[arg-type]
-    "settings of a feature_index": (lambda _: FeatureIndex(NOBODY, {}), "Settings"),  # type: ignore[arg-type]
+    "a feature_index": (lambda _: AsyncDedupSearch(NOBODY, "a", feature_index="b"), "RelationReader.open"),  # type: ignore[arg-type]
+    "settings of a feature_index": (lambda _: RelationReader(NOBODY, {}), "Settings"),  # type: ignore[arg-type]
     "a body": (lambda _: DedupSearch(NOBODY, "a").search("words"), "a search body"),  # type: ignore[arg-type]
 }  # fmt: skip
 
@@ -121,7 +121,7 @@ def test_settings_come_from_the_file_and_the_environment_everywhere(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ES_DEDUP_INDEX__LIMIT", "9")
     index = EmbeddedIndex(":memory:", features={})
-    hook, feature_index = DedupHook(index, NOBODY, HostFields("text")), FeatureIndex(index)
+    hook, feature_index = DedupHook(index, NOBODY, SourceFields("text")), RelationReader(index)
     with Deduplicator.open(":memory:") as dedup:
         for used in (dedup._settings, hook._settling._settings, feature_index._given):
             assert (used.index.limit, used.index.max_df) == (9, 70)

@@ -11,7 +11,7 @@ from es_dedup.batch.memory import give_back
 from es_dedup.decision.statistics import (
     HASH_BITS,
     LEARN_PAGES,
-    CarryingPages,
+    PostingSample,
     Statistics,
     title_signatures,
     weigh,
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.batch.out_of_core.pages import StoredPages
+    from es_dedup.batch.out_of_core.pages import SpilledCorpus
     from es_dedup.settings import Settings
 
 
-def learn_stored(pages: StoredPages, settings: Settings, folder: Path, most: int) -> Statistics:
+def learn_out_of_core(pages: SpilledCorpus, settings: Settings, folder: Path, most: int) -> Statistics:
     """The statistics that ``learn`` gives for these pages.
 
     Args:
@@ -50,7 +50,7 @@ def learn_stored(pages: StoredPages, settings: Settings, folder: Path, most: int
             periods.add(table.periods.signatures, np.diff(table.periods.offsets))
             titles.append(title_signatures(cover))
         kept = np.flatnonzero(chosen)
-        about = CarryingPages(
+        about = PostingSample(
             pages.keys[kept],
             np.concatenate(titles) if titles else np.zeros((0, 1), dtype=np.uint64),
             pages.fingerprints[kept],
@@ -85,7 +85,7 @@ def _features(values: NDArray[np.uint32], masks: NDArray[np.uint32]) -> NDArray[
 
 
 def _weighed(
-    column: Column, about: CarryingPages, most: int
+    column: Column, about: PostingSample, most: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     values, weights = [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.float32)]
     for low, high in value_ranges([column], most, HASH_BITS):

@@ -12,7 +12,7 @@ from es_dedup.batch.columns import Column
 from es_dedup.batch.corpus import key_of
 from es_dedup.batch.featurise import day_of
 from es_dedup.batch.memory import give_back
-from es_dedup.batch.out_of_core.learning import learn_stored
+from es_dedup.batch.out_of_core.learning import learn_out_of_core
 from es_dedup.clustering import PageKey, sort_key
 from es_dedup.decision.comparison import Pages
 from es_dedup.detectors.features import FeatureTable, unpack
@@ -35,7 +35,7 @@ SCANNED: Final = 1_000  # records read at a time
 ROWS: Final = 2_000  # rows of features unpacked at a time
 
 
-class StoredPages:
+class SpilledCorpus:
     """All pages of an index as they were at one time; row after row by page id.
 
     Attributes:
@@ -90,7 +90,7 @@ class StoredPages:
 
     def learn(self, settings: Settings) -> Statistics:
         """See ``Corpus.learn``."""
-        return learn_stored(self, settings, self.folder, self.most)
+        return learn_out_of_core(self, settings, self.folder, self.most)
 
     def batches(self) -> Iterator[tuple[int, FeatureTable]]:
         """Features of all rows in order, some at a time, each with the number of its first row."""

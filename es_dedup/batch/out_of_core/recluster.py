@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.batch.out_of_core.components import Components, batches
-from es_dedup.batch.out_of_core.pages import StoredPages
-from es_dedup.batch.recluster import Settled, related_pairs
+from es_dedup.batch.out_of_core.pages import SpilledCorpus
+from es_dedup.batch.recluster import ClusteringResult, related_pairs
 from es_dedup.batch.verify import Verified
 from es_dedup.clustering import Neighbourhood, repair
 from es_dedup.decision.rules import RELATIONS
@@ -32,10 +32,12 @@ MOST: Final = 500_000  # terms or features held at a time: some 40 MB with what 
 PAGES: Final = 2_000  # pages and edges that are objects at a time
 
 
-def settle_stored(index: Index, settings: Settings, *, most: int = MOST, pages: int = PAGES) -> Settled:
+def recluster_out_of_core(
+    index: Index, settings: Settings, *, most: int = MOST, pages: int = PAGES
+) -> ClusteringResult:
     """Learn statistics, find and judge all pairs, cluster everything, and store the result.
 
-    The result is that of ``settle_corpus`` over ``load_corpus``.
+    The result is that of ``recluster_corpus`` over ``load_corpus``.
 
     Args:
         index: holds the pages; the caller keeps other writers out.
@@ -48,7 +50,7 @@ def settle_stored(index: Index, settings: Settings, *, most: int = MOST, pages: 
     """
     with (
         TemporaryDirectory(prefix="es-dedup-settle-") as name,
-        closing(StoredPages(index, settings, Path(name), most)) as stored,
+        closing(SpilledCorpus(index, settings, Path(name), most)) as stored,
     ):
         found = related_pairs(stored, settings, lambda _: None)
         statistics, related = found.statistics, found.pairs
@@ -58,7 +60,7 @@ def settle_stored(index: Index, settings: Settings, *, most: int = MOST, pages: 
         index.replace_all(
             _edges(stored, related, pages), _assignments(index, stored, related, labels, settings, pages)
         )
-        return Settled(
+        return ClusteringResult(
             statistics,
             [],
             found.compared,
@@ -69,7 +71,7 @@ def settle_stored(index: Index, settings: Settings, *, most: int = MOST, pages: 
         )
 
 
-def _together(index: Index, stored: StoredPages, related: Verified, pages: int) -> Rows:
+def _together(index: Index, stored: SpilledCorpus, related: Verified, pages: int) -> Rows:
     """Label of each row: equal for rows that have to be clustered together.
 
     These are connected by equal or duplicate edges, or are in one cluster now, or one bears the name of the other's cluster.
@@ -94,12 +96,12 @@ def _together(index: Index, stored: StoredPages, related: Verified, pages: int) 
     return components.labels()
 
 
-def _edges(stored: StoredPages, related: Verified, pages: int) -> Iterator[Edge]:
+def _edges(stored: SpilledCorpus, related: Verified, pages: int) -> Iterator[Edge]:
     for start in range(0, len(related.left), pages):
         yield from _edges_at(stored, related, np.arange(start, min(start + pages, len(related.left))))
 
 
-def _edges_at(stored: StoredPages, related: Verified, places: Rows) -> list[Edge]:
+def _edges_at(stored: SpilledCorpus, related: Verified, places: Rows) -> list[Edge]:
     rows, at = np.unique(np.concatenate((related.left[places], related.right[places])), return_inverse=True)
     half = len(places)
     some = Verified(at[:half], at[half:], related.relation[places], related.score[places])
@@ -107,7 +109,7 @@ def _edges_at(stored: StoredPages, related: Verified, places: Rows) -> list[Edge
 
 
 def _assignments(
-    index: Index, stored: StoredPages, related: Verified, labels: Rows, settings: Settings, pages: int
+    index: Index, stored: SpilledCorpus, related: Verified, labels: Rows, settings: Settings, pages: int
 ) -> Iterator[Assignment]:
     """All assignments, component after component."""
     owners = labels[related.left]

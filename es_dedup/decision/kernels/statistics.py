@@ -31,7 +31,7 @@ class Rules(NamedTuple):
     """The limits of ``decision.statistics``."""
 
     min_carriers: int
-    carriers: int
+    postings: int
     title: tuple[float, float]
     link: tuple[float, float]
     bits: tuple[float, float]
@@ -39,7 +39,7 @@ class Rules(NamedTuple):
     least: float
 
 
-class Carriers(NamedTuple):
+class SortedPostings(NamedTuple):
     """What is known of the pages, by row.
 
     Attributes:
@@ -71,7 +71,7 @@ def weighed(
     keys: NDArray[np.uint64],
     owners: NDArray[np.int32],
     masks: NDArray[np.uint32],
-    pages: Carriers,
+    pages: SortedPostings,
     rules: Rules,
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     """Features that recur, ascending, and what each counts.
@@ -84,8 +84,8 @@ def weighed(
     """
     known = np.empty(len(keys) // rules.min_carriers + 1, dtype=np.uint32)
     weights = np.empty(len(known), dtype=np.float32)
-    rows, places = np.empty(rules.carriers, dtype=np.int64), np.empty(rules.carriers, dtype=np.int64)
-    linked = np.empty(rules.carriers, dtype=np.bool_)
+    rows, places = np.empty(rules.postings, dtype=np.int64), np.empty(rules.postings, dtype=np.int64)
+    linked = np.empty(rules.postings, dtype=np.bool_)
     count = start = 0
     while start < len(keys):
         value = keys[start] >> HALF
@@ -128,7 +128,7 @@ def _first_carriers(
 
 
 @kernel
-def _weight(rows: NDArray[np.int64], linked: NDArray[np.bool_], pages: Carriers, rules: Rules) -> float:
+def _weight(rows: NDArray[np.int64], linked: NDArray[np.bool_], pages: SortedPostings, rules: Rules) -> float:
     size = len(rows)
     topics = links = wholes = 0.0
     first, last = np.int64(0), np.int64(0)

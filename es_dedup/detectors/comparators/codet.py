@@ -14,7 +14,7 @@ from es_dedup.detectors.comparators import hashsets
 from es_dedup.detectors.comparators.collection import Collection
 from es_dedup.detectors.comparators.hashsets import HashBag, bags, common
 from es_dedup.detectors.comparators.words import words_of
-from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import mix64, tagged_terms
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.ragged import rank_within
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.detectors.comparators.words import WordBatch
+    from es_dedup.detectors.comparators.words import SegmentedWords
     from es_dedup.model import Content
     from es_dedup.settings.comparators import CodetConfig
 
@@ -35,7 +35,7 @@ _STEP: Final = np.uint64(0x9E3779B185EBCA87)
 
 
 def tree_nodes(
-    words: WordBatch, depth: int, collection: Collection | None
+    words: SegmentedWords, depth: int, collection: Collection | None
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
     """Nodes that the sentences of several pages pass in the tree.
 
@@ -121,9 +121,9 @@ class CodetLike:
         """
         return tuple(tagged_terms(TAG, features.values[features.counts > 1]).tolist())
 
-    def probe(self, features: HashBag) -> Probe:
+    def candidate_query(self, features: HashBag) -> CandidateQuery:
         """Pages that share a node of two words or more."""
-        return Probe((TermGroup(self.terms(features), 1),))
+        return CandidateQuery((TermGroup(self.terms(features), 1),))
 
     def verify(self, left: HashBag, right: HashBag) -> Verdict:
         """Shared nodes weighted by depth, over those of the shorter page; the lengths tell containment."""

@@ -15,7 +15,7 @@ from es_dedup.detectors.comparators import strings
 from es_dedup.detectors.comparators.spots import STOP_WORDS
 from es_dedup.detectors.comparators.strings import MOST_CHARS, Text, gram_terms, subsequence_verdict
 from es_dedup.detectors.comparators.words import hashes_of, words_of
-from es_dedup.model import Probe, Skipped, TermGroup
+from es_dedup.model import CandidateQuery, Skipped, TermGroup
 from es_dedup.text.hashing import mix64
 from es_dedup.text.normalise import decode, normalise_many
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.detectors.comparators.words import WordBatch
+    from es_dedup.detectors.comparators.words import SegmentedWords
     from es_dedup.model import Content, Verdict
     from es_dedup.settings.comparators import FeatureSentenceConfig
 
@@ -38,7 +38,7 @@ _WHITE: Final = (0x20, 0x0A)
 
 
 def feature_sentences(
-    words: WordBatch, titles: WordBatch, config: FeatureSentenceConfig
+    words: SegmentedWords, titles: SegmentedWords, config: FeatureSentenceConfig
 ) -> list[tuple[int, int] | None]:
     """Where in ``words.codes`` each page's feature sentence begins and ends; None where there is none.
 
@@ -66,7 +66,7 @@ def feature_sentences(
     return found
 
 
-def _candidates(words: WordBatch, min_chars: int) -> NDArray[np.bool_]:
+def _candidates(words: SegmentedWords, min_chars: int) -> NDArray[np.bool_]:
     white = np.concatenate(([0], np.cumsum(np.isin(words.codes, _WHITE))))
     sentences = int(words.sentence_of[-1]) + 1 if len(words.sentence_of) else 0
     edges = np.searchsorted(words.sentence_of, np.arange(sentences + 1))
@@ -76,8 +76,8 @@ def _candidates(words: WordBatch, min_chars: int) -> NDArray[np.bool_]:
 
 
 def _weights(
-    words: WordBatch,
-    titles: WordBatch,
+    words: SegmentedWords,
+    titles: SegmentedWords,
     config: FeatureSentenceConfig,
     first: NDArray[np.int64],
     owner: NDArray[np.int64],
@@ -139,10 +139,10 @@ class FeatureSentence:
         """Terms to store: the runs of three characters."""
         return gram_terms(features.text, GRAM, 1, TAG)
 
-    def probe(self, features: Text) -> Probe:
+    def candidate_query(self, features: Text) -> CandidateQuery:
         """Pages that share a quarter of the runs; the source compares every pair of pages instead."""
         terms = self.terms(features)
-        return Probe((TermGroup(terms, max(1, len(terms) // PROBED_SHARE)),))
+        return CandidateQuery((TermGroup(terms, max(1, len(terms) // PROBED_SHARE)),))
 
     def verify(self, left: Text, right: Text) -> Verdict:
         """Duplicate iff the common subsequence is long enough for the longer sentence."""

@@ -16,7 +16,7 @@ from es_dedup.detectors.comparators.hashsets import bags
 from es_dedup.detectors.comparators.periods import period_sets
 from es_dedup.detectors.comparators.spots import spot_bags
 from es_dedup.detectors.comparators.words import words_of
-from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import mix64, tagged_terms
 from es_dedup.text.normalise import normalise_many
 
@@ -145,9 +145,9 @@ class Imatch:
         )
         return tuple(tagged_terms(self.tag, mix64(mixed)).tolist())
 
-    def probe(self, features: Signatures) -> Probe:
+    def candidate_query(self, features: Signatures) -> CandidateQuery:
         """Pages with an equal signature under any lexicon."""
-        return Probe((TermGroup(self.terms(features), 1),))
+        return CandidateQuery((TermGroup(self.terms(features), 1),))
 
     def verify(self, left: Signatures, right: Signatures) -> Verdict:
         """Duplicate iff the pages have one equal signature; the score is the share of lexicons that give one."""

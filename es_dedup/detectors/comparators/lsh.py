@@ -15,7 +15,7 @@ from es_dedup.detectors.comparators.hashsets import HashBag, jaccard, shared_cou
 from es_dedup.detectors.comparators.minima import band_hashes, candidate_chance, permuted
 from es_dedup.detectors.comparators.periods import period_sets
 from es_dedup.detectors.comparators.spots import spot_bags
-from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import mix64, tagged_terms
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ class LshPeriods:
         minima = permuted(mix64(features.values), config.bands * config.rows)
         return tuple(tagged_terms(self.tag, band_hashes(minima, config.bands)).tolist())
 
-    def probe(self, features: HashBag) -> Probe:
+    def candidate_query(self, features: HashBag) -> CandidateQuery:
         """Pages with an equal band."""
-        return Probe((TermGroup(self.terms(features), 1),))
+        return CandidateQuery((TermGroup(self.terms(features), 1),))
 
     def verify(self, left: HashBag, right: HashBag) -> Verdict:
         """Duplicate iff the Jaccard similarity of the signatures is at least ``min_similarity``."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.detectors.comparators.minima import band_hashes, candidate_chance, one_permutation
-from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.tokens import gram_hashes, tokenise
@@ -86,9 +86,9 @@ class Minhash:
         """Terms to store: one per band."""
         return tuple(tagged_terms(TAG, band_hashes(features.minima, self._config.bands)).tolist())
 
-    def probe(self, features: MinimaOfPage) -> Probe:
+    def candidate_query(self, features: MinimaOfPage) -> CandidateQuery:
         """Pages with an equal band."""
-        return Probe((TermGroup(self.terms(features), 1),))
+        return CandidateQuery((TermGroup(self.terms(features), 1),))
 
     def verify(self, left: MinimaOfPage, right: MinimaOfPage) -> Verdict:
         """Duplicate iff the share of equal minima is at least ``min_similarity``.

@@ -14,7 +14,7 @@ import numpy as np
 
 from es_dedup.detectors.comparators import strings
 from es_dedup.detectors.comparators.strings import MOST_CHARS, Text, gram_terms, subsequence_verdict
-from es_dedup.model import Probe, Skipped, TermGroup
+from es_dedup.model import CandidateQuery, Skipped, TermGroup
 from es_dedup.text.characters import PLANE
 from es_dedup.text.normalise import decode, normalise_many
 from es_dedup.text.tokens import character_kinds
@@ -95,10 +95,10 @@ class Punctuation:
         """Terms to store: the surroundings of each mark."""
         return gram_terms(features.text, self._width, self._width, TAG)
 
-    def probe(self, features: Text) -> Probe:
+    def candidate_query(self, features: Text) -> CandidateQuery:
         """Pages that share a quarter of them; the source compares every pair of pages instead."""
         terms = self.terms(features)
-        return Probe((TermGroup(terms, max(1, len(terms) // PROBED_SHARE)),))
+        return CandidateQuery((TermGroup(terms, max(1, len(terms) // PROBED_SHARE)),))
 
     def verify(self, left: Text, right: Text) -> Verdict:
         """Duplicate iff the common subsequence is long enough for the longer string."""

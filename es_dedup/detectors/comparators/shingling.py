@@ -15,7 +15,7 @@ import numpy as np
 from es_dedup.detectors.comparators import hashsets
 from es_dedup.detectors.comparators.hashsets import HashBag, bags, jaccard, shared_count
 from es_dedup.detectors.comparators.minima import band_hashes, permuted
-from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.ragged import offsets_of
@@ -91,10 +91,10 @@ class Shingling:
         """Terms to store: the sketch."""
         return tuple(tagged_terms(self.tag, features.values).tolist())
 
-    def probe(self, features: HashBag) -> Probe:
+    def candidate_query(self, features: HashBag) -> CandidateQuery:
         """Pages that share enough: with resemblance r at least the share r of either sketch is common."""
         need = math.ceil(self._config.min_resemblance * len(features) - 1e-9)
-        return Probe((TermGroup(self.terms(features), max(1, need)),))
+        return CandidateQuery((TermGroup(self.terms(features), max(1, need)),))
 
     def verify(self, left: HashBag, right: HashBag) -> Verdict:
         """Duplicate iff the resemblance is at least ``min_resemblance``."""
@@ -122,11 +122,11 @@ class ShinglingContainment(Shingling):
     name = "shingling_containment"
     tag = CONTAINMENT_TAG
 
-    def probe(self, features: HashBag) -> Probe:
+    def candidate_query(self, features: HashBag) -> CandidateQuery:
         """Pages that share as much as the smallest page that may be compared needs, or this one if it has less."""
         config = self._config
         need = math.ceil(config.min_containment * min(len(features), config.min_shingles) - 1e-9)
-        return Probe((TermGroup(self.terms(features), max(1, need)),))
+        return CandidateQuery((TermGroup(self.terms(features), max(1, need)),))
 
     def verify(self, left: HashBag, right: HashBag) -> Verdict:
         """The better covered page accepts; the other one tells a duplicate from containment."""
@@ -188,9 +188,9 @@ class Supershingles:
         """Terms to store: the super-shingles, each with its place."""
         return tuple(tagged_terms(GROUP_TAG, np.array(features.groups, dtype=np.uint64)).tolist())
 
-    def probe(self, features: SuperShingles) -> Probe:
+    def candidate_query(self, features: SuperShingles) -> CandidateQuery:
         """Pages that share ``min_groups`` of them."""
-        return Probe((TermGroup(self.terms(features), self._config.min_groups),))
+        return CandidateQuery((TermGroup(self.terms(features), self._config.min_groups),))
 
     def verify(self, left: SuperShingles, right: SuperShingles) -> Verdict:
         """Duplicate iff ``min_groups`` super-shingles are equal."""

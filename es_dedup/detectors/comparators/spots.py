@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.detectors.comparators.hashsets import HashBag
-    from es_dedup.detectors.comparators.words import WordBatch
+    from es_dedup.detectors.comparators.words import SegmentedWords
     from es_dedup.settings.comparators import SpotsigsConfig
 
 ANTECEDENTS_ZH: Final = frozenset(
@@ -56,7 +56,7 @@ def spot_bags(texts: Sequence[str], config: SpotsigsConfig) -> list[HashBag]:
 
 
 def spot_signatures(
-    words: WordBatch, antecedents: tuple[str, ...], distance: int, chain: int
+    words: SegmentedWords, antecedents: tuple[str, ...], distance: int, chain: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Hashes of all spot signatures, and their pages.
 

@@ -15,7 +15,7 @@ from es_dedup.detectors.comparators import hashsets
 from es_dedup.detectors.comparators.collection import Collection
 from es_dedup.detectors.comparators.hashsets import HashBag, common, jaccard
 from es_dedup.detectors.comparators.spots import spot_bags
-from es_dedup.model import Probe, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
 
 if TYPE_CHECKING:
@@ -173,12 +173,14 @@ class Spotsigs:
         """Terms to store: all signatures that are of use."""
         return tuple(tagged_terms(TAG, self.useful(features).values).tolist())
 
-    def probe(self, features: HashBag) -> Probe | None:
+    def candidate_query(self, features: HashBag) -> CandidateQuery | None:
         """Pages that share as many signatures as similar pages must; None when the collection left none."""
         useful = self.useful(features)
         if not len(useful):
             return None
-        return Probe((TermGroup(self.terms(features), fewest_shared(useful, self._config.min_similarity)),))
+        return CandidateQuery(
+            (TermGroup(self.terms(features), fewest_shared(useful, self._config.min_similarity)),)
+        )
 
     def verify(self, left: HashBag, right: HashBag) -> Verdict:
         """Duplicate iff the multiset Jaccard similarity is at least ``min_similarity``."""

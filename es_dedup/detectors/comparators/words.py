@@ -25,7 +25,7 @@ _BASE: Final = 0xA24BAED4963EE407
 
 
 @dataclass(frozen=True, slots=True)
-class WordBatch:
+class SegmentedWords:
     """Words of several pages that hold a letter or digit, in order.
 
     Attributes:
@@ -51,7 +51,7 @@ class WordBatch:
         return len(self.hashes)
 
 
-def words_of(batch: TextBatch) -> WordBatch:
+def words_of(batch: TextBatch) -> SegmentedWords:
     """Words of normalised texts."""
     codes = np.insert(batch.codes, batch.offsets[1:], _NEWLINE)
     page_starts = batch.offsets + np.arange(len(batch) + 1)
@@ -64,7 +64,7 @@ def words_of(batch: TextBatch) -> WordBatch:
     hashes = segment_hashes(mix64(codes.astype(np.uint64)), starts, ends, _BASE)
     marks = sentence_ends(codes)
     sentence_of: NDArray[np.int64] = np.cumsum(marks) - marks
-    return WordBatch(
+    return SegmentedWords(
         hashes=hashes,
         pages=np.searchsorted(page_starts, starts, side="right") - 1,
         offsets=np.searchsorted(starts, page_starts),

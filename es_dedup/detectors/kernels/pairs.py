@@ -34,7 +34,7 @@ SHARE = 3  # place after the covers: weighted share of this side's grams that th
 _LEAST = 1e-9
 
 
-class Columns(NamedTuple):
+class PairColumns(NamedTuple):
     """Those columns of a ``CoverageTable`` that are compared."""
 
     gram_offsets: NDArray[np.int64]
@@ -55,9 +55,9 @@ class Columns(NamedTuple):
     number_threshold: NDArray[np.uint32]
 
 
-def columns_of(table: CoverageTable) -> Columns:
+def columns_of(table: CoverageTable) -> PairColumns:
     """The columns in the layout that the kernel was compiled for."""
-    return Columns(*(np.ascontiguousarray(getattr(table, name)) for name in Columns._fields))
+    return PairColumns(*(np.ascontiguousarray(getattr(table, name)) for name in PairColumns._fields))
 
 
 @kernel
@@ -225,10 +225,10 @@ def _title_counts(
 
 @kernel
 def _pair_of_grams(
-    left: Columns,
+    left: PairColumns,
     one: int,
     left_weights: NDArray[np.float64],
-    right: Columns,
+    right: PairColumns,
     two: int,
     right_weights: NDArray[np.float64],
     rows: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]],
@@ -247,10 +247,10 @@ def _pair_of_grams(
 
 @kernel
 def _pair_of_clauses(
-    left: Columns,
+    left: PairColumns,
     one: int,
     left_weights: NDArray[np.float64],
-    right: Columns,
+    right: PairColumns,
     two: int,
     right_weights: NDArray[np.float64],
     rows: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]],
@@ -285,7 +285,9 @@ def _pair_of_clauses(
 
 
 @kernel
-def _pair_of_numbers(left: Columns, one: int, right: Columns, two: int, counts: NDArray[np.int64]) -> None:
+def _pair_of_numbers(
+    left: PairColumns, one: int, right: PairColumns, two: int, counts: NDArray[np.int64]
+) -> None:
     """Write how many numbers each page of a pair has, and how many of them the other lacks."""
     bound = min(left.number_threshold[one], right.number_threshold[two])
     hit, hit_there = _hits(
@@ -297,10 +299,10 @@ def _pair_of_numbers(left: Columns, one: int, right: Columns, two: int, counts: 
 
 @kernel
 def measured(
-    left: Columns,
+    left: PairColumns,
     left_rows: NDArray[np.int64],
     left_weights: tuple[NDArray[np.float64], NDArray[np.float64]],
-    right: Columns,
+    right: PairColumns,
     right_rows: NDArray[np.int64],
     right_weights: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:

@@ -10,9 +10,9 @@ from es_dedup.index import validation
 from es_dedup.index.closing import Closing
 from es_dedup.index.elastic import clusters, fulltext, records
 from es_dedup.index.elastic.bulk import Write
-from es_dedup.index.elastic.candidates import Prober
+from es_dedup.index.elastic.candidates import CandidateSearcher
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS
-from es_dedup.index.elastic.notes import Keeping, note_key
+from es_dedup.index.elastic.notes import NoteStore, note_key
 from es_dedup.index.elastic.options import Options
 from es_dedup.index.elastic.read_your_writes_pages import CREATED
 from es_dedup.index.elastic.reading import (
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.bulk import Result
-    from es_dedup.index.elastic.fields import Fields
+    from es_dedup.index.elastic.fields import TermFields
     from es_dedup.index.port import Assignment, FeatureRecord
-    from es_dedup.model import Edge, Probe, ProbeAnswer
+    from es_dedup.model import CandidateQuery, CandidateResult, Edge
 
 
 REPLACED_AT_A_TIME: Final = (
@@ -68,7 +68,7 @@ class ElasticIndex(Store, Closing):
         segment: Callable[[str], str] | None = None,
         options: Options | None = None,
         read_only: bool = False,
-        fields: Callable[[Mapping[str, Any]], Fields] | None = None,
+        fields: Callable[[Mapping[str, Any]], TermFields] | None = None,
     ) -> None:
         """Open an index, or make it when it is not there.
 
@@ -93,10 +93,10 @@ class ElasticIndex(Store, Closing):
         """
         super().__init__(address, features, options or Options(), fields, read_only=read_only)
         self._segment = segment or validation.each_character
-        self._keeping = Keeping(
+        self._keeping = NoteStore(
             self._server, self._of[META], self._options, lambda place: self._watch.seen(META, [place])
         )
-        self._prober = Prober(self._server, self._of[FEATURES], self._recent, self._schema)
+        self._prober = CandidateSearcher(self._server, self._of[FEATURES], self._recent, self._schema)
         try:
             with reading(self._server.name):
                 self._server.must_be_supported()
@@ -262,27 +262,27 @@ class ElasticIndex(Store, Closing):
         """See ``FeatureIndex.texts``."""
         return fulltext.texts(self._server, self._of[TEXTS], page_ids)
 
-    def probe_many(self, probes: Sequence[Probe]) -> list[ProbeAnswer]:
-        """See ``FeatureIndex.probe_many``."""
-        return self.probe_with_copies(probes, ())[0]
+    def candidates_many(self, candidate_queries: Sequence[CandidateQuery]) -> list[CandidateResult]:
+        """See ``FeatureIndex.candidates_many``."""
+        return self.candidates_with_copies(candidate_queries, ())[0]
 
-    def probe_with_copies(
-        self, probes: Sequence[Probe], hashes: Sequence[int], *, limit: int | None = None
-    ) -> tuple[list[ProbeAnswer], dict[int, list[str]]]:
-        """See ``FeatureIndex.probe_with_copies``."""
-        if not probes and not hashes:
+    def candidates_with_copies(
+        self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None
+    ) -> tuple[list[CandidateResult], dict[int, list[str]]]:
+        """See ``FeatureIndex.candidates_with_copies``."""
+        if not candidate_queries and not hashes:
             return [], {}
         self._schema.must_be_current()
-        if any(probe.scope is not None for probe in probes):
+        if any(candidate_query.scope is not None for candidate_query in candidate_queries):
             self._show(FEATURES)
         self._catch_up(FEATURES)
         searches = [json.dumps(search) for search in records.hash_searches(hashes)]
         several, unseen = not self._prober.one_shard, len(self._recent)
         recent = self._recent.copies(hashes)
-        answers, found = self._prober.ask(probes, searches)
+        answers, found = self._prober.ask(candidate_queries, searches)
         if not several and not self._prober.one_shard and unseen:  # found out just now
             self._show(FEATURES)
-            return self.probe_with_copies(probes, hashes, limit=limit)
+            return self.candidates_with_copies(candidate_queries, hashes, limit=limit)
         copies = records.pages_with_hash(self._server, self._of[FEATURES], hashes, found, limit)
         for value, names in recent.items():
             copies[value] = sorted({*copies.get(value, ()), *names})[:limit]
@@ -336,7 +336,7 @@ class ElasticIndex(Store, Closing):
 
     def pages_with_hash(self, hashes: Sequence[int], *, limit: int | None = None) -> dict[int, list[str]]:
         """See ``FeatureIndex.pages_with_hash``."""
-        return self.probe_with_copies((), hashes, limit=limit)[1]
+        return self.candidates_with_copies((), hashes, limit=limit)[1]
 
     def note(self, name: str) -> str | None:
         """See ``FeatureIndex.note``."""

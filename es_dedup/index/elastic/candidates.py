@@ -13,11 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.elastic.read_your_writes_pages import NEWEST, carriers_of, newest_of
+from es_dedup.index.elastic.read_your_writes_pages import NEWEST, newest_of, postings_of
 from es_dedup.index.elastic.reading import partial
 from es_dedup.index.elastic.server import pauses, reason_in
 from es_dedup.index.term_weights import ENOUGH, by_frequency, common_of, limits_of, weights_of
-from es_dedup.model import Candidate, ProbeAnswer
+from es_dedup.model import Candidate, CandidateResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
     from es_dedup.index.elastic.fields import Value
-    from es_dedup.index.elastic.read_your_writes_pages import Carriers, Part, RecentPages
+    from es_dedup.index.elastic.read_your_writes_pages import PageWriteCache, WrittenBatch, WrittenPostings
     from es_dedup.index.elastic.schema import Schema
     from es_dedup.index.elastic.server import Server
-    from es_dedup.model import Probe, Scope
+    from es_dedup.model import CandidateQuery, Scope
 
     Answer = Mapping[str, Any]
 
@@ -51,7 +51,7 @@ FREQUENCIES: Final = ["docs._index", "docs.error", "docs.term_vectors.*.terms.*.
 ONLY_SORTED: Final = '"_source":false,"stored_fields":"_none_","track_total_hits":false'
 
 
-class Prober:
+class CandidateSearcher:
     """Answers the probes of one index; threads may share it.
 
     Args:
@@ -61,25 +61,28 @@ class Prober:
         schema: tells the fields that hold terms, and whether they hold text where it is given.
     """
 
-    def __init__(self, server: Server, index: str, recent: RecentPages, schema: Schema) -> None:
+    def __init__(self, server: Server, index: str, recent: PageWriteCache, schema: Schema) -> None:
         self._server, self._index, self._recent, self._schema = server, index, recent, schema
         # Statistics of a term are those of one shard. Answers tell how many there are, so another generation is noticed.
         self.one_shard = True
 
     def ask(
-        self, probes: Sequence[Probe], beside: Sequence[str] = ()
-    ) -> tuple[list[ProbeAnswer], list[Answer]]:
-        """One answer per probe, in order; see ``FeatureIndex.probe_many``.
+        self, candidate_queries: Sequence[CandidateQuery], beside: Sequence[str] = ()
+    ) -> tuple[list[CandidateResult], list[Answer]]:
+        """One answer per probe, in order; see ``FeatureIndex.candidates_many``.
 
         Args:
             probes: what is asked.
             beside: other searches, sent in the same requests; their answers come second.
         """
-        parts = [probes[at : at + PROBES_AT_A_TIME] for at in range(0, len(probes), PROBES_AT_A_TIME)]
+        parts = [
+            candidate_queries[at : at + PROBES_AT_A_TIME]
+            for at in range(0, len(candidate_queries), PROBES_AT_A_TIME)
+        ]
         if not parts:
             return [], self._search(beside)
         if len(parts) == 1:
-            return self._answer(probes, beside)
+            return self._answer(candidate_queries, beside)
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="es-dedup-probes") as pool:
             told = list(pool.map(self._answer, parts, [beside, *[()] * (len(parts) - 1)]))
         return list(chain.from_iterable(some for some, _ in told)), told[0][1]
@@ -90,21 +93,21 @@ class Prober:
         return _counted(distinct, self._search(_counts(self._schema.fields.values_of(distinct, {}))))
 
     def _answer(
-        self, probes: Sequence[Probe], beside: Sequence[str]
-    ) -> tuple[list[ProbeAnswer], list[Answer]]:
-        asked = [weights_of(probe) for probe in probes]
+        self, candidate_queries: Sequence[CandidateQuery], beside: Sequence[str]
+    ) -> tuple[list[CandidateResult], list[Answer]]:
+        asked = [weights_of(candidate_query) for candidate_query in candidate_queries]
         distinct = sorted(set().union(*asked))
-        placed = self._schema.fields.values_of(distinct, self._labels(probes))
+        placed = self._schema.fields.values_of(distinct, self._labels(candidate_queries))
         values = dict(zip(distinct, placed, strict=True))
         held = self._recent.parts()  # before they are counted: what is shown meanwhile is then in one of both
         most, problem = self._most(values) if self.one_shard else self._count(values)
         if problem:
-            return [ProbeAnswer((), problem=problem if terms else "") for terms in asked], self._search(
+            return [CandidateResult((), problem=problem if terms else "") for terms in asked], self._search(
                 beside
             )
         held = tuple(dict.fromkeys((*held, *self._recent.parts())))
-        carriers = carriers_of(held, distinct)
-        made = _Asked(probes, asked, most, values, carriers)
+        postings = postings_of(held, distinct)
+        made = _Asked(candidate_queries, asked, most, values, postings)
         sure = not self.one_shard
         # What seems common may be rare, when pages were deleted: it is counted beside the probes that take it for that.
         doubtful = [] if sure else sorted(made.common())
@@ -113,41 +116,45 @@ class Prober:
         first = [NEWEST] if held else []
         told = self._search([*first, *counting, *bodies, *beside] or [NOTHING])
         if first:
-            carriers = self._still_recent(told.pop(0), distinct, held, carriers)
+            postings = self._still_recent(told.pop(0), distinct, held, postings)
         others = told[len(counting) + len(bodies) :] if beside else []
         if any(answer.get("_shards", {}).get("total", 1) > 1 for answer in told) and not sure:
             self.one_shard = False
-            return self._answer(probes, ())[0], others
+            return self._answer(candidate_queries, ())[0], others
         exact, problem = _counted(doubtful, told[: len(counting)])
-        unseen = carriers.counts() if exact else {}
+        unseen = postings.counts() if exact else {}
         exact = {term: count + unseen.get(term, 0) for term, count in exact.items()}
         if problem:
-            return [ProbeAnswer((), problem=problem if terms else "") for terms in asked], others
+            return [CandidateResult((), problem=problem if terms else "") for terms in asked], others
         found = made.answers(told[len(counting) : len(counting) + len(bodies)])
         again = [] if sure else made.mistaken(exact)
         if again:
-            some = [probes[at] for at in again], [asked[at] for at in again]
-            more = _Asked(*some, {**most, **exact}, values, carriers, counted=True)
+            some = [candidate_queries[at] for at in again], [asked[at] for at in again]
+            more = _Asked(*some, {**most, **exact}, values, postings, counted=True)
             told = self._search([body for body in more.bodies if body is not None])
             for at, answer in zip(again, more.answers(told), strict=True):
                 found[at] = answer
         return found, others
 
     def _still_recent(
-        self, answer: Answer, distinct: Sequence[int], held: Sequence[Part], carriers: Carriers
-    ) -> Carriers:
+        self, answer: Answer, distinct: Sequence[int], held: Sequence[WrittenBatch], postings: WrittenPostings
+    ) -> WrittenPostings:
         """Of the recent pages those that the searches beside this answer did not see."""
         if partial(answer):
-            return carriers
+            return postings
         newest = newest_of(answer)
         self._recent.seen(newest)
         unseen = [part for part in held if part.last > newest]
-        return carriers if len(unseen) == len(held) else carriers_of(unseen, distinct)
+        return postings if len(unseen) == len(held) else postings_of(unseen, distinct)
 
-    def _labels(self, probes: Sequence[Probe]) -> dict[int, str]:
+    def _labels(self, candidate_queries: Sequence[CandidateQuery]) -> dict[int, str]:
         if not self._schema.keeps_named:
             return {}
-        return {term: label for probe in probes for term, label in probe.labels.items()}
+        return {
+            term: label
+            for candidate_query in candidate_queries
+            for term, label in candidate_query.labels.items()
+        }
 
     def _count(self, values: Mapping[int, Value]) -> tuple[dict[int, int], str]:
         return _counted(list(values), self._search(_counts(list(values.values()))))
@@ -207,41 +214,42 @@ class _Asked:
 
     def __init__(
         self,
-        probes: Sequence[Probe],
+        candidate_queries: Sequence[CandidateQuery],
         weights: Sequence[Mapping[int, int]],
         counts: Mapping[int, int],
         values: Mapping[int, Value],
-        carriers: Carriers,
+        postings: WrittenPostings,
         *,
         counted: bool = False,
     ) -> None:
-        self._probes, self._carriers = probes, carriers
-        more = {} if counted else carriers.counts()
+        self._probes, self._carriers = candidate_queries, postings
+        more = {} if counted else postings.counts()
         every = {**counts, **{term: counts[term] + count for term, count in more.items()}}
         self._halved = [
-            {term: most for term, most in common_of(probe).items() if every[term] > most} for probe in probes
+            {term: most for term, most in common_of(candidate_query).items() if every[term] > most}
+            for candidate_query in candidate_queries
         ]
         weights = [
             by_frequency(terms, halved, every) if halved else terms
             for terms, halved in zip(weights, self._halved, strict=True)
         ]
         self._weights = weights
-        self._limits = [limits_of(probe) for probe in probes]
+        self._limits = [limits_of(candidate_query) for candidate_query in candidate_queries]
         self._common = [
-            {term for term in terms if every[term] > limits.get(term, probe.max_df)}
-            for probe, terms, limits in zip(probes, weights, self._limits, strict=True)
+            {term for term in terms if every[term] > limits.get(term, candidate_query.max_df)}
+            for candidate_query, terms, limits in zip(candidate_queries, weights, self._limits, strict=True)
         ]
         # A term that no page carries can be left out of the query; it was looked up already.
         self.bodies = [
             query_of(
-                probe,
+                candidate_query,
                 {
                     values[term].query: weight
                     for term, weight in terms.items()
                     if counts[term] and term not in common
                 },
             )
-            for probe, terms, common in zip(probes, weights, self._common, strict=True)
+            for candidate_query, terms, common in zip(candidate_queries, weights, self._common, strict=True)
         ]
 
     def common(self) -> set[int]:
@@ -253,18 +261,20 @@ class _Asked:
         kinds = zip(self._probes, self._limits, self._common, self._halved, strict=True)
         return [
             place
-            for place, (probe, limits, common, halved) in enumerate(kinds)
-            if any(counts[term] <= limits.get(term, probe.max_df) for term in common)
+            for place, (candidate_query, limits, common, halved) in enumerate(kinds)
+            if any(counts[term] <= limits.get(term, candidate_query.max_df) for term in common)
             or any(counts[term] <= most for term, most in halved.items())
         ]
 
-    def answers(self, told: Sequence[Answer]) -> list[ProbeAnswer]:
+    def answers(self, told: Sequence[Answer]) -> list[CandidateResult]:
         """One answer per probe, out of those of the searches that were sent."""
         waiting = iter(told)
         recent = self._carriers.answers(self._weights, self._common)
         return [
-            _cut(None if body is None else next(waiting), probe, frozenset(common), own)
-            for body, probe, common, own in zip(self.bodies, self._probes, self._common, recent, strict=True)
+            _cut(None if body is None else next(waiting), candidate_query, frozenset(common), own)
+            for body, candidate_query, common, own in zip(
+                self.bodies, self._probes, self._common, recent, strict=True
+            )
         ]
 
 
@@ -298,7 +308,7 @@ def _counted(distinct: Sequence[int], answers: Iterable[Answer]) -> tuple[dict[i
     return dict(zip(distinct, counts, strict=True)), ""
 
 
-def query_of(probe: Probe, weights: Mapping[str, int]) -> str | None:
+def query_of(candidate_query: CandidateQuery, weights: Mapping[str, int]) -> str | None:
     """The search for one probe, as JSON; None when nothing can answer it.
 
     Args:
@@ -313,10 +323,10 @@ def query_of(probe: Probe, weights: Mapping[str, int]) -> str | None:
             for query, weight in weights.items()
         ]
     )
-    filters = [] if probe.scope is None else list(_inside(probe.scope))
+    filters = [] if candidate_query.scope is None else list(_inside(candidate_query.scope))
     inside = f',"filter":{json.dumps(filters)},"minimum_should_match":1' if filters else ""
     # One more to see whether there are more, and one for the page that asks, which is passed over on arrival.
-    size = min(probe.limit + 1 + (probe.exclude is not None), MAX_WINDOW)
+    size = min(candidate_query.limit + 1 + (candidate_query.exclude is not None), MAX_WINDOW)
     return (
         f'{{"query":{{"bool":{{"should":[{should}]{inside}}}}},"min_score":{ENOUGH},"size":{size},'
         f'"sort":[{{"_score":"desc"}},{{"page_id":"asc"}}],{ONLY_SORTED}}}'
@@ -345,10 +355,10 @@ def _inside(scope: Scope) -> Iterable[dict[str, Any]]:
 
 
 def _cut(
-    answer: Answer | None, probe: Probe, capped: frozenset[int], recent: Mapping[str, int]
-) -> ProbeAnswer:
+    answer: Answer | None, candidate_query: CandidateQuery, capped: frozenset[int], recent: Mapping[str, int]
+) -> CandidateResult:
     if answer is not None and (problem := partial(answer)):
-        return ProbeAnswer((), capped=capped, problem=problem)
+        return CandidateResult((), capped=capped, problem=problem)
     found = [] if answer is None else [hit["sort"] for hit in answer["hits"]["hits"]]
     if recent:
         # Where searches see them by now, they were not asked for all that these pages carry.
@@ -356,8 +366,12 @@ def _cut(
         found += [[weight, page_id] for page_id, weight in recent.items()]
         found.sort(key=lambda each: (-each[0], each[1]))
     candidates = [
-        Candidate(page_id, round(score) / ENOUGH) for score, page_id in found if page_id != probe.exclude
+        Candidate(page_id, round(score) / ENOUGH)
+        for score, page_id in found
+        if page_id != candidate_query.exclude
     ]
-    return ProbeAnswer(
-        tuple(candidates[: probe.limit]), truncated=len(candidates) > probe.limit, capped=capped
+    return CandidateResult(
+        tuple(candidates[: candidate_query.limit]),
+        truncated=len(candidates) > candidate_query.limit,
+        capped=capped,
     )

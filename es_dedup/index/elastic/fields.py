@@ -2,7 +2,7 @@
 
 The tag of a term, its upper 8 of 48 bits, names the method and with it the field that the method declares. Bands are numbers. What a
 method names in words is stored as text where the writer gives it (``RecordBatch.named``), and asked for by the same text
-(``Probe.labels``). All else is stored as the term's eight characters, see ``tokens_of``.
+(``CandidateQuery.labels``). All else is stored as the term's eight characters, see ``tokens_of``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Fields:
+class TermFields:
     """The fields of the methods of an index, as these declare them.
 
     Attributes:

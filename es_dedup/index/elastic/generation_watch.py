@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.schema import Schema
 
 
-class Watch:
+class GenerationWatch:
     """The generation that was opened, by the names of its real indices.
 
     Args:

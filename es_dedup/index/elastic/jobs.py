@@ -11,7 +11,7 @@ from es_dedup.index.elastic.mappings import JOBS, alias_of, concrete_of
 from es_dedup.index.elastic.reading import documents, pages_of_hits, whole
 from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, reads_answers
 from es_dedup.index.elastic.tokens import key_of
-from es_dedup.index.jobs import DeadLetter, Job, JobState, Part, Version
+from es_dedup.index.jobs import DeadLetter, Job, JobState, Partition, Version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -75,19 +75,19 @@ class ElasticJobs:
             for hit in hits
         ]
 
-    def create_parts(self, parts: Iterable[Part]) -> None:
-        """See ``JobStore.create_parts``."""
+    def create_partitions(self, parts: Iterable[Partition]) -> None:
+        """See ``JobStore.create_partitions``."""
         results = self._write(_part_write(part, "create") for part in parts)
         self._must(result for result in results if result.status != CONFLICT)
 
-    def parts(self, job_id: str, plan: str, numbers: Sequence[int]) -> list[tuple[Part, Version]]:
+    def parts(self, job_id: str, plan: str, numbers: Sequence[int]) -> list[tuple[Partition, Version]]:
         """See ``JobStore.parts``."""
         keys = [_part_key(job_id, plan, number) for number in numbers]
         found = documents(self._server, self._index, keys)
-        return [(Part(**document["_source"]["body"]), _version(document)) for document in found]
+        return [(Partition(**document["_source"]["body"]), _version(document)) for document in found]
 
-    def change_part(self, part: Part, version: Version) -> Version | None:
-        """See ``JobStore.change_part``."""
+    def change_partition(self, part: Partition, version: Version) -> Version | None:
+        """See ``JobStore.change_partition``."""
         return self._change(_part_write(part, "index", version))
 
     def drop(self, job_id: str) -> None:
@@ -218,7 +218,7 @@ def _part_key(job_id: str, plan: str, number: int) -> str:
     return f"part:{job_id}:{plan}:{number}"
 
 
-def _part_write(part: Part, operation: str, version: Version | None = None) -> Write:
+def _part_write(part: Partition, operation: str, version: Version | None = None) -> Write:
     state = "finished" if part.finished else "working" if part.owner else "waiting"
     body = {"kind": "part", "job": part.job, "state": state, "at": part.beat, "body": part.as_dict()}
     return Write(operation, "", _part_key(part.job, part.plan, part.number), body, condition=version)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from importlib.resources.abc import Traversable
 
-    from es_dedup.index.elastic.fields import Fields
+    from es_dedup.index.elastic.fields import TermFields
 
 SCHEMA_VERSION: Final = 2
 OLDEST: Final = 1
@@ -103,7 +103,7 @@ def body_of(
     return body
 
 
-def add_fields(mappings: dict[str, Any], fields: Fields) -> None:
+def add_fields(mappings: dict[str, Any], fields: TermFields) -> None:
     """Add the fields of the methods to the mappings of features; ``_source`` shows those that people read, if the index keeps them."""
     hidden = fields.hashed if mappings["_meta"][MARK][NAMED_FIELDS] else fields.searched
     mappings["properties"] |= fields.properties()

@@ -21,7 +21,7 @@ TRIES: Final = 5  # to read a snapshot while others replace it
 HEAD: Final = "statistics"
 
 
-class Keeping:
+class NoteStore:
     """Notes and the statistics' snapshot, in the index ``meta``."""
 
     def __init__(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST: Final = 20_000  # changes that are kept
 
 
-class Changes:
+class ClusterWriteCache:
     """The last state of what was changed, None for what was taken away; for the thread that holds the write session."""
 
     def __init__(self) -> None:

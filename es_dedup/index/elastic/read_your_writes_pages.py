@@ -33,7 +33,7 @@ NEWEST: Final = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class WrittenBatch:
     """Pages of one write: their terms, ascending, with the page of each; ``last`` is the number of the last write."""
 
     last: int
@@ -44,7 +44,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Carriers:
+class WrittenPostings:
     """Pages, and who of them carries which term: both arrays side by side, by term ascending; owners are places in ``ids``."""
 
     ids: list[str]
@@ -91,12 +91,12 @@ class Carriers:
         return found
 
 
-class RecentPages:
+class PageWriteCache:
     """Pages made since the last refresh; threads may share it."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._parts: deque[Part] = deque()
+        self._parts: deque[WrittenBatch] = deque()
         self._last: tuple[int, int] | None = None
 
     def __len__(self) -> int:
@@ -148,8 +148,8 @@ class RecentPages:
             while self._parts and self._parts[0].last <= newest:
                 self._parts.popleft()
 
-    def parts(self) -> tuple[Part, ...]:
-        """What is kept now, for ``carriers_of``; another thread may forget some of it meanwhile."""
+    def parts(self) -> tuple[WrittenBatch, ...]:
+        """What is kept now, for ``postings_of``; another thread may forget some of it meanwhile."""
         with self._guard:
             return tuple(self._parts)
 
@@ -164,7 +164,7 @@ class RecentPages:
         return found
 
 
-def carriers_of(parts: Sequence[Part], terms: Sequence[int]) -> Carriers:
+def postings_of(parts: Sequence[WrittenBatch], terms: Sequence[int]) -> WrittenPostings:
     """The pages that carry any of these terms, which are ascending."""
     asked = np.array(terms if parts else (), dtype=np.uint64)
     found, owners, before = [asked[:0]], [np.empty(0, dtype=np.int64)], 0
@@ -176,10 +176,10 @@ def carriers_of(parts: Sequence[Part], terms: Sequence[int]) -> Carriers:
         before += len(part.ids)
     every, theirs = np.concatenate(found), np.concatenate(owners)
     order = np.argsort(every, kind="stable")
-    return Carriers([name for part in parts for name in part.ids], every[order], theirs[order])
+    return WrittenPostings([name for part in parts for name in part.ids], every[order], theirs[order])
 
 
-def _part(batch: RecordBatch, places: Sequence[int], last: int) -> Part:
+def _part(batch: RecordBatch, places: Sequence[int], last: int) -> WrittenBatch:
     rows = np.array(places, dtype=np.int64)
     starts, stops = batch.term_offsets[rows], batch.term_offsets[rows + 1]
     terms = np.concatenate([batch.terms[start:stop] for start, stop in zip(starts, stops, strict=True)])
@@ -189,7 +189,7 @@ def _part(batch: RecordBatch, places: Sequence[int], last: int) -> Part:
     again = (terms[1:] == terms[:-1]) & (owners[1:] == owners[:-1])
     once = np.flatnonzero(~np.concatenate((np.zeros(min(1, len(terms)), dtype=bool), again)))
     hashes = np.array([batch.content_hashes[place] for place in places], dtype=np.uint64)
-    return Part(last, [batch.ids[place] for place in places], terms[once], owners[once], hashes)
+    return WrittenBatch(last, [batch.ids[place] for place in places], terms[once], owners[once], hashes)
 
 
 def newest_of(answer: Mapping[str, Any]) -> int:

@@ -17,7 +17,7 @@ from es_dedup.index.port import FeatureRecord
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_dedup.index.elastic.fields import Fields
+    from es_dedup.index.elastic.fields import TermFields
     from es_dedup.index.elastic.server import Server
     from es_dedup.index.record_batch import RecordBatch
 
@@ -35,7 +35,7 @@ what comparing two pages needs."""
 
 
 def writes(
-    batch: RecordBatch, places: Sequence[int], index: str, fields: Fields, *, named: bool
+    batch: RecordBatch, places: Sequence[int], index: str, fields: TermFields, *, named: bool
 ) -> Iterator[Write]:
     """One write per page.
 
@@ -44,7 +44,7 @@ def writes(
         places: which pages.
         index: where to.
         fields: of the index.
-        named: see ``Fields.columns_of``.
+        named: see ``TermFields.columns_of``.
     """
     size = len(batch.ids)
     columns = {
@@ -83,7 +83,7 @@ def record_of(document: Mapping[str, Any]) -> FeatureRecord:
 
 
 def named_of(document: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Page id, and what people read of its features, of a document read with ``page_id`` and ``Fields.types``."""
+    """Page id, and what people read of its features, of a document read with ``page_id`` and ``TermFields.types``."""
     source = dict(document["_source"])
     return source.pop("page_id"), source
 

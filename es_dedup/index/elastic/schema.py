@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import NotAnIndex, SchemaMismatch, SettingsMismatch
-from es_dedup.index.elastic.fields import Fields
+from es_dedup.index.elastic.fields import TermFields
 from es_dedup.index.elastic.mappings import (
     FEATURES,
     KINDS,
@@ -48,7 +48,7 @@ class Schema:
         name: str,
         features: Mapping[str, Any] | None,
         options: Options,
-        fields: Callable[[Mapping[str, Any]], Fields] | None = None,
+        fields: Callable[[Mapping[str, Any]], TermFields] | None = None,
     ) -> None:
         """Nothing is sent yet."""
         self._fields_for = fields
@@ -64,9 +64,9 @@ class Schema:
         return self._features or {}
 
     @cached_property
-    def fields(self) -> Fields:
+    def fields(self) -> TermFields:
         """Those of the methods that the index stores."""
-        return Fields() if self._fields_for is None else self._fields_for(self.features)
+        return TermFields() if self._fields_for is None else self._fields_for(self.features)
 
     def open(self, *, read_only: bool) -> None:
         """Make what is missing and check what is there.

@@ -28,10 +28,10 @@ from es_dedup.index.elastic.source_metadata import EXTERNAL_VERSIONS, INDICES_AT
 from es_dedup.index.source_index import (
     DEDUP,
     DocumentKey,
-    HostDocument,
-    MarkReport,
+    FieldUpdateReport,
     ServerFacts,
     Shard,
+    SourceDocument,
     document_key,
     value_of,
 )
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.rewriting import Change
     from es_dedup.index.elastic.server import Server
     from es_dedup.index.elastic.source_metadata import IndexFacts
-    from es_dedup.index.source_index import Mark
+    from es_dedup.index.source_index import DedupField
 
 # unmapped: an index that has never had a document
 BY_SEQUENCE: Final = ({"_seq_no": {"order": "asc", "unmapped_type": "long"}},)
@@ -63,8 +63,8 @@ _OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
 
 
 @reads_answers()
-class ElasticHost:
-    """Host indices of one cluster; see ``es_dedup.index.source_index.Host``. Threads may share it.
+class ElasticSourceIndex:
+    """Host indices of one cluster; see ``es_dedup.index.source_index.SourceIndex``. Threads may share it.
 
     Args:
         server: where the host indices are.
@@ -80,7 +80,7 @@ class ElasticHost:
         self._server.close()
 
     def indices(self, target: str) -> list[str]:
-        """See ``Host.indices``."""
+        """See ``SourceIndex.indices``."""
         found = self._server.call(
             partial(
                 _or_none,
@@ -93,7 +93,7 @@ class ElasticHost:
         return sorted(name for name in found or () if name not in closed and not _OURS.search(name))
 
     def prepare(self, indices: Iterable[str], *, external_versions: bool = False) -> None:
-        """See ``Host.prepare``."""
+        """See ``SourceIndex.prepare``."""
         found = self._checked(indices)
         for name, facts in found.items():
             if conflicts := _conflicts(facts):
@@ -110,10 +110,10 @@ class ElasticHost:
                 and not (_prepared(facts) and facts.external is external)
             ]
             for some in chunked(wanted, INDICES_AT_A_TIME):
-                self._server.call(partial(_put_mapping, some, host_properties(external)), writing=True)
+                self._server.call(partial(_put_mapping, some, source_properties(external)), writing=True)
 
     def external_versions(self, index: str) -> bool:
-        """See ``Host.external_versions``."""
+        """See ``SourceIndex.external_versions``."""
         facts = read_facts(self._server, [index]).get(index)
         return facts is not None and facts.external
 
@@ -125,12 +125,12 @@ class ElasticHost:
         return "this server may leave vectors out of what is read" if version >= NO_VECTORS else ""
 
     def prepared(self, index: str) -> bool:
-        """See ``Host.prepared``."""
+        """See ``SourceIndex.prepared``."""
         facts = read_facts(self._server, [index]).get(index)
         return facts is not None and _prepared(facts)
 
     def check(self, indices: Iterable[str]) -> None:
-        """See ``Host.check``."""
+        """See ``SourceIndex.check``."""
         self._checked(indices)
 
     def _checked(self, indices: Iterable[str]) -> dict[str, IndexFacts]:
@@ -149,20 +149,20 @@ class ElasticHost:
         external_versions: bool = False,
         own_templates: bool = False,
     ) -> str:
-        """See ``Host.install``."""
+        """See ``SourceIndex.install``."""
         names = (*target.split(","), *self.indices(target))
-        properties = host_properties(external_versions)
+        properties = source_properties(external_versions)
         return templates.install(
             self._server, self._name, names, properties, dry_run=dry_run, own_templates=own_templates
         )
 
     def installed(self) -> bool:
-        """See ``Host.installed``."""
+        """See ``SourceIndex.installed``."""
         name = templates.template_name(self._name)
         return self._server.call(lambda client: bool(client.cluster.exists_component_template(name=name)))
 
     def cluster(self) -> str:
-        """See ``Host.cluster``."""
+        """See ``SourceIndex.cluster``."""
         return str(
             self._server.call(
                 lambda client: client.cluster.state(metric="version", filter_path="cluster_uuid")
@@ -170,7 +170,7 @@ class ElasticHost:
         )
 
     def server(self) -> ServerFacts:
-        """See ``Host.server``."""
+        """See ``SourceIndex.server``."""
         nodes = self._server.call(lambda client: client.nodes.info(metric="os"))["nodes"].values()
         before = time.time()
         said = self._server.call(lambda client: client.nodes.stats(metric="os"))
@@ -180,11 +180,11 @@ class ElasticHost:
         return ServerFacts(oldest, max(clocks, key=abs, default=0.0))
 
     def uninstall(self, *, dry_run: bool = False) -> list[str]:
-        """See ``Host.uninstall``."""
+        """See ``SourceIndex.uninstall``."""
         return templates.uninstall(self._server, self._name, dry_run=dry_run)
 
     def shards(self, index: str) -> list[Shard]:
-        """See ``Host.shards``."""
+        """See ``SourceIndex.shards``."""
         self.refresh(index)
         settings = self._server.call(
             partial(
@@ -213,9 +213,9 @@ class ElasticHost:
         last = hits["hits"][0]["sort"][0] if hits["hits"] else -1
         return Shard(index, number, int(hits["total"]["value"]), int(last))
 
-    def read(self, page_ids: Iterable[str], fields: Sequence[str]) -> dict[str, HostDocument]:
-        """See ``Host.read``."""
-        found: dict[str, HostDocument] = {}
+    def read(self, page_ids: Iterable[str], fields: Sequence[str]) -> dict[str, SourceDocument]:
+        """See ``SourceIndex.read``."""
+        found: dict[str, SourceDocument] = {}
         wanted = [*fields, DEDUP]
         for some in chunked(dict.fromkeys(page_ids), KEYS_AT_A_TIME):
             keys = [document_key(page_id) for page_id in some]
@@ -232,14 +232,14 @@ class ElasticHost:
 
     def scan(
         self, shard: Shard, fields: Sequence[str], *, above: int = -1, to: int | None = None, batch: int = 500
-    ) -> Iterator[list[HostDocument]]:
-        """See ``Host.scan``."""
+    ) -> Iterator[list[SourceDocument]]:
+        """See ``SourceIndex.scan``."""
         yield from self._by_sequence(shard, [{"match_all": {}}], fields, above, to, batch)
 
     def unmarked(
         self, index: str, fields: Sequence[str], *, batch: int = 500
-    ) -> Iterator[list[HostDocument]]:
-        """See ``Host.unmarked``."""
+    ) -> Iterator[list[SourceDocument]]:
+        """See ``SourceIndex.unmarked``."""
         unseen = {"bool": {"must_not": {"exists": {"field": CLUSTER_ID}}}}
         without = {"bool": {"should": [unseen, WAITING]}}
         for shard in self.shards(index):
@@ -253,7 +253,7 @@ class ElasticHost:
         above: int,
         to: int | None,
         batch: int,
-    ) -> Iterator[list[HostDocument]]:
+    ) -> Iterator[list[SourceDocument]]:
         last = above
         while True:
             bounds = {"gt": last} if to is None else {"gt": last, "lte": to}
@@ -284,8 +284,8 @@ class ElasticHost:
             )["count"]
         )
 
-    def mark(self, marks: Mapping[str, Mark | None]) -> MarkReport:
-        """See ``Host.mark``."""
+    def mark(self, marks: Mapping[str, DedupField | None]) -> FieldUpdateReport:
+        """See ``SourceIndex.mark``."""
         keys = {page_id: document_key(page_id) for page_id in marks}
         there = self._checked(key.index for key in keys.values())
         results = dict.fromkeys(marks, Result(NOT_FOUND, "there is no such index"))
@@ -315,24 +315,24 @@ class ElasticHost:
         return refused | rewrite(self._server, self._options, rest, change, external=external)
 
     def refresh(self, target: str) -> None:
-        """See ``Host.refresh``."""
+        """See ``SourceIndex.refresh``."""
         self._server.call(lambda client: client.indices.refresh(index=target, ignore_unavailable=True))
 
     def write_index(self, target: str, *, external_versions: bool = False) -> str:
-        """See ``Host.write_index``."""
-        index = targets.write_index(self._server, target, host_properties(external_versions))
+        """See ``SourceIndex.write_index``."""
+        index = targets.write_index(self._server, target, source_properties(external_versions))
         self.prepare([index], external_versions=external_versions)
         return index
 
     def delete(self, page_ids: Iterable[str]) -> None:
-        """See ``Host.delete``."""
+        """See ``SourceIndex.delete``."""
         keys = map(document_key, page_ids)
         results = self._write(Write("delete", key.index, key.id, routing=key.routing) for key in keys)
         if problems := [result.reason for result in results if not result.done]:
             raise IndexUnavailable(self._server.name, problems[0])
 
-    def waiting(self, target: str, fields: Sequence[str]) -> Iterator[list[HostDocument]]:
-        """See ``Host.waiting``."""
+    def waiting(self, target: str, fields: Sequence[str]) -> Iterator[list[SourceDocument]]:
+        """See ``SourceIndex.waiting``."""
         for index in self.indices(target):
             for number in range(len(self.shards(index))):
                 # now: to decide on documents of one shard has written to those of the next
@@ -341,8 +341,8 @@ class ElasticHost:
                 ]:  # none when the index was deleted meanwhile
                     yield from self._by_sequence(shard, [WAITING], fields, -1, shard.last, 500)
 
-    def decided(self, documents: Iterable[HostDocument], fields: Sequence[str]) -> int:
-        """See ``Host.decided``."""
+    def decided(self, documents: Iterable[SourceDocument], fields: Sequence[str]) -> int:
+        """See ``SourceIndex.decided``."""
         waiting = {each.key.page_id: each.source for each in documents if each.waits}
         there = self._checked(document_key(page_id).index for page_id in waiting)
         whole = {name: document_key(name) for name in waiting}
@@ -362,7 +362,7 @@ class ElasticHost:
         return done
 
     def count_waiting(self, target: str) -> int:
-        """See ``Host.count_waiting``."""
+        """See ``SourceIndex.count_waiting``."""
         return self.count(target, WAITING)
 
     def _write(self, writes: Iterable[Write]) -> list[Result]:
@@ -405,7 +405,7 @@ def _put_mapping(indices: Sequence[str], properties: Mapping[str, Any], client: 
     client.indices.put_mapping(index=list(indices), properties=properties)
 
 
-def host_properties(external_versions: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - private to the adapter
+def source_properties(external_versions: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - private to the adapter
     """The mapping of ``dedup``, as ``put_mapping`` takes it; ``_meta`` of a host index stays its owner's."""
     properties: dict[str, Any] = load_mapping(HOST)["template"]["mappings"]["properties"]
     if external_versions:
@@ -414,13 +414,13 @@ def host_properties(external_versions: bool = False) -> dict[str, Any]:  # noqa:
 
 
 def _prepared(facts: IndexFacts) -> bool:
-    wanted = host_properties()[DEDUP]["properties"]
+    wanted = source_properties()[DEDUP]["properties"]
     return all(facts.types.get(name) == field["type"] for name, field in wanted.items())
 
 
 def _conflicts(facts: IndexFacts) -> str:
     """Fields below ``dedup`` that were mapped otherwise, most often by dynamic mapping; empty when there are none."""
-    wanted = host_properties()[DEDUP]["properties"]
+    wanted = source_properties()[DEDUP]["properties"]
     return ", ".join(
         f"{DEDUP}.{name} is {found}, not {wanted[name]['type']}"
         for name, found in facts.types.items()
@@ -428,7 +428,7 @@ def _conflicts(facts: IndexFacts) -> str:
     )
 
 
-def report_of(results: Mapping[str, Result]) -> MarkReport:
+def report_of(results: Mapping[str, Result]) -> FieldUpdateReport:
     """What became of marks, from the result of each."""
     changed = unchanged = 0
     gone: list[str] = []
@@ -441,7 +441,7 @@ def report_of(results: Mapping[str, Result]) -> MarkReport:
             unchanged += result.noop
         else:
             failed[page_id] = f"{_class_of(result)}: {result.reason}"
-    return MarkReport(changed, unchanged, tuple(gone), failed)
+    return FieldUpdateReport(changed, unchanged, tuple(gone), failed)
 
 
 def _class_of(result: Result) -> str:
@@ -451,7 +451,7 @@ def _class_of(result: Result) -> str:
     return "mapping" if any(name in result.reason for name in parsing) else "refused"
 
 
-def _write(key: DocumentKey, mark: Mark | None) -> Write:
+def _write(key: DocumentKey, mark: DedupField | None) -> Write:
     # A partial update merges objects; it cannot remove a field, a script can.
     body = {"script": REMOVE} if mark is None else {"doc": {DEDUP: mark.as_dict()}}
     return Write("update", key.index, key.id, body, OVERHEAD_BYTES * 2, routing=key.routing, retries=RETRIES)
@@ -462,7 +462,7 @@ def _no_script(result: Result) -> bool:
     return not result.done and result.status not in (NOT_FOUND, CONFLICT)
 
 
-def _marked(source: dict[str, Any], mark: Mark | None) -> dict[str, Any]:
+def _marked(source: dict[str, Any], mark: DedupField | None) -> dict[str, Any]:
     """A document with a mark as ``_write`` would write it, or without one."""
     rest = {name: value for name, value in source.items() if name != DEDUP}
     if mark is None:
@@ -480,16 +480,18 @@ def _released(now: dict[str, Any], decided: Mapping[str, Any], fields: Sequence[
     return now | {DEDUP: {name: value for name, value in mark.items() if name != "waiting"}}
 
 
-def _release(document: HostDocument) -> Write:
+def _release(document: SourceDocument) -> Write:
     """Only of the very version that was read: another one waits for a decision of its own."""
     key, condition = document.key, (document.seq_no, document.term)
     body = {"doc": {DEDUP: {"waiting": None}}}
     return Write("update", key.index, key.id, body, condition=condition, routing=key.routing)
 
 
-def _document(answer: Mapping[str, Any], seq_no: int) -> HostDocument:
+def _document(answer: Mapping[str, Any], seq_no: int) -> SourceDocument:
     source = dict(answer.get("_source") or {})
     dedup = source.pop(DEDUP, None)
     key = DocumentKey(answer["_index"], answer["_id"], answer.get("_routing") or "")
     found = dedup if isinstance(dedup, dict) else None
-    return HostDocument(key, source, found, seq_no, answer.get("_primary_term", 0), answer.get("_version", 0))
+    return SourceDocument(
+        key, source, found, seq_no, answer.get("_primary_term", 0), answer.get("_version", 0)
+    )

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from es_dedup.errors import IndexError_, IndexUnavailable
 from es_dedup.index.elastic.bulk import Write, write_all
-from es_dedup.index.elastic.generation_watch import Watch
+from es_dedup.index.elastic.generation_watch import GenerationWatch
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, alias_of
-from es_dedup.index.elastic.read_your_writes_clusters import MOST, Changes
-from es_dedup.index.elastic.read_your_writes_pages import RecentPages
+from es_dedup.index.elastic.read_your_writes_clusters import MOST, ClusterWriteCache
+from es_dedup.index.elastic.read_your_writes_pages import PageWriteCache
 from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import Server
 from es_dedup.index.elastic.tokens import key_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.bulk import Result
-    from es_dedup.index.elastic.fields import Fields
+    from es_dedup.index.elastic.fields import TermFields
     from es_dedup.index.elastic.options import Options
 
 
@@ -38,7 +38,7 @@ class Store:
         address: Address,
         features: Mapping[str, Any] | None,
         options: Options,
-        fields: Callable[[Mapping[str, Any]], Fields] | None,
+        fields: Callable[[Mapping[str, Any]], TermFields] | None,
         *,
         read_only: bool,
     ) -> None:
@@ -46,12 +46,12 @@ class Store:
         self._server = Server(address, options)
         self._of = {kind: alias_of(address.name, kind) for kind in KINDS}
         self._schema = Schema(self._server, address.name, features, options, fields)
-        self._watch = Watch(self._schema)
+        self._watch = GenerationWatch(self._schema)
         self._lock = WriterLock(self._server, self._of[META])
         self._guard = threading.Lock()
         self._dirty: set[str] = set()
-        self._recent = RecentPages()
-        self._changes = Changes()
+        self._recent = PageWriteCache()
+        self._changes = ClusterWriteCache()
         self._shown = 0  # stamp of the changes that searches see
         self._together = False
         self._others = False  # changes were made outside any session
@@ -127,18 +127,18 @@ class Store:
         return [Write("delete", self._of[kind], key_of(page_id)) for page_id in page_ids]
 
     @contextmanager
-    def _changing(self) -> Iterator[Changes]:
+    def _changing(self) -> Iterator[ClusterWriteCache]:
         """Change edges and assignments: at once, or together with others."""
         self._must_write()
         changes = self._changes
         if not self._lock.inside():
             self._others = True
-            changes = Changes()
+            changes = ClusterWriteCache()
         yield changes
         if not self._together:
             self._send_changes(changes)
 
-    def _send_changes(self, changes: Changes | None = None) -> None:
+    def _send_changes(self, changes: ClusterWriteCache | None = None) -> None:
         given = self._changes if changes is None else changes
         with self._guard:
             clean = CLUSTERS not in self._dirty

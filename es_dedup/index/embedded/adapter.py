@@ -12,7 +12,7 @@ from es_dedup.index import validation
 from es_dedup.index.closing import Closing
 from es_dedup.index.embedded import candidates, clusters, fulltext, names, postings, records, schema, sizes
 from es_dedup.index.embedded.connection import Connection
-from es_dedup.index.embedded.edit_distance_search import Trees
+from es_dedup.index.embedded.edit_distance_search import EditDistanceTrees
 from es_dedup.index.embedded.schema import STORED
 from es_dedup.index.record_batch import RecordBatch
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from es_dedup.index.embedded.postings import Postings
     from es_dedup.index.port import Assignment, FeatureRecord, WriteReport
-    from es_dedup.model import Edge, Probe, ProbeAnswer
+    from es_dedup.model import CandidateQuery, CandidateResult, Edge
 
 CLUSTERS_PER_QUERY: Final = 500
 
@@ -70,7 +70,7 @@ class EmbeddedIndex(Closing):
         """
         self._connection = Connection(path, features=features, lock_seconds=lock_seconds, read_only=read_only)
         self._segment = segment or validation.each_character
-        self._trees = Trees()
+        self._trees = EditDistanceTrees()
 
     @property
     def features(self) -> Mapping[str, Any]:
@@ -124,10 +124,10 @@ class EmbeddedIndex(Closing):
         """See ``FeatureIndex.named``."""
         return {}
 
-    def probe_many(self, probes: Sequence[Probe]) -> list[ProbeAnswer]:
-        """See ``FeatureIndex.probe_many``."""
+    def candidates_many(self, candidate_queries: Sequence[CandidateQuery]) -> list[CandidateResult]:
+        """See ``FeatureIndex.candidates_many``."""
         with self._connection.reading() as connection:
-            return candidates.probe_many(connection, probes, self._trees)
+            return candidates.candidates_many(connection, candidate_queries, self._trees)
 
     def document_frequency(self, terms: Sequence[int]) -> list[int]:
         """See ``FeatureIndex.document_frequency``."""
@@ -344,11 +344,11 @@ class EmbeddedIndex(Closing):
             found = records.pages_with_hash(connection, hashes)
         return {value: page_ids[:limit] for value, page_ids in found.items()}
 
-    def probe_with_copies(
-        self, probes: Sequence[Probe], hashes: Sequence[int], *, limit: int | None = None
-    ) -> tuple[list[ProbeAnswer], dict[int, list[str]]]:
-        """See ``FeatureIndex.probe_with_copies``."""
-        return self.probe_many(probes), self.pages_with_hash(hashes, limit=limit)
+    def candidates_with_copies(
+        self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None
+    ) -> tuple[list[CandidateResult], dict[int, list[str]]]:
+        """See ``FeatureIndex.candidates_with_copies``."""
+        return self.candidates_many(candidate_queries), self.pages_with_hash(hashes, limit=limit)
 
     def payloads_with_assignments(
         self, page_ids: Iterable[str]

@@ -11,7 +11,7 @@ import numpy as np
 
 from es_dedup.index.embedded import names, postings
 from es_dedup.index.term_weights import ENOUGH, by_frequency, common_of, limits_of, weights_of
-from es_dedup.model import Candidate, ProbeAnswer
+from es_dedup.model import Candidate, CandidateResult
 
 if TYPE_CHECKING:
     import sqlite3
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.index.embedded.edit_distance_search import Trees
-    from es_dedup.model import Probe, Scope
+    from es_dedup.index.embedded.edit_distance_search import EditDistanceTrees
+    from es_dedup.model import CandidateQuery, Scope
 
 _Weighed: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
 PROBES_PER_LOOKUP: Final = 256  # bounds memory; postings of a lookup are held at once
@@ -39,33 +39,51 @@ class _Ranked:
     capped: frozenset[int]
 
 
-def probe_many(connection: sqlite3.Connection, probes: Sequence[Probe], trees: Trees) -> list[ProbeAnswer]:
-    """One answer per probe, in order; see ``FeatureIndex.probe_many``."""
-    answers: list[ProbeAnswer] = []
-    for start in range(0, len(probes), PROBES_PER_LOOKUP):
-        answers += _answer(connection, probes[start : start + PROBES_PER_LOOKUP], trees)
+def candidates_many(
+    connection: sqlite3.Connection, candidate_queries: Sequence[CandidateQuery], trees: EditDistanceTrees
+) -> list[CandidateResult]:
+    """One answer per probe, in order; see ``FeatureIndex.candidates_many``."""
+    answers: list[CandidateResult] = []
+    for start in range(0, len(candidate_queries), PROBES_PER_LOOKUP):
+        answers += _answer(connection, candidate_queries[start : start + PROBES_PER_LOOKUP], trees)
     return answers
 
 
-def _answer(connection: sqlite3.Connection, probes: Sequence[Probe], trees: Trees) -> list[ProbeAnswer]:
-    by_tree = [_of_trees(connection, probe, trees) for probe in probes]
-    probes = [
-        replace(probe, groups=tuple(group for group in probe.groups if not group.tree))
-        if any(group.tree for group in probe.groups)
-        else probe
-        for probe in probes
+def _answer(
+    connection: sqlite3.Connection, candidate_queries: Sequence[CandidateQuery], trees: EditDistanceTrees
+) -> list[CandidateResult]:
+    by_tree = [_of_trees(connection, candidate_query, trees) for candidate_query in candidate_queries]
+    candidate_queries = [
+        replace(candidate_query, groups=tuple(group for group in candidate_query.groups if not group.tree))
+        if any(group.tree for group in candidate_query.groups)
+        else candidate_query
+        for candidate_query in candidate_queries
     ]
-    excluded = names.docs_by_id(connection, [probe.exclude for probe in probes if probe.exclude is not None])
-    limits = [_Limits.of(probe) for probe in probes]
-    lookup = _Lookup(connection, probes, limits)
+    excluded = names.docs_by_id(
+        connection,
+        [
+            candidate_query.exclude
+            for candidate_query in candidate_queries
+            if candidate_query.exclude is not None
+        ],
+    )
+    limits = [_Limits.of(candidate_query) for candidate_query in candidate_queries]
+    lookup = _Lookup(connection, candidate_queries, limits)
     kept = []
-    for probe, own, of_trees in zip(probes, limits, by_tree, strict=True):
-        asked, capped = _asked(lookup, probe, own)
+    for candidate_query, own, of_trees in zip(candidate_queries, limits, by_tree, strict=True):
+        asked, capped = _asked(lookup, candidate_query, own)
         weighed = _joined([_weighed(lookup, own, asked), *of_trees])
-        kept.append(_rank(connection, probe, weighed, excluded.get(probe.exclude or "", -1), capped))
+        kept.append(
+            _rank(
+                connection, candidate_query, weighed, excluded.get(candidate_query.exclude or "", -1), capped
+            )
+        )
     docs = np.unique(np.concatenate([found.docs for found in kept])) if kept else np.empty(0, dtype=np.int64)
     page_ids = dict(zip(docs.tolist(), names.ids_by_doc(connection, docs.tolist()), strict=True))
-    return [_cut(found, probe.limit, page_ids) for found, probe in zip(kept, probes, strict=True)]
+    return [
+        _cut(found, candidate_query.limit, page_ids)
+        for found, candidate_query in zip(kept, candidate_queries, strict=True)
+    ]
 
 
 class _Found:
@@ -88,8 +106,8 @@ class _Limits:
     own: Mapping[int, int]
 
     @classmethod
-    def of(cls, probe: Probe) -> _Limits:
-        return cls(probe.max_df, limits_of(probe))
+    def of(cls, candidate_query: CandidateQuery) -> _Limits:
+        return cls(candidate_query.max_df, limits_of(candidate_query))
 
     def by_limit(self, terms: Collection[int]) -> Iterable[tuple[int, Collection[int]]]:
         """The terms, put together by their limits."""
@@ -105,11 +123,14 @@ class _Lookup:
     """The postings of all terms of several probes, fetched at once."""
 
     def __init__(
-        self, connection: sqlite3.Connection, probes: Sequence[Probe], limits: Sequence[_Limits]
+        self,
+        connection: sqlite3.Connection,
+        candidate_queries: Sequence[CandidateQuery],
+        limits: Sequence[_Limits],
     ) -> None:
         wanted: dict[int, set[int]] = {}
-        for probe, own in zip(probes, limits, strict=True):
-            for group in probe.groups:
+        for candidate_query, own in zip(candidate_queries, limits, strict=True):
+            for group in candidate_query.groups:
                 for limit, terms in own.by_limit(group.terms):
                     wanted.setdefault(limit, set()).update(terms)
         self._found = {limit: _Found(connection, terms, limit) for limit, terms in wanted.items()}
@@ -137,10 +158,12 @@ class _Lookup:
         return frozenset(chain.from_iterable(parts)) if terms else frozenset()
 
 
-def _of_trees(connection: sqlite3.Connection, probe: Probe, trees: Trees) -> list[_Weighed]:
+def _of_trees(
+    connection: sqlite3.Connection, candidate_query: CandidateQuery, trees: EditDistanceTrees
+) -> list[_Weighed]:
     """Pages that trees find, and what their terms weigh, for each group that asks so."""
     found = []
-    for group in probe.groups:
+    for group in candidate_query.groups:
         if group.tree:
             docs, shared = trees.find(connection, group)
             found.append((docs, shared * -(-ENOUGH // max(1, group.min_shared))))
@@ -156,26 +179,32 @@ def _joined(parts: Sequence[_Weighed]) -> _Weighed:
     return docs, np.bincount(place, weights=every, minlength=len(docs)).astype(np.int64)
 
 
-def _asked(lookup: _Lookup, probe: Probe, limits: _Limits) -> tuple[Mapping[int, int], frozenset[int]]:
+def _asked(
+    lookup: _Lookup, candidate_query: CandidateQuery, limits: _Limits
+) -> tuple[Mapping[int, int], frozenset[int]]:
     """What each term of a probe weighs, and the terms that were left out."""
-    asked, common = weights_of(probe), common_of(probe)
+    asked, common = weights_of(candidate_query), common_of(candidate_query)
     asked = by_frequency(asked, common, lookup.counts(common, limits)) if common else asked
     return asked, lookup.capped(asked, limits)
 
 
 def _rank(
-    connection: sqlite3.Connection, probe: Probe, weighed: _Weighed, excluded: int, capped: frozenset[int]
+    connection: sqlite3.Connection,
+    candidate_query: CandidateQuery,
+    weighed: _Weighed,
+    excluded: int,
+    capped: frozenset[int],
 ) -> _Ranked:
     docs, weights = weighed
     keep = (weights >= ENOUGH) & (docs != excluded)
     docs, weights = docs[keep], weights[keep]
-    if probe.scope is not None and len(docs):
-        inside = np.isin(docs, _inside(connection, docs, probe.scope), assume_unique=True)
+    if candidate_query.scope is not None and len(docs):
+        inside = np.isin(docs, _inside(connection, docs, candidate_query.scope), assume_unique=True)
         docs, weights = docs[inside], weights[inside]
     total = len(docs)
-    if total > probe.limit:
+    if total > candidate_query.limit:
         # Ids decide between equal weights, so all pages that weigh as much as the last candidate stay in.
-        least = np.partition(weights, total - probe.limit)[total - probe.limit]
+        least = np.partition(weights, total - candidate_query.limit)[total - candidate_query.limit]
         docs, weights = docs[weights >= least], weights[weights >= least]
     return _Ranked(docs, weights, total, capped)
 
@@ -213,8 +242,8 @@ def _inside(connection: sqlite3.Connection, docs: NDArray[np.int64], scope: Scop
     return np.array(rows, dtype=np.int64)
 
 
-def _cut(found: _Ranked, limit: int, page_ids: dict[int, str]) -> ProbeAnswer:
+def _cut(found: _Ranked, limit: int, page_ids: dict[int, str]) -> CandidateResult:
     pairs = zip(found.docs.tolist(), found.weights.tolist(), strict=True)
     order = sorted((-weight, page_ids[doc]) for doc, weight in pairs)
     candidates = tuple(Candidate(name, -weight / ENOUGH) for weight, name in order[:limit])
-    return ProbeAnswer(candidates, truncated=found.total > limit, capped=found.capped)
+    return CandidateResult(candidates, truncated=found.total > limit, capped=found.capped)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from es_dedup.model import TermGroup
 
 
-class Trees:
+class EditDistanceTrees:
     """The trees of an open file, one for each method (tag) that asks for one."""
 
     def __init__(self) -> None:

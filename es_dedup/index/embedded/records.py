@@ -85,11 +85,9 @@ def _put_features(
     insert(connection, "INSERT INTO features (doc, terms, payload) VALUES", "(?, ?, ?)", rows)
     owners = np.zeros(len(batch.ids), dtype=np.int64)
     owners[places] = docs
-    carriers = np.repeat(owners, np.diff(batch.term_offsets))
-    kept = (
-        carriers > 0
-    )  # the terms of records that failed, or came again later in the batch, belong to no page
-    postings.insert(connection, batch.terms[kept], carriers[kept])
+    term_docs = np.repeat(owners, np.diff(batch.term_offsets))
+    kept = term_docs > 0  # records that failed, or were repeated later in the batch, have no document
+    postings.insert(connection, batch.terms[kept], term_docs[kept])
 
 
 def _put_texts(

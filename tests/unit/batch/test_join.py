@@ -61,8 +61,8 @@ def sampled_pairs(asked: coverage.Sampled, stored: coverage.Sampled, share: floa
 def coverage_pairs(table: FeatureTable) -> Pairs:
     """Pairs by grams or by clauses."""
     cover = table.coverage
-    grams = sampled_pairs(coverage.probed_grams(cover), coverage.stored_grams(cover), GRAM_SHARE)
-    clauses = sampled_pairs(coverage.probed_clauses(cover), coverage.stored_clauses(cover), CLAUSE_SHARE)
+    grams = sampled_pairs(coverage.query_grams(cover), coverage.stored_grams(cover), GRAM_SHARE)
+    clauses = sampled_pairs(coverage.query_clauses(cover), coverage.stored_clauses(cover), CLAUSE_SHARE)
     return grams | clauses
 
 
@@ -171,10 +171,10 @@ class TestCap:
             if left in first or right in first
         }
         cover = table.coverage
-        asked = len(coverage.probed_grams(cover).values) + len(coverage.probed_clauses(cover).values)
+        asked = len(coverage.query_grams(cover).values) + len(coverage.query_clauses(cover).values)
         stored = Counter(coverage.stored_grams(cover).values.tolist())
         stored += Counter(coverage.stored_clauses(cover).values.tolist())
-        assert all(carriers == count for carriers in stored.values())
+        assert all(postings == count for postings in stored.values())
         assert 0 < capped == count * len(stored) <= asked
 
     def test_as_many_as_the_cap_are_not_capped(self) -> None:

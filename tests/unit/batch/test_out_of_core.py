@@ -18,9 +18,9 @@ from es_dedup.batch import recluster
 from es_dedup.batch.columns import Column, value_ranges
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.out_of_core import pages as pages_module
-from es_dedup.batch.out_of_core import settle_stored
+from es_dedup.batch.out_of_core import recluster_out_of_core
 from es_dedup.batch.out_of_core.components import Components, batches
-from es_dedup.batch.recluster import Settled, settle_corpus
+from es_dedup.batch.recluster import ClusteringResult, recluster_corpus
 from es_dedup.settings import Settings
 from tests.texts import article
 
@@ -65,12 +65,12 @@ def differently(index: Index, names: list[str]) -> None:
     index.delete_many(source.sample(names, 25))
 
 
-def at_once(index: Index, settings: Settings, _: int) -> Settled:
-    return settle_corpus(index, load_corpus(index), settings)
+def at_once(index: Index, settings: Settings, _: int) -> ClusteringResult:
+    return recluster_corpus(index, load_corpus(index), settings)
 
 
-def in_pieces(index: Index, settings: Settings, most: int) -> Settled:
-    return settle_stored(index, settings, most=most, pages=37)
+def in_pieces(index: Index, settings: Settings, most: int) -> ClusteringResult:
+    return recluster_out_of_core(index, settings, most=most, pages=37)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_the_result_is_that_of_a_run_at_once(tmp_path: Path, changes: dict[str, 
 
 def test_nothing_is_stored(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path / "empty.db") as dedup:
-        assert settle_stored(dedup._index, Settings()).stored == 0
+        assert recluster_out_of_core(dedup._index, Settings()).stored == 0
 
 
 def test_no_more_rows_are_held_than_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,10 +128,10 @@ def test_no_more_rows_are_held_than_are_asked_for(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(pages_module, "SCANNED", 50)
     monkeypatch.setattr(recluster, "PAIRS", 40)
     monkeypatch.setattr(
-        pages_module.StoredPages, "keys_of", watched("keys", pages_module.StoredPages.keys_of, len)
+        pages_module.SpilledCorpus, "keys_of", watched("keys", pages_module.SpilledCorpus.keys_of, len)
     )
     monkeypatch.setattr(
-        pages_module.StoredPages, "features", watched("features", pages_module.StoredPages.features, len)
+        pages_module.SpilledCorpus, "features", watched("features", pages_module.SpilledCorpus.features, len)
     )
     monkeypatch.setattr(Column, "between", watched("terms", Column.between, lambda made: len(made[0])))
     held = []
@@ -139,7 +139,7 @@ def test_no_more_rows_are_held_than_are_asked_for(tmp_path: Path, monkeypatch: p
         largest.clear()
         with Deduplicator.open(tmp_path / f"{count}.db") as dedup:
             dedup.scan(Page(id=f"p{n}", text=article(n // 2, sentences=9)) for n in range(count))
-            settle_stored(dedup._index, Settings(), most=4_000, pages=40)
+            recluster_out_of_core(dedup._index, Settings(), most=4_000, pages=40)
         held.append(dict(largest))
     assert held[1]["features"] <= 2 * 50
     assert held[1]["keys"] <= 2 * 40 + 2

@@ -11,13 +11,13 @@ import pytest
 from es_dedup import Deduplicator, Page
 from es_dedup.batch import ingest, pipelined, recluster
 from es_dedup.batch.corpus import load_corpus
-from es_dedup.batch.pipelined import JudgedAhead
+from es_dedup.batch.pipelined import PipelinedDecisions
 from es_dedup.index.port import WriteReport
 from es_dedup.settings import Settings
 from tests.texts import article
 
 if TYPE_CHECKING:
-    from es_dedup.batch.recluster import Settled
+    from es_dedup.batch.recluster import ClusteringResult
     from es_dedup.index.record_batch import RecordBatch
     from es_dedup.model import Progress
 
@@ -90,9 +90,9 @@ def test_a_record_that_was_not_stored_is_in_no_cluster(monkeypatch: pytest.Monke
 def test_a_failed_write_is_raised_and_ends_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = threading.Event()
     ended = threading.Event()
-    judge = recluster.judge_corpus
+    judge = recluster.decide_corpus
 
-    def slow(*given: object) -> Settled:
+    def slow(*given: object) -> ClusteringResult:
         begun.set()
         try:
             time.sleep(0.2)
@@ -100,7 +100,7 @@ def test_a_failed_write_is_raised_and_ends_the_thread(monkeypatch: pytest.Monkey
         finally:
             ended.set()
 
-    monkeypatch.setattr(pipelined, "judge_corpus", slow)
+    monkeypatch.setattr(pipelined, "decide_corpus", slow)
     with Deduplicator.open(":memory:") as dedup:
 
         def fail(_: RecordBatch) -> WriteReport:
@@ -114,13 +114,13 @@ def test_a_failed_write_is_raised_and_ends_the_thread(monkeypatch: pytest.Monkey
 
 
 def test_what_went_wrong_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> Settled:
+    def fail(*_: object) -> ClusteringResult:
         raise ValueError("judge")
 
-    monkeypatch.setattr(pipelined, "judge_corpus", fail)
+    monkeypatch.setattr(pipelined, "decide_corpus", fail)
     with Deduplicator.open(":memory:") as dedup:
         dedup.scan(pages(4))
         corpus = load_corpus(dedup._index)
-    judged = JudgedAhead([corpus.keys], [corpus.pages.table], Settings())
+    judged = PipelinedDecisions([corpus.keys], [corpus.pages.table], Settings())
     with pytest.raises(ValueError, match="judge"):
         judged.result(lambda _: None)

@@ -10,7 +10,7 @@ import pytest
 
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.verify import Verified, verify
-from es_dedup.decision.comparison import Pages, judge_rows
+from es_dedup.decision.comparison import Pages, decide_rows
 from es_dedup.decision.rules import RELATIONS
 from es_dedup.decision.statistics import Statistics
 from es_dedup.deduplicator.deduplicator import Deduplicator
@@ -52,7 +52,7 @@ def test_the_cheap_pass_loses_nothing(corpus: Pages, statistics: Statistics) -> 
     left, right = all_pairs(len(corpus.ids))
     weights = statistics.weights(corpus.table.coverage)
     cover = corpus.table.coverage
-    judged = judge_rows(measure(cover, left, cover, right, weights, weights), corpus, left, corpus, right)
+    judged = decide_rows(measure(cover, left, cover, right, weights, weights), corpus, left, corpus, right)
     wanted = np.flatnonzero(judged.rule == 0)
     found = verify(corpus, left, right, weights)
     assert len(wanted) > 100

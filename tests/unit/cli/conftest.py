@@ -18,10 +18,10 @@ from es_dedup.model import (
     AddReport,
     Cluster,
     Decision,
-    JudgedPair,
     Member,
     Outcome,
     Page,
+    PairDecision,
     Progress,
     Relation,
     RemoveReport,
@@ -103,7 +103,7 @@ class FakeDeduplicator:
         )
         if twin is None:
             return Decision(page.id, Outcome.UNIQUE, page.id)
-        pair = JudgedPair(page.id, twin, Relation.EXACT, 1.0, "same text", {"cover": 1.0, "min_cover": 0.6})
+        pair = PairDecision(page.id, twin, Relation.EXACT, 1.0, "same text", {"cover": 1.0, "min_cover": 0.6})
         return Decision(page.id, Outcome.DUPLICATE, twin, twin, verdicts=(pair,))
 
     def check_many(self, pages: Iterable[Page]) -> list[Decision]:
@@ -119,13 +119,13 @@ class FakeDeduplicator:
             page.id if isinstance(page, Page) else page, "", "stored", 10, "", {"ccdet": [text]}
         )
 
-    def explain(self, left: str | Page, right: str | Page, *, also: Sequence[str] = ()) -> JudgedPair:
+    def explain(self, left: str | Page, right: str | Page, *, also: Sequence[str] = ()) -> PairDecision:
         texts = [page.text if isinstance(page, Page) else self.text(page) for page in (left, right)]
         names = [page.id if isinstance(page, Page) else page for page in (left, right)]
         same = texts[0] == texts[1]
         relation = Relation.EXACT if same else Relation.DIFFERENT
         verdict = Verdict("ccdet", relation, float(same), {"ccs": float(same), "min_ccs": 0.6})
-        return JudgedPair(
+        return PairDecision(
             names[0], names[1], relation, float(same), "by text", {"cover": float(same)}, (verdict,)
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from es_dedup.clustering import PageKey, same_neighbours, settle, sort_key
+from es_dedup.clustering import PageKey, same_neighbours, sort_key, update_clusters
 from es_dedup.model import Edge, Relation
 from es_dedup.settings.loading import ClusterConfig
 
@@ -148,7 +148,7 @@ class Store:
         return touched
 
     def _settle(self, touched: set[str]) -> Change:
-        change = settle(self, self.keys_of, touched, self.config, limit=self.limit)
+        change = update_clusters(self, self.keys_of, touched, self.config, limit=self.limit)
         self.assign_many(change.assignments)
         return change
 

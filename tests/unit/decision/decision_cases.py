@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_dedup.decision.comparison import Pages, compare, judged_pair
+from es_dedup.decision.comparison import Pages, compare, pair_decision
 from es_dedup.decision.statistics import Statistics, learn
 from es_dedup.decision.thresholds import BALANCED
 from es_dedup.detectors.features import FeatureTable, featurise
@@ -18,8 +18,8 @@ from tests.texts import article
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.decision.thresholds import Limits
-    from es_dedup.model import JudgedPair
+    from es_dedup.decision.thresholds import Thresholds
+    from es_dedup.model import PairDecision
 
 SETTINGS = Settings()
 
@@ -58,13 +58,13 @@ def rows_of(pages: Sequence[Small]) -> Pages:
 
 
 def judge(
-    left: Small, right: Small, statistics: Statistics | None = None, limits: Limits = BALANCED
-) -> JudgedPair:
+    left: Small, right: Small, statistics: Statistics | None = None, limits: Thresholds = BALANCED
+) -> PairDecision:
     """The pair judged."""
     known = statistics or Statistics.empty()
     pages = rows_of([left, right])
     comparison = compare(pages, np.array([0]), pages, np.array([1]), known, limits)
-    return judged_pair(comparison, 0, SETTINGS, known)
+    return pair_decision(comparison, 0, SETTINGS, known)
 
 
 def learned(pages: Sequence[Small], names: Sequence[str] | None = None) -> Statistics:

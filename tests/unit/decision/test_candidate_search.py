@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from es_dedup import Deduplicator, Page, Relation, Settings
-from es_dedup.decision.candidate_search import probe_groups
+from es_dedup.decision.candidate_search import term_groups
 from es_dedup.decision.statistics import Statistics
 from es_dedup.settings.loading import IndexConfig
 from tests.samples import story
@@ -124,9 +124,9 @@ class TestTemplate:
     def test_is_asked_for_while_nothing_is_known(self, learned: Deduplicator) -> None:
         table = learned._featurise([TestCutLists.issue(99)])[0].table
         lookup, settings = learned._lookup(), Settings()
-        every = probe_groups(table, settings)[0]
-        assert every == probe_groups(table, settings, Statistics.empty().weights(table.coverage))[0]
-        some = probe_groups(table, settings, lookup.statistics.weights(table.coverage))[0]
+        every = term_groups(table, settings)[0]
+        assert every == term_groups(table, settings, Statistics.empty().weights(table.coverage))[0]
+        some = term_groups(table, settings, lookup.statistics.weights(table.coverage))[0]
         assert all(set(few.terms) < set(all_.terms) for few, all_ in zip(some[:2], every[:2], strict=True))
 
     def test_does_not_hide_a_copy(self, learned: Deduplicator) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pytest
 
-from es_dedup.decision.required_coverage import demanded
-from es_dedup.decision.rules import Known
-from es_dedup.decision.rules import judge as judge_measures
+from es_dedup.decision.required_coverage import required_coverage
+from es_dedup.decision.rules import PairContext
+from es_dedup.decision.rules import apply_rules as judge_measures
 from es_dedup.decision.thresholds import BALANCED, PRESETS
 from es_dedup.detectors.coverage_pairs import PairMeasures, Side
 from es_dedup.model import Relation
@@ -17,14 +17,14 @@ from tests.reference.required_coverage import demand
 from tests.unit.decision.decision_cases import Small, judge, lines
 
 if TYPE_CHECKING:
-    from es_dedup.model import JudgedPair
+    from es_dedup.model import PairDecision
 
 PAIRS: Final = 4000
 LONG: Final = lines(2, 36)
 TITLE: Final = LONG[0][:10]
 
 
-def random_pairs(seed: int) -> tuple[PairMeasures, Known]:
+def random_pairs(seed: int) -> tuple[PairMeasures, PairContext]:
     """Measures as no two pages need have them."""
     source = np.random.default_rng(seed)
 
@@ -57,13 +57,13 @@ def random_pairs(seed: int) -> tuple[PairMeasures, Known]:
     titled = source.random(PAIRS) < 0.7
     days = np.where(source.random(PAIRS) < 0.5, 0, counts(600))
     lists = ~titled & (source.random(PAIRS) < 0.5)
-    return measures, Known(counts(20), counts(20), titled, days, source.random(PAIRS) < 0.01, lists)
+    return measures, PairContext(counts(20), counts(20), titled, days, source.random(PAIRS) < 0.01, lists)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_as_written_down(seed: int) -> None:
     measures, known = random_pairs(seed)
-    found = demanded(measures, known, BALANCED)
+    found = required_coverage(measures, known, BALANCED)
     covers = [
         list(zip(side.gram_cover.tolist(), side.clause_cover.tolist(), strict=True))
         for side in (measures.left, measures.right)
@@ -99,7 +99,7 @@ def edited(line: str) -> str:
     return f"{line[:middle]}改{line[middle + 1 :]}"
 
 
-def needed(pair: JudgedPair) -> float:
+def needed(pair: PairDecision) -> float:
     """The cover that was asked for."""
     return float(pair.evidence["min_cover"] or 0)
 
@@ -132,7 +132,7 @@ class TestNotes:
 
     NOTE: Final = ("海港新船今天到岸，众人前来观看。", *lines(5, 3))
 
-    def note(self, title: str) -> JudgedPair:
+    def note(self, title: str) -> PairDecision:
         page = Small((*self.NOTE, *lines(6, 30)), "山村小学换了校车，海港上众人都在等着下雨")
         return judge(Small(self.NOTE, title), page)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from es_dedup import Deduplicator, Relation, Settings
-from es_dedup.decision.candidate_search import probe_groups
+from es_dedup.decision.candidate_search import term_groups
 from es_dedup.decision.voting import decided_by, outcome, reason, voters_of
 from es_dedup.detectors.features import featurise
 from es_dedup.detectors.registry import create_detectors
@@ -121,7 +121,7 @@ def test_recorded_values_stay_as_they_are() -> None:
 def test_one_equal_band_is_enough_where_simhash_decides(method: str, least: int) -> None:
     settings = voting(method, detectors=("ccdet", "simhash"))
     table = featurise(["".join(ZH)], [""], settings)
-    ((*_, bands),) = probe_groups(table, settings)
+    ((*_, bands),) = term_groups(table, settings)
     assert len(bands.terms) == 4
     assert bands.min_shared == least
 

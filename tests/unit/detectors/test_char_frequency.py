@@ -294,7 +294,7 @@ def test_the_probe_finds_all_that_a_scan_finds_and_nothing_else() -> None:
         if isinstance(page, FrequentUnits)
     ]
     for page in found:
-        group = method.probe(page).groups[0]
+        group = method.candidate_query(page).groups[0]
         for base in found:
             asked = len(set(group.terms) & set(method.terms(base))) >= group.min_shared
             assert asked == (method.measure(page, base).main_left > 0.8)

@@ -145,10 +145,12 @@ def test_parts_and_wholes_find_each_other() -> None:
         start = rng.randrange(len(whole) - length)
         sides = [CoverageFeatures(build(text)) for text in (whole[start : start + length], whole)]
         for asking, stored in (sides, sides[::-1]):
-            probe = detector.probe(asking)
+            candidate_query = detector.candidate_query(asking)
             terms = set(detector.terms(stored))
-            assert probe
-            missed += not any(len(terms & set(group.terms)) >= group.min_shared for group in probe.groups)
+            assert candidate_query
+            missed += not any(
+                len(terms & set(group.terms)) >= group.min_shared for group in candidate_query.groups
+            )
     assert missed == 0
 
 
@@ -156,8 +158,8 @@ def test_parts_and_wholes_find_each_other() -> None:
 def test_selections_are_the_smallest_hashes_and_what_is_probed_covers_what_is_stored(sentences: int) -> None:
     table = build(article(sentences, sentences=sentences))
     for column, stored, probed in (
-        (table.grams, coverage.stored_grams(table), coverage.probed_grams(table)),
-        (table.clauses, coverage.stored_clauses(table), coverage.probed_clauses(table)),
+        (table.grams, coverage.stored_grams(table), coverage.query_grams(table)),
+        (table.clauses, coverage.stored_clauses(table), coverage.query_clauses(table)),
     ):
         for chosen in (stored, probed):
             values = chosen.values.tolist()
@@ -176,7 +178,7 @@ def stored_limit_holds(table: CoverageTable) -> bool:
 
 def test_short_clauses_are_not_probed_for() -> None:
     table = build("短句，短句二，这一个小句超过了八个字。")
-    assert len(coverage.probed_clauses(table).values) == 1
+    assert len(coverage.query_clauses(table).values) == 1
     assert len(table.clauses) == 3
 
 
@@ -192,7 +194,7 @@ def test_a_page_of_few_grams_asks_for_one() -> None:
     detector = Coverage(CoverageConfig())
     features = detector.featurise(Content("价格上涨了"))
     assert isinstance(features, CoverageFeatures)
-    probe = detector.probe(features)
-    assert probe
-    assert [group.min_shared for group in probe.groups] == [1]
-    assert detector.probe(CoverageFeatures(build("你好"))) is None
+    candidate_query = detector.candidate_query(features)
+    assert candidate_query
+    assert [group.min_shared for group in candidate_query.groups] == [1]
+    assert detector.candidate_query(CoverageFeatures(build("你好"))) is None

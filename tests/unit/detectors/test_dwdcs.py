@@ -221,7 +221,7 @@ def test_weights_decide_on_the_cosine_and_are_stored(weights: Any) -> None:
             ]
             assert cosine(one, other) == pytest.approx(slow.weighted_cosine(*vectors), abs=1e-9)
             if detector.verify(one, other).relation is Relation.DUPLICATE:
-                group = detector.probe(one).groups[0]
+                group = detector.candidate_query(one).groups[0]
                 assert len(set(group.terms) & set(detector.terms(other))) >= group.min_shared
 
 
@@ -318,7 +318,7 @@ def test_the_complete_probe_finds_all_that_can_be_accepted(
     one, other = page(places), page(kept or {20: [1]})
     for asking, stored in ((one, other), (other, one)):
         if detector.verify(asking, stored).relation is Relation.DUPLICATE:
-            group = detector.probe(asking).groups[0]
+            group = detector.candidate_query(asking).groups[0]
             assert len(set(group.terms) & set(detector.terms(stored))) >= group.min_shared
 
 

@@ -64,11 +64,14 @@ def answers(method: str) -> dict[str, Any]:
         if isinstance(features, Skipped):
             cases[name] = {"skipped": features.reason}
             continue
-        probe = detector.probe(features)
+        candidate_query = detector.candidate_query(features)
         cases[name] = {
             "payload": detector.pack(features).hex(),
             "terms": [f"{term:x}" for term in detector.terms(features)[:8]],
-            "probe": [[len(group.terms), group.min_shared] for group in (probe.groups if probe else ())],
+            "probe": [
+                [len(group.terms), group.min_shared]
+                for group in (candidate_query.groups if candidate_query else ())
+            ],
         }
     verdict = detector.verify(found["topical"], found["copy"])
     return {

@@ -148,7 +148,7 @@ def test_every_accepted_pair_shares_a_probed_term(
     one = TwoFingerprints(text, keywords)
     other = TwoFingerprints(text ^ sum(1 << bit for bit in first), keywords ^ sum(1 << bit for bit in second))
     if detector.verify(one, other).relation is Relation.DUPLICATE:
-        assert not set(detector.probe(one).groups[0].terms).isdisjoint(detector.terms(other))
+        assert not set(detector.candidate_query(one).groups[0].terms).isdisjoint(detector.terms(other))
 
 
 def test_synonyms_leave_the_keywords_alike_and_not_the_text() -> None:

@@ -18,7 +18,7 @@ from es_dedup.detectors.simhash import (
     Simhash,
     band_matrix,
     band_terms,
-    probe_terms,
+    query_terms,
 )
 from es_dedup.model import Content, Relation
 from es_dedup.settings.sections import SimhashConfig
@@ -86,7 +86,7 @@ def test_bands_equal_the_reference(values: list[int]) -> None:
 
 @given(VALUES, st.integers(0, 7))
 def test_probed_terms_equal_the_reference(value: int, max_bits: int) -> None:
-    terms = probe_terms(value, max_bits)
+    terms = query_terms(value, max_bits)
     assert len(set(terms)) == len(terms)
     assert set(terms) == {((TAG + band) << 40) | key for band, key in slow.probe_keys(value, max_bits)}
 
@@ -94,7 +94,7 @@ def test_probed_terms_equal_the_reference(value: int, max_bits: int) -> None:
 @pytest.mark.parametrize("max_bits", range(4))
 def test_every_difference_within_the_limit_is_found(max_bits: int) -> None:
     value = random.Random(SEED).getrandbits(64)
-    asked = frozenset(probe_terms(value, max_bits))
+    asked = frozenset(query_terms(value, max_bits))
     for bits in itertools.chain.from_iterable(
         itertools.combinations(range(64), n) for n in range(max_bits + 1)
     ):
@@ -108,7 +108,7 @@ def test_every_spread_of_differing_bits_over_the_bands_is_found(max_bits: int) -
     print(f"seed {SEED}")
     rng = random.Random(SEED)
     value = rng.getrandbits(64)
-    asked = frozenset(probe_terms(value, max_bits))
+    asked = frozenset(query_terms(value, max_bits))
     for spread in itertools.product(range(max_bits + 1), repeat=BANDS):
         if sum(spread) > max_bits:
             continue
@@ -119,9 +119,9 @@ def test_every_spread_of_differing_bits_over_the_bands_is_found(max_bits: int) -
 
 def test_a_difference_beyond_the_limit_may_be_missed() -> None:
     value, spread = 0, (1 << 0) | (1 << 1) | (1 << 16) | (1 << 32) | (1 << 48)
-    assert frozenset(probe_terms(value, 3)).isdisjoint(band_terms(spread))
-    assert frozenset(probe_terms(value, 4)).isdisjoint(band_terms(spread))
-    assert not frozenset(probe_terms(value, 5)).isdisjoint(band_terms(spread))
+    assert frozenset(query_terms(value, 3)).isdisjoint(band_terms(spread))
+    assert frozenset(query_terms(value, 4)).isdisjoint(band_terms(spread))
+    assert not frozenset(query_terms(value, 5)).isdisjoint(band_terms(spread))
 
 
 @pytest.mark.parametrize("max_bits", range(8))

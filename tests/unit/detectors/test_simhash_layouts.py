@@ -39,15 +39,17 @@ CASES: Final = [
     (layout, bits)
     for layout in LAYOUTS.values()
     for bits in range(layout.guarantee + 1)
-    if layout.probes(bits) < 1_000
+    if layout.candidate_queries(bits) < 1_000
 ]
 
 
-@pytest.mark.parametrize(("name", "bits", "tables", "probes", "share"), KNOWN)
-def test_the_figures_of_the_documents(name: str, bits: int, tables: int, probes: int, share: float) -> None:
+@pytest.mark.parametrize(("name", "bits", "tables", "candidate_queries", "share"), KNOWN)
+def test_the_figures_of_the_documents(
+    name: str, bits: int, tables: int, candidate_queries: int, share: float
+) -> None:
     layout = LAYOUTS[name]
     assert layout.tables == tables
-    assert layout.probes(bits) == probes
+    assert layout.candidate_queries(bits) == candidate_queries
     assert layout.share(bits) == pytest.approx(share, rel=0.05)
 
 
@@ -64,8 +66,8 @@ def test_nothing_within_the_guarantee_is_missed(layout: Layout, bits: int) -> No
     print(f"seed {SEED}")
     rng = random.Random(SEED)
     value = rng.getrandbits(64)
-    asked = frozenset(layout.probe_terms(value, bits))
-    assert len(asked) == layout.probes(bits)
+    asked = frozenset(layout.query_terms(value, bits))
+    assert len(asked) == layout.candidate_queries(bits)
     starts = [sum(layout.widths[:block]) for block in range(layout.blocks)]
     for chosen in [*combinations(range(layout.blocks), min(bits, layout.blocks))][:300]:
         places = [starts[block] + rng.randrange(layout.widths[block]) for block in chosen]
@@ -85,7 +87,7 @@ def test_nothing_within_the_guarantee_is_missed(layout: Layout, bits: int) -> No
 def test_random_neighbours_are_found(value: int, bits: set[int], layout: Layout) -> None:
     other = value ^ sum(1 << bit for bit in bits)
     if len(bits) <= layout.guarantee:
-        assert not set(layout.probe_terms(value, len(bits))).isdisjoint(layout.stored_terms(other))
+        assert not set(layout.query_terms(value, len(bits))).isdisjoint(layout.stored_terms(other))
 
 
 @pytest.mark.parametrize("name", ["5c2", "6c3", "8c2", "10c4"])
@@ -93,9 +95,9 @@ def test_one_bit_beyond_the_guarantee_can_be_missed(name: str) -> None:
     layout = LAYOUTS[name]
     starts = [sum(layout.widths[:block]) for block in range(layout.blocks)]
     other = sum(1 << start for start in starts[: layout.guarantee + 1])
-    assert set(layout.probe_terms(0, layout.guarantee)).isdisjoint(layout.stored_terms(other))
+    assert set(layout.query_terms(0, layout.guarantee)).isdisjoint(layout.stored_terms(other))
     with pytest.raises(ValueError, match=f"up to {layout.guarantee} bits"):
-        layout.probe_terms(0, layout.guarantee + 1)
+        layout.query_terms(0, layout.guarantee + 1)
 
 
 def test_a_detector_refuses_a_layout_that_would_miss_pairs() -> None:

@@ -18,7 +18,7 @@ from es_dedup.evaluation.comparison import compare
 from es_dedup.evaluation.labels import Label, LabelledPair
 from es_dedup.evaluation.methods import Cost, MethodRun, run_judge, run_method
 from es_dedup.evaluation.selfjoin import self_join
-from es_dedup.model import Content, Page, Probe, Relation, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Content, Page, Relation, TermGroup, Verdict
 from es_dedup.settings import Settings
 from tests.comparator_cases import real_pages
 from tests.texts import article
@@ -40,9 +40,9 @@ class Plan:
     def terms(self, features: Any) -> tuple[int, ...]:
         return tuple(features[0])
 
-    def probe(self, features: Any) -> Probe | None:
+    def candidate_query(self, features: Any) -> CandidateQuery | None:
         groups = tuple(TermGroup(tuple(terms), least) for terms, least in features[1])
-        return Probe(groups, max_df=self._max_df) if groups else None
+        return CandidateQuery(groups, max_df=self._max_df) if groups else None
 
 
 TERMS: Final = st.sets(st.integers(0, 8), max_size=5).map(sorted)

@@ -15,9 +15,9 @@ from es_dedup.evaluation import (
     EvaluationReport,
     FloorLowered,
     Floors,
-    Judgement,
     Label,
     LabelledPair,
+    MethodDecisions,
     check,
     evaluate,
     figures,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LABELS = [LabelledPair(f"{at:02}a", f"{at:02}b", Label.DUP if at < 10 else Label.DIFF) for at in range(20)]
-MERGED = Judgement(Relation.DUPLICATE, 0.9)
+MERGED = MethodDecisions(Relation.DUPLICATE, 0.9)
 
 
 def report(found: int, wrong: int, labels: list[LabelledPair] = LABELS) -> EvaluationReport:

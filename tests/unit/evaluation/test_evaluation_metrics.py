@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from es_dedup.evaluation import (
     BCubed,
-    Judgement,
     Label,
     LabelledPair,
+    MethodDecisions,
     PairScores,
     Share,
     bcubed,
@@ -41,14 +41,14 @@ LABELS = (
     LabelledPair("e", "h", DIFF),
 )
 JUDGED = {
-    ("a", "b"): Judgement(Relation.EXACT, 1.0),
-    ("a", "c"): Judgement(Relation.CONTAINS, 0.7),
-    ("a", "d"): Judgement(Relation.CONTAINS, 0.6),
-    ("a", "e"): Judgement(Relation.CONTAINS, 0.65),
-    ("b", "f"): Judgement(Relation.DUPLICATE, 0.5),
-    ("c", "g"): Judgement(Relation.DUPLICATE, 0.45),
-    ("d", "h"): Judgement(Relation.DIFFERENT, 0.2),
-    ("x", "y"): Judgement(Relation.EXACT, 1.0),
+    ("a", "b"): MethodDecisions(Relation.EXACT, 1.0),
+    ("a", "c"): MethodDecisions(Relation.CONTAINS, 0.7),
+    ("a", "d"): MethodDecisions(Relation.CONTAINS, 0.6),
+    ("a", "e"): MethodDecisions(Relation.CONTAINS, 0.65),
+    ("b", "f"): MethodDecisions(Relation.DUPLICATE, 0.5),
+    ("c", "g"): MethodDecisions(Relation.DUPLICATE, 0.45),
+    ("d", "h"): MethodDecisions(Relation.DIFFERENT, 0.2),
+    ("x", "y"): MethodDecisions(Relation.EXACT, 1.0),
 }
 
 
@@ -61,7 +61,7 @@ def test_pair_scores_keep_partial_pairs_apart() -> None:
 
 
 def test_a_pair_that_was_not_judged_counts_as_different() -> None:
-    found = pair_scores(LABELS, {("a", "b"): Judgement(Relation.DUPLICATE, 0.9)})
+    found = pair_scores(LABELS, {("a", "b"): MethodDecisions(Relation.DUPLICATE, 0.9)})
     assert (found.positive, found.diff, found.partial) == (Share(1, 4), Share(0, 3), Share(0, 1))
     assert (found.recall, found.precision) == (0.25, 1.0)
     assert found.f1 == pytest.approx(0.4)
@@ -207,5 +207,11 @@ def test_a_report_holds_all_figures_and_is_json_ready() -> None:
 
 
 def test_a_judgement_is_turned_to_the_order_of_the_pair() -> None:
-    assert judgement("b", "a", Relation.CONTAINS, 0.5) == (("a", "b"), Judgement(Relation.CONTAINED, 0.5))
-    assert judgement("a", "b", Relation.CONTAINS, 0.5) == (("a", "b"), Judgement(Relation.CONTAINS, 0.5))
+    assert judgement("b", "a", Relation.CONTAINS, 0.5) == (
+        ("a", "b"),
+        MethodDecisions(Relation.CONTAINED, 0.5),
+    )
+    assert judgement("a", "b", Relation.CONTAINS, 0.5) == (
+        ("a", "b"),
+        MethodDecisions(Relation.CONTAINS, 0.5),
+    )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.evaluation import Axis, Goal, Judgement, Label, LabelledPair, fold_of, pair_scores, tune
+from es_dedup.evaluation import Axis, Goal, Label, LabelledPair, MethodDecisions, fold_of, pair_scores, tune
 from es_dedup.model import Relation
 
 DUP, CONTAIN, PARTIAL, DIFF = Label
@@ -105,7 +105,7 @@ def test_the_choice_is_the_best_of_the_whole_grid(rows: list[tuple[Label, int, i
 
     def scores(low: float, bound: float) -> float:
         kept = {
-            pair: Judgement(Relation.DUPLICATE)
+            pair: MethodDecisions(Relation.DUPLICATE)
             for pair, values in measures.items()
             if values["x"] >= low and (values["y"] <= bound if falling else values["y"] >= bound)
         }

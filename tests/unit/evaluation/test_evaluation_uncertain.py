@@ -5,15 +5,17 @@ from __future__ import annotations
 import pytest
 
 from es_dedup.evaluation.uncertain import POOL, doubt_of, uncertain_pairs
-from es_dedup.model import JudgedPair, Relation, Verdict
+from es_dedup.model import PairDecision, Relation, Verdict
 
 YES, NO = Relation.DUPLICATE, Relation.DIFFERENT
 
 
-def judged(left: str, right: str, score: float, *relations: Relation, relation: Relation = NO) -> JudgedPair:
+def judged(
+    left: str, right: str, score: float, *relations: Relation, relation: Relation = NO
+) -> PairDecision:
     """A pair of this score on which methods say these relations."""
     verdicts = tuple(Verdict(f"m{at}", each, score, {}) for at, each in enumerate(relations))
-    return JudgedPair(left, right, relation, score, "by hand", {}, verdicts)
+    return PairDecision(left, right, relation, score, "by hand", {}, verdicts)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +30,7 @@ def judged(left: str, right: str, score: float, *relations: Relation, relation: 
         (judged("a", "b", 1.0), 0.0),
     ],
 )
-def test_doubt_is_disagreement_and_nearness(pair: JudgedPair, expected: float) -> None:
+def test_doubt_is_disagreement_and_nearness(pair: PairDecision, expected: float) -> None:
     assert doubt_of(pair) == pytest.approx(expected)
 
 
@@ -43,7 +45,7 @@ class Index:
         at = self.ids.index(page_id)
         return self.ids[max(at - 1, 0) : at + 2]
 
-    def explain(self, left: str, right: str) -> JudgedPair:
+    def explain(self, left: str, right: str) -> PairDecision:
         self.asked += 1
         at = self.ids.index(left)
         relation = Relation.EXACT if at == 0 else NO

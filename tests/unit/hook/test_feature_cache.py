@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_dedup.hook.feature_cache import Kept, Recent
+from es_dedup.hook.feature_cache import ExpiringCache, FeatureCache
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.record_batch import RecordBatch
 from es_dedup.testing.builders import assignment, record
@@ -54,9 +54,9 @@ def watched(stored: EmbeddedIndex) -> Watched:
     return Watched(stored)
 
 
-def recent_of(watched: Watched, **more: Any) -> Recent:
+def recent_of(watched: Watched, **more: Any) -> FeatureCache:
     index: Any = watched
-    return Recent(index, **more)
+    return FeatureCache(index, **more)
 
 
 def test_what_was_read_or_stored_is_not_read_again(watched: Watched) -> None:
@@ -110,7 +110,7 @@ def test_a_page_is_read_again_after_a_while(watched: Watched, stored: EmbeddedIn
 
 
 def test_the_latest_are_kept() -> None:
-    kept = Kept[int](2, 1.0, Clock())
+    kept = ExpiringCache[int](2, 1.0, Clock())
     for value, name in enumerate("abca"):
         kept.put({name: value})
     assert kept.get("abc") == {"a": 3, "c": 2}

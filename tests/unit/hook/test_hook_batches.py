@@ -12,20 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup import Page, Settings
-from es_dedup.hook import DedupHook, HookReport, HostFields, InlineDispatcher
+from es_dedup.hook import DedupHook, HookReport, InlineDispatcher, SourceFields
 from es_dedup.hook.bulk import batches, timed
-from es_dedup.hook.decide_and_write import Settling
+from es_dedup.hook.decide_and_write import BatchDecider
 from es_dedup.hook.documents import Batch, item_of
-from es_dedup.hook.run import BulkResult, Run, Tally, matched
+from es_dedup.hook.run import BulkCounts, BulkResult, Run, matched
 from es_dedup.index.embedded import EmbeddedIndex
-from es_dedup.index.source_index import Mark
+from es_dedup.index.source_index import DedupField
 from es_dedup.model import Decision, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NOBODY: Any = None
-HOOK = DedupHook(EmbeddedIndex(":memory:", features={}), NOBODY, HostFields("text"), Settings())
+HOOK = DedupHook(EmbeddedIndex(":memory:", features={}), NOBODY, SourceFields("text"), Settings())
 
 
 def run(chunk_size: int = 3, **options: Any) -> Run:
@@ -87,7 +87,7 @@ class TestItems:
 
     def test_json_keeps_its_digits(self) -> None:
         item = item_of({"index": {"_index": "i", "_id": 1}}, '{"n": 1.000000000000000000001} ', {})
-        item.mark = Mark("c", canonical=True, relation="unique")
+        item.mark = DedupField("c", canonical=True, relation="unique")
         sent = bytes(item.action[1])
         assert sent.startswith(b'{"n": 1.000000000000000000001, "dedup": {')
         assert json.loads(sent)["dedup"]["cluster_id"] == "c"
@@ -97,7 +97,7 @@ class TestItems:
 
     def test_the_mark_is_written_without_what_is_empty(self) -> None:
         item = item_of({"index": {"_index": "i", "_id": "1"}}, {"x": 1, "dedup": "old"}, {})
-        item.mark = Mark("c", canonical=True, relation="unique")
+        item.mark = DedupField("c", canonical=True, relation="unique")
         dedup = {"cluster_id": "c", "canonical": True, "relation": "unique", "cluster_size": 1}
         assert item.document == {"x": 1, "dedup": dedup}
 
@@ -154,7 +154,7 @@ class TestResults:
 
     def test_counts_are_those_of_the_helper(self) -> None:
         for stats_only, errors in ((True, 1), (False, [{"index": {"_id": "2"}}])):
-            tally = Tally(None, stats_only=stats_only)
+            tally = BulkCounts(None, stats_only=stats_only)
             tally.add({"index": {"_id": "1"}}, ok=True)
             tally.add({"index": {"_id": "2"}}, ok=False)
             assert tuple(tally.result) == (1, errors)
@@ -170,7 +170,7 @@ class TestResults:
 
     def test_later_decisions_know_no_policy(self) -> None:
         with EmbeddedIndex(":memory:", features={}) as index:
-            hook = DedupHook(index, NOBODY, HostFields("text"))
+            hook = DedupHook(index, NOBODY, SourceFields("text"))
             hook.dispatcher = InlineDispatcher(hook)
             with pytest.raises(ValueError, match="mark"):
                 hook.process([{"_index": "i", "text": "x"}], policy="skip")
@@ -181,7 +181,7 @@ def test_a_page_that_breaks_an_extractor_does_not_stop_the_others() -> None:
         def extract(self, html: object, **_: object) -> object:
             raise RecursionError(str(html)[:10])
 
-    settling = Settling(EmbeddedIndex(":memory:", features={}), Settings())
+    settling = BatchDecider(EmbeddedIndex(":memory:", features={}), Settings())
     settling._extractor = Brittle()  # type: ignore[assignment]
     made = settling.featurise([Page("a", text="one. two."), Page("bad", html="<p>"), Page("c", text="x")])
     assert made.records.ids == ["a", "c"]

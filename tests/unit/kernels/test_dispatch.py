@@ -192,6 +192,20 @@ def test_a_kernel_is_compiled_again_when_an_imported_constant_or_kernel_changes(
     assert answers == ["11 1\n", "11 0\n", "21 1\n"]
 
 
+def test_a_kernel_is_compiled_again_when_a_type_of_its_arguments_was_renamed(tmp_path: Path) -> None:
+    answers = []
+    for name in ("Pair", "Two"):
+        (tmp_path / "values.py").write_text(
+            f"from typing import NamedTuple\nclass {name}(NamedTuple):\n    x: int\n"
+        )
+        (tmp_path / "outer.py").write_text(
+            "from es_dedup.kernels.dispatch import kernel\n@kernel\ndef outer(v):\n    return v.x\n"
+        )
+        code = f"from outer import outer; from values import {name}; print(outer({name}(3)), len(outer.stats.cache_misses))"
+        answers.append(run_in(tmp_path, code, PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1"))
+    assert answers == ["3 1\n", "3 1\n"]
+
+
 @pytest.fixture(scope="module")
 def kernels_of_this_machine() -> Path:
     """The folder with all kernels, compiled here if need be."""

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup.errors import MassChange
-from es_dedup.index.dedup_field import marks_of_groups
-from es_dedup.index.jobs import Job, JobState, Part
+from es_dedup.index.dedup_field import dedup_fields_of_groups
+from es_dedup.index.jobs import Job, JobState, Partition
 from es_dedup.index.port import Assignment
-from es_dedup.index.source_index import DocumentKey, HostFields, Mark, document_key
+from es_dedup.index.source_index import DedupField, DocumentKey, SourceFields, document_key
 from es_dedup.maintenance.audit import agrees
 from es_dedup.maintenance.mass_change_guard import guard
 from es_dedup.maintenance.stage import batch_of, hopeless
@@ -22,14 +22,14 @@ from es_dedup.model import Edge, Relation
 from es_dedup.settings import Settings
 
 
-def site(**maintenance: Any) -> Any:
+def context(**maintenance: Any) -> Any:
     return SimpleNamespace(settings=Settings.model_validate({"maintenance": maintenance}))
 
 
 @given(batch=st.integers(1, 5000), most=st.integers(1, 20))
 def test_batches_shrink_to_one_page_before_one_is_given_up(batch: int, most: int) -> None:
-    where = site(batch=batch, max_attempts=most)
-    parts = [Part("j", "0.a", 0, {}, attempts=attempts) for attempts in range(1, most + 2)]
+    where = context(batch=batch, max_attempts=most)
+    parts = [Partition("j", "0.a", 0, {}, attempts=attempts) for attempts in range(1, most + 2)]
     sizes = [batch_of(where, part) for part in parts]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] == (batch if most > 1 else 1)
@@ -52,14 +52,14 @@ def test_marks_say_who_stands_for_a_cluster_and_what_contains_a_page() -> None:
         Assignment("b", "c", "a", Relation.DUPLICATE, 0.9),
     ]
     edges = [Edge("a", "z", Relation.CONTAINED, 0.8), Edge("b", "y", Relation.CONTAINS, 0.8)]
-    assert marks_of_groups([group], edges) == {
-        "a": Mark("c", canonical=True, relation="contained", contained_in=("z",), cluster_size=2),
-        "b": Mark("c", canonical=False, relation="duplicate", duplicate_of="a", cluster_size=2),
+    assert dedup_fields_of_groups([group], edges) == {
+        "a": DedupField("c", canonical=True, relation="contained", contained_in=("z",), cluster_size=2),
+        "b": DedupField("c", canonical=False, relation="duplicate", duplicate_of="a", cluster_size=2),
     }
 
 
 def test_a_document_agrees_with_its_mark_whether_empty_values_are_null_or_missing() -> None:
-    mark = Mark("c", canonical=True, relation="unique")
+    mark = DedupField("c", canonical=True, relation="unique")
     assert agrees(mark.as_dict(), mark)
     assert agrees({"cluster_id": "c", "canonical": True, "relation": "unique", "cluster_size": 1}, mark)
     assert not agrees({**mark.as_dict(), "duplicate_of": "x"}, mark)
@@ -86,11 +86,11 @@ def test_a_key_that_is_too_long_for_a_page_id_says_so() -> None:
     [{"a": {"b": {"c": "text"}}}, {"a.b.c": "text"}, {"a": {"b.c": "text"}}, {"a.b": {"c": ["text"]}}],
 )
 def test_a_dotted_field_is_found_however_it_is_written(source: dict[str, Any]) -> None:
-    assert HostFields("a.b.c").page("p", source).text == "text"
+    assert SourceFields("a.b.c").page("p", source).text == "text"
 
 
 def test_fields_of_a_document_make_a_page() -> None:
-    fields = HostFields("body", html=True, published="at", site="host")
+    fields = SourceFields("body", html=True, published="at", site="host")
     page = fields.page("i/1", {"body": "<p>x", "title": ["a", "b"], "at": 1_700_000_000_000, "host": None})
     assert (page.html, page.text, page.title, page.site, page.url) == ("<p>x", None, "a\nb", None, None)
     assert page.published == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
@@ -103,5 +103,5 @@ def test_a_job_is_read_as_it_was_written() -> None:
         "1", "backfill", JobState.PAUSED, {"target": None}, 1, 2, 3, 1, ("0.a", "1.b"), (2, 1), {"n": 1}
     )
     assert Job.from_dict(job.as_dict()) == job
-    part = Part("1", "0.a", 0, {"index": "x"}, 5, 17, counts={"stored": 3})
-    assert Part(**part.as_dict()) == part
+    part = Partition("1", "0.a", 0, {"index": "x"}, 5, 17, counts={"stored": 3})
+    assert Partition(**part.as_dict()) == part

@@ -63,9 +63,9 @@ def test_band_keys_start_at_the_low_end() -> None:
         (7, [1, 1, 1, 1], 68),
     ],
 )
-def test_radii_and_number_of_probes(k: int, radii: list[int], probes: int) -> None:
+def test_radii_and_number_of_probes(k: int, radii: list[int], candidate_queries: int) -> None:
     assert simhash.probe_radii(k) == radii
-    assert len(simhash.probe_keys(0x0123_4567_89AB_CDEF, k)) == probes
+    assert len(simhash.probe_keys(0x0123_4567_89AB_CDEF, k)) == candidate_queries
     if k >= 3:
         assert sum(radius + 1 for radius in radii) == k + 1
 

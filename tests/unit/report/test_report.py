@@ -13,7 +13,7 @@ import pytest
 
 from es_dedup.detectors.page_features import PageFeatures
 from es_dedup.index.port import FeatureRecord
-from es_dedup.model import Cluster, JudgedPair, Member, Relation, Verdict
+from es_dedup.model import Cluster, Member, PairDecision, Relation, Verdict
 from es_dedup.report import ReportLimits, write_report
 from es_dedup.report.charts import score_bars, size_bars
 from es_dedup.report.data import gather
@@ -68,12 +68,12 @@ class FakeIndex:
     def text(self, page_id: str) -> str:
         return self.body
 
-    def explain(self, left: str, right: str) -> JudgedPair:
+    def explain(self, left: str, right: str) -> PairDecision:
         self.explained += 1
         verdict = Verdict(
             "ccdet", Relation.DUPLICATE, 0.91, {"ccs": 0.91, "min_ccs": 0.6, "clr": 0.3, "min_clr": 0.5}
         )
-        return JudgedPair(left, right, Relation.DUPLICATE, 0.9, "both covered", {"cover": 0.9}, (verdict,))
+        return PairDecision(left, right, Relation.DUPLICATE, 0.9, "both covered", {"cover": 0.9}, (verdict,))
 
     def features(self, page: str) -> PageFeatures:
         fields = {"period_signatures": ["第一句话", f"<b>{page}</b>"], "simhash_band_0": 7}

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from es_dedup.model import Content, Probe, Skipped
+from es_dedup.model import CandidateQuery, Content, Skipped
 from es_dedup.settings.comparators import COMPARATORS
 from tests.comparator_cases import detector
 from tests.texts import EN, FULL_WIDTH, MIXED, TRADITIONAL, ZH
@@ -32,9 +32,11 @@ TEXTS: Final = {
 }
 
 
-def _plan(probe: Probe | None) -> list[list[int]]:
+def _plan(candidate_query: CandidateQuery | None) -> list[list[int]]:
     """Terms and needed terms of each group of a probe."""
-    return [[len(group.terms), group.min_shared] for group in probe.groups] if probe else []
+    return (
+        [[len(group.terms), group.min_shared] for group in candidate_query.groups] if candidate_query else []
+    )
 
 
 def answers(name: str) -> dict[str, Any]:
@@ -51,7 +53,7 @@ def answers(name: str) -> dict[str, Any]:
             "bytes": len(payload),
             "sha256": hashlib.sha256(payload).hexdigest()[:32],
             "terms": [f"{term:x}" for term in sorted(method.terms(each))[:4]],
-            "probe": _plan(method.probe(each)),
+            "probe": _plan(method.candidate_query(each)),
             "score": round(method.verify(each, made[0]).score, 6),
         }
     return found

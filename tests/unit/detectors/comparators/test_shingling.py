@@ -102,9 +102,9 @@ def test_what_is_accepted_is_always_proposed(left: set[int], right: set[int], li
         if method.verify(*bags).relation is Relation.DIFFERENT:
             continue
         for one, other in (bags, bags[::-1]):
-            probe = method.probe(one)
-            assert probe is not None
-            (group,) = probe.groups
+            candidate_query = method.candidate_query(one)
+            assert candidate_query is not None
+            (group,) = candidate_query.groups
             assert len(set(group.terms) & set(method.terms(other))) >= group.min_shared
 
 

@@ -9,7 +9,7 @@ import pytest
 from es_dedup.detectors import ccdet, char_frequency, coverage, dwdcs, multi_simhash, simhash
 from es_dedup.detectors.comparators import minhash
 from es_dedup.detectors.named_fields import field_types, term_fields
-from es_dedup.index.elastic.fields import SEARCHED, SHOWN, Fields
+from es_dedup.index.elastic.fields import SEARCHED, SHOWN, TermFields
 from es_dedup.index.elastic.mappings import add_fields, load_mapping
 from es_dedup.index.record_batch import RecordBatch
 from es_dedup.settings import Settings
@@ -17,7 +17,7 @@ from es_dedup.testing.builders import record
 
 METHODS = ("ccdet", "simhash", "coverage", "multi_simhash", "char_frequency", "dwdcs", "dwswn")
 EVERY = Settings(detectors=METHODS)
-FIELDS = Fields(term_fields(EVERY), field_types(EVERY))
+FIELDS = TermFields(term_fields(EVERY), field_types(EVERY))
 SIGNATURE, BAND, GRAM, KEYWORD_BAND = 1 << 40 | 77, 5 << 40 | 513, 8 << 40 | 3, 32 << 40 | 4 << 16 | 9
 
 
@@ -42,7 +42,7 @@ def test_terms_stand_in_the_fields_that_their_methods_declare(term: int, field: 
 
 
 def test_fields_of_a_method_of_somebody_else_are_mapped_and_kept() -> None:
-    own = Fields({200: ("shapes",), 201: ("runs",)}, {"shapes": "keyword", "outline": "object"})
+    own = TermFields({200: ("shapes",), 201: ("runs",)}, {"shapes": "keyword", "outline": "object"})
     mappings = load_mapping("features")["mappings"]
     mappings["_meta"]["es_dedup"]["named_fields"] = True
     add_fields(mappings, own)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from es_dedup.detectors.named_fields import field_types, term_fields
-from es_dedup.index.elastic import Fields, mappings, records
+from es_dedup.index.elastic import TermFields, mappings, records
 from es_dedup.index.elastic.mappings import KINDS, SCHEMA_VERSION, add_fields, body_of, load_mapping
 from es_dedup.settings import Settings
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[4]
 METHODS = Settings(
     detectors=("ccdet", "simhash", "coverage", "multi_simhash", "char_frequency", "dwdcs", "dwswn")
 )
-FIELDS = Fields(term_fields(METHODS), field_types(METHODS))
+FIELDS = TermFields(term_fields(METHODS), field_types(METHODS))
 FOLDER = ROOT / "mappings" / f"v{SCHEMA_VERSION}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.index.elastic.read_your_writes_clusters import Changes
+from es_dedup.index.elastic.read_your_writes_clusters import ClusterWriteCache
 from es_dedup.index.port import Assignment
 from es_dedup.model import Edge, Relation
 
@@ -40,7 +40,7 @@ class Model:
         return dict(self.edges), dict(self.assigned)
 
 
-def step(what: tuple, model: Model, changes: Changes) -> None:  # type: ignore[type-arg]
+def step(what: tuple, model: Model, changes: ClusterWriteCache) -> None:  # type: ignore[type-arg]
     kind, *given_ = what
     if kind == "put":
         edge = edge_of(*given_)
@@ -67,7 +67,7 @@ def step(what: tuple, model: Model, changes: Changes) -> None:  # type: ignore[t
 
 @given(st.lists(steps, max_size=30))
 def test_completed_answers_are_true(history: list[tuple]) -> None:  # type: ignore[type-arg]
-    model, changes = Model(), Changes()
+    model, changes = Model(), ClusterWriteCache()
     for what in history:
         step(what, model, changes)
         edges, assigned = model.seen
@@ -86,7 +86,7 @@ def test_completed_answers_are_true(history: list[tuple]) -> None:  # type: igno
 
 
 def test_what_is_sent_is_each_change_once() -> None:
-    changes = Changes()
+    changes = ClusterWriteCache()
     changes.put([Edge("b", "a", Relation.CONTAINS, 0.5), edge_of(("a", "c"))])
     changes.put([edge_of(("a", "b"), 0.7)])
     changes.assign(

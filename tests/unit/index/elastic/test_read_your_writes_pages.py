@@ -7,7 +7,7 @@ import random
 import pytest
 
 from es_dedup.index.elastic.bulk import Result
-from es_dedup.index.elastic.read_your_writes_pages import MOST_PAGES, RecentPages, carriers_of, newest_of
+from es_dedup.index.elastic.read_your_writes_pages import MOST_PAGES, PageWriteCache, newest_of, postings_of
 from es_dedup.index.record_batch import RecordBatch
 from es_dedup.index.term_weights import ENOUGH
 from es_dedup.testing.builders import random_records, record
@@ -17,9 +17,9 @@ def written(first: int, count: int, status: int = 201) -> list[Result]:
     return [Result(status, condition=(number, 1)) for number in range(first, first + count)]
 
 
-def begun() -> RecentPages:
+def begun() -> PageWriteCache:
     """After a first write, which nothing is known to precede."""
-    recent = RecentPages()
+    recent = PageWriteCache()
     assert recent.add(RecordBatch.of([record("first")]), [0], written(0, 1)) == (False, False)
     assert len(recent) == 0
     return recent
@@ -76,14 +76,14 @@ class TestKept:
 
 class TestAnswers:
     def test_nothing_is_carried_by_no_page(self) -> None:
-        carriers = carriers_of(RecentPages().parts(), [1, 2])
-        assert carriers.counts() == {}
-        assert carriers.answers([{1: ENOUGH}], [()]) == [{}]
+        postings = postings_of(PageWriteCache().parts(), [1, 2])
+        assert postings.counts() == {}
+        assert postings.answers([{1: ENOUGH}], [()]) == [{}]
 
     def test_only_some_places_of_a_batch_are_kept(self) -> None:
         recent = begun()
         recent.add(batch("a", "b", "c"), [0, 2], written(1, 2))
-        assert carriers_of(recent.parts(), [0, 1, 2, 9]).counts() == {0: 1, 2: 1, 9: 2}
+        assert postings_of(recent.parts(), [0, 1, 2, 9]).counts() == {0: 1, 2: 1, 9: 2}
 
     @pytest.mark.parametrize("seed", range(5))
     def test_answers_are_those_of_a_plain_count(self, seed: int) -> None:
@@ -97,8 +97,8 @@ class TestAnswers:
             for _ in range(40)
         ]
         left_out = [set(source.sample(sorted(asked), source.randrange(4))) for asked in weights]
-        carriers = carriers_of(recent.parts(), sorted(set().union(*weights)))
-        assert carriers.counts() == {
+        postings = postings_of(recent.parts(), sorted(set().union(*weights)))
+        assert postings.counts() == {
             term: count
             for term in set().union(*weights)
             if (count := sum(term in each.terms for each in stored))
@@ -111,4 +111,4 @@ class TestAnswers:
             }
             expected.append({name: weight for name, weight in sums.items() if weight >= ENOUGH})
         assert any(expected)
-        assert carriers.answers(weights, left_out) == expected
+        assert postings.answers(weights, left_out) == expected

@@ -13,16 +13,16 @@ from elastic_transport._node._base import NodeApiResponse
 from elasticsearch import Elasticsearch
 
 from es_dedup.errors import UnreadableAnswer
-from es_dedup.index.elastic import ElasticHost, Options, Schema, Server, parse_address
+from es_dedup.index.elastic import ElasticSourceIndex, Options, Schema, Server, parse_address
 from es_dedup.index.elastic.bulk import Write, write_all
-from es_dedup.index.elastic.candidates import Prober
-from es_dedup.index.elastic.read_your_writes_pages import RecentPages
+from es_dedup.index.elastic.candidates import CandidateSearcher
+from es_dedup.index.elastic.read_your_writes_pages import PageWriteCache
 from es_dedup.index.elastic.server import reason_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-HOST: list[Callable[[ElasticHost], object]] = [
+HOST: list[Callable[[ElasticSourceIndex], object]] = [
     lambda host: host.read(["i/a"], ["x"]),
     lambda host: host.shards("i"),
     lambda host: list(host.unmarked("i", ["x"])),
@@ -66,9 +66,9 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 
 @pytest.mark.parametrize("ask", HOST)
-def test_reading_documents(server: Server, ask: Callable[[ElasticHost], object]) -> None:
+def test_reading_documents(server: Server, ask: Callable[[ElasticSourceIndex], object]) -> None:
     with pytest.raises(UnreadableAnswer):
-        ask(ElasticHost(server, "i", Options()))
+        ask(ElasticSourceIndex(server, "i", Options()))
 
 
 def test_writing(server: Server) -> None:
@@ -78,7 +78,7 @@ def test_writing(server: Server) -> None:
 
 def test_searching_for_candidates(server: Server) -> None:
     with pytest.raises(UnreadableAnswer):
-        Prober(server, "i", RecentPages(), Schema(server, "i", {}, Options()))._search(["{}"])
+        CandidateSearcher(server, "i", PageWriteCache(), Schema(server, "i", {}, Options()))._search(["{}"])
 
 
 @pytest.mark.parametrize(

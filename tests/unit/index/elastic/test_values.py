@@ -33,7 +33,7 @@ from es_dedup.index.elastic.tokens import (
 )
 from es_dedup.index.factory import elastic_options, shown
 from es_dedup.index.term_weights import ENOUGH, weights_of
-from es_dedup.model import Probe, Scope, TermGroup
+from es_dedup.model import CandidateQuery, Scope, TermGroup
 from es_dedup.settings.loading import Settings, describe, load_settings
 
 if TYPE_CHECKING:
@@ -113,32 +113,36 @@ class TestTokens:
 
 
 class TestQueries:
-    def asked(self, probe: Probe, weights: dict[str, int]) -> dict[str, Any]:
-        body = query_of(probe, {f'{{"coverage_grams":"{token}"}}': each for token, each in weights.items()})
+    def asked(self, candidate_query: CandidateQuery, weights: dict[str, int]) -> dict[str, Any]:
+        body = query_of(
+            candidate_query, {f'{{"coverage_grams":"{token}"}}': each for token, each in weights.items()}
+        )
         assert body is not None
         found: dict[str, Any] = json.loads(body)
         return found
 
     def test_terms_add_up_and_nothing_filters(self) -> None:
-        body = self.asked(Probe((TermGroup((1, 2, 3), 2),), limit=50), {"a": 1260, "b": 1260, "c": 1260})
+        body = self.asked(
+            CandidateQuery((TermGroup((1, 2, 3), 2),), limit=50), {"a": 1260, "b": 1260, "c": 1260}
+        )
         shares = body["query"]["bool"]
         assert [each["constant_score"]["boost"] for each in shares["should"]] == [1260] * 3
         assert shares.keys() == {"should"}
         assert (body["min_score"], body["size"], body["track_total_hits"]) == (ENOUGH, 51, False)
 
     def test_a_scope_does_not_stand_for_a_term(self) -> None:
-        body = self.asked(Probe((), scope=Scope(site="a"), exclude="x"), {"a": ENOUGH})
+        body = self.asked(CandidateQuery((), scope=Scope(site="a"), exclude="x"), {"a": ENOUGH})
         assert body["query"]["bool"]["minimum_should_match"] == 1
         assert body["query"]["bool"]["filter"] == [{"term": {"site": "a"}}]
         assert body["size"] == 52
 
     @pytest.mark.parametrize("weights", [{}, {"a": 1260}, {"a": 840, "b": 1260}])
     def test_what_nothing_can_answer_is_not_asked(self, weights: dict[str, int]) -> None:
-        assert query_of(Probe(()), weights) is None
+        assert query_of(CandidateQuery(()), weights) is None
 
     def test_a_term_counts_where_it_weighs_most(self) -> None:
         groups = (TermGroup((1, 2, 3), 3), TermGroup((3, 4), 2), TermGroup((5,), 0), TermGroup((6,) * 4, 11))
-        assert weights_of(Probe(groups)) == {1: 840, 2: 840, 3: 1260, 4: 1260, 5: 2520, 6: 230}
+        assert weights_of(CandidateQuery(groups)) == {1: 840, 2: 840, 3: 1260, 4: 1260, 5: 2520, 6: 230}
 
 
 class TestWords:
