@@ -252,6 +252,7 @@ class CharFrequency:
             "aux_right": round(measures.aux_right, 4),
             "shared": measures.shared,
             "branch": "followers" if measures.followers else "characters",
+            "strict_limits": True,
         }
 
     def pack(self, features: FrequentUnits) -> bytes:

@@ -216,6 +216,7 @@ class Dwdcs:
                 "shared": found.shared,
                 "left_nodes": left.nodes,
                 "right_nodes": right.nodes,
+                "strict_limits": True,
             },
         )
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 ROUNDING: Final = 1e-9
 """Room for binary fractions: 0.29 times 100 is a little less than 29."""
 _LIMITS: Final = {"min_": "≥", "max_": "≤"}
+_STRICT_LIMITS: Final = {"min_": ">", "max_": "<"}
+STRICT: Final = "strict_limits"
+"""In evidence: whether limits have to be passed, not only reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Measure:
     Attributes:
         name: as the method names it.
         value: ready to print.
-        limit: ``≥ 0.60`` or ``≤ 3``; empty when the number was held against none.
+        limit: ``≥ 0.60``, ``≤ 3`` or, of a method with strict limits, ``> 0.9``; empty when the number was held against none.
         met: whether the limit is kept; None without a limit.
     """
 
@@ -39,13 +42,15 @@ class Measure:
 
 def measures(evidence: Mapping[str, Number]) -> list[Measure]:
     """The numbers in their order, each with its ``min_…`` or ``max_…``; limits without a number come as they are."""
-    used: set[str] = set()
+    strict = bool(evidence.get(STRICT))
+    signs = _STRICT_LIMITS if strict else _LIMITS
+    used = {STRICT}
     found = []
     for name, value in evidence.items():
-        limits = [(prefix, evidence[prefix + name]) for prefix in _LIMITS if prefix + name in evidence]
+        limits = [(prefix, evidence[prefix + name]) for prefix in signs if prefix + name in evidence]
         used |= {prefix + name for prefix, _ in limits}
-        text = " ".join(f"{_LIMITS[prefix]} {format_number(limit)}" for prefix, limit in limits)
-        found.append(Measure(name, format_number(value), text, _met(value, limits)))
+        text = " ".join(f"{signs[prefix]} {format_number(limit)}" for prefix, limit in limits)
+        found.append(Measure(name, format_number(value), text, _met(value, limits, strict=strict)))
     return [measure for measure in found if measure.name not in used]
 
 
@@ -82,8 +87,10 @@ def format_number(value: Number) -> str:
     return f"{value:,}" if isinstance(value, int) else value
 
 
-def _met(value: Number, limits: list[tuple[str, Number]]) -> bool | None:
+def _met(value: Number, limits: list[tuple[str, Number]], *, strict: bool) -> bool | None:
     if not limits or isinstance(value, str) or value is None:
         return None
     numbers = [(prefix, limit) for prefix, limit in limits if isinstance(limit, (int, float))]
+    if strict and any(value == limit for _, limit in numbers):
+        return False
     return all(value >= limit if prefix == "min_" else value <= limit for prefix, limit in numbers)

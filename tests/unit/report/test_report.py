@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_dedup.detectors.page_features import PageFeatures
+from es_dedup.detectors.registry import create_detectors
 from es_dedup.index.port import FeatureRecord
-from es_dedup.model import Cluster, Member, PairDecision, Relation, Verdict
+from es_dedup.model import Cluster, Content, Member, PairDecision, Relation, Verdict
 from es_dedup.report import ReportLimits, write_report
 from es_dedup.report.charts import score_bars, size_bars
 from es_dedup.report.data import gather
 from es_dedup.report.evidence import format_number, measures
 from es_dedup.report.features import FieldPair, compared_fields
 from es_dedup.report.markup import highlighted
+from es_dedup.settings import Settings
+from tests.texts import topical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -238,6 +241,26 @@ def test_overlapping_and_wild_spans_are_cut() -> None:
     assert re.sub(r' title="[^"]*"', "", marked) == (
         '<mark>abc</mark><mark>de</mark>f<s>g</s><p class="note">… 1 more characters</p>'
     )
+
+
+@pytest.mark.parametrize("method", ["dwdcs", "char_frequency"])
+def test_limits_that_must_be_passed_are_shown_so(method: str) -> None:
+    detector = create_detectors(Settings(detectors=(method,)))[method]
+    page = detector.featurise(Content(topical(7, sentences=30)))
+    shown = [str(each) for each in measures(detector.verify(page, page).evidence)]
+    assert shown[0] in ("similarity 1 (> 0.9)", "main 1 (> 0.8)")
+    assert not [each for each in shown if "≥" in each or "≤" in each or "strict" in each]
+
+
+def test_a_strict_limit_is_not_met_by_reaching_it() -> None:
+    evidence = {"a": 0.8, "min_a": 0.8, "b": 0.81, "min_b": 0.8, "c": 0.04, "max_c": 0.05}
+    assert [each.met for each in measures(evidence)] == [True, True, True]
+    strict = measures({**evidence, "strict_limits": True})
+    assert [(each.limit, each.met) for each in strict] == [
+        ("> 0.8", False),
+        ("> 0.8", True),
+        ("< 0.05", True),
+    ]
 
 
 def test_measures_stand_beside_their_limits() -> None:
