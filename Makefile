@@ -117,7 +117,7 @@ imports: $(DEV)  ## the dependency rule of ARCHITECTURE.md
 docs: $(DEV)  ## the site of the documents, in site/; broken links and public names without reference text are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir $(SITE)
 
-bench: $(DEV)  ## the quick benchmarks; docs/benchmarks.md has them all
+bench: $(DEV)  ## the quick benchmarks; docs/benchmarks/README.md has them all
 	@for name in $(BENCH); do \
 	  echo "== benchmarks/bench_$$name.py"; $(BIN)/python "benchmarks/bench_$$name.py" || exit 1; \
 	done
