@@ -112,10 +112,6 @@ def period_table(batch: TextBatch, window: int) -> PeriodTable:
 def dense_period_table(dense: TextBatch, window: int) -> PeriodTable:
     """``period_table`` of texts that ``without_white_space`` has gone over."""
     codes, offsets = dense.codes, dense.offsets
-    if worthwhile(len(codes)):
-        from es_dedup.detectors.kernels.periods import signatures_of  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-        return PeriodTable(*signatures_of(codes, offsets, _STOP, window, MOST_SIGNATURES, np.uint64(_BASE)))
     stops = np.flatnonzero(codes == _STOP)
     pages = len(dense)
     if not len(stops):

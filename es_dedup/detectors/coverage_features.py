@@ -219,10 +219,6 @@ def _sample_clauses(
     hashes: NDArray[np.uint32], page_offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
     """Rows of the clauses kept, ordered by page and hash; their page offsets; thresholds."""
-    if worthwhile(len(hashes)):
-        from es_dedup.detectors.kernels.samples import clause_samples  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-        return clause_samples(hashes, page_offsets, CLAUSES_MOST)
     pages = len(page_offsets) - 1
     owner = owners_of(page_offsets)
     key = (owner.astype(np.uint64) << np.uint64(32)) | hashes

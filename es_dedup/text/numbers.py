@@ -15,7 +15,7 @@ import numpy as np
 from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.characters import PLANE
 from es_dedup.text.hashing import mix64
-from es_dedup.text.tokens import TOKEN_BASE, clause_hashes_of, run_starts, segment_hashes, word_hashes
+from es_dedup.text.tokens import clause_hashes_of, run_starts, segment_hashes, word_hashes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,11 +66,6 @@ def masked_clause_hashes(
     Both of shape (clauses,); the hash of a clause without numbers is 0.
     """
     mask = mix64(np.array([_MASK]))[0]
-    if worthwhile(len(tokens)):
-        from es_dedup.text.kernels.numbers import masked_hashes  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-        base = np.uint64(TOKEN_BASE)
-        return masked_hashes(tokens.hashes, tokens.clause, tokens.clause_count, numbers, mask, base)
     masked = np.zeros(tokens.clause_count, dtype=np.uint64)
     numeric = np.zeros(tokens.clause_count, dtype=np.bool_)
     numeric[tokens.clause[numbers]] = True

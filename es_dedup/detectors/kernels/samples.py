@@ -182,32 +182,3 @@ def clauses_of(
     for place in range(count):
         short[place] = np.uint32(mix(values[place]) >> _SHIFT)
     return short, lengths, merged
-
-
-@kernel
-def clause_samples(
-    values: NDArray[np.uint32], offsets: NDArray[np.int64], most: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
-    """Rows of the smallest distinct values of each page, by page and value; their offsets; thresholds."""
-    pages = len(offsets) - 1
-    bounds = np.zeros(pages + 1, dtype=np.int64)
-    thresholds = np.full(pages, _COMPLETE)
-    rows = np.empty(len(values), dtype=np.int64)
-    end = 0
-    for page in range(pages):
-        first, last = offsets[page], offsets[page + 1]
-        keys = np.empty(last - first, dtype=np.uint64)
-        for place in range(first, last):
-            keys[place - first] = (np.uint64(values[place]) << _SHIFT) | np.uint64(place - first)
-        keys = _ascending(keys, _LOW)
-        begin = end
-        for place in range(len(keys)):
-            if place and keys[place] >> _SHIFT == keys[place - 1] >> _SHIFT:
-                continue
-            if end - begin == most:
-                thresholds[page] = values[rows[end - 1]]
-                break
-            rows[end] = first + np.int64(keys[place] & _LOW)
-            end += 1
-        bounds[page + 1] = end
-    return rows[:end].copy(), bounds, thresholds

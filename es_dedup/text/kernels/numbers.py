@@ -58,38 +58,6 @@ def flags_of(
 
 
 @kernel
-def masked_hashes(
-    hashes: NDArray[np.uint64],
-    clause: NDArray[np.int64],
-    count: int,
-    numbers: NDArray[np.bool_],
-    mask: np.uint64,
-    base: np.uint64,
-) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """See ``masked_clause_hashes``; ``mask`` is the mixed mask, ``base`` the multiplier of the clause hash."""
-    masked, numeric = np.zeros(count, dtype=np.uint64), np.zeros(count, dtype=np.bool_)
-    for token in range(len(hashes)):
-        if numbers[token]:
-            numeric[clause[token]] = True
-    place = -1
-    power = np.uint64(1)
-    for token in range(len(hashes)):
-        if not numeric[clause[token]]:
-            continue
-        if clause[token] != place:
-            place = clause[token]
-            power = np.uint64(1)
-        elif numbers[token] and numbers[token - 1]:
-            continue
-        masked[place] += (mask if numbers[token] else hashes[token]) * power
-        power *= base
-    for place in range(count):
-        if numeric[place]:
-            masked[place] = mix(masked[place])
-    return masked, numeric
-
-
-@kernel
 def _on_day(
     codes: NDArray[np.uint32], starts: NDArray[np.int64], pages: NDArray[np.int32], run: tuple[int, int]
 ) -> bool:
