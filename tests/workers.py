@@ -59,7 +59,9 @@ class Worker:
         for task in Path(f"/proc/{self.process.pid}/task").iterdir():
             with suppress(OSError):  # a thread or a child that has ended meanwhile
                 for child in map(int, (task / "children").read_text().split()):
-                    found[child] = b"es_dedup_tasks.beat" in Path(f"/proc/{child}/cmdline").read_bytes()
+                    found[child] = (
+                        b"es_dedup_tasks.beat_process" in Path(f"/proc/{child}/cmdline").read_bytes()
+                    )
         return [child for child, is_beat in found.items() if is_beat is beat]
 
     def kill_child(self) -> bool:

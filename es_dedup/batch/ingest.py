@@ -23,14 +23,15 @@ from es_dedup.batch.write_policy import StoredBatch, apply_policy, outcomes_of
 from es_dedup.clustering import PageKey
 from es_dedup.detectors.features import FeatureTable
 from es_dedup.errors import IndexError_
-from es_dedup.index.record_batch import RecordBatch
+from es_dedup.index.records import RecordBatch
 from es_dedup.model import AddReport, Decision, Progress, WritePolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.decision.candidate_search import CandidateSearch
-    from es_dedup.index.port import FeatureRecord, Index
+    from es_dedup.index.port import Index
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Page
     from es_dedup.settings import Settings
 

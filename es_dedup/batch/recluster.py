@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from es_dedup.batch.corpus import Corpus, MemoryCorpus
     from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.decision.statistics import Statistics
-    from es_dedup.index.port import Assignment, Index
+    from es_dedup.index.port import Assignment, ClusterUpdates, Index, NeighbourhoodStore
     from es_dedup.model import Edge
     from es_dedup.settings import Settings
 
@@ -256,7 +256,9 @@ def cluster_new(
     return ClusteringResult(lookup.statistics, list(edges.values()), pairs, capped, truncated, cut, use=use)
 
 
-def repair_around(index: Index, touched: Collection[str], lookup: CandidateSearch, settings: Settings) -> int:
+def repair_around(
+    index: NeighbourhoodStore, touched: Collection[str], lookup: CandidateSearch, settings: Settings
+) -> int:
     """Cluster stored pages around a change again; returns how many clusters changed.
 
     Pages that lost the one page they were all compared with (copies of a very common page are compared with its first
@@ -288,12 +290,12 @@ def repair_around(index: Index, touched: Collection[str], lookup: CandidateSearc
     return len(changed)
 
 
-def edge_neighbours(index: Index, page_ids: Collection[str]) -> set[str]:
+def edge_neighbours(index: ClusterUpdates, page_ids: Collection[str]) -> set[str]:
     """Pages with an exact or duplicate edge to any of these."""
     return same_neighbours(index.edges_of(page_ids), set(page_ids)) - set(page_ids)
 
 
-def page_keys(index: Index, page_ids: Iterable[str]) -> dict[str, PageKey]:
+def page_keys(index: NeighbourhoodStore, page_ids: Iterable[str]) -> dict[str, PageKey]:
     """What the canonical order looks at, of the stored ones among these pages."""
     return {page_id: key_of(record) for page_id, record in index.get_many(page_ids).items()}
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from es_dedup.clustering.order import PageKey
-    from es_dedup.index.port import ClusterStore
+    from es_dedup.index.port import ClusterUpdates
     from es_dedup.model import Edge
     from es_dedup.settings.loading import ClusterConfig
 
@@ -22,7 +22,7 @@ MAX_COMPONENT_PAGES: Final = 2000
 
 
 def update_clusters(
-    store: ClusterStore,
+    store: ClusterUpdates,
     keys_of: KeysOf,
     touched: Collection[str],
     config: ClusterConfig,
@@ -101,7 +101,7 @@ def _components(
     return pages, edges, beyond.intersection(seeds)
 
 
-def _place_one(store: ClusterStore, keys_of: KeysOf, page_id: str, config: ClusterConfig) -> Change | None:
+def _place_one(store: ClusterUpdates, keys_of: KeysOf, page_id: str, config: ClusterConfig) -> Change | None:
     edges = store.edges_of([page_id])
     names = {page_id, *same_neighbours(edges, {page_id})}
     current = store.assignments(names)
@@ -113,7 +113,7 @@ def _place_one(store: ClusterStore, keys_of: KeysOf, page_id: str, config: Clust
 
 
 def _place_loose(
-    store: ClusterStore,
+    store: ClusterUpdates,
     keys_of: KeysOf,
     pages: Collection[str],
     large: Collection[str],

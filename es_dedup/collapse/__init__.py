@@ -3,7 +3,6 @@
 ``DedupSearch`` takes an Elasticsearch search body and returns a ``GroupPage``. Nothing is written.
 """
 
-from es_dedup.collapse.feature_index import RelationReader
 from es_dedup.collapse.model import (
     START,
     Bound,
@@ -17,6 +16,7 @@ from es_dedup.collapse.model import (
     Similar,
     Total,
 )
+from es_dedup.collapse.relation_reader import RelationReader
 from es_dedup.collapse.search import AsyncDedupSearch, DedupSearch
 
 __all__ = [

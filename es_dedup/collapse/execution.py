@@ -18,8 +18,8 @@ from es_dedup.index.elastic.server import BUSY, NOT_FOUND, is_engine_error, read
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-    from es_dedup.collapse.feature_index import RelationReader
     from es_dedup.collapse.operations import Call, Plan
+    from es_dedup.collapse.relation_reader import RelationReader
 
     Result = TypeVar("Result")
 

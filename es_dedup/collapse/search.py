@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-    from es_dedup.collapse.feature_index import RelationReader
     from es_dedup.collapse.model import Expansion, GroupPage, OptionOverrides
     from es_dedup.collapse.operations import Plan
+    from es_dedup.collapse.relation_reader import RelationReader
     from es_dedup.collapse.search_request import Request
 
     Body = Mapping[str, Any]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.decision import rules as judging
+from es_dedup.decision.pair_context import PairContext
 from es_dedup.decision.thresholds import BALANCED
 from es_dedup.decision.voting import decided_by, reason
 from es_dedup.detectors.ccdet import Ccdet
@@ -95,7 +96,7 @@ def decide_rows(
     """The judge on measured pairs of these rows."""
     ours, theirs = left.table, right.table
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
-    known = judging.PairContext(
+    known = PairContext(
         np.diff(ours.coverage.title_offsets)[left_rows],
         np.diff(theirs.coverage.title_offsets)[right_rows],
         ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows],

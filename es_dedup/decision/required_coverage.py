@@ -12,7 +12,7 @@ from es_dedup.decision.thresholds import MOST_SCATTERED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from es_dedup.decision.rules import PairContext
+    from es_dedup.decision.pair_context import PairContext
     from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.coverage_pairs import PairMeasures
 

@@ -20,6 +20,7 @@ from es_dedup.model import Relation
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from es_dedup.decision.pair_context import PairContext
     from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.coverage_pairs import PairMeasures, Side
 
@@ -95,26 +96,6 @@ RELATIONS: Final = (
     Relation.CONTAINS,
     Relation.CONTAINED,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class PairContext:
-    """What is known of pairs beside their measures; every array has shape (pairs,).
-
-    Attributes:
-        left_titles, right_titles: number of title terms of each page.
-        titled: both pages have titles.
-        days: days between the publications, 0 when one is unknown.
-        exact: the normalised texts are equal.
-        lists: untitled texts of words (Latin and the like, not Chinese characters), with the menus or lists of a site in one.
-    """
-
-    left_titles: NDArray[np.int64]
-    right_titles: NDArray[np.int64]
-    titled: NDArray[np.bool_]
-    days: NDArray[np.int64]
-    exact: NDArray[np.bool_]
-    lists: NDArray[np.bool_]
 
 
 def apply_rules(measures: PairMeasures, known: PairContext, limits: Thresholds = BALANCED) -> PairDecisions:

@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from es_dedup.decision.statistics import Statistics
     from es_dedup.detectors.page_features import PageFeatures
     from es_dedup.errors import Difference
-    from es_dedup.index.port import Assignment, FeatureRecord, Index
+    from es_dedup.index.port import Assignment, Index
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge, Verdict
     from es_dedup.settings import Settings
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from es_dedup.evaluation.methods import MethodRun
     from es_dedup.evaluation.metrics import MethodDecisions
     from es_dedup.evaluation.runner import LabelledIndex, Limit, Measured
-    from es_dedup.index.port import FeatureRecord
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.settings import Settings
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from es_dedup.evaluation.labels import LabelledPair, Pair
     from es_dedup.evaluation.metrics import MethodDecisions
-    from es_dedup.index.port import FeatureRecord
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Cluster, Number, PairDecision
 
 JUDGE: Final = "judge"

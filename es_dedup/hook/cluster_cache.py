@@ -1,30 +1,31 @@
-"""The part of a store around some pages within one write session: what was read or written once is not read again."""
+"""Cache of edges, clusters and keys around some pages, within one write session."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.clustering import same_neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from es_dedup.index.port import Assignment, FeatureRecord, Index
+    from es_dedup.index.port import Assignment, NeighbourhoodStore
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge
 
 MOST_PAGES: Final = 20_000  # whose edges are read ahead
 
 
 class ClusterCache:
-    """An index of which edges, clusters and keys are kept once they are known; everything else is asked of the index itself.
+    """A cluster store with cached edges, assignments and page keys; the rest is read from the index.
 
-    Others' writes are not noticed: hold ``index.writing()`` as long as it is used. Records may lack payload and terms.
+    Writes of others are not seen: hold ``index.writing()`` as long as it is used. Records may lack payload and terms.
 
     Attributes:
         changed: assignments that were written through it, by page id.
     """
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: NeighbourhoodStore) -> None:
         self._index = index
         self._beside: dict[str, list[Edge]] = {}
         self._records: dict[str, FeatureRecord] = {}
@@ -32,10 +33,6 @@ class ClusterCache:
         self._groups: dict[str, dict[str, Assignment]] = {}
         self.changed: dict[str, Assignment] = {}
         self._left: set[str] = set()
-
-    def as_index(self) -> Index:
-        """Itself, with the type of what it stands for."""
-        return cast("Index", self)
 
     def learn(
         self,
@@ -85,6 +82,11 @@ class ClusterCache:
             self._beside.pop(edge.left, None)
             self._beside.pop(edge.right, None)
 
+    def drop_edges(self, page_ids: Iterable[str]) -> None:
+        """See ``ClusterStore.drop_edges``."""
+        self._index.drop_edges(page_ids)
+        self._beside.clear()
+
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
         """See ``ClusterStore.assignments``."""
         names = list(dict.fromkeys(page_ids))
@@ -126,6 +128,3 @@ class ClusterCache:
         """Pages in clusters that others have left through it: theirs are smaller now, though nothing else is said of them."""
         groups = self.members(self._left)
         return {each.page_id for group in groups.values() for each in group}
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._index, name)

@@ -32,7 +32,8 @@ from es_dedup.hook.cluster_cache import ClusterCache
 from es_dedup.hook.feature_cache import FeatureCache
 from es_dedup.hook.redis_window import Arrival, WindowUnavailable
 from es_dedup.index.dedup_field import dedup_fields_of, dedup_fields_of_groups
-from es_dedup.index.port import Assignment, FeatureRecord
+from es_dedup.index.port import Assignment
+from es_dedup.index.records import FeatureRecord
 from es_dedup.model import Decision, Outcome, Relation, WritePolicy
 from es_dedup.settings.recorded import STATISTICS
 
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
     from es_dedup.errors import IndexError_
     from es_dedup.hook.redis_window import Window
     from es_dedup.index.claims import Claims
-    from es_dedup.index.port import Index
-    from es_dedup.index.record_batch import RecordBatch
+    from es_dedup.index.port import ClusterUpdates, Index
+    from es_dedup.index.records import RecordBatch
     from es_dedup.index.source_index import DedupField
     from es_dedup.model import Edge, Page
     from es_dedup.settings import Settings
@@ -226,12 +227,15 @@ class BatchDecider:
                 looked, lookup = self._look(todo, latest), latest  # reclustered with other settings meanwhile
             as_seen = alone and seen.held == self._held - 1
             other = set() if as_seen else _replaced_meanwhile(looked, index)
-            near = ClusterCache(index)
+            cluster_cache = ClusterCache(index)
             if as_seen:
-                near.learn({}, {}, (name for name in todo.records.ids if name not in seen.assigned))
+                cluster_cache.learn({}, {}, (name for name in todo.records.ids if name not in seen.assigned))
             with index.together():
                 settled = self._settle(
-                    replace(seen, todo=_without(todo, other)), (looked, other), (near, lookup), policy
+                    replace(seen, todo=_without(todo, other)),
+                    (looked, other),
+                    (cluster_cache, lookup),
+                    policy,
                 )
         return replace(settled, failed=seen.failed)
 
@@ -259,15 +263,15 @@ class BatchDecider:
     ) -> BatchDecisions:
         todo, same, stored = seen.todo, seen.same, seen.stored
         new = list(todo.records.ids)
-        (looked, other), (near, lookup) = found, around
-        index = near.as_index()
+        (looked, other), (cluster_cache, lookup) = found, around
+        index = cluster_cache
         replaced = {name for name in new if name in stored}
         before = index.edges_of(replaced) if replaced else []
         touched = same_neighbours(before, replaced)
         if before:
             index.drop_edges(replaced)
         edges = [edge for edge in _distinct(looked.edges()) if not {edge.left, edge.right} & set(other)]
-        alone = self._place(todo.records, touched, edges, near, lookup) if new else []
+        alone = self._place(todo.records, touched, edges, cluster_cache, lookup) if new else []
         cut = {looked.asked.ids[row] for row in looked.inconclusive}
         stored_now = StoredBatch(new, replaced, cut)
         of_same = index.edges_of(same) if same else []
@@ -279,10 +283,17 @@ class BatchDecider:
             decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
         others = {name for edge in (*edges, *before) for name in (edge.left, edge.right)}
         marks = dedup_fields_of_groups([[each] for each in alone], edges)
-        changed = {*new, *same, *touched, *others, *near.changed, *near.left_behind()} - marks.keys()
+        changed = {
+            *new,
+            *same,
+            *touched,
+            *others,
+            *cluster_cache.changed,
+            *cluster_cache.left_behind(),
+        } - marks.keys()
         if changed:
             marks.update(dedup_fields_of(index, changed))
-        self._recent.assign(near.changed.values())
+        self._recent.assign(cluster_cache.changed.values())
         return BatchDecisions(
             decisions=decisions,
             marks=marks,
@@ -320,11 +331,11 @@ class BatchDecider:
             if not removed and not others | touched:
                 return 0, {}
             if touched:
-                near = ClusterCache(index)
-                near.read_around(touched)
+                cluster_cache = ClusterCache(index)
+                cluster_cache.read_around(touched)
                 with index.together():
-                    repair_around(near.as_index(), touched, (lookup := self.lookup()), lookup.settings)
-                touched |= {*near.changed, *near.left_behind()}
+                    repair_around(cluster_cache, touched, (lookup := self.lookup()), lookup.settings)
+                touched |= {*cluster_cache.changed, *cluster_cache.left_behind()}
             return removed, dedup_fields_of(index, touched | others)
 
     def marks(self, page_ids: Collection[str]) -> Mapping[str, DedupField]:
@@ -343,7 +354,7 @@ class BatchDecider:
         self._in_force = found = EffectiveSettings.read(self._index, self._settings, latest, before)
         if found.differences and (before is None or found.differences != before.differences):
             warnings.warn(SettingsDiffer("the index", (), found.differences), stacklevel=2)
-        return CandidateSearch(self._recent.as_index(), found.settings, found.statistics, day_of)
+        return CandidateSearch(self._recent, found.settings, found.statistics, day_of)
 
     def _look(self, todo: Chunk, lookup: CandidateSearch) -> CandidateSearchResult:
         days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
@@ -376,7 +387,7 @@ class BatchDecider:
         records: RecordBatch,
         beside: Iterable[str],
         edges: Sequence[Edge],
-        near: ClusterCache,
+        cluster_cache: ClusterCache,
         lookup: CandidateSearch,
     ) -> list[Assignment]:
         """Store edges and clusters: pages without relatives stand alone, around all others clusters are repaired.
@@ -384,12 +395,12 @@ class BatchDecider:
         Returns:
             Assignments of those that stand alone.
         """
-        index, touched = near.as_index(), {*records.ids, *beside}
+        index, touched = cluster_cache, {*records.ids, *beside}
         ends = {name for edge in edges for name in (edge.left, edge.right)}
-        near.learn(keys_only(records), {})
+        cluster_cache.learn(keys_only(records), {})
         if further := (ends | touched) - set(records.ids):
             stored, assigned, _ = self._index.known(further)
-            near.learn(stored, assigned, further)
+            cluster_cache.learn(stored, assigned, further)
         related = same_neighbours(edges, touched)
         known = index.assignments({*touched, *related})
         # A page that another process has stored, and that it has not yet come to settle, is settled with ours.
@@ -400,7 +411,7 @@ class BatchDecider:
         index.put_edges(edges)
         index.assign_many(alone)
         if linked:
-            near.read_around(linked | related)
+            cluster_cache.read_around(linked | related)
             repair_around(index, linked, lookup, lookup.settings)
         return alone
 
@@ -423,7 +434,10 @@ def keys_only(records: RecordBatch) -> dict[str, FeatureRecord]:
 
 
 def _decisions(
-    index: Index, stored: StoredBatch, edges: Sequence[Edge], unchanged: tuple[Sequence[str], Sequence[Edge]]
+    index: ClusterUpdates,
+    stored: StoredBatch,
+    edges: Sequence[Edge],
+    unchanged: tuple[Sequence[str], Sequence[Edge]],
 ) -> dict[str, Decision]:
     same, old = unchanged
     assigned = index.assignments([*stored.new, *same])

@@ -1,4 +1,4 @@
-"""Index now, decide later: who is told of documents that wait for a decision."""
+"""Index now, decide later: dispatchers of documents that wait for a decision."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.hook.hook import DedupHook
-
 
 class Dispatcher(Protocol):
-    """Hands pages to whoever decides on them: ``DedupHook.decide`` does it, or a task."""
+    """Passes pages on to be decided: by ``DedupHook.decide`` in this process, or by a task."""
 
     def ingest(self, page_ids: Sequence[str]) -> None:
         """Take pages whose documents have been written; they may be decided on more than once.
@@ -21,10 +19,17 @@ class Dispatcher(Protocol):
         """
 
 
+class Decider(Protocol):
+    """Decides on documents that are indexed; ``DedupHook`` is one."""
+
+    def decide(self, page_ids: Sequence[str], /) -> object:
+        """Read the documents, decide on them, and update their ``dedup`` fields."""
+
+
 class InlineDispatcher:
     """Decides at once, in this thread."""
 
-    def __init__(self, hook: DedupHook) -> None:
+    def __init__(self, hook: Decider) -> None:
         self._hook = hook
 
     def ingest(self, page_ids: Sequence[str]) -> None:

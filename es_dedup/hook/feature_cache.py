@@ -1,17 +1,18 @@
-"""What a process has stored or read a moment ago, kept so that it is not read again: of the candidates of a batch half were met before."""
+"""Cache of payloads and assignments that this process read or wrote recently: half of a batch's candidates were read before."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from es_dedup.index.port import Assignment, Index
-    from es_dedup.index.record_batch import RecordBatch
+    from es_dedup.index.port import Assignment, CandidateStore
+    from es_dedup.index.records import RecordBatch
+    from es_dedup.model import CandidateQuery, CandidateResult
 
     Payload = tuple[bytes, str]
 
@@ -22,7 +23,7 @@ KEPT_SECONDS: Final = 60.0  # a process that died between features and clusters 
 
 
 class ExpiringCache(Generic[Value]):
-    """Values by name: the latest ones, and none for longer than some seconds.
+    """Cache of values by name, bounded in number and age.
 
     Args:
         most: values that are kept.
@@ -55,7 +56,7 @@ class ExpiringCache(Generic[Value]):
 
 
 class FeatureCache:
-    """An index of which payloads and clusters of the pages met last are at hand; all else is asked of the index itself.
+    """A candidate store with cached payloads and assignments; all else is read from the index.
 
     For finding and comparing, not for deciding what is written: others may have changed a page since. Threads may share it.
     A server that is asked by id for what was just written makes a segment of it first, so what is stored is kept, too.
@@ -63,7 +64,7 @@ class FeatureCache:
 
     def __init__(
         self,
-        index: Index,
+        index: CandidateStore,
         *,
         most: int = MOST_PAGES,
         seconds: float = KEPT_SECONDS,
@@ -74,10 +75,6 @@ class FeatureCache:
         self._payloads = ExpiringCache["Payload"](most, seconds, clock)
         self._assigned = ExpiringCache["Assignment"](most, seconds, clock)
         self._changes = 0  # what was read before a change is not kept after it
-
-    def as_index(self) -> Index:
-        """Itself, with the type of what it stands for."""
-        return cast("Index", self)
 
     def add(self, records: RecordBatch) -> None:
         """Keep pages that were stored just now."""
@@ -135,12 +132,28 @@ class FeatureCache:
             payloads, assigned = payloads | read[0], assigned | read[1]
         return payloads, assigned
 
+    @property
+    def keeps_named(self) -> bool:
+        """See ``FeatureIndex.keeps_named``."""
+        return self._index.keeps_named
+
+    def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """See ``FeatureIndex.named``."""
+        return self._index.named(page_ids)
+
+    def candidates_many(self, candidate_queries: Sequence[CandidateQuery]) -> list[CandidateResult]:
+        """See ``FeatureIndex.candidates_many``."""
+        return self._index.candidates_many(candidate_queries)
+
+    def candidates_with_copies(
+        self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None
+    ) -> tuple[list[CandidateResult], dict[int, list[str]]]:
+        """See ``FeatureIndex.candidates_with_copies``."""
+        return self._index.candidates_with_copies(candidate_queries, hashes, limit=limit)
+
     def _keep(self, before: int, payloads: Mapping[str, Payload], assigned: Mapping[str, Assignment]) -> None:
         """Keep what was read, unless something has changed since that was begun."""
         with self._guard:
             if self._changes == before:
                 self._payloads.put(payloads)
                 self._assigned.put(assigned)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._index, name)

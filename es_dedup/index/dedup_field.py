@@ -10,11 +10,11 @@ from es_dedup.model import Relation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_dedup.index.port import Assignment, Index
+    from es_dedup.index.port import Assignment, ClusterUpdates
     from es_dedup.model import Edge
 
 
-def dedup_fields_of(index: Index, page_ids: Iterable[str]) -> dict[str, DedupField]:
+def dedup_fields_of(index: ClusterUpdates, page_ids: Iterable[str]) -> dict[str, DedupField]:
     """Marks of all pages of the clusters that these pages are in: a change of one changes what the others say.
 
     Pages that are not clustered yet are absent.

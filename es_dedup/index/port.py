@@ -15,41 +15,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
 
-    from es_dedup.index.record_batch import RecordBatch
+    from es_dedup.index.records import FeatureRecord, RecordBatch
     from es_dedup.model import CandidateQuery, CandidateResult, Edge, Relation
-
-
-@dataclass(frozen=True, slots=True)
-class FeatureRecord:
-    """All that is stored of one page.
-
-    Attributes:
-        page_id: the caller's key.
-        length: characters of the normalised main text.
-        content_hash: 64-bit hash of the normalised main text; 0 when the page has no features.
-        terms: probe terms, each an unsigned 48-bit number whose top 8 bits name the detector; distinct.
-        payload: the detectors' features, packed; opaque to the index.
-        url, site, title, published: metadata; ``published`` is ISO 8601 or empty.
-        language: ``zh``, ``en`` or ``und``.
-        text: main text kept for search and reports; empty when not kept.
-        skipped: why the page has no features; empty when it has.
-        named: features by field name, JSON-ready, as ``es_dedup.detectors.named_fields`` gives them; empty where the index
-            keeps none.
-    """
-
-    page_id: str
-    length: int
-    content_hash: int
-    terms: tuple[int, ...]
-    payload: bytes
-    url: str = ""
-    site: str = ""
-    title: str = ""
-    published: str = ""
-    language: str = "und"
-    text: str = ""
-    skipped: str = ""
-    named: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +52,36 @@ class WriteReport:
     written: int
     failed: Mapping[str, str] = field(default_factory=dict)
     alone: bool = field(default=False, compare=False)
+
+
+class CandidateStore(Protocol):
+    """What candidate search reads: candidates, features, and clusters of the candidates."""
+
+    @property
+    def keeps_named(self) -> bool:
+        """See ``FeatureIndex.keeps_named``."""
+
+    def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
+        """See ``FeatureIndex.payloads``."""
+
+    def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """See ``FeatureIndex.named``."""
+
+    def candidates_many(self, candidate_queries: Sequence[CandidateQuery]) -> list[CandidateResult]:
+        """See ``FeatureIndex.candidates_many``."""
+
+    def candidates_with_copies(
+        self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None
+    ) -> tuple[list[CandidateResult], dict[int, list[str]]]:
+        """See ``FeatureIndex.candidates_with_copies``."""
+
+    def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
+        """See ``ClusterStore.assignments``."""
+
+    def payloads_with_assignments(
+        self, page_ids: Iterable[str]
+    ) -> tuple[dict[str, tuple[bytes, str]], dict[str, Assignment]]:
+        """See ``Index.payloads_with_assignments``."""
 
 
 class FeatureIndex(Protocol):
@@ -218,8 +215,8 @@ class FeatureIndex(Protocol):
         """Make all earlier writes visible to every reader."""
 
 
-class ClusterStore(Protocol):
-    """Verified edges and cluster assignments; same guarantees as ``FeatureIndex``."""
+class ClusterUpdates(Protocol):
+    """What changes clusters around some pages: edges and assignments by page and by cluster."""
 
     def put_edges(self, edges: Iterable[Edge]) -> None:
         """Store edges; an edge between the same two pages is replaced. The pages need not be stored."""
@@ -229,9 +226,6 @@ class ClusterStore(Protocol):
 
     def drop_edges(self, page_ids: Iterable[str]) -> None:
         """Remove all edges that touch any of the pages; unknown ids are no error."""
-
-    def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
-        """Replace all stored edges and assignments by these, at once."""
 
     def assign_many(self, assignments: Iterable[Assignment]) -> None:
         """Store assignments; a page's earlier one is replaced, and the last of a batch wins.
@@ -244,6 +238,20 @@ class ClusterStore(Protocol):
 
     def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
         """Assignments by cluster id, ordered by page id; unknown clusters are absent."""
+
+
+class NeighbourhoodStore(ClusterUpdates, Protocol):
+    """Clusters around some pages, with the records that canonical order needs."""
+
+    def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
+        """See ``FeatureIndex.get_many``."""
+
+
+class ClusterStore(ClusterUpdates, Protocol):
+    """Verified edges and cluster assignments; same guarantees as ``FeatureIndex``."""
+
+    def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
+        """Replace all stored edges and assignments by these, at once."""
 
     def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
         """Each cluster's assignments, clusters by id ascending, members by page id; resumable with an id."""

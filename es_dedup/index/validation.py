@@ -11,7 +11,7 @@ from es_dedup.text.hashing import TERM_BITS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from es_dedup.index.record_batch import RecordBatch
+    from es_dedup.index.records import RecordBatch
 
 MAX_ID_CHARS: Final = 512
 MAX_BLOB_BYTES: Final = 100_000_000  # of one payload or text; a tenth of SQLite's own limit, and what a request to Elasticsearch may hold

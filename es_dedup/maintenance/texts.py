@@ -12,7 +12,8 @@ from es_dedup.model import Page
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_dedup.index.port import FeatureRecord, Index
+    from es_dedup.index.port import Index
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.settings import Settings
 
 BATCH: Final = 500

@@ -11,7 +11,7 @@ from es_dedup.report.markup import element, escape, highlighted, link, table
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from es_dedup.index.port import FeatureRecord
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Number
     from es_dedup.report.data import MemberComparison, PageView
 

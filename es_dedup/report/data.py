@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from es_dedup.detectors.page_features import PageFeatures
-    from es_dedup.index.port import FeatureRecord
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Cluster, Member, PairDecision
     from es_dedup.report.features import FieldPair
 

@@ -13,7 +13,7 @@ from es_dedup.report.shell import document
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from es_dedup.index.port import FeatureRecord
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Cluster
     from es_dedup.report.data import ClusterView, ReportData
 

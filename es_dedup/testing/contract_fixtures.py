@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from es_dedup.index.port import ClusterStore, FeatureIndex, FeatureRecord, StatisticsStore
+    from es_dedup.index.port import ClusterStore, FeatureIndex, StatisticsStore
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import CandidateResult
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import subprocess
 import sys
 import threading
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 OPTION: Final = "--periodic"
 """Option of ``celery worker``: also run beat."""
-SCHEDULER: Final = "celery.beat:Scheduler"  # without a file: what must outlive it stands in Elasticsearch
 FIRST_PAUSE: Final = 1.0  # seconds before it is started again; doubled each time
 LONGEST_PAUSE: Final = 60.0
 POLL_SECONDS: Final = 0.5
@@ -36,7 +34,7 @@ class BeatProcess:
     """
 
     def __init__(self, log_level: str) -> None:
-        self._command = [sys.executable, "-m", __name__, log_level]
+        self._command = [sys.executable, "-m", "es_dedup_tasks.beat_process", log_level]
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True, name="es-dedup-beat")
 
@@ -102,22 +100,3 @@ def add_option(app: Celery) -> None:
         click.Option((OPTION,), is_flag=True, help="Also send the periodic tasks.")
     )
     app.steps["worker"].add(BeatStep)
-
-
-def _end_with(parent: int) -> None:
-    """End this process when its worker has died without stopping it."""
-    while os.getppid() == parent:
-        time.sleep(POLL_SECONDS)
-    os._exit(1)
-
-
-def main() -> None:
-    """Run beat until the worker ends."""
-    from es_dedup_tasks.main import app  # noqa: PLC0415 - it imports this module
-
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    app.Beat(scheduler_cls=SCHEDULER, loglevel=sys.argv[1]).run()
-
-
-if __name__ == "__main__":
-    main()

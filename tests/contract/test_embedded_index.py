@@ -21,7 +21,7 @@ from es_dedup.index.embedded import (
     postings,
     sizes,
 )
-from es_dedup.index.port import FeatureRecord
+from es_dedup.index.records import FeatureRecord
 from es_dedup.model import Candidate, CandidateQuery, CandidateResult, Edge, Relation, TermGroup
 from es_dedup.testing.builders import full_record, random_records, record
 from es_dedup.testing.index_contract import (

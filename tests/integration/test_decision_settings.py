@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page, Settings
 from es_dedup.cli.main import app
-from es_dedup.collapse.feature_index import RelationReader
+from es_dedup.collapse.relation_reader import RelationReader
 from es_dedup.deduplicator import deduplicator
 from es_dedup.errors import ConfigError, Difference, SettingsDiffer, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -20,15 +20,31 @@ from es_dedup.detectors.ccdet import PeriodTable, learn_noise
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from es_dedup.batch.out_of_core.pages import SpilledCorpus
+    from es_dedup.detectors.features import FeatureTable
     from es_dedup.settings import Settings
 
 
-def learn_out_of_core(pages: SpilledCorpus, settings: Settings, folder: Path, most: int) -> Statistics:
+class StoredFeatures(Protocol):
+    """What is read of a corpus: see ``SpilledCorpus``."""
+
+    keys: NDArray[np.uint64]
+    days: NDArray[np.int64]
+    fingerprints: NDArray[np.uint64]
+    sites: list[str]
+
+    def __len__(self) -> int:
+        """Number of pages."""
+
+    def batches(self) -> Iterator[tuple[int, FeatureTable]]:
+        """Features of all rows in order, some at a time, each with the number of its first row."""
+
+
+def learn_out_of_core(pages: StoredFeatures, settings: Settings, folder: Path, most: int) -> Statistics:
     """The statistics that ``learn`` gives for these pages.
 
     Args:

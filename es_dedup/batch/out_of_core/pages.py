@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.decision.statistics import Statistics
-    from es_dedup.index.port import FeatureRecord, Index
+    from es_dedup.index.port import Index
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.settings import Settings
 
     Rows = NDArray[np.int64]

@@ -27,7 +27,7 @@ from es_dedup.index.elastic.server import reading, reads_answers
 from es_dedup.index.elastic.store import Store
 from es_dedup.index.elastic.tokens import key_of, storable
 from es_dedup.index.port import WriteReport
-from es_dedup.index.record_batch import RecordBatch
+from es_dedup.index.records import RecordBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.bulk import Result
     from es_dedup.index.elastic.fields import TermFields
-    from es_dedup.index.port import Assignment, FeatureRecord
+    from es_dedup.index.port import Assignment
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import CandidateQuery, CandidateResult, Edge
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.index.record_batch import RecordBatch
+    from es_dedup.index.records import RecordBatch
 
 TAG_SHIFT: Final = 40
 TAGS: Final = 256

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from es_dedup.index.elastic.server import Server
-    from es_dedup.index.record_batch import RecordBatch
+    from es_dedup.index.records import RecordBatch
 
 TITLE_WEIGHT: Final = 3.0  # a word of the title counts like three of the body
 MAX_QUERY_WORDS: Final = 64  # further ones are left out

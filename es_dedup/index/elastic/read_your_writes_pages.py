@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.index.elastic.bulk import Result
-    from es_dedup.index.record_batch import RecordBatch
+    from es_dedup.index.records import RecordBatch
 
 CREATED: Final = 201
 MOST_PAGES: Final = 2_000

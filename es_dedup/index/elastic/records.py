@@ -12,14 +12,14 @@ from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write
 from es_dedup.index.elastic.reading import WINDOW, any_of, chunked, pages_of_hits, partial
 from es_dedup.index.elastic.server import searched
 from es_dedup.index.elastic.tokens import hash_of, hash_token, key_of
-from es_dedup.index.port import FeatureRecord
+from es_dedup.index.records import FeatureRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from es_dedup.index.elastic.fields import TermFields
     from es_dedup.index.elastic.server import Server
-    from es_dedup.index.record_batch import RecordBatch
+    from es_dedup.index.records import RecordBatch
 
 WORDS: Final = ("published", "site", "language", "skipped", "url", "title")
 """Short strings, in the order of ``RecordBatch.words``; an empty one is left out of the document."""

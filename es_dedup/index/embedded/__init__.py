@@ -11,7 +11,7 @@ Traps:
 
 from es_dedup.index.embedded.adapter import EmbeddedIndex
 from es_dedup.index.embedded.postings import Postings
-from es_dedup.index.record_batch import RecordBatch
+from es_dedup.index.records import RecordBatch
 from es_dedup.index.texts import compress_text, decompress_text
 
 __all__ = ["EmbeddedIndex", "Postings", "RecordBatch", "compress_text", "decompress_text"]

@@ -14,7 +14,7 @@ from es_dedup.index.embedded import candidates, clusters, fulltext, names, posti
 from es_dedup.index.embedded.connection import Connection
 from es_dedup.index.embedded.edit_distance_search import EditDistanceTrees
 from es_dedup.index.embedded.schema import STORED
-from es_dedup.index.record_batch import RecordBatch
+from es_dedup.index.records import RecordBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.index.embedded.postings import Postings
-    from es_dedup.index.port import Assignment, FeatureRecord, WriteReport
+    from es_dedup.index.port import Assignment, WriteReport
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import CandidateQuery, CandidateResult, Edge
 
 CLUSTERS_PER_QUERY: Final = 500

@@ -19,7 +19,8 @@ from es_dedup.index.embedded.codec import (
 )
 from es_dedup.index.embedded.rows import insert
 from es_dedup.index.embedded.schema import NAMED, STORED
-from es_dedup.index.port import FeatureRecord, WriteReport
+from es_dedup.index.port import WriteReport
+from es_dedup.index.records import FeatureRecord
 from es_dedup.index.texts import compress_text, decompress_text
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.index.record_batch import RecordBatch
+    from es_dedup.index.records import RecordBatch
 
 _WORDS: Final = "published, site, language, skipped, url, title"
 _PUT_PAGE: Final = f"""

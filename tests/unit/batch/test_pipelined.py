@@ -18,7 +18,7 @@ from tests.texts import article
 
 if TYPE_CHECKING:
     from es_dedup.batch.recluster import ClusteringResult
-    from es_dedup.index.record_batch import RecordBatch
+    from es_dedup.index.records import RecordBatch
     from es_dedup.model import Progress
 
 COUNT: Final = 60

@@ -13,7 +13,7 @@ import pytest
 
 from es_dedup.detectors.page_features import PageFeatures
 from es_dedup.errors import SettingsDiffer, UnknownPage
-from es_dedup.index.port import FeatureRecord
+from es_dedup.index.records import FeatureRecord
 from es_dedup.model import (
     AddReport,
     Cluster,

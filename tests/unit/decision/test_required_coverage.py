@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pytest
 
+from es_dedup.decision.pair_context import PairContext
 from es_dedup.decision.required_coverage import required_coverage
-from es_dedup.decision.rules import PairContext
 from es_dedup.decision.rules import apply_rules as judge_measures
 from es_dedup.decision.thresholds import BALANCED, PRESETS
 from es_dedup.detectors.coverage_pairs import PairMeasures, Side

@@ -8,7 +8,7 @@ import pytest
 
 from es_dedup.hook.feature_cache import ExpiringCache, FeatureCache
 from es_dedup.index.embedded import EmbeddedIndex
-from es_dedup.index.record_batch import RecordBatch
+from es_dedup.index.records import RecordBatch
 from es_dedup.testing.builders import assignment, record
 
 if TYPE_CHECKING:

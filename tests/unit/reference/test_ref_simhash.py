@@ -53,7 +53,7 @@ def test_band_keys_start_at_the_low_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("k", "radii", "probes"),
+    ("k", "radii", "candidate_queries"),
     [
         (0, [0, 0, 0, 0], 4),
         (3, [0, 0, 0, 0], 4),

@@ -13,7 +13,7 @@ import pytest
 
 from es_dedup.detectors.page_features import PageFeatures
 from es_dedup.detectors.registry import create_detectors
-from es_dedup.index.port import FeatureRecord
+from es_dedup.index.records import FeatureRecord
 from es_dedup.model import Cluster, Content, Member, PairDecision, Relation, Verdict
 from es_dedup.report import ReportLimits, write_report
 from es_dedup.report.charts import score_bars, size_bars

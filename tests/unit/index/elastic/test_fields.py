@@ -11,7 +11,7 @@ from es_dedup.detectors.comparators import minhash
 from es_dedup.detectors.named_fields import field_types, term_fields
 from es_dedup.index.elastic.fields import SEARCHED, SHOWN, TermFields
 from es_dedup.index.elastic.mappings import add_fields, load_mapping
-from es_dedup.index.record_batch import RecordBatch
+from es_dedup.index.records import RecordBatch
 from es_dedup.settings import Settings
 from es_dedup.testing.builders import record
 

@@ -8,7 +8,7 @@ import pytest
 
 from es_dedup.index.elastic.bulk import Result
 from es_dedup.index.elastic.read_your_writes_pages import MOST_PAGES, PageWriteCache, newest_of, postings_of
-from es_dedup.index.record_batch import RecordBatch
+from es_dedup.index.records import RecordBatch
 from es_dedup.index.term_weights import ENOUGH
 from es_dedup.testing.builders import random_records, record
 

@@ -1,8 +1,8 @@
-"""Records as columns: the form in which a large batch is written, without an object per page."""
+"""Feature records: one object per page, and columns for large batches."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,9 +13,41 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.index.port import FeatureRecord
 
 _LARGEST: Final = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureRecord:
+    """All that is stored of one page.
+
+    Attributes:
+        page_id: the caller's key.
+        length: characters of the normalised main text.
+        content_hash: 64-bit hash of the normalised main text; 0 when the page has no features.
+        terms: probe terms, each an unsigned 48-bit number whose top 8 bits name the detector; distinct.
+        payload: the detectors' features, packed; opaque to the index.
+        url, site, title, published: metadata; ``published`` is ISO 8601 or empty.
+        language: ``zh``, ``en`` or ``und``.
+        text: main text kept for search and reports; empty when not kept.
+        skipped: why the page has no features; empty when it has.
+        named: features by field name, JSON-ready, as ``es_dedup.detectors.named_fields`` gives them; empty where the index
+            keeps none.
+    """
+
+    page_id: str
+    length: int
+    content_hash: int
+    terms: tuple[int, ...]
+    payload: bytes
+    url: str = ""
+    site: str = ""
+    title: str = ""
+    published: str = ""
+    language: str = "und"
+    text: str = ""
+    skipped: str = ""
+    named: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +113,9 @@ class RecordBatch:
     def concatenate(cls, batches: Sequence[RecordBatch]) -> RecordBatch:
         """The pages of several batches with the same columns, in order; at least one batch."""
         columns: dict[str, Any] = {
-            field.name: list(chain.from_iterable(getattr(batch, field.name) for batch in batches))
-            for field in fields(cls)
-            if field.name not in ("terms", "term_offsets")
+            each.name: list(chain.from_iterable(getattr(batch, each.name) for batch in batches))
+            for each in fields(cls)
+            if each.name not in ("terms", "term_offsets")
         }
         starts = np.cumsum([0, *(len(batch.terms) for batch in batches)])
         offsets = [batch.term_offsets[1:] + start for batch, start in zip(batches, starts, strict=False)]
@@ -96,10 +128,10 @@ class RecordBatch:
     def take(self, rows: Sequence[int]) -> RecordBatch:
         """The pages at the given positions, in that order."""
         columns: dict[str, Any] = {}
-        for field in fields(self):
-            column = getattr(self, field.name)
-            if field.name not in ("terms", "term_offsets"):
-                columns[field.name] = [column[row] for row in rows] if len(column) else ()
+        for each in fields(self):
+            column = getattr(self, each.name)
+            if each.name not in ("terms", "term_offsets"):
+                columns[each.name] = [column[row] for row in rows] if len(column) else ()
         parts = [self.terms[self.term_offsets[row] : self.term_offsets[row + 1]] for row in rows]
         offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int64)))
         return RecordBatch(

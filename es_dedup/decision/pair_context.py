@@ -1,0 +1,30 @@
+"""What the decision rules know of pairs beside their measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class PairContext:
+    """What is known of pairs beside their measures; every array has shape (pairs,).
+
+    Attributes:
+        left_titles, right_titles: number of title terms of each page.
+        titled: both pages have titles.
+        days: days between the publications, 0 when one is unknown.
+        exact: the normalised texts are equal.
+        lists: untitled texts of words (Latin and the like, not Chinese characters), with the menus or lists of a site in one.
+    """
+
+    left_titles: NDArray[np.int64]
+    right_titles: NDArray[np.int64]
+    titled: NDArray[np.bool_]
+    days: NDArray[np.int64]
+    exact: NDArray[np.bool_]
+    lists: NDArray[np.bool_]
