@@ -227,14 +227,14 @@ class BatchDecider:
                 looked, lookup = self._look(todo, latest), latest  # reclustered with other settings meanwhile
             as_seen = alone and seen.held == self._held - 1
             other = set() if as_seen else _replaced_meanwhile(looked, index)
-            cluster_cache = ClusterCache(index)
+            cache = ClusterCache(index)
             if as_seen:
-                cluster_cache.learn({}, {}, (name for name in todo.records.ids if name not in seen.assigned))
+                cache.learn({}, {}, (name for name in todo.records.ids if name not in seen.assigned))
             with index.together():
                 settled = self._settle(
                     replace(seen, todo=_without(todo, other)),
                     (looked, other),
-                    (cluster_cache, lookup),
+                    (cache, lookup),
                     policy,
                 )
         return replace(settled, failed=seen.failed)
@@ -263,15 +263,15 @@ class BatchDecider:
     ) -> BatchDecisions:
         todo, same, stored = seen.todo, seen.same, seen.stored
         new = list(todo.records.ids)
-        (looked, other), (cluster_cache, lookup) = found, around
-        index = cluster_cache
+        (looked, other), (cache, lookup) = found, around
+        index = cache
         replaced = {name for name in new if name in stored}
         before = index.edges_of(replaced) if replaced else []
         touched = same_neighbours(before, replaced)
         if before:
             index.drop_edges(replaced)
         edges = [edge for edge in _distinct(looked.edges()) if not {edge.left, edge.right} & set(other)]
-        alone = self._place(todo.records, touched, edges, cluster_cache, lookup) if new else []
+        alone = self._place(todo.records, touched, edges, cache, lookup) if new else []
         cut = {looked.asked.ids[row] for row in looked.inconclusive}
         stored_now = StoredBatch(new, replaced, cut)
         of_same = index.edges_of(same) if same else []
@@ -288,12 +288,12 @@ class BatchDecider:
             *same,
             *touched,
             *others,
-            *cluster_cache.changed,
-            *cluster_cache.left_behind(),
+            *cache.changed,
+            *cache.left_behind(),
         } - marks.keys()
         if changed:
             marks.update(dedup_fields_of(index, changed))
-        self._recent.assign(cluster_cache.changed.values())
+        self._recent.assign(cache.changed.values())
         return BatchDecisions(
             decisions=decisions,
             marks=marks,
@@ -331,11 +331,11 @@ class BatchDecider:
             if not removed and not others | touched:
                 return 0, {}
             if touched:
-                cluster_cache = ClusterCache(index)
-                cluster_cache.read_around(touched)
+                cache = ClusterCache(index)
+                cache.read_around(touched)
                 with index.together():
-                    repair_around(cluster_cache, touched, (lookup := self.lookup()), lookup.settings)
-                touched |= {*cluster_cache.changed, *cluster_cache.left_behind()}
+                    repair_around(cache, touched, (lookup := self.lookup()), lookup.settings)
+                touched |= {*cache.changed, *cache.left_behind()}
             return removed, dedup_fields_of(index, touched | others)
 
     def marks(self, page_ids: Collection[str]) -> Mapping[str, DedupField]:
@@ -387,7 +387,7 @@ class BatchDecider:
         records: RecordBatch,
         beside: Iterable[str],
         edges: Sequence[Edge],
-        cluster_cache: ClusterCache,
+        cache: ClusterCache,
         lookup: CandidateSearch,
     ) -> list[Assignment]:
         """Store edges and clusters: pages without relatives stand alone, around all others clusters are repaired.
@@ -395,12 +395,12 @@ class BatchDecider:
         Returns:
             Assignments of those that stand alone.
         """
-        index, touched = cluster_cache, {*records.ids, *beside}
+        index, touched = cache, {*records.ids, *beside}
         ends = {name for edge in edges for name in (edge.left, edge.right)}
-        cluster_cache.learn(keys_only(records), {})
+        cache.learn(keys_only(records), {})
         if further := (ends | touched) - set(records.ids):
             stored, assigned, _ = self._index.known(further)
-            cluster_cache.learn(stored, assigned, further)
+            cache.learn(stored, assigned, further)
         related = same_neighbours(edges, touched)
         known = index.assignments({*touched, *related})
         # A page that another process has stored, and that it has not yet come to settle, is settled with ours.
@@ -411,7 +411,7 @@ class BatchDecider:
         index.put_edges(edges)
         index.assign_many(alone)
         if linked:
-            cluster_cache.read_around(linked | related)
+            cache.read_around(linked | related)
             repair_around(index, linked, lookup, lookup.settings)
         return alone
 
