@@ -1,8 +1,8 @@
-"""A batch of pages into the feature index: features, candidates, edges, clusters, and the marks that follow.
+"""Decides on a batch of pages in the feature index: features, candidates, edges, clusters, and the resulting ``dedup`` fields.
 
-Features are stored before the store is asked, and clusters are changed by one process at a time. Of two processes that store
-equal pages at once, the later one to ask therefore sees the other's page. Asking, which is most of the work, needs no lock: what
-was found is held against the store again where another process has changed clusters meanwhile.
+Features are written before candidates are searched, and clusters are changed by one process at a time. Of two processes that
+write equal pages at the same time, the later one to search therefore sees the other's page. The search, which is most of the
+work, needs no lock: its result is validated again where another process has changed clusters meanwhile.
 """
 
 from __future__ import annotations
@@ -10,30 +10,42 @@ from __future__ import annotations
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from es_dedup.batch.effective_settings import EffectiveSettings
 from es_dedup.batch.featurise import day_of, make_chunk
-from es_dedup.batch.ingest import changed, joined, keys_of
+from es_dedup.batch.ingest import changed, joined
 from es_dedup.batch.recluster import repair_around
-from es_dedup.batch.write_policy import StoredBatch, left_out, taken_over
+from es_dedup.batch.write_policy import StoredBatch, left_out
 from es_dedup.clustering import same_neighbours
-from es_dedup.decision.candidate_search import CandidateSearch, term_groups
+from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages
-from es_dedup.decision.page_decisions import stored_decision
-from es_dedup.detectors.features import pack
 from es_dedup.errors import SettingsDiffer
 from es_dedup.extraction import create_extractor
+from es_dedup.hook.batch_steps import (
+    MEANWHILE,
+    BatchDecisions,
+    ComparedBatch,
+    add_evidence,
+    arrivals_of,
+    decisions_of,
+    distinct,
+    keys_only,
+    replaced_by,
+    replaced_meanwhile,
+    rows_to_do,
+    take,
+    without,
+)
 from es_dedup.hook.claims import first_with
 from es_dedup.hook.cluster_cache import ClusterCache
 from es_dedup.hook.feature_cache import FeatureCache
-from es_dedup.hook.redis_window import Arrival, WindowUnavailable
+from es_dedup.hook.redis_window import WindowUnavailable
 from es_dedup.index.dedup_field import dedup_fields_of, dedup_fields_of_groups
 from es_dedup.index.port import Assignment
-from es_dedup.index.records import FeatureRecord
 from es_dedup.model import Decision, Outcome, Relation, WritePolicy
 from es_dedup.settings.recorded import STATISTICS
 
@@ -42,81 +54,17 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.decision.candidate_search import CandidateSearchResult
-    from es_dedup.errors import IndexError_
     from es_dedup.hook.redis_window import Window
     from es_dedup.index.claims import Claims
-    from es_dedup.index.port import ClusterUpdates, Index
+    from es_dedup.index.port import Index
     from es_dedup.index.records import RecordBatch
     from es_dedup.index.source_index import DedupField
     from es_dedup.model import Edge, Page
     from es_dedup.settings import Settings
 
-MEANWHILE: Final = "another process has stored another version: check again later"
-EVIDENCE: Final = 3  # judged pairs that a decision of the hook holds, strongest first
-
-
-@dataclass(frozen=True, slots=True)
-class BatchDecisions:
-    """What became of a batch.
-
-    Attributes:
-        decisions: of every page of the batch that was settled, by page id.
-        marks: of the batch's pages and of all others in the clusters they touch.
-        left_out: pages that policy ``skip`` does not keep, each with the pages because of which.
-        replaces: page id to the pages that it duplicates, stored or before it in the batch; for policies ``overwrite``
-            and ``fail``.
-        failed: page id to reason, for pages that cannot be processed.
-        unanswered: pages of which a part of the store did not answer; of other inconclusive ones candidates were cut.
-        session: see ``BatchDecider.moved``.
-        pairs, truncated: pairs compared, and pages whose list of candidates was cut.
-    """
-
-    decisions: Mapping[str, Decision] = field(default_factory=dict)
-    marks: Mapping[str, DedupField] = field(default_factory=dict)
-    left_out: Mapping[str, Collection[str]] = field(default_factory=dict)
-    replaces: Mapping[str, Collection[str]] = field(default_factory=dict)
-    failed: Mapping[str, str] = field(default_factory=dict)
-    unanswered: Collection[str] = ()
-    session: int = 0
-    pairs: int = 0
-    truncated: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedBatch:
-    """A batch whose features are stored and compared.
-
-    Attributes:
-        todo: pages that are new, changed, or not settled.
-        found: related pages, and what finds them; None for a batch without pages.
-        stored, assigned: what was known of the pages before.
-        failed: page id to reason, for pages that cannot be processed.
-        same: pages that are settled and as they were.
-        order: all pages of the batch that are stored now, in order.
-        held: how many sessions we had held.
-    """
-
-    todo: Chunk
-    found: tuple[CandidateSearchResult, CandidateSearch] | None
-    stored: Mapping[str, FeatureRecord]
-    assigned: Mapping[str, Assignment]
-    failed: Mapping[str, str]
-    same: Sequence[str]
-    order: Sequence[str]
-    held: int
-
-
-@dataclass(frozen=True, slots=True)
-class PrefetchedBatch:
-    """What ``DedupHook.look`` has found, or why it has not; and the seconds it took."""
-
-    seen: ComparedBatch | None = None
-    problem: IndexError_ | None = None
-    seconds: Mapping[str, float] = field(default_factory=dict)
-
 
 class BatchDecider:
-    """Stores and settles batches of pages in one index; for one thread at a time, but for ``look``."""
+    """Stores batches of pages in one index and decides on them; for one thread at a time, except ``look``."""
 
     def __init__(
         self, index: Index, settings: Settings, window: Window | None = None, claims: Claims | None = None
@@ -163,7 +111,7 @@ class BatchDecider:
         """Of a batch the features of some pages."""
         rows = [row for row, name in enumerate(chunk.records.ids) if name in page_ids]
         failed = {name: reason for name, reason in chunk.failed.items() if name in page_ids}
-        return replace(_take(chunk, rows), failed=failed)
+        return replace(take(chunk, rows), failed=failed)
 
     def settle(
         self, chunk: Chunk, policy: WritePolicy = WritePolicy.MARK, *, again: bool = False
@@ -189,11 +137,11 @@ class BatchDecider:
         if not ids:
             return ComparedBatch(chunk, None, {}, {}, chunk.failed, (), (), held)
         stored, assigned, notes = index.known(ids, [STATISTICS])
-        todo = _take(chunk, _to_do(chunk, stored, {} if again else assigned))
+        todo = take(chunk, rows_to_do(chunk, stored, {} if again else assigned))
         failed = dict(chunk.failed)
         if todo.records.ids:
             failed |= self._put(todo)
-            todo = _take(todo, [row for row, name in enumerate(todo.records.ids) if name not in failed])
+            todo = take(todo, [row for row, name in enumerate(todo.records.ids) if name not in failed])
             self._recent.add(todo.records)
         same = [name for name in ids if name not in failed and name not in set(todo.records.ids)]
         lookup = self.lookup(notes[STATISTICS])
@@ -226,13 +174,13 @@ class BatchDecider:
             if not alone and (latest := self.lookup()).settings != lookup.settings:
                 looked, lookup = self._look(todo, latest), latest  # reclustered with other settings meanwhile
             as_seen = alone and seen.held == self._held - 1
-            other = set() if as_seen else _replaced_meanwhile(looked, index)
+            other = set() if as_seen else replaced_meanwhile(looked, index)
             cache = ClusterCache(index)
             if as_seen:
                 cache.learn({}, {}, (name for name in todo.records.ids if name not in seen.assigned))
             with index.together():
                 settled = self._settle(
-                    replace(seen, todo=_without(todo, other)),
+                    replace(seen, todo=without(todo, other)),
                     (looked, other),
                     (cache, lookup),
                     policy,
@@ -270,15 +218,15 @@ class BatchDecider:
         touched = same_neighbours(before, replaced)
         if before:
             index.drop_edges(replaced)
-        edges = [edge for edge in _distinct(looked.edges()) if not {edge.left, edge.right} & set(other)]
+        edges = [edge for edge in distinct(looked.edges()) if not {edge.left, edge.right} & set(other)]
         alone = self._place(todo.records, touched, edges, cache, lookup) if new else []
         cut = {looked.asked.ids[row] for row in looked.inconclusive}
         stored_now = StoredBatch(new, replaced, cut)
         of_same = index.edges_of(same) if same else []
-        decisions = _decisions(index, stored_now, edges, (same, of_same))
+        decisions = decisions_of(index, stored_now, edges, (same, of_same))
         gone = left_out(new, edges) if policy is WritePolicy.SKIP else {}
         decisions.update(stored_now.without(gone, edges, index.assignments(new)) if gone else {})
-        _add_evidence(decisions, looked)
+        add_evidence(decisions, looked)
         for name in set(looked.asked.ids).intersection(other):
             decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
         others = {name for edge in (*edges, *before) for name in (edge.left, edge.right)}
@@ -298,7 +246,7 @@ class BatchDecider:
             decisions=decisions,
             marks=marks,
             left_out=gone,
-            replaces=_replaced(policy, seen, edges, of_same),
+            replaces=replaced_by(policy, seen, edges, of_same),
             unanswered=[
                 *(looked.asked.ids[row] for row in looked.unanswered),
                 *other,
@@ -377,7 +325,7 @@ class BatchDecider:
         if self._window is None:
             return none
         try:
-            return self._window.meet(_arrivals(todo, settings))
+            return self._window.meet(arrivals_of(todo, settings))
         except WindowUnavailable:
             self._index.refresh()
             return none
@@ -414,101 +362,3 @@ class BatchDecider:
             cache.read_around(linked | related)
             repair_around(index, linked, lookup, lookup.settings)
         return alone
-
-
-def keys_only(records: RecordBatch) -> dict[str, FeatureRecord]:
-    """Records by page id with what the canonical order looks at, and nothing else."""
-    return {
-        key.page_id: FeatureRecord(
-            page_id=key.page_id,
-            length=key.length,
-            content_hash=0,
-            terms=(),
-            payload=b"",
-            published=key.published,
-            site=key.site,
-            url=key.url,
-        )
-        for key in keys_of(records)
-    }
-
-
-def _decisions(
-    index: ClusterUpdates,
-    stored: StoredBatch,
-    edges: Sequence[Edge],
-    unchanged: tuple[Sequence[str], Sequence[Edge]],
-) -> dict[str, Decision]:
-    same, old = unchanged
-    assigned = index.assignments([*stored.new, *same])
-    decisions = stored.decisions(stored.new, edges, assigned)
-    for name in same:
-        if name not in assigned:  # taken out between the first look and the session
-            decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
-            continue
-        own = [edge for edge in old if name in (edge.left, edge.right)]
-        decisions[name] = stored_decision(name, assigned[name], own)
-    return decisions
-
-
-def _to_do(
-    chunk: Chunk, stored: Mapping[str, FeatureRecord], assigned: Mapping[str, Assignment]
-) -> list[int]:
-    """Rows of pages that are new, changed, or not settled."""
-    fresh = set(changed(chunk, stored)[0].records.ids)
-    return [row for row, name in enumerate(chunk.records.ids) if name in fresh or name not in assigned]
-
-
-def _arrivals(chunk: Chunk, settings: Settings) -> list[Arrival]:
-    """Pages as the window knows them: by stored terms and content, asked for by probed terms and content."""
-    terms, bounds = chunk.records.terms.tolist(), chunk.records.term_offsets.tolist()
-    arrivals = []
-    asked = term_groups(chunk.table, settings)
-    for row, page_id in enumerate(chunk.records.ids):
-        digest = chunk.records.content_hashes[row]
-        same = [f"h{digest:x}"] if digest else []
-        asks = {f"{term:x}" for group in asked[row] for term in group.terms}
-        has = [f"{term:x}" for term in terms[bounds[row] : bounds[row + 1]]]
-        arrivals.append(Arrival(page_id, same + has, same + sorted(asks)))
-    return arrivals
-
-
-def _distinct(edges: Iterable[Edge]) -> list[Edge]:
-    return list({(edge.left, edge.right): edge for edge in edges}.values())
-
-
-def _replaced_meanwhile(looked: CandidateSearchResult, index: Index) -> set[str]:
-    """Pages of which the store now holds something else than what was compared, or nothing."""
-    compared: dict[str, bytes] = {}
-    for pages in (looked.comparison.right, looked.asked):
-        compared.update(zip(pages.ids, pack(pages.table), strict=True))
-    now = index.payloads(compared)
-    return {name for name, payload in compared.items() if name not in now or now[name][0] != payload}
-
-
-def _without(chunk: Chunk, names: Collection[str]) -> Chunk:
-    return _take(chunk, [row for row, name in enumerate(chunk.records.ids) if name not in names])
-
-
-def _take(chunk: Chunk, rows: list[int]) -> Chunk:
-    if len(rows) == len(chunk.records.ids):
-        return chunk
-    table = chunk.table.take(np.array(rows, dtype=np.int64))
-    return replace(chunk, records=chunk.records.take(rows), table=table)
-
-
-def _add_evidence(decisions: dict[str, Decision], looked: CandidateSearchResult) -> None:
-    related = set(looked.comparison.left_rows[looked.comparison.judgements.rule == 0].tolist())
-    for row in related:
-        name = looked.asked.ids[row]
-        if name in decisions:
-            strongest = tuple(looked.related(row, verdicts=False)[:EVIDENCE])
-            decisions[name] = replace(decisions[name], verdicts=strongest)
-
-
-def _replaced(
-    policy: WritePolicy, seen: ComparedBatch, edges: Sequence[Edge], of_same: Sequence[Edge]
-) -> Mapping[str, Collection[str]]:
-    if policy is WritePolicy.OVERWRITE:
-        return taken_over(seen.order, [*edges, *of_same])
-    return taken_over(seen.todo.records.ids, edges) if policy is WritePolicy.FAIL else {}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.hook.decide_and_write import BatchDecisions
+from es_dedup.hook.batch_steps import BatchDecisions
 from es_dedup.index.source_index import DEDUP, DedupField, DocumentKey
 from es_dedup.index.validation import encodable
 from es_dedup.model import Decision, Outcome

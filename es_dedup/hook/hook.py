@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import DuplicatePage, IndexError_, SchemaMismatch, SettingsMismatch
 from es_dedup.hook import documents
+from es_dedup.hook.batch_steps import PrefetchedBatch
 from es_dedup.hook.cluster import ClusterCheck
-from es_dedup.hook.decide_and_write import BatchDecider, PrefetchedBatch
+from es_dedup.hook.decide_and_write import BatchDecider
 from es_dedup.hook.documents import INCONCLUSIVE, PENDING, UNCHECKED, Batch, item_of, waiting_field
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.targets import REFUSALS, Targets
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
-    from es_dedup.hook.decide_and_write import BatchDecisions
+    from es_dedup.hook.batch_steps import BatchDecisions
     from es_dedup.hook.dispatch import Dispatcher
     from es_dedup.hook.documents import Item
     from es_dedup.hook.redis_window import Window

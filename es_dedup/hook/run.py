@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
     from es_dedup.batch.featurise import Chunk as Features
-    from es_dedup.hook.decide_and_write import PrefetchedBatch
+    from es_dedup.hook.batch_steps import PrefetchedBatch
     from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.hook import DedupHook
 

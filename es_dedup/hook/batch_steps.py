@@ -1,0 +1,196 @@
+"""Values and pure steps of deciding on a batch of pages; ``decide_and_write`` puts them together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.batch.ingest import changed, keys_of
+from es_dedup.batch.write_policy import StoredBatch, taken_over
+from es_dedup.decision.candidate_search import CandidateSearch, term_groups
+from es_dedup.decision.page_decisions import stored_decision
+from es_dedup.detectors.features import pack
+from es_dedup.hook.redis_window import Arrival
+from es_dedup.index.records import FeatureRecord
+from es_dedup.model import Decision, Outcome, WritePolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from es_dedup.batch.featurise import Chunk
+    from es_dedup.decision.candidate_search import CandidateSearchResult
+    from es_dedup.errors import IndexError_
+    from es_dedup.index.port import Assignment, ClusterUpdates, Index
+    from es_dedup.index.records import RecordBatch
+    from es_dedup.index.source_index import DedupField
+    from es_dedup.model import Edge
+    from es_dedup.settings import Settings
+
+MEANWHILE: Final = "another process has stored another version: check again later"
+EVIDENCE: Final = 3  # judged pairs that a decision of the hook holds, strongest first
+
+
+@dataclass(frozen=True, slots=True)
+class BatchDecisions:
+    """What became of a batch.
+
+    Attributes:
+        decisions: of every page of the batch that was settled, by page id.
+        marks: of the batch's pages and of all others in the clusters they touch.
+        left_out: pages that policy ``skip`` does not keep, each with the pages because of which.
+        replaces: page id to the pages that it duplicates, stored or before it in the batch; for policies ``overwrite``
+            and ``fail``.
+        failed: page id to reason, for pages that cannot be processed.
+        unanswered: pages of which a part of the store did not answer; of other inconclusive ones candidates were cut.
+        session: see ``BatchDecider.moved``.
+        pairs, truncated: pairs compared, and pages whose list of candidates was cut.
+    """
+
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    marks: Mapping[str, DedupField] = field(default_factory=dict)
+    left_out: Mapping[str, Collection[str]] = field(default_factory=dict)
+    replaces: Mapping[str, Collection[str]] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+    unanswered: Collection[str] = ()
+    session: int = 0
+    pairs: int = 0
+    truncated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedBatch:
+    """A batch whose features are stored and compared.
+
+    Attributes:
+        todo: pages that are new, changed, or not settled.
+        found: related pages, and what finds them; None for a batch without pages.
+        stored, assigned: what was known of the pages before.
+        failed: page id to reason, for pages that cannot be processed.
+        same: pages that are settled and as they were.
+        order: all pages of the batch that are stored now, in order.
+        held: how many sessions we had held.
+    """
+
+    todo: Chunk
+    found: tuple[CandidateSearchResult, CandidateSearch] | None
+    stored: Mapping[str, FeatureRecord]
+    assigned: Mapping[str, Assignment]
+    failed: Mapping[str, str]
+    same: Sequence[str]
+    order: Sequence[str]
+    held: int
+
+
+@dataclass(frozen=True, slots=True)
+class PrefetchedBatch:
+    """What ``DedupHook.look`` has found, or why it has not; and the seconds it took."""
+
+    seen: ComparedBatch | None = None
+    problem: IndexError_ | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+def keys_only(records: RecordBatch) -> dict[str, FeatureRecord]:
+    """Records by page id with what the canonical order looks at, and nothing else."""
+    return {
+        key.page_id: FeatureRecord(
+            page_id=key.page_id,
+            length=key.length,
+            content_hash=0,
+            terms=(),
+            payload=b"",
+            published=key.published,
+            site=key.site,
+            url=key.url,
+        )
+        for key in keys_of(records)
+    }
+
+
+def decisions_of(
+    index: ClusterUpdates,
+    stored: StoredBatch,
+    edges: Sequence[Edge],
+    unchanged: tuple[Sequence[str], Sequence[Edge]],
+) -> dict[str, Decision]:
+    """Decisions on the pages of a batch, new and unchanged; a page that was removed meanwhile is inconclusive."""
+    same, old = unchanged
+    assigned = index.assignments([*stored.new, *same])
+    decisions = stored.decisions(stored.new, edges, assigned)
+    for name in same:
+        if name not in assigned:  # taken out between the first look and the session
+            decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
+            continue
+        own = [edge for edge in old if name in (edge.left, edge.right)]
+        decisions[name] = stored_decision(name, assigned[name], own)
+    return decisions
+
+
+def rows_to_do(
+    chunk: Chunk, stored: Mapping[str, FeatureRecord], assigned: Mapping[str, Assignment]
+) -> list[int]:
+    """Rows of pages that are new, changed, or not settled."""
+    fresh = set(changed(chunk, stored)[0].records.ids)
+    return [row for row, name in enumerate(chunk.records.ids) if name in fresh or name not in assigned]
+
+
+def arrivals_of(chunk: Chunk, settings: Settings) -> list[Arrival]:
+    """Pages as the window stores them: by stored terms and content hash, searched by candidate terms and content hash."""
+    terms, bounds = chunk.records.terms.tolist(), chunk.records.term_offsets.tolist()
+    arrivals = []
+    asked = term_groups(chunk.table, settings)
+    for row, page_id in enumerate(chunk.records.ids):
+        digest = chunk.records.content_hashes[row]
+        same = [f"h{digest:x}"] if digest else []
+        asks = {f"{term:x}" for group in asked[row] for term in group.terms}
+        has = [f"{term:x}" for term in terms[bounds[row] : bounds[row + 1]]]
+        arrivals.append(Arrival(page_id, same + has, same + sorted(asks)))
+    return arrivals
+
+
+def distinct(edges: Iterable[Edge]) -> list[Edge]:
+    """The last edge of each pair of pages."""
+    return list({(edge.left, edge.right): edge for edge in edges}.values())
+
+
+def replaced_meanwhile(looked: CandidateSearchResult, index: Index) -> set[str]:
+    """Pages of which the store now holds something else than what was compared, or nothing."""
+    compared: dict[str, bytes] = {}
+    for pages in (looked.comparison.right, looked.asked):
+        compared.update(zip(pages.ids, pack(pages.table), strict=True))
+    now = index.payloads(compared)
+    return {name for name, payload in compared.items() if name not in now or now[name][0] != payload}
+
+
+def without(chunk: Chunk, names: Collection[str]) -> Chunk:
+    """The batch without these pages."""
+    return take(chunk, [row for row, name in enumerate(chunk.records.ids) if name not in names])
+
+
+def take(chunk: Chunk, rows: list[int]) -> Chunk:
+    """These rows of a batch; the batch itself when they are all."""
+    if len(rows) == len(chunk.records.ids):
+        return chunk
+    table = chunk.table.take(np.array(rows, dtype=np.int64))
+    return replace(chunk, records=chunk.records.take(rows), table=table)
+
+
+def add_evidence(decisions: dict[str, Decision], looked: CandidateSearchResult) -> None:
+    """Give decisions their strongest accepted pairs, at most ``EVIDENCE``."""
+    related = set(looked.comparison.left_rows[looked.comparison.judgements.rule == 0].tolist())
+    for row in related:
+        name = looked.asked.ids[row]
+        if name in decisions:
+            strongest = tuple(looked.related(row, verdicts=False)[:EVIDENCE])
+            decisions[name] = replace(decisions[name], verdicts=strongest)
+
+
+def replaced_by(
+    policy: WritePolicy, seen: ComparedBatch, edges: Sequence[Edge], of_same: Sequence[Edge]
+) -> Mapping[str, Collection[str]]:
+    """Stored pages that each page of the batch replaces, by write policy."""
+    if policy is WritePolicy.OVERWRITE:
+        return taken_over(seen.order, [*edges, *of_same])
+    return taken_over(seen.todo.records.ids, edges) if policy is WritePolicy.FAIL else {}
