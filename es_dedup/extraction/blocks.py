@@ -95,7 +95,7 @@ class Blocks:
 
     def text(self, place: int) -> str:
         """Text of a block without marks of links."""
-        return self.texts[place].translate(MARKS_REMOVED)
+        return self.texts[place].replace(LINK_START, "").replace(LINK_END, "")
 
     def links(self, place: int) -> int:
         """How many links begin in a block."""

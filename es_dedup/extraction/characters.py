@@ -47,6 +47,9 @@ DATES: Final = re.compile(
     re.IGNORECASE,
 )
 """Days, clocks and ages, by their form; all have a digit."""
+_MAY_BE_DATED: Final = re.compile(r"(?:19|20)\d\d|\d[-/.月:]|前|ago|vor", re.IGNORECASE)
+"""Something of this stands in all of ``DATES``; it is found sooner."""
+
 DATED_CHARS: Final = 200
 """Of a block, that are looked at for dates."""
 
@@ -152,7 +155,9 @@ def read_characters(texts: Sequence[str]) -> Characters:
     counts = np.bincount(cells, minlength=len(texts) * 2 * width).reshape(len(texts), 2, width)
     dates = np.zeros(len(texts), np.int64)
     for block in np.flatnonzero(counts[:, :, DIGIT].any(axis=1)).tolist():
-        dates[block] = len(DATES.findall(texts[block][:DATED_CHARS]))
+        text = texts[block][:DATED_CHARS]
+        if _MAY_BE_DATED.search(text):
+            dates[block] = len(DATES.findall(text))
     small = _small(codes, kinds)
     plain = (kinds != SPACE) & (kinds != MARK)
     order = np.flatnonzero(plain)
@@ -188,11 +193,14 @@ def _repeated(
         (blocks[:-_RUN] == blocks[_RUN:]) & ((runs >> np.uint64(60)) % np.uint64(_SAMPLE) == 0)
     )
     own = blocks[chosen]
-    order = np.argsort(runs[chosen], kind="stable")
+    order = np.argsort(runs[chosen])
     ordered, owners = runs[chosen][order], own[order]
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if order.size else order
     sizes = np.diff(starts, append=order.size)
-    first, last = np.repeat(owners[starts], sizes), np.repeat(owners[starts + sizes - 1], sizes)
+    if not order.size:
+        return np.zeros(count), np.zeros(count)
+    first = np.repeat(np.minimum.reduceat(owners, starts), sizes)
+    last = np.repeat(np.maximum.reduceat(owners, starts), sizes)
     total = np.maximum(np.bincount(own, minlength=count), 1)
     return (
         np.bincount(owners[first < owners], minlength=count) / total,

@@ -19,7 +19,7 @@ from es_dedup.extraction.notices import is_notice, without_notices
 from es_dedup.extraction.plain import plain_text
 from es_dedup.extraction.reading.hydration import data_text, loads_more
 from es_dedup.extraction.reasons import reasons
-from es_dedup.extraction.selection import Declared, best_set, choose, page_kind
+from es_dedup.extraction.selection import SHORT_UNITS, Declared, best_set, choose, page_kind
 from es_dedup.extraction.text import clean
 from es_dedup.model import PageKind
 
@@ -96,7 +96,7 @@ def block_choice(document: Document, config: ExtractionConfig) -> Choice:
     if choice.text or choice.places or notices:
         if not (choice.text or choice.places):
             choice.kind = PageKind.EMPTY
-        if loads_more(document) and kind is not PageKind.ARTICLE:
+        if kind is not PageKind.ARTICLE and loads_more(document):
             choice.doubt = "the page loads more by a script"
         return choice
     found = _whole(document, config, "no block is likely to be main text")
@@ -124,8 +124,10 @@ def _kind(
         front=bool(parts.netloc) and not parts.query and _FRONT.fullmatch(parts.path) is not None,
         listing=_LISTING.search(f"{parts.path}?{parts.query}") is not None,
         article=declared in _ARTICLE_OG or not document.structured.types.isdisjoint(_ARTICLE_TYPES),
-        media=declared.startswith(("video", "music"))
-        or next(document.root.iter(*_PLAYERS), None) is not None,
+        media=float(units[chosen].sum()) < SHORT_UNITS
+        and (
+            declared.startswith(("video", "music")) or next(document.root.iter(*_PLAYERS), None) is not None
+        ),
     )
     return page_kind(reading, chosen, units, linked / np.maximum(units, 1e-9), says)
 

@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from es_dedup.extraction.tokens import Odds
 
 _TAGS: Final = ("p", "div", "li", "td", "pre", "blockquote")
+_TAG_CODES: Final = {tag: code for code, tag in enumerate((*HEADINGS, *_TAGS))}
 _CONTEXTS: Final = frozenset(
     "header aside article main table list item blockquote pre figure heading link hidden section".split()
 )
 _MAX_TITLE_CHARS: Final = 300
+_MIX, _CELL_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(48)
 _MAX_DESCRIPTION_CHARS: Final = 600
 
 
@@ -95,11 +97,12 @@ class _Features(Surroundings):
         for bit, name in enumerate(CONTEXTS):
             if name in _CONTEXTS:
                 add(f"in_{name}", (contexts >> bit & 1).astype(np.float64))
-        tags = np.array([self.blocks.tags[holder] for holder in self.blocks.holders])
+        codes = [_TAG_CODES.get(tag, -1) for tag in self.blocks.tags]
+        self.tags = np.array(codes, np.int64)[self.holders]
         for tag in _TAGS:
-            add(f"tag_{tag}", (tags == tag).astype(np.float64))
+            add(f"tag_{tag}", (self.tags == _TAG_CODES[tag]).astype(np.float64))
         texts = self.blocks.texts
-        self.twins = _twins(texts)
+        self.twins = _twins(texts, counts[:, DIGIT].tolist())
         add("twins", np.log1p(self.twins))
         add("seen_above", self.characters.above)
         add("seen_below", self.characters.below)
@@ -153,6 +156,7 @@ class _Features(Surroundings):
         bigrams, blocks = self.characters.bigrams, self.characters.bigram_blocks
         own = np.bincount(blocks, minlength=self.count).astype(np.float64)
         covers = np.zeros(self.count)
+        cells = bigrams * _MIX >> _CELL_SHIFT
         for name, text, limit in (
             ("title", self.about.title, _MAX_TITLE_CHARS),
             ("description", self.about.description, _MAX_DESCRIPTION_CHARS),
@@ -160,16 +164,18 @@ class _Features(Surroundings):
             wanted = hashed_bigrams(text[:limit])
             shared = np.zeros(self.count)
             if wanted.size:
-                shared = np.bincount(blocks[np.isin(bigrams, wanted)], minlength=self.count).astype(
-                    np.float64
-                )
+                possible = np.zeros(1 << 16, bool)  # few pairs of the page pass this; those are looked up
+                possible[wanted * _MIX >> _CELL_SHIFT] = True
+                places = np.flatnonzero(possible[cells])
+                nearest = np.minimum(np.searchsorted(wanted, bigrams[places]), wanted.size - 1)
+                places = places[wanted[nearest] == bigrams[places]]
+                shared = np.bincount(blocks[places], minlength=self.count).astype(np.float64)
             share, cover = ratio(shared, own), np.minimum(shared / max(wanted.size, 1), 1.0)
             self.add(f"share_of_{name}", share)
             self.add(f"cover_of_{name}", cover)
             if name == "title":
                 covers = np.minimum(share, 1.0) * cover
-        tags = np.array(self.blocks.tags)[self.holders]
-        heading = tags == "h1"
+        heading = self.tags == _TAG_CODES["h1"]
         score = covers + 0.2 * heading
         top = int(score.argmax()) if self.count and score.max() > 0.3 else -1
         distance = self.places - top
@@ -182,7 +188,8 @@ class _Features(Surroundings):
         self.title = top
         before = np.cumsum(heading)
         self.add("h1_before", np.minimum(before - (before[top] if top >= 0 else 0), 5).astype(np.float64))
-        alike = np.cumsum(tags == tags[top]) if top >= 0 and tags[top] in HEADINGS else np.zeros(self.count)
+        is_heading = top >= 0 and 0 <= self.tags[top] < len(HEADINGS)
+        alike = np.cumsum(self.tags == self.tags[top]) if is_heading else np.zeros(self.count)
         self.add("titles_since", np.clip(alike - alike[top] if top >= 0 else alike, -5, 5).astype(np.float64))
 
     def _page(self) -> None:
@@ -214,10 +221,12 @@ def page_features(whole: Array, count: int) -> list[float]:
     ]  # fmt: skip
 
 
-def _twins(texts: Sequence[str]) -> Array:
+def _twins(texts: Sequence[str], digits: Sequence[int]) -> Array:
     """How often each text stands in the page, digits aside."""
     table = str.maketrans("123456789", "000000000")
-    short = [text[:80].translate(table) for text in texts]
+    short = [
+        text[:80].translate(table) if many else text[:80] for text, many in zip(texts, digits, strict=True)
+    ]
     seen: dict[str, int] = {}
     for text in short:
         seen[text] = seen.get(text, 0) + 1

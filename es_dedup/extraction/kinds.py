@@ -67,10 +67,10 @@ def page_numbers(page: Page, columns: Columns, odds: Odds) -> NDArray[np.float32
 def _share(flags: list[bool], page: Page, columns: Columns, most: float) -> float:
     """Share of the page's unlinked text in containers with flagged names that hold less than a share of it each."""
     structure, whole = columns.structure, columns.total[-1, FREE]
-    borders = np.zeros(len(page.blocks.texts) + 1, np.int64)
-    for place, name in enumerate(page.blocks.signatures):
-        if flags[name] and structure.sums[place, FREE] <= most * whole:
-            borders[structure.first[place]] += 1
-            borders[structure.last[place]] -= 1
-    covered = np.cumsum(borders[:-1]) > 0
+    chosen = np.array(flags)[page.blocks.signatures] & (structure.sums[:, FREE] <= most * whole)
+    count = len(page.blocks.texts) + 1
+    begins, ends = (
+        np.bincount(edges[chosen], minlength=count) for edges in (structure.first, structure.last)
+    )
+    covered = np.cumsum((begins - ends)[:-1]) > 0
     return float(np.diff(columns.total[:, FREE])[covered].sum() / max(whole, 1e-9))

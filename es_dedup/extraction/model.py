@@ -66,10 +66,11 @@ class Trees:
     def scores(self, numbers: NDArray[np.float32]) -> Array:
         """Sum of the trees for each row: logarithm of odds."""
         trees, depth = self.columns.shape
-        bits = numbers[:, self.columns.ravel()] > self.borders.ravel()
-        powers = np.int32(1) << np.arange(depth, dtype=np.int32)
-        leaves = (bits.reshape(-1, trees, depth) * powers).sum(axis=2, dtype=np.int32)
-        found = np.take(self.leaves.ravel(), leaves + np.arange(trees, dtype=np.int32) * (1 << depth))
+        asked = numbers.T[self.columns.T.ravel()] > self.borders.T.reshape(-1, 1)
+        leaves = np.repeat(np.arange(trees, dtype=np.int32) << depth, len(numbers)).reshape(trees, -1)
+        for level, answers in enumerate(asked.reshape(depth, trees, -1)):
+            leaves += answers.astype(np.int32) << level
+        found = np.ascontiguousarray(np.take(self.leaves.ravel(), leaves).T)
         return np.asarray(found.sum(axis=1, dtype=np.float64) + self.bias)
 
 

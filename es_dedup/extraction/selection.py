@@ -29,7 +29,7 @@ LAST_FLOOR: Final = 0.08
 _HEADLINE_UNITS: Final = 6.0
 _MANY_HEADLINES: Final = 10
 _LITTLE_UNITS: Final = 200.0
-_SHORT_UNITS: Final = 100.0
+SHORT_UNITS: Final = 100.0
 _SURE: Final = (
     0.8  # mean probability of the chosen blocks: beside many headlines they are an article all the same
 )
@@ -72,7 +72,7 @@ class Declared:
         front: the address is that of a site.
         listing: the address is that of a list.
         article: the page declares itself an article.
-        media: it declares itself a video, or has a player.
+        media: it declares itself a video, or has a player; of no account beside a text of ``SHORT_UNITS``.
     """
 
     front: bool = False
@@ -114,7 +114,7 @@ def page_kind(
         return PageKind.EMPTY
     if not declared.article and _is_cut(chosen, headlines, units):
         return PageKind.LIST
-    return PageKind.MEDIA if declared.media and own < _SHORT_UNITS else PageKind.ARTICLE
+    return PageKind.MEDIA if declared.media and own < SHORT_UNITS else PageKind.ARTICLE
 
 
 def _is_cut(chosen: NDArray[np.bool_], headlines: NDArray[np.bool_], units: Array) -> bool:

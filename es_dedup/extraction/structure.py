@@ -91,49 +91,62 @@ def read_structure(blocks: Blocks, total: Array, odds: Odds) -> Structure:
     first, last = np.array(blocks.first, np.int64), np.array(blocks.last, np.int64)
     sums = total[last] - total[first]
     parents = [max(parent, 0) for parent in blocks.parents]
-    chains = _chains(blocks, parents, odds)
+    alike = (first == first[parents]) & (last == last[parents])
+    chains = _chains(blocks, parents, alike.tolist(), odds)
     groups = _groups(blocks, parents, sums)
     return Structure(first=first, last=last, sums=sums, parents=parents, **chains, **groups)
 
 
-def _chains(blocks: Blocks, parents: list[int], odds: Odds) -> dict[str, Any]:
-    """What runs down from the root: one pass over plain lists."""
+def _chains(blocks: Blocks, parents: list[int], alike: list[bool], odds: Odds) -> dict[str, Any]:
+    """What runs down from the root: one pass over plain lists; what depends on the path alone is made once for a path.
+
+    Args:
+        blocks: of the page.
+        parents: place of each container's parent.
+        alike: whether each container holds the same blocks as its parent.
+        odds: of tokens of names.
+    """
     named = [odds.of_name(name) for name in blocks.names]
-    depth, wider, kinds, paths = [], [], [], []
-    own: list[tuple[float, float, float]] = []
-    chain: list[tuple[float, float, float]] = []
-    kind_ids: dict[tuple[str, int, str, int], int] = {}
-    path_ids: dict[tuple[int, str, int], int] = {}
-    for place, parent in enumerate(parents):
-        tag, name = blocks.tags[place], blocks.signatures[place]
-        low, high, both = named[name]
-        if not place:
-            depth.append(0)
-            wider.append(0)
-            chain.append(named[name])
-            paths.append(path_ids.setdefault((-1, tag, name), len(path_ids)))
+    labels: dict[tuple[str, int], int] = {}
+    label = [
+        labels.setdefault(pair, len(labels)) for pair in zip(blocks.tags, blocks.signatures, strict=True)
+    ]
+    depth, wider, paths = [0], [0], [0]
+    own = [named[blocks.signatures[0]]]
+    chain, kind = own.copy(), [0]
+    kind_ids: dict[int, int] = {label[0] * len(labels) + label[0]: 0}
+    path_ids: dict[int, int] = {}
+    for place in range(1, len(parents)):
+        parent = parents[place]
+        key = paths[parent] * len(labels) + label[place]
+        path = path_ids.get(key)
+        odds_here = named[blocks.signatures[place]]
+        if path is None:
+            path = path_ids[key] = len(chain)
+            chain.append(_joined(odds_here, chain[paths[parent]]))
+            kind.append(kind_ids.setdefault(label[place] * len(labels) + label[parent], len(kind_ids)))
+        paths.append(path)
+        if alike[place]:
+            depth.append(depth[parent])
+            wider.append(wider[parent])
+            own.append(_joined(odds_here, own[parent]))
         else:
-            around = chain[parent]
-            chain.append((min(low, around[0]), max(high, around[1]), both + around[2]))
-            paths.append(path_ids.setdefault((paths[parent], tag, name), len(path_ids)))
-            if blocks.first[place] == blocks.first[parent] and blocks.last[place] == blocks.last[parent]:
-                depth.append(depth[parent])
-                wider.append(wider[parent])
-                around = own[parent]
-                low, high, both = min(low, around[0]), max(high, around[1]), both + around[2]
-            else:
-                depth.append(depth[parent] + 1)
-                wider.append(parent)
-        own.append((low, high, both))
-        kinds.append(
-            kind_ids.setdefault((tag, name, blocks.tags[parent], blocks.signatures[parent]), len(kind_ids))
-        )
-    owns, chains = np.array(own), np.array(chain)
+            depth.append(depth[parent] + 1)
+            wider.append(parent)
+            own.append(odds_here)
+    places = np.array(paths, np.int64)
+    owns, chains = np.array(own), np.array(chain)[places]
     return {
-        "depth": np.array(depth, np.int64), "wider": np.array(wider, np.int64), "kinds": np.array(kinds, np.int64),
-        "paths": np.array(paths, np.int64), "odds_low": owns[:, 0], "odds_high": owns[:, 1], "odds_sum": owns[:, 2],
+        "depth": np.array(depth, np.int64), "wider": np.array(wider, np.int64), "kinds": np.array(kind, np.int64)[places],
+        "paths": places, "odds_low": owns[:, 0], "odds_high": owns[:, 1], "odds_sum": owns[:, 2],
         "chain_low": chains[:, 0], "chain_high": chains[:, 1], "chain_sum": chains[:, 2],
     }  # fmt: skip
+
+
+def _joined(
+    own: tuple[float, float, float], around: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    return min(own[0], around[0]), max(own[1], around[1]), own[2] + around[2]
 
 
 def _groups(blocks: Blocks, parents: list[int], sums: Array) -> dict[str, Any]:
@@ -202,5 +215,6 @@ class Columns:
         self.values.append(values)
 
     def matrix(self) -> NDArray[np.float32]:
-        """Blocks as rows."""
-        return np.stack(self.values, axis=1).astype(np.float32)
+        """Blocks as rows; in memory column by column, as trees ask for them."""
+        whole = np.concatenate(self.values, dtype=np.float32, casting="same_kind")
+        return whole.reshape(len(self.values), -1).T

@@ -35,6 +35,7 @@ class Surroundings:
     count: int
     title: int
     holders: Array
+    tags: Array
     places: Array
     kinds: Array
     units: Array
@@ -138,7 +139,7 @@ class Surroundings:
             "log_free": np.log1p(self.free), "link_density": self.density, "dates": np.minimum(self.characters.dates, 2.0), "odds": structure.odds_sum[self.holders],
             "level": structure.depth[self.holders].astype(np.float64),
         }  # fmt: skip
-        heading = np.isin(np.array(self.blocks.tags)[self.holders], HEADINGS).astype(np.float64)
+        heading = (self.tags >= 0) & (self.tags < len(HEADINGS))
         for step in (-2, -1, 1, 2):
             places = self.places + step
             inside = (places >= 0) & (places < self.count)
@@ -151,7 +152,7 @@ class Surroundings:
             self._of_sums(self.total[self.places] - self.total[above], f"above{width}", full=False)
             self._of_sums(self.total[below] - self.total[self.places + 1], f"below{width}", full=False)
         # the last heading: odds of its words, how far it is, what it is of
-        last = np.maximum.accumulate(np.where(heading > 0, self.places, -1))
+        last = np.maximum.accumulate(np.where(heading, self.places, -1))
         inside = last >= 0
         self.add("heading_distance", np.where(inside, np.log1p(self.places - last), -1.0))
         self.add("heading_odds", np.where(inside, self.word_odds[last], 0.0))
