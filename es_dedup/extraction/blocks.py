@@ -55,6 +55,7 @@ _HIDDEN: Final = re.compile(
 )
 _DIGITS: Final = re.compile(r"\d+")
 MARKS_REMOVED: Final = str.maketrans("", "", LINK_START + LINK_END)
+_NO_TEXT: Final = f"{LINK_START}{LINK_END} \n"
 _PARAGRAPHS: Final = re.compile(r"\n[ \t\r]*\n")
 MAX_SIGNATURE_CHARS: Final = 200
 
@@ -113,6 +114,7 @@ class _Walk:
     def __init__(self) -> None:
         self.blocks = Blocks(names=[""])
         self.places: dict[str, int] = {"": 0}
+        self.known: dict[tuple[str | None, ...], int] = {}
         self.pieces: list[str] = []
         self.marks = self.inline_signature = self.image_count = 0
         self.in_link = False
@@ -179,24 +181,20 @@ class _Walk:
 
     def _signature(self, element: _Element) -> int:
         get = element.get
-        name = get("class") or ""
-        if value := get("id"):
-            name = f"{name} #{value}"
-        if value := get("itemprop"):
-            name = f"{name} ={value}"
-        if value := get("role"):
-            name = f"{name} @{value}"
-        if not name:
-            return 0
-        place = self.places.get(name)
+        key = (get("class"), get("id"), get("itemprop"), get("role"))
+        place = self.known.get(key)
         if place is None:
+            name = key[0] or ""
+            for mark, value in zip("#=@", key[1:], strict=True):
+                if value:
+                    name = f"{name} {mark}{value}"
             # digits are numbers of posts and of widgets: what differs in them alone is of one kind
             short = _DIGITS.sub("0", name[:MAX_SIGNATURE_CHARS])
             place = self.places.get(short)
             if place is None:
                 place = self.places[short] = len(self.blocks.names)
                 self.blocks.names.append(short)
-            self.places[name] = place
+            self.known[key] = place
         return place
 
     def _open(self, element: _Element, parent: int) -> int:
@@ -254,7 +252,7 @@ class _Walk:
             pieces.append(LINK_START)
 
     def _add(self, text: str, container: int) -> None:
-        if not text.strip(f"{LINK_START}{LINK_END} \n"):
+        if not text.strip(_NO_TEXT):
             return
         blocks = self.blocks
         blocks.texts.append(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -10,7 +11,7 @@ from es_dedup.extraction.about import HINTS
 from es_dedup.extraction.columns import DATES, FREE, PROSE
 from es_dedup.extraction.features import PAGE_FEATURES, page_features
 from es_dedup.extraction.structure import MIN_RECORDS
-from es_dedup.extraction.tokens import name_tokens
+from es_dedup.extraction.tokens import part_tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,8 +44,12 @@ def page_numbers(page: Page, columns: Columns, odds: Odds) -> NDArray[np.float32
     free = np.maximum(structure.group_sums[:, FREE], 0) / whole[FREE]
     prose = structure.group_sums[:, PROSE] / whole[PROSE]
     many = structure.group_counts >= MIN_RECORDS
-    talk = [not _TALK.isdisjoint(name_tokens(name)) for name in blocks.names]
-    body = [not _BODY.isdisjoint(name_tokens(name)) for name in blocks.names]
+    splits = [name.split() for name in blocks.names]
+    parts = dict.fromkeys(chain.from_iterable(splits))
+    flagged = (
+        {part for part in parts if not words.isdisjoint(part_tokens(part))} for words in (_TALK, _BODY)
+    )
+    talk, body = ([not said.isdisjoint(split) for split in splits] for said in flagged)
     records = [0.0] * 9
     if many.any():
         top = int(np.where(many, free, -1).argmax())
@@ -59,7 +64,7 @@ def page_numbers(page: Page, columns: Columns, odds: Odds) -> NDArray[np.float32
         *page_features(whole, len(blocks.texts)), *(page.about.hints or (0.0,) * len(HINTS)), *records,
         _share(talk, page, columns, 1.0), _share(talk, page, columns, 0.5), _share(body, page, columns, 1.0),
         float(np.log1p(structure.group_counts[dated].max(initial=0))), float(free[dated].max(initial=0)),
-        float(np.log1p(whole[DATES])), float(np.mean([tag == "p" for tag in blocks.tags])), *odds.of_page(blocks.names, page.short_words()),
+        float(np.log1p(whole[DATES])), float(np.mean([tag == "p" for tag in blocks.tags])), *odds.of_page(parts, page.short_words()),
     ]  # fmt: skip
     return np.array([numbers], np.float32)
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
-_SPLIT: Final = re.compile(r"\s+")
 PREFIX_CHARS: Final = 5
 """Of a longer word these stand for all words that begin so."""
 
@@ -24,22 +23,25 @@ _BEST: Final = 5
 
 
 @lru_cache(_CACHED)
-def name_tokens(signature: str) -> frozenset[str]:
-    """Words of a container's class, id, role and itemprop, first letters of long ones, and each name as a whole; in small letters."""
-    found: set[str] = set()
-    for name in _SPLIT.split(signature):
-        mark = name[:1] if name[:1] in "#=@" else ""
-        plain = name[len(mark) :]
-        if not plain:
-            continue
-        found.add(mark + plain.lower())
-        for part in _WORD.findall(plain):
-            word = part.lower()
-            if len(word) > 1:
-                found.add(word)
-            if len(word) > PREFIX_CHARS:
-                found.add(f"{word[:PREFIX_CHARS]}*")
+def part_tokens(name: str) -> frozenset[str]:
+    """Words of one class, id (``#``), itemprop (``=``) or role (``@``), first letters of long ones, and the name as a whole; in small letters."""
+    mark = name[:1] if name[:1] in "#=@" else ""
+    plain = name[len(mark) :]
+    if not plain:
+        return frozenset()
+    found = {mark + plain.lower()}
+    for part in _WORD.findall(plain):
+        word = part.lower()
+        if len(word) > 1:
+            found.add(word)
+        if len(word) > PREFIX_CHARS:
+            found.add(f"{word[:PREFIX_CHARS]}*")
     return frozenset(found)
+
+
+def name_tokens(signature: str) -> frozenset[str]:
+    """Tokens of a container's class, id, role and itemprop."""
+    return frozenset().union(*map(part_tokens, signature.split()))
 
 
 @dataclass(slots=True)
@@ -56,25 +58,38 @@ class Odds:
     words: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
     values: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
     _cache: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    _parts: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def of_name(self, signature: str) -> tuple[float, float, float]:
         """Smallest (at most 0), largest (at least 0) and sum of odds of the tokens of a signature."""
         known = self._cache.get(signature)
         if known is None:
-            odds = [self.names.get(token, 0.0) for token in name_tokens(signature)]
-            known = (min(odds, default=0.0), max(odds, default=0.0), sum(odds))
-            known = (min(known[0], 0.0), max(known[1], 0.0), known[2])
+            odds: dict[str, float] = {}
+            for part in signature.split():
+                odds |= self._of_part(part)
+            values = odds.values()
+            known = (min(0.0, *values), max(0.0, *values), sum(values)) if odds else (0.0, 0.0, 0.0)
             if len(self._cache) >= _CACHED:
                 self._cache.clear()
             self._cache[signature] = known
         return known
 
-    def of_page(self, signatures: Iterable[str], hashes: NDArray[np.uint64]) -> tuple[float, float, float]:
-        """Odds of a whole page by its distinct tokens: of names and of words over the root of their number, and the mean of the five highest."""
-        tokens: set[str] = set()
-        for signature in signatures:
-            tokens |= name_tokens(signature)
-        names = [value for token in tokens if (value := self.names.get(token))]
+    def _of_part(self, name: str) -> dict[str, float]:
+        """Odds of those tokens of a name that are listed."""
+        known = self._parts.get(name)
+        if known is None:
+            known = {token: self.names[token] for token in part_tokens(name) if token in self.names}
+            if len(self._parts) >= _CACHED:
+                self._parts.clear()
+            self._parts[name] = known
+        return known
+
+    def of_page(self, parts: Iterable[str], hashes: NDArray[np.uint64]) -> tuple[float, float, float]:
+        """Odds of a whole page by its distinct tokens, from the distinct parts of its names: of names and of words over the root of their number, and the mean of the five highest."""
+        listed: dict[str, float] = {}
+        for part in parts:
+            listed |= self._of_part(part)
+        names = [value for value in listed.values() if value]
         values = self.of_words(np.unique(hashes))
         words = values[values != 0].astype(np.float64)
         best = sorted([*names, *words.tolist()])[-_BEST:]

@@ -48,6 +48,8 @@ _OTHER_TIME: Final = re.compile(
     r"modif|updat|chang|edit|event|expir|comment|related|sidebar|widget|countdown|picker|timeline|start|end|reply",
     re.IGNORECASE,
 )
+_WHEN: Final = "datePublished"
+_SAYS_WHEN: Final = etree.XPath(f"descendant-or-self::*[contains(@itemprop, '{_WHEN}')]")
 _MAX_TIMES: Final = 100
 _BEFORE_ELEMENTS: Final = 15  # between a heading and the time above or below it
 _BEHIND_ELEMENTS: Final = 40
@@ -99,7 +101,8 @@ def _declared(document: Document, *, is_list: bool) -> Iterator[str]:
     yield from (metas[key] for key in _KEYS if key in metas)
     if is_list:
         return
-    for element in document.marked(lambda names: "datePublished" in names.itemprop.split(), _MAX_TIMES):
+    said = (element for element in _SAYS_WHEN(document.root) if _WHEN in element.get("itemprop").split())
+    for element in islice(said, _MAX_TIMES):
         yield element.get("content") or element.get("datetime") or clean(text_inside(element))
 
 

@@ -113,12 +113,15 @@ class Document:
     @cached_property
     def _named(self) -> list[tuple[HtmlElement, Names]]:
         found: list[tuple[HtmlElement, Names]] = []
-        for element in self.root.iter(etree.Element):
-            if element.attrib:
-                get = element.get
-                names = Names(get("class") or "", get("id") or "", get("rel") or "", get("itemprop") or "")
-                if any(names):
-                    found.append((element, names))
+        made: dict[tuple[str | None, ...], Names] = {}
+        for element in _NAMED(self.root):
+            get = element.get
+            key = (get("class"), get("id"), get("rel"), get("itemprop"))
+            names = made.get(key)
+            if names is None:
+                names = made[key] = Names(*(value or "" for value in key))
+            if any(key):
+                found.append((element, names))
         return found
 
     @cached_property
@@ -148,6 +151,9 @@ class Document:
             if (parent := element.getparent()) is None or parent.tag != "svg"
         )
         return next(filter(None, titles), "")
+
+
+_NAMED: Final = etree.XPath("descendant-or-self::*[@class or @id or @rel or @itemprop]")
 
 
 def read_document(
