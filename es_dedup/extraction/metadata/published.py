@@ -10,6 +10,7 @@ from lxml import etree
 
 from es_dedup.extraction.blocks import HEADING_CONTEXTS
 from es_dedup.extraction.metadata.dates import LABELS, has_cue, labelled_moment, parse_moment, url_moment
+from es_dedup.extraction.reading.document import selected
 from es_dedup.extraction.text import clean, text_inside
 
 if TYPE_CHECKING:
@@ -101,8 +102,9 @@ def _declared(document: Document, *, is_list: bool) -> Iterator[str]:
     yield from (metas[key] for key in _KEYS if key in metas)
     if is_list:
         return
-    said = (element for element in _SAYS_WHEN(document.root) if _WHEN in element.get("itemprop").split())
-    for element in islice(said, _MAX_TIMES):
+    said = selected(_SAYS_WHEN, document.root)
+    said = [element for element in said if _WHEN in (element.get("itemprop") or "").split()]
+    for element in said[:_MAX_TIMES]:
         yield element.get("content") or element.get("datetime") or clean(text_inside(element))
 
 

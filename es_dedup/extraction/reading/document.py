@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -114,7 +114,7 @@ class Document:
     def _named(self) -> list[tuple[HtmlElement, Names]]:
         found: list[tuple[HtmlElement, Names]] = []
         made: dict[tuple[str | None, ...], Names] = {}
-        for element in _NAMED(self.root):
+        for element in selected(_NAMED, self.root):
             get = element.get
             key = (get("class"), get("id"), get("rel"), get("itemprop"))
             names = made.get(key)
@@ -154,6 +154,11 @@ class Document:
 
 
 _NAMED: Final = etree.XPath("descendant-or-self::*[@class or @id or @rel or @itemprop]")
+
+
+def selected(path: etree.XPath, root: HtmlElement) -> list[HtmlElement]:
+    """Elements by an expression that gives elements."""
+    return cast("list[HtmlElement]", path(root))
 
 
 def read_document(
