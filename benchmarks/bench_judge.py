@@ -19,9 +19,9 @@ import numpy as np
 from harness import Row, data_file, expect, page_of, parser_of, report, rows_of, share
 from labelled import GROUPED, LABELLED, joined, pair_sets, scan
 
-from es_dedup.decision import required_coverage
-from es_dedup.decision import rules as judging
+from es_dedup.decision import pair_facts, required_coverage
 from es_dedup.decision.comparison import BLOCK, decide_rows
+from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.statistics import Statistics
 from es_dedup.decision.thresholds import BALANCED
 from es_dedup.detectors.coverage_pairs import best_cover, measure
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from labelled import Scanned
     from numpy.typing import NDArray
 
+    from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.coverage_pairs import PairMeasures
 
     Rows = NDArray[np.int64]
@@ -104,14 +105,14 @@ def variants(scanned: Scanned, asked: Sequence[tuple[Rows, Rows]]) -> Iterator[t
     )
     with without_days():
         yield "without the demand that grows with the days", [accepted(scanned, group) for group in measured]
-    for number, rule in enumerate(judging.RULES[1:], 1):
-        with without_rule(number):
-            found = [accepted(scanned, group) for group in measured]
+    for rule in RULES:
+        fewer = replace(BALANCED, without=frozenset((rule.name,)))
+        found = [accepted(scanned, group, fewer) for group in measured]
         expect(
             all(more >= less for more, less in zip(found, every, strict=True)),
-            f"without the rule {rule!r} fewer pairs are accepted",
+            f"without the rule {rule.name!r} fewer pairs are accepted",
         )
-        yield f"without: {rule}", found
+        yield f"without: {rule.name}", found
 
 
 def measured_blocks(scanned: Scanned, pairs: tuple[Rows, Rows], statistics: Statistics) -> list[Block]:
@@ -123,27 +124,13 @@ def measured_blocks(scanned: Scanned, pairs: tuple[Rows, Rows], statistics: Stat
     ]
 
 
-def accepted(scanned: Scanned, measured: list[Block]) -> int:
+def accepted(scanned: Scanned, measured: list[Block], limits: Thresholds = BALANCED) -> int:
     """How many of the pairs the judge takes for related."""
     pages = scanned.corpus.pages
     return sum(
-        int((decide_rows(measures, pages, left, pages, right).rule == 0).sum())
+        int((decide_rows(measures, pages, left, pages, right, limits).rule == 0).sum())
         for measures, left, right in measured
     )
-
-
-@contextmanager
-def without_rule(number: int) -> Iterator[None]:
-    """The judge with one rule that refuses nothing."""
-    plain = judging._refusals  # noqa: SLF001 - what is taken apart here
-
-    def fewer(*args: Any, **named: Any) -> tuple[Any, ...]:
-        every = plain(*args, **named)
-        expect(len(every) == len(judging.RULES) - 1, "rules and their names do not fit")
-        return tuple(np.zeros_like(each) if at == number else each for at, each in enumerate(every, 1))
-
-    with patch.object(judging, "_refusals", fewer):
-        yield
 
 
 @contextmanager
@@ -154,7 +141,7 @@ def without_days() -> Iterator[None]:
     def timeless(measures: Any, known: Any, limits: Any) -> Any:
         return plain(measures, replace(known, days=np.zeros_like(known.days)), limits)
 
-    with patch.object(judging, "required_coverage", timeless):
+    with patch.object(pair_facts, "required_coverage", timeless):
         yield
 
 

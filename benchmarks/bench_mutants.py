@@ -130,7 +130,7 @@ def measured(name: str, edited: Edited, settings: Settings) -> Row:
     kept = np.array([edited.mutants[copy].kept for _, copy in pairs])
     whole = kept >= 0.75
     same = np.array([judging.RELATIONS[each].same for each in judged.relation.tolist()])
-    missed = Counter(judging.RULES[rule] for rule in judged.rule[~found].tolist())
+    missed = Counter(judging.REASONS[rule] for rule in judged.rule[~found].tolist())
     return {
         "set": name,
         "pages": len(edited.pages) - len(edited.mutants),

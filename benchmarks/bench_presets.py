@@ -16,7 +16,7 @@ from judged import measured, shown
 from labelled import GROUPED, LABELLED, READ, pair_sets, read_sets
 
 from es_dedup.decision.comparison import decide_rows
-from es_dedup.decision.rules import RULES
+from es_dedup.decision.rules import REASONS
 from es_dedup.decision.thresholds import PRESETS, thresholds_of
 from es_dedup.evaluation import Label
 
@@ -78,13 +78,13 @@ def errors(each: Measured, limits: Thresholds) -> list[Row]:
             "set": each.name,
             "pair": f"{names[each.left[pair]]} {names[each.right[pair]]}",
             "read as": str(each.labels[pair]),
-            "rule": RULES[judged.rule[pair]],
+            "rule": REASONS[judged.rule[pair]],
             "covers": f"{judged.left_cover[pair]:.2f} {judged.right_cover[pair]:.2f}",
             "needed": round(float(judged.needed[pair]), 2),
             "units": round(float(measures.shared_tokens[pair])),
             "titles": round(float(measures.title_overlap[pair]), 2),
             "about": round(float(judged.about[pair]), 2),
-            "pointing": round(float(judged.pointing[pair]), 2),
+            "distinguishing": round(float(judged.distinguishing[pair]), 2),
             "other numbers": f"{measures.left.lost_numbers[pair]} {measures.right.lost_numbers[pair]}",
         }
         for pair in wrong

@@ -18,7 +18,7 @@ from labelled import joined, scan
 
 from es_dedup import Settings
 from es_dedup.decision.comparison import BLOCK, compare
-from es_dedup.decision.rules import RULES
+from es_dedup.decision.rules import REASONS
 from es_dedup.decision.thresholds import PRESETS, thresholds_of
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def measure(name: str, rows: Sequence[Row], *, timed: bool = True, preset: str =
         if len(pages) > 1
     )
     reasons = Counter(
-        "accepted, but no candidate" if rule == 0 else RULES[rule]
+        "accepted, but no candidate" if rule == 0 else REASONS[rule]
         for pair, rule in zip(neighbours, rules, strict=True)
         if rule or not _is_proposed(pair, proposed, scanned)
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from es_dedup.decision import rules as judging
 from es_dedup.decision.pair_context import PairContext
+from es_dedup.decision.pair_facts import least_both
 from es_dedup.decision.thresholds import BALANCED
 from es_dedup.decision.voting import decided_by, reason
 from es_dedup.detectors.ccdet import Ccdet
@@ -152,7 +153,7 @@ def pair_decision(
         right=comparison.right.ids[right_row],
         relation=relation,
         score=round(float(judged.score[pair]), 4),
-        reason=judging.RULES[int(judged.rule[pair])] if by_judge else reason(settings, relation, said),
+        reason=judging.REASONS[int(judged.rule[pair])] if by_judge else reason(settings, relation, said),
         evidence=_evidence(comparison, pair, statistics),
         verdicts=said,
         decided_by=decided_by(settings),
@@ -169,7 +170,7 @@ def _evidence(comparison: PairComparison, pair: int, statistics: Statistics) -> 
         "left_cover": round(float(judged.left_cover[pair]), 4),
         "right_cover": round(float(judged.right_cover[pair]), 4),
         "min_cover": round(float(judged.needed[pair]), 4),
-        "min_both": float(judging.least_both(days, comparison.limits)[0]),
+        "min_both": float(least_both(days, comparison.limits)[0]),
         "shared_tokens": round(float(measures.shared_tokens[pair])),
         "min_tokens": comparison.limits.fewest_units,
         "shared_clauses": int(measures.shared_clauses[pair]),
@@ -178,7 +179,7 @@ def _evidence(comparison: PairComparison, pair: int, statistics: Statistics) -> 
         "opening_overlap": round(opening, 4) if opening >= 0 else None,
         "about_title": round(float(judged.about[pair]), 4),
         "min_about_title": comparison.limits.about_title,
-        "pointing": round(float(judged.pointing[pair]), 4),
+        "distinguishing": round(float(judged.distinguishing[pair]), 4),
         "left_other_numbers": lost[0],
         "right_other_numbers": lost[1],
         "clauses_with_other_numbers": int(measures.other_numbers[pair]),

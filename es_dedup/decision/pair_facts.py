@@ -1,0 +1,169 @@
+"""What the decision rules look at: measures of pairs, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from es_dedup.decision.required_coverage import required_coverage
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from es_dedup.decision.pair_context import PairContext
+    from es_dedup.decision.thresholds import Thresholds
+    from es_dedup.detectors.coverage_pairs import PairMeasures, Side
+
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+OWN_TITLE: Final = 0.05  # a text without any word of either title is boilerplate, unless
+SAME_TITLE: Final = 0.80  # the titles themselves are the same
+DISTINGUISHING: Final = 0.95  # title-distinguishing terms occur only in unshared text
+QUOTED_UNITS: Final = 40  # fewer may be a phrase that everybody uses
+SPOKEN_TERMS: Final = 2  # of each title, in shared text that is no boilerplate
+PASSAGE_UNITS: Final = 250  # more than two articles have in common by a form
+
+
+@dataclass(frozen=True, slots=True)
+class PairFacts:
+    """Facts about pairs; every array has shape (pairs,).
+
+    Attributes:
+        left_cover, right_cover: weighted cover, in [0, 1]; ``better`` is the greater one, ``both`` the lesser one.
+        needed: cover that the better covered page has to reach.
+        about: how much the shared text is about the titles, from 0; 1.5 when it is and the titles are equal.
+        distinguishing: share of the title-distinguishing terms that occur only in unshared text, the smaller of both sides.
+        amount: shared units, template discounted.
+        title_overlap, opening_overlap: of the titles and of the first words; negative where there are none.
+        lost: numbers that the other page lacks, the smaller of both sides; ``least_lost`` their share of a page's numbers, the smaller of
+            both sides; ``inner_lost`` that of the better covered page.
+        same_numbers, other_numbers: clauses that are equal but for their numbers, with equal and with other numbers.
+        renamed: the titles are the same but for a name, which stands only in what is not shared.
+        same: pairs that would be duplicates rather than containment.
+        note: a note that stands as a whole in a digest; ``passage``: nearly all of one article, in another one.
+        titled, days, exact, lists: see ``PairContext``.
+        limits: what a pair must reach.
+    """
+
+    left_cover: Floats
+    right_cover: Floats
+    better: Floats
+    both: Floats
+    needed: Floats
+    about: Floats
+    distinguishing: Floats
+    amount: Floats
+    title_overlap: Floats
+    opening_overlap: Floats
+    lost: NDArray[np.int64]
+    least_lost: Floats
+    inner_lost: Floats
+    same_numbers: NDArray[np.int64]
+    other_numbers: NDArray[np.int64]
+    renamed: Mask
+    same: Mask
+    note: Mask
+    passage: Mask
+    titled: Mask
+    days: NDArray[np.int64]
+    exact: Mask
+    lists: Mask
+    limits: Thresholds
+
+
+def facts_of(measures: PairMeasures, known: PairContext, limits: Thresholds) -> PairFacts:
+    """The facts about measured pairs."""
+    left, right = measures.left, measures.right
+    better, both = np.maximum(left.cover, right.cover), np.minimum(left.cover, right.cover)
+    share = np.maximum(_about(left, known.left_titles), _about(right, known.right_titles))
+    overlap = np.maximum(measures.title_overlap, 0.0)
+    distinguishing = np.minimum(_distinguishing(left), _distinguishing(right))
+    note, passage = _quoted(measures, known, distinguishing, limits)
+    left_lost = left.lost_numbers / np.maximum(left.numbers, 1)
+    right_lost = right.lost_numbers / np.maximum(right.numbers, 1)
+    inner_lost = np.where(left.cover > right.cover, left_lost, right_lost)
+    return PairFacts(
+        left_cover=left.cover,
+        right_cover=right.cover,
+        better=better,
+        both=both,
+        needed=required_coverage(measures, known, limits),
+        about=share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0),
+        distinguishing=distinguishing,
+        amount=measures.shared_tokens,
+        title_overlap=measures.title_overlap,
+        opening_overlap=measures.opening_overlap,
+        lost=np.minimum(left.lost_numbers, right.lost_numbers),
+        least_lost=np.minimum(left_lost, right_lost),
+        inner_lost=np.where(left.cover == right.cover, np.maximum(left_lost, right_lost), inner_lost),
+        same_numbers=measures.same_numbers,
+        other_numbers=measures.other_numbers,
+        renamed=_renamed(measures),
+        same=both >= least_both(known.days, limits),
+        note=note,
+        passage=passage,
+        titled=known.titled,
+        days=known.days,
+        exact=known.exact,
+        lists=known.lists,
+        limits=limits,
+    )
+
+
+def least_both(days: NDArray[np.int64], limits: Thresholds) -> Floats:
+    """Cover in both directions from which pairs so many days apart are duplicates; shape (pairs,)."""
+    return np.where(days >= 1, limits.late_same_cover, limits.same_cover)
+
+
+def _quoted(
+    measures: PairMeasures, known: PairContext, distinguishing: Floats, limits: Thresholds
+) -> tuple[Mask, Mask]:
+    """Pairs of articles, not boilerplate, that share what neither title need speak of: notes, and passages.
+
+    A note stands as a whole in a digest of many things: its body speaks of its own title, or it stands there to the last
+    word and has words of both titles. A passage is nearly all of one article, and so much that no footer or disclaimer has
+    it; pages of one form share as much, but are of like size, or have other numbers.
+    """
+    left_cover, right_cover = measures.left.cover, measures.right.cover
+    better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
+    left_own, right_own = _own(measures.left, known.left_titles), _own(measures.right, known.right_titles)
+    own = np.where(left_cover >= right_cover, left_own, right_own)
+    spoken = np.minimum(measures.left.shared_terms, measures.right.shared_terms)
+    note = (better >= limits.quoted_cover) & (own >= limits.quoted_title)
+    note |= (better >= limits.whole_cover) & (spoken >= SPOKEN_TERMS)
+    note &= (both < limits.quoted_rest) & (distinguishing < DISTINGUISHING)
+    note &= measures.shared_tokens >= QUOTED_UNITS
+    passage = (better >= limits.passage_cover) & (both < limits.same_size * better)
+    passage &= np.minimum(left_own, right_own) >= limits.passage_title
+    return note, passage & (measures.shared_tokens >= PASSAGE_UNITS)
+
+
+def _about(side: Side, terms: NDArray[np.int64]) -> Floats:
+    """Share of this page's title terms that stand in the shared text.
+
+    Of those that the samples do not show, the covered share is taken to.
+    """
+    unseen = np.maximum(side.title_terms - side.shared_terms - side.lost_terms, 0)
+    share: Floats = (side.shared_terms + unseen * side.cover) / np.maximum(terms, 1)
+    return share
+
+
+def _own(side: Side, terms: NDArray[np.int64]) -> Floats:
+    """Share of this page's title terms that stand in its body: near 0, the body is boilerplate and not the article."""
+    return side.title_terms / np.maximum(terms, 1)
+
+
+def _distinguishing(side: Side) -> Floats:
+    """Share of the words only this title has that occur only in what the other page lacks; one word is no sign."""
+    return np.where(side.foreign_terms >= 2, side.foreign_lost / np.maximum(side.foreign_terms, 1), 0.0)  # noqa: PLR2004
+
+
+def _renamed(measures: PairMeasures) -> Mask:
+    overlap = measures.title_overlap
+    renamed = np.ones(len(overlap), dtype=np.bool_)
+    for side in (measures.left, measures.right):
+        renamed &= (side.foreign_terms >= 1) & (side.foreign_lost == side.foreign_terms)
+    return renamed & (overlap >= SAME_TITLE) & (overlap < 1.0)
