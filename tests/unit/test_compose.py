@@ -11,6 +11,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+import es_dedup
 from es_dedup.cli.main import app
 from scripts.serversupport.profiles import ES_8
 
@@ -91,7 +92,7 @@ def test_the_image_has_what_is_installed_and_is_named_after_the_version() -> Non
     assert sorted(shown[1:]) == sorted(f"!{name}" for name in copied)
     assert re.fullmatch(r"FROM python:\d+\.\d+\.\d+-slim", lines[1])
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert compose()["x-worker"]["image"] == f"es-dedup:{project['version']}"
+    assert compose()["x-worker"]["image"] == f"es-dedup:{es_dedup.__version__}"
     assert set(re.findall(r"\.\[([\w,]+)\]", "".join(lines))[0].split(",")) <= set(
         project["optional-dependencies"]
     )
