@@ -1,4 +1,4 @@
-"""How many related pairs come before the judge at all? Recall of candidates, for both ways of finding them.
+"""How many related pairs come before the decision rules at all? Recall of candidates, for both ways of finding them.
 
 ``candidate_query``: what an index answers page by page, asked from either page. ``join``: the whole-corpus plan of a scan. Sets:
 labelled duplicate and containing pairs, Chinese and English apart; pairs of one article (edits-zh); and of short-zh all

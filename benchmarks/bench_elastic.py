@@ -132,7 +132,9 @@ def options() -> ArgumentParser:
     parser.add_argument(
         "--workers", type=int, default=0, help="processes that make features; 0: one per core"
     )
-    parser.add_argument("--method", default="judge", help="who decides: the judge, or one of the methods")
+    parser.add_argument(
+        "--method", default="rules", help="who decides: the decision rules, or one of the methods"
+    )
     return parser
 
 
@@ -167,7 +169,7 @@ def settings_of(given: Namespace, *, hashed: bool) -> Settings:
             "index.keep_text": False,
             "workers": given.workers,
             "detectors": given.detectors.split(","),
-            "judge.method": given.method,
+            "decision.method": given.method,
         },
         environ={},
     )

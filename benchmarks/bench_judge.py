@@ -1,7 +1,7 @@
-"""What does each rule of the judge do? Recall and wrong merges with all rules, and with one rule left out at a time.
+"""What does each rule of the decision rules do? Recall and wrong merges with all rules, and with one rule left out at a time.
 
 For every labelled set: the share of duplicate and containing pairs that are accepted, and the share of different pairs
-that are accepted too. Rows: the judge as it is; without corpus statistics; without the demand that grows with the days
+that are accepted too. Rows: the decision rules as it is; without corpus statistics; without the demand that grows with the days
 between two pages; then without each rule. A rule is left out of its place in the order; the rules after it stay.
 Sets with groups in place of labels (edits-zh) take random pairs of different groups as different ones. broadcast-zh has no
 labels: there the column is a count of accepted pairs of different days, most of them issues of one series.
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with scanned.dedup:
             asked = [scanned.rows(pairs.same), scanned.rows(pairs.other)]
             for name, (same, other) in variants(scanned, asked):
-                row = table.setdefault(name, {"rules": name})
+                row = table.setdefault(name, {"judge": name})
                 row[f"{pairs.name} recall"] = share(same, len(pairs.same))
                 row[f"{pairs.name} merged"] = share(other, len(pairs.other))
         notes[pairs.name] = f"{len(pairs.same)} same, {len(pairs.other)} different pairs"
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with scanned.dedup:
             left, right = days_apart(scanned)
             for name, (accepted,) in variants(scanned, [(left, right)]):
-                table.setdefault(name, {"rules": name})["broadcast-zh"] = accepted
+                table.setdefault(name, {"judge": name})["broadcast-zh"] = accepted
         notes["broadcast-zh"] = (
             f"of {len(left):,} covered pairs of different days among {given.items:,} items, how many are accepted"
         )
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def days_apart(scanned: Scanned) -> tuple[Rows, Rows]:
-    """Candidate pairs of different days that are covered enough to come before the judge."""
+    """Candidate pairs of different days that are covered enough to come before the decision rules."""
     pages = scanned.corpus.pages
     found = joined(scanned)
     apart = pages.days[found.left] != pages.days[found.right]
@@ -116,7 +116,7 @@ def variants(scanned: Scanned, asked: Sequence[tuple[Rows, Rows]]) -> Iterator[t
 
 
 def measured_blocks(scanned: Scanned, pairs: tuple[Rows, Rows], statistics: Statistics) -> list[Block]:
-    """Measures of the pairs, made once for all variants of the judge."""
+    """Measures of the pairs, made once for all variants of the decision rules."""
     cover = scanned.corpus.pages.table.coverage
     weights = statistics.weights(cover)
     return [
@@ -125,7 +125,7 @@ def measured_blocks(scanned: Scanned, pairs: tuple[Rows, Rows], statistics: Stat
 
 
 def accepted(scanned: Scanned, measured: list[Block], limits: Thresholds = BALANCED) -> int:
-    """How many of the pairs the judge takes for related."""
+    """How many of the pairs the decision rules take for related."""
     pages = scanned.corpus.pages
     return sum(
         int((decide_rows(measures, pages, left, pages, right, limits).rule == 0).sum())
@@ -135,7 +135,7 @@ def accepted(scanned: Scanned, measured: list[Block], limits: Thresholds = BALAN
 
 @contextmanager
 def without_days() -> Iterator[None]:
-    """The judge as if all pages were of one day, in what it demands of the covers; the rules still see the days."""
+    """The decision rules as if all pages were of one day, in what it demands of the covers; the rules still see the days."""
     plain = required_coverage.required_coverage
 
     def timeless(measures: Any, known: Any, limits: Any) -> Any:

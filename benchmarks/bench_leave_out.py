@@ -1,4 +1,4 @@
-"""Do the judge's limits hold on sets they were not chosen on? Each set, and each story of portal-zh, left out in turn.
+"""Do the decision rules' limits hold on sets they were not chosen on? Each set, and each story of portal-zh, left out in turn.
 
 The last row leaves out portal-zh with all its stories.
 
@@ -81,7 +81,7 @@ class Part:
     chosen: NDArray[np.bool_] | None = None
 
     def score(self, limits: Thresholds) -> Score:
-        """The judge's answers on this part."""
+        """The decision rules' answers on this part."""
         return self.measured.score(limits, chosen=self.chosen)
 
 

@@ -1,6 +1,6 @@
 """How good is each method alone on the labelled sets, and how do their times compare?
 
-Every registered method and the judge, as ``es-dedup compare`` runs them: candidates by a method's own probe, its best
+Every registered method and the decision rules, as ``es-dedup compare`` runs them: candidates by a method's own probe, its best
 threshold by cross-validation (best F1), figures out of fold. ``edits-zh`` has no labels; its pairs of one article stand
 against the pairs across two articles, which are coupled so that the folds stay many. ``x ccdet`` is the time from main text to verified pairs over that of CCDet.
 """
@@ -19,7 +19,7 @@ from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.evaluation import Label, labelled
 from es_dedup.evaluation.comparison import compare
 from es_dedup.evaluation.methods import run_judge, run_method
-from es_dedup.evaluation.runner import JUDGE
+from es_dedup.evaluation.runner import BY_RULES
 from es_dedup.extraction import create_extractor
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     parser = parser_of(__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
-    parser.add_argument("--methods", nargs="+", default=(*detector_names(), JUDGE))
+    parser.add_argument("--methods", nargs="+", default=(*detector_names(), BY_RULES))
     given = parser.parse_args(arguments)
     table: list[Row] = []
     for pairs in pair_sets(given.data, given.sets):
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def compared(pairs: PairSet, methods: Sequence[str]) -> MethodComparison:
     """All methods on one set."""
-    alone = tuple(name for name in methods if name != JUDGE)
+    alone = tuple(name for name in methods if name != BY_RULES)
     labels = [labelled(*pair, Label.DUP) for pair in pairs.same]
     other = coupled(pairs.same) if pairs.name in GROUPED else pairs.other
     labels += [labelled(*pair, Label.DIFF) for pair in other]
@@ -60,7 +60,7 @@ def compared(pairs: PairSet, methods: Sequence[str]) -> MethodComparison:
     ids = [page.id for page in pairs.pages]
     detectors = create_detectors(settings) if alone else {}
     runs = [run_method(detectors[name], ids, contents, labels) for name in alone]
-    if JUDGE in methods:
+    if BY_RULES in methods:
         with Deduplicator.open(":memory:") as dedup:
             runs.append(run_judge(dedup, pairs.pages, labels))
     found = compare(runs, labels, len(ids))

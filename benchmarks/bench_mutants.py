@@ -1,7 +1,7 @@
 """Are edited copies found? Pages of real sites edited as editors do it, in the corpus they come from.
 
 From every set some pages are drawn, each gets edited copies (``es_dedup.evaluation.mutations``), and all are scanned
-with the rest of the set. Reported: the share of copies that the judge takes for related to their original, apart by
+with the rest of the set. Reported: the share of copies that the decision rules take for related to their original, apart by
 relation; and false pairs: accepted pairs of a copy with a page of which its original has less than a tenth, nor that page
 of it. Blocks that copies gain are of another set, in pages-en of pages taken out of the corpus. pages-en gives pairs in English by construction: related are the copies of one page, different all others.
 """
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--preset", default="balanced", choices=tuple(PRESETS))
     given = parser.parse_args(arguments)
-    settings = Settings.model_validate({"judge": {"preset": given.preset}})
+    settings = Settings.model_validate({"decision": {"preset": given.preset}})
     rows = []
     for name in given.sets:
         pages = pages_of(given.data, name, given.items)
@@ -117,7 +117,7 @@ def with_copies(
 
 def measured(name: str, edited: Edited, settings: Settings) -> Row:
     """One row of the table."""
-    limits = thresholds_of(settings.judge.preset)
+    limits = thresholds_of(settings.decision.preset)
     scanned = scan(edited.pages, settings)
     with scanned.dedup:
         pairs = [(original_of(copy), copy) for copy in edited.mutants]
@@ -157,7 +157,7 @@ def false_pairs(scanned: Scanned, settings: Settings, copies: set[str]) -> tuple
     """
     found = joined(scanned, settings)
     pages, statistics = scanned.corpus.pages, scanned.statistics
-    limits = thresholds_of(settings.judge.preset)
+    limits = thresholds_of(settings.decision.preset)
     judged = compare(pages, found.left, pages, found.right, statistics, limits).judgements
     ids = pages.ids
     outside = [

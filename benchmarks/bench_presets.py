@@ -1,9 +1,9 @@
-"""How good is the judge under each preset? Recall, different pairs accepted and relations on every labelled set.
+"""How good is the decision rules under each preset? Recall, different pairs accepted and relations on every labelled set.
 
 Each cell: share of duplicate and containing pairs accepted / different pairs accepted / share of pairs with the reader's
 relation, where pairs that share only a passage should be different. The last rows are the same before anything is known
 of the corpus. ``--confusion`` prints which relations are taken for which, of the chosen preset; ``--errors`` each duplicate or
-containing pair that is missed and each different pair that is accepted, with what the judge saw.
+containing pair that is missed and each different pair that is accepted, with what the decision rules saw.
 """
 
 from __future__ import annotations

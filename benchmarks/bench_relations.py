@@ -2,8 +2,8 @@
 
 Readers call a pair containing when about four fifths of the shorter page stand in the longer one, and partial when a real
 passage is shared and neither holds. First table: how many pairs of each label have which cover of the better covered page,
-as the judge sees it. Second table: of the pairs whose cover lies between the two bounds, the chance that a containing
-pair has more of a measure than a partial one (area under the curve; 1 tells them apart, .5 says nothing). The judge knows
+as the decision rules see it. Second table: of the pairs whose cover lies between the two bounds, the chance that a containing
+pair has more of a measure than a partial one (area under the curve; 1 tells them apart, .5 says nothing). The decision rules know
 the first three measures; the others are exact, from the whole texts, and no index stores what they need.
 """
 

@@ -1,4 +1,4 @@
-"""Are the versions of one document found? By group, with the judge's reasons for the misses.
+"""Are the versions of one document found? By group, with the decision rules' reasons for the misses.
 
 manual-zh: pages of a manual over many releases, a group is one page; statutes-zh: dated versions of one law. The pairs
 asked are neighbouring versions of a group, by time. A group counts as whole when all its versions are in one cluster.
@@ -44,7 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = parser_of(__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
     parser.add_argument("--no-times", action="store_true", help="leave out the times of publication")
-    parser.add_argument("--preset", default="balanced", choices=tuple(PRESETS), help="limits of the judge")
+    parser.add_argument(
+        "--preset", default="balanced", choices=tuple(PRESETS), help="limits of the decision rules"
+    )
     given = parser.parse_args(arguments)
     rows: list[Row] = []
     reasons: dict[str, Any] = {}
@@ -73,7 +75,7 @@ def measure(name: str, rows: Sequence[Row], *, timed: bool = True, preset: str =
     several = [sorted(group, key=_age) for group in groups.values() if len(group) > 1]
     expect(bool(several), f"{name} has no group of two versions")
     neighbours = [(left["id"], right["id"]) for group in several for left, right in pairwise(group)]
-    settings = Settings.model_validate({"judge": {"preset": preset}})
+    settings = Settings.model_validate({"decision": {"preset": preset}})
     scanned = scan([page_of(row if timed else {**row, "time": None}) for row in rows], settings)
     with scanned.dedup as dedup:
         cluster_of = {
@@ -115,7 +117,7 @@ def measure(name: str, rows: Sequence[Row], *, timed: bool = True, preset: str =
 
 
 def rules_of(scanned: Scanned, pairs: Sequence[tuple[str, str]], limits: Thresholds) -> list[int]:
-    """The judge's rule for each pair, 0 where it accepts."""
+    """The decision rules' rule for each pair, 0 where it accepts."""
     pages, rules = scanned.corpus.pages, []
     for start in range(0, len(pairs), BLOCK):
         left, right = scanned.rows(pairs[start : start + BLOCK])

@@ -22,7 +22,7 @@ from es_dedup.decision.voting import outcome
 from es_dedup.evaluation import Label
 from es_dedup.model import Relation
 from es_dedup.settings.presets import PAPERS
-from es_dedup.settings.sections import VOTES, JudgeConfig
+from es_dedup.settings.sections import VOTES, DecisionConfig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,14 +43,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     table: list[Row] = []
     for pairs in pair_sets(given.data, given.sets):
         table += rows_of(pairs)
-        table.append({"set": pairs.name, "decides": "judge"} | of_judge(measured([pairs])[0].score(BALANCED)))
+        table.append({"set": pairs.name, "decides": "rules"} | of_judge(measured([pairs])[0].score(BALANCED)))
     report("The published methods together, by rule", table, given.json)
     return 0
 
 
 def rows_of(pairs: PairSet) -> list[Row]:
     """Each rule and each method alone on one set."""
-    settings = Settings(judge=JudgeConfig(preset=PAPERS))
+    settings = Settings(decision=DecisionConfig(preset=PAPERS))
     begun = time.process_time()
     with (scanned := scan(pairs.pages, settings)).dedup:
         spent = time.process_time() - begun
@@ -59,7 +59,7 @@ def rows_of(pairs: PairSet) -> list[Row]:
         votes, exact = votes_on(pairs, scanned, settings)
         left, right = (side.tolist() for side in scanned.rows(pairs.labels))
     candidate = [(min(pair), max(pair)) in proposed for pair in zip(left, right, strict=True)]
-    voters = settings.judge.voters
+    voters = settings.decision.voters
     rows: list[Row] = []
     for name in (*VOTES, *voters):
         said = []
@@ -82,7 +82,7 @@ def votes_on(
     every = range(len(left))
     said = [
         list(verdicts_by(name, compared, every, settings, scanned.statistics))
-        for name in settings.judge.voters
+        for name in settings.decision.voters
     ]
     hashes = pages.table.hashes
     exact = (hashes[left] == hashes[right]) & (hashes[left] != 0)
@@ -106,7 +106,7 @@ def figures(labels: Sequence[Label], said: Sequence[Label]) -> Row:
 
 
 def of_judge(score: Score) -> Row:
-    """The judge's figures of the same form."""
+    """The decision rules' figures of the same form."""
     related = sum(count for (label, _), count in score.table.items() if label in (Label.DUP, Label.CONTAIN))
     return {
         "found": f"{round((score.recall or 0.0) * related)} of {related}",

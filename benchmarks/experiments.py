@@ -90,7 +90,7 @@ def contents_of(folder: Path | None, name: str, most: int) -> list[Content]:
 
 def settings_of(method: str, changes: Mapping[str, Any]) -> Settings:
     """Settings with one method enabled and some values changed, by dotted key."""
-    return load_settings(overrides={"detectors": [method], "judge.method": method, **changes}, environ={})
+    return load_settings(overrides={"detectors": [method], "decision.method": method, **changes}, environ={})
 
 
 def detector_of(method: str, changes: Mapping[str, Any]) -> Detector[Any]:

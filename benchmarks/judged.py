@@ -1,4 +1,4 @@
-"""Labelled pairs measured once and judged under any limits, for the benchmarks of the judge."""
+"""Labelled pairs measured once and judged under any limits, for the benchmarks of the decision rules."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Score:
         merged, merged_of: different pairs that are accepted, and how many there are.
         partial, partial_of: the same of pairs that share only a passage.
         relation: share of pairs whose relation is the reader's, where partial pairs should be different.
-        table: reader's label and the judge's to the number of pairs.
+        table: reader's label and the decision rules' to the number of pairs.
     """
 
     recall: float | None
@@ -71,7 +71,7 @@ class Measured:
     def score(
         self, limits: Thresholds, *, learned: bool = True, chosen: NDArray[np.bool_] | None = None
     ) -> Score:
-        """The judge's answers under these limits, with the corpus's statistics or without any; of chosen pairs only."""
+        """The decision rules' answers under these limits, with the corpus's statistics or without any; of chosen pairs only."""
         measures = self.measures if learned else self.measures_of_nothing
         judged = decide_rows(measures, self.pages, self.left, self.pages, self.right, limits)
         said = np.array([LABEL_OF[RELATIONS[each]] for each in judged.relation.tolist()], dtype=object)

@@ -66,7 +66,7 @@ def _members(
         pages,
         np.array([place[each.page_id] for each in others], dtype=np.int64),
         lookup.statistics,
-        thresholds_of(settings.judge.preset),
+        thresholds_of(settings.decision.preset),
     )
     members = {}
     for at, each in enumerate(others):

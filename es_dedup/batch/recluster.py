@@ -1,6 +1,6 @@
 """From stored features to edges and clusters: for the whole corpus at once, or for a few new pages.
 
-Both use the same candidates' terms, the same judge and the same star clustering. A full run learns new statistics;
+Both use the same candidates' terms, the same decision rules and the same star clustering. A full run learns new statistics;
 a partial one uses those at hand. ``Deduplicator`` chooses the full run when a fifth of the corpus is new, so its cost
 per page stays constant as the corpus grows.
 """

@@ -9,7 +9,7 @@ import numpy as np
 
 from es_dedup.decision.comparison import compare, decide_rows
 from es_dedup.decision.method_rules import decided
-from es_dedup.decision.rules import JUDGE, RELATIONS
+from es_dedup.decision.rules import BY_RULES, RELATIONS
 from es_dedup.decision.thresholds import BALANCED, thresholds_of
 from es_dedup.detectors.coverage_pairs import best_cover, measure
 from es_dedup.kernels.dispatch import worthwhile
@@ -82,11 +82,11 @@ def verify(
         pages: rows of both sides.
         left, right: rows of the pairs; about ``BLOCK`` at a time.
         weights: what the table's grams and clauses count.
-        limits: of the judge.
+        limits: of the decision rules.
     """
     cover = pages.table.coverage
     if not worthwhile(len(left)):  # the kernel measures all in less time than numpy takes for this alone
-        # the judge never accepts less than this, so nothing is lost here
+        # the decision rules never accept less than this, so nothing is lost here
         likely = best_cover(cover, left, cover, right, weights, weights) >= limits.least_cover
         left, right = left[likely], right[likely]
     measures = measure(cover, left, cover, right, weights, weights)
@@ -102,9 +102,9 @@ def verify_by(
     *,
     weights: Weights,
 ) -> Verified:
-    """As ``verify``, by whoever decides: the judge with the limits of its preset, or one method."""
-    limits = thresholds_of(settings.judge.preset)
-    if settings.judge.method == JUDGE:
+    """As ``verify``, by whoever decides: the decision rules with the thresholds of their preset, or one method."""
+    limits = thresholds_of(settings.decision.preset)
+    if settings.decision.method == BY_RULES:
         return verify(pages, left, right, weights, limits)
     compared = compare(pages, left, pages, right, statistics, limits)
     return _kept(left, right, decided(compared, settings, statistics).judgements)

@@ -54,7 +54,7 @@ def compare(
     ],
     options: ReadOptions,
     methods: Annotated[
-        str, typer.Option(help="Methods to compare, separated by commas; judge is the whole path.")
+        str, typer.Option(help="Methods to compare, separated by commas; rules is the whole path.")
     ] = ALL,
     html: Annotated[
         Path | None, typer.Option(help="Write tables, curves and pairs to this page.", show_default=False)
@@ -110,9 +110,9 @@ def compare(
 
 def _names(methods: str) -> tuple[str, ...]:
     from es_dedup.detectors.registry import detector_names
-    from es_dedup.evaluation.runner import JUDGE
+    from es_dedup.evaluation.runner import BY_RULES
 
-    known = (*detector_names(), JUDGE)
+    known = (*detector_names(), BY_RULES)
     names = tuple(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
     if names == (ALL,):
         return known
@@ -140,10 +140,10 @@ def _run(
     from es_dedup.batch.featurise import content_of
     from es_dedup.detectors.registry import create_detectors
     from es_dedup.evaluation.methods import run_judge, run_method
-    from es_dedup.evaluation.runner import JUDGE
+    from es_dedup.evaluation.runner import BY_RULES
     from es_dedup.extraction import create_extractor
 
-    alone = tuple(name for name in names if name != JUDGE)
+    alone = tuple(name for name in names if name != BY_RULES)
     settings = session.settings.model_copy(update={"detectors": alone})
     detectors = create_detectors(settings) if alone else {}
     extractor = create_extractor(settings.extraction)
@@ -154,7 +154,7 @@ def _run(
             contents.append(content_of(page, extractor)[0])
             progress.count("read", len(contents), len(pages))
         for name in names:
-            if name == JUDGE:
+            if name == BY_RULES:
                 with session.scratch() as dedup:
                     runs.append(run_judge(dedup, [*map(_as_read, pages, contents)], pairs))
             else:
@@ -165,7 +165,7 @@ def _run(
 
 
 def _as_read(page: Page, content: Content) -> Page:
-    """The page as its content, so that the judge too starts from main texts."""
+    """The page as its content, so that the decision rules, too, start from main texts."""
     return replace(
         page,
         html=None,

@@ -66,7 +66,7 @@ def evaluate(
     corpus: Corpus,
     options: ReadOptions,
     method: Annotated[
-        list[str] | None, typer.Option(help="Method to report beside the judge (else all).")
+        list[str] | None, typer.Option(help="Method to report beside the decision rules (else all).")
     ] = None,
 ) -> None:
     """Measure candidates, judgements and clusters against labelled pairs; the corpus is scanned in memory.
@@ -131,14 +131,14 @@ def _measure(
     from es_dedup.errors import InputError
     from es_dedup.evaluation import read_labels
     from es_dedup.evaluation.alone import with_methods
-    from es_dedup.evaluation.runner import JUDGE, measure
+    from es_dedup.evaluation.runner import BY_RULES, measure
 
     pairs = read_labels(labels)
     intake = Intake(corpus, options, session, leave=labels)
     with session.scratch() as dedup, ProgressDisplay(quiet=session.output.quiet) as progress:
         done = dedup.scan(intake.pages(), progress=progress)
         measured = measure(dedup, pairs, lambda at, total: progress.count("verify", at, total))
-        further = [name for name in methods if name != JUDGE]
+        further = [name for name in methods if name != BY_RULES]
         measured = with_methods(measured, dedup, pairs, further, session.settings)
     wanted = len({page for each in pairs for page in each.pair})
     if len(measured.missing) == wanted:
@@ -155,9 +155,9 @@ def _methods_of(measures: Iterable[str]) -> list[str]:
 
 def _check_methods(session: Session, methods: Iterable[str]) -> None:
     from es_dedup.detectors.registry import detector_names
-    from es_dedup.evaluation.runner import JUDGE
+    from es_dedup.evaluation.runner import BY_RULES
 
-    known = (JUDGE, *dict.fromkeys((*session.settings.detectors, *detector_names())))
+    known = (BY_RULES, *dict.fromkeys((*session.settings.detectors, *detector_names())))
     for name in methods:
         if name not in known:
             raise typer.BadParameter(
@@ -184,10 +184,10 @@ def _end(session: Session, ground: _Ground) -> None:
 
 
 def _main_measures(measured: Measured) -> list[tuple[str, ...]]:
-    """The score of the judge; of each method the first measure that has a limit, or its score."""
-    from es_dedup.evaluation.runner import JUDGE
+    """The score of the decision rules; of each method the first measure that has a limit, or its score."""
+    from es_dedup.evaluation.runner import BY_RULES
 
-    first = {JUDGE: f"{JUDGE}.score"}
+    first = {BY_RULES: f"{BY_RULES}.score"}
     for name in measured.limits:
         first.setdefault(name.partition(".")[0], name)
     for method in measured.judged:

@@ -13,9 +13,9 @@ SHOWN_PAIRS: Final = 10
 
 
 def show_decider(output: Output, decided_by: str) -> None:
-    """Who makes the decisions in the line ``judge``, where it is not the judge."""
-    if decided_by != "judge":
-        output.line(f"judge: the decision by {decided_by}")
+    """Say which method decides in the line ``rules``, unless the decision rules do."""
+    if decided_by != "rules":
+        output.line(f"rules: the decision by {decided_by}")
 
 
 def show_report(output: Output, found: EvaluationReport) -> None:

@@ -29,7 +29,7 @@ class Session:
     Attributes:
         db: the index file, ``:memory:``, or the address of an index on a server.
         config: the settings file, None for the usual places.
-        preset: ``judge.preset`` of this run; None as the settings say.
+        preset: ``decision.preset`` of this run; None as the settings say.
         output: where results and notes go.
         writing: a command is changing the index; an interruption then tells how to go on.
         kept: what an interrupted command has saved, in words.
@@ -57,7 +57,7 @@ class Session:
             from es_dedup.settings import load_settings
 
             self._settings = load_settings(
-                self.config, {"judge.preset": self.preset} if self.preset else None
+                self.config, {"decision.preset": self.preset} if self.preset else None
             )
         return self._settings
 

@@ -63,7 +63,7 @@ def worker(
     if session.config is not None:
         environment["ES_DEDUP_CONFIG"] = str(session.config)
     if session.preset:
-        environment["ES_DEDUP_JUDGE__PRESET"] = session.preset
+        environment["ES_DEDUP_DECISION__PRESET"] = session.preset
     if metrics_port is not None:
         environment["ES_DEDUP_METRICS_PORT"] = str(metrics_port)
         environment.setdefault("PROMETHEUS_MULTIPROC_DIR", mkdtemp(prefix="es-dedup-metrics-"))

@@ -202,7 +202,7 @@ class CandidateSearch:
             stored,
             np.array(right, dtype=np.int64),
             self.statistics,
-            thresholds_of(self.settings.judge.preset),
+            thresholds_of(self.settings.decision.preset),
         )
         comparison = decided(comparison, self.settings, self.statistics)
         return CandidateSearchResult(asked, comparison, 0, 0, frozenset(), self.settings, self.statistics)
@@ -316,7 +316,7 @@ def term_groups(
         for row in np.flatnonzero(table.has_words).tolist():
             terms = simhash.query_terms(int(table.fingerprints[row]), bits)
             # An equal band alone is chance in a large index (of 65,536 values each); what it finds and no other term does,
-            # the judge has nothing to go by. Where it decides itself it keeps its promise for every pair within the limit.
+            # the decision rules have no evidence. Where the method itself decides, every pair within its limit is found.
             least = 2 if groups[row] and not deciding else 1
             groups[row].append(TermGroup(terms, least, method=simhash.Simhash.name))
     return [own + asked_by_others(table.others, row, settings) for row, own in enumerate(groups)]

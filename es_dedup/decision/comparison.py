@@ -1,4 +1,4 @@
-"""All detectors and the judge on many pairs at once, and the evidence of a single pair."""
+"""All detectors and the decision rules on many pairs at once, and the evidence of a single pair."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SCRAPS_SHARE: Final = 0.08
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """Feature rows with what the judge needs beside them.
+    """Feature rows with what the decision rules need beside them.
 
     Attributes:
         ids: page ids.
@@ -57,7 +57,7 @@ class Pages:
 
 @dataclass(frozen=True, slots=True)
 class PairComparison:
-    """Compared pairs: the judge's arrays, the measures and limits they rest on, and whose rows they are."""
+    """Compared pairs: the decision rules' arrays, the measures and limits they rest on, and whose rows they are."""
 
     left: Pages
     left_rows: NDArray[np.int64]
@@ -94,7 +94,7 @@ def decide_rows(
     right_rows: NDArray[np.int64],
     limits: Thresholds = BALANCED,
 ) -> PairDecisions:
-    """The judge on measured pairs of these rows."""
+    """The decision rules on measured pairs of these rows."""
     ours, theirs = left.table, right.table
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
     known = PairContext(
@@ -147,7 +147,7 @@ def pair_decision(
     left_row, right_row = int(comparison.left_rows[pair]), int(comparison.right_rows[pair])
     relation = judging.RELATIONS[int(judged.relation[pair])]
     said = _verdicts(comparison, pair, settings, statistics) if verdicts else ()
-    by_judge = settings.judge.method == judging.JUDGE
+    by_judge = settings.decision.method == judging.BY_RULES
     return PairDecision(
         left=comparison.left.ids[left_row],
         right=comparison.right.ids[right_row],
@@ -204,11 +204,11 @@ def verdicts_by(
         for left, right in rows:
             having = bool(ours.has_words[left]) and bool(theirs.has_words[right])
             bits = int(np.bitwise_count(ours.fingerprints[left] ^ theirs.fingerprints[right]))
-            yield simhash.judge(bits) if having else None
+            yield simhash.decide(bits) if having else None
     elif name == Coverage.name:
         coverage = Coverage(settings.coverage)
         for pair in pairs:
-            yield coverage.judge(comparison.measures, pair)
+            yield coverage.decide(comparison.measures, pair)
     else:
         yield from verdicts_of_other(name, ours.others, theirs.others, rows, settings)
 

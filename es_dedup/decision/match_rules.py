@@ -3,7 +3,7 @@
 Near-identical text is no proof (two pages may share nothing but a disclaimer), and half a text may be (a truncated copy). So the
 rules ask: is enough covered, is it enough text, do the numbers agree, are the pages issues of a series, is the shared text what the
 titles speak of, do title-distinguishing terms occur only in unshared text? The first rule that refuses gives the reason; a pair that none
-refuses is accepted. docs/algorithms/judge.md has the measured effect of each.
+refuses is accepted. docs/algorithms/decision-rules.md has the measured effect of each.
 """
 
 from __future__ import annotations

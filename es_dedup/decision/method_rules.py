@@ -1,4 +1,4 @@
-"""Published methods in the judge's place: the verdict of one, or of several by a rule, is the relation of every pair.
+"""Published methods in place of the decision rules: the verdict of one, or of several by a rule, is the relation of every pair.
 
 For who wants to see what a published method does to a corpus, or has learned to trust one. Candidates are found by the terms of
 all enabled methods, so a method is alone in everything when it is the only one in ``detectors``.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.decision.comparison import verdicts_by
-from es_dedup.decision.rules import JUDGE, RELATIONS
+from es_dedup.decision.rules import BY_RULES, RELATIONS
 from es_dedup.decision.voting import outcome, voters_of
 from es_dedup.model import Relation
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from es_dedup.decision.statistics import Statistics
     from es_dedup.settings import Settings
 
-REFUSED: Final = -1  # in ``PairDecisions.rule``: no rule of the judge, the methods say no
+REFUSED: Final = -1  # in ``PairDecisions.rule``: no rule refuses, the methods do
 
 
 def decided(comparison: PairComparison, settings: Settings, statistics: Statistics) -> PairComparison:
-    """The comparison as ``judge.method`` decides it; as it is when that is the judge.
+    """The comparison as ``decision.method`` decides it; as it is when that is the decision rules.
 
     Pages whose normalised texts are equal are exact, whatever the methods make of them. A pair of which every method skipped a page is
     different.
     """
-    if settings.judge.method == JUDGE:
+    if settings.decision.method == BY_RULES:
         return comparison
     judged = comparison.judgements
     left, right = comparison.left, comparison.right
@@ -42,7 +42,7 @@ def decided(comparison: PairComparison, settings: Settings, statistics: Statisti
     open_pairs = np.flatnonzero(~equal).tolist()
     said = [verdicts_by(name, comparison, open_pairs, settings, statistics) for name in voters_of(settings)]
     for pair, *votes in zip(open_pairs, *said, strict=True):
-        verdict = outcome(settings.judge.method, votes)
+        verdict = outcome(settings.decision.method, votes)
         if verdict is None:
             continue
         scores[pair] = verdict.score

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-JUDGE: Final = "judge"  # in ``apply_rules.method``: all evidence decides, by the rules below
+BY_RULES: Final = "rules"  # in ``decision.method``: all evidence decides, by the rules below
 ACCEPTED: Final = "accepted"
 REASONS: Final = (ACCEPTED, *(rule.name for rule in RULES))
 """What ``PairDecisions.rule`` numbers."""
@@ -33,13 +33,13 @@ class PairDecisions:
     """Judged pairs; every array has shape (pairs,).
 
     Attributes:
-        rule: index into ``REASONS``; 0 accepts. Negative: the method that decides in the judge's place refuses.
+        rule: index into ``REASONS``; 0 accepts. Negative: the method that decides in place of the decision rules refuses.
         left_cover, right_cover: weighted cover, in [0, 1].
         needed: cover that the better covered page had to reach.
         about: how much the shared text is about the titles, from 0; 1.5 when it is and the titles are equal.
         distinguishing: share of the title-distinguishing terms that occur only in unshared text, the smaller of both sides.
         relation: index into ``RELATIONS``, seen from the left page.
-        scores: of the method that decides in the judge's place; None when the judge does.
+        scores: of the method that decides in place of the decision rules; None when the decision rules do.
     """
 
     rule: NDArray[np.int8]

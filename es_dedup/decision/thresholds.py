@@ -1,6 +1,6 @@
-"""Limits of the judge, and the named sets of them that the setting ``judge.preset`` chooses from.
+"""Limits of the decision rules, and the named sets of them that the setting ``decision.preset`` chooses from.
 
-docs/algorithms/judge.md says what each limit is for, and has the measured figures of each preset.
+docs/algorithms/decision-rules.md says what each limit is for, and has the measured figures of each preset.
 """
 
 from __future__ import annotations

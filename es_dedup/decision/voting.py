@@ -5,9 +5,9 @@ A method that skipped one of the pages has no vote.
 - ``any``: one method that accepts is enough;
 - ``majority``: more than half of the methods that have a vote accept;
 - ``all``: every method that has a vote accepts;
-- ``ordered``: the first method, in the order of ``judge.voters``, that has a vote decides alone.
+- ``ordered``: the first method, in the order of ``decision.voters``, that has a vote decides alone.
 
-An accepted pair has the relation and the score of the first method that accepts, in the order of ``judge.voters``; of the published
+An accepted pair has the relation and the score of the first method that accepts, in the order of ``decision.voters``; of the published
 methods only CCDet tells containment from duplication.
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_dedup.decision.rules import JUDGE
+from es_dedup.decision.rules import BY_RULES
 from es_dedup.model import Relation
 from es_dedup.settings.sections import VOTES
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 
 def voters_of(settings: Settings) -> tuple[str, ...]:
-    """The methods that decide in the judge's place, in order; none when the judge decides."""
-    judge = settings.judge
-    if judge.method == JUDGE:
+    """The methods that decide in place of the decision rules, in order; none when the decision rules decide."""
+    decision = settings.decision
+    if decision.method == BY_RULES:
         return ()
-    if judge.method in VOTES:
-        return judge.voters or settings.detectors
-    return (judge.method,)
+    if decision.method in VOTES:
+        return decision.voters or settings.detectors
+    return (decision.method,)
 
 
 def decided_by(settings: Settings) -> str:
-    """Who decides, in words: ``judge``, ``ccdet``, or ``majority: ccdet, simhash, dwdcs``."""
-    method = settings.judge.method
+    """Who decides, in words: ``rules``, ``ccdet``, or ``majority: ccdet, simhash, dwdcs``."""
+    method = settings.decision.method
     return f"{method}: {', '.join(voters_of(settings))}" if method in VOTES else method
 
 
@@ -72,7 +72,7 @@ def reason(settings: Settings, relation: Relation, verdicts: Sequence[Verdict]) 
     """
     if relation is Relation.EXACT:
         return "texts are equal"
-    method = settings.judge.method
+    method = settings.decision.method
     said = f"{'refused' if relation is Relation.DIFFERENT else 'accepted'} by {method}"
     if method not in VOTES or not verdicts:
         return said

@@ -162,7 +162,7 @@ class IndexReader(Closing):
         sides = [self._pages_of(side) for side in (left, right)]
         row = np.zeros(1, dtype=np.int64)
         comparison = compare(
-            sides[0], row, sides[1], row, statistics, thresholds_of(self._settings.judge.preset)
+            sides[0], row, sides[1], row, statistics, thresholds_of(self._settings.decision.preset)
         )
         judged = pair_decision(decided(comparison, self._settings, statistics), 0, self._settings, statistics)
         stored = self._settings.elastic.also_stored if self._index.keeps_named else ()

@@ -284,7 +284,7 @@ class Ccdet:
 
     def verify(self, left: PeriodFeatures, right: PeriodFeatures) -> Verdict:
         """Duplicate, containment or different by CCS and CLR."""
-        return self.judge(self.shared(left, right))
+        return self.decide(self.shared(left, right))
 
     def shared(self, left: PeriodFeatures, right: PeriodFeatures) -> Shared:
         """What two pages share; noise counts on neither side.
@@ -312,7 +312,7 @@ class Ccdet:
         """``verify`` on rows of two tables."""
         return self.verify(left.row(left_row), right.row(right_row))
 
-    def judge(self, shared: Shared) -> Verdict:
+    def decide(self, shared: Shared) -> Verdict:
         """The verdict from what two pages share."""
         config, left, right = self._config, shared.left, shared.right
         similarity, ratio = shared.ccs, clr(left, right)

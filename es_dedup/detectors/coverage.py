@@ -128,7 +128,7 @@ def _sampled(
 
 
 class Coverage:
-    """The detector; verdicts of its own use no corpus statistics (the judge does)."""
+    """The detector; verdicts of its own use no corpus statistics (the decision rules do)."""
 
     name = "coverage"
     version = 1
@@ -174,9 +174,9 @@ class Coverage:
         measures = measure(
             left.table, row, right.table, row, uniform_weights(left.table), uniform_weights(right.table)
         )
-        return self.judge(measures, 0)
+        return self.decide(measures, 0)
 
-    def judge(self, measures: PairMeasures, pair: int) -> Verdict:
+    def decide(self, measures: PairMeasures, pair: int) -> Verdict:
         """The verdict on one of the measured pairs."""
         config = self._config
         left, right = float(measures.left.cover[pair]), float(measures.right.cover[pair])

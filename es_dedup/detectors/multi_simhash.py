@@ -240,11 +240,11 @@ class MultiSimhash:
 
         D1 ≤ k1, or k1 < D1 ≤ k2 and D2 ≤ k1.
         """
-        return self.judge(
+        return self.decide(
             hamming_distance(left.text, right.text), hamming_distance(left.keywords, right.keywords)
         )
 
-    def judge(self, text_bits: int, keyword_bits: int) -> Verdict:
+    def decide(self, text_bits: int, keyword_bits: int) -> Verdict:
         """The verdict from both distances D1 and D2, each 0-64."""
         near, wide = self._config.max_bits, self._config.max_text_bits
         same = text_bits <= near or (text_bits <= wide and keyword_bits <= near)

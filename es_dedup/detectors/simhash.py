@@ -172,9 +172,9 @@ class Simhash:
 
     def verify(self, left: Fingerprint, right: Fingerprint) -> Verdict:
         """Duplicate iff the Hamming distance is at most ``max_hamming_distance``."""
-        return self.judge(hamming_distance(left.value, right.value))
+        return self.decide(hamming_distance(left.value, right.value))
 
-    def judge(self, distance: int) -> Verdict:
+    def decide(self, distance: int) -> Verdict:
         """The verdict from a Hamming distance."""
         limit = self._config.max_hamming_distance
         relation = Relation.DUPLICATE if distance <= limit else Relation.DIFFERENT

@@ -1,4 +1,4 @@
-"""What a method says by itself on labelled pairs: its own features, candidates and verdicts, without the judge.
+"""What a method says by itself on labelled pairs: its own features, candidates and verdicts, without the decision rules.
 
 For methods whose features an index does not store; they run on the texts of all stored pages, as ``compare`` runs them.
 """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.detectors.port import Learner
-from es_dedup.evaluation.runner import JUDGE
+from es_dedup.evaluation.runner import BY_RULES
 from es_dedup.evaluation.selfjoin import self_join
 from es_dedup.model import Relation, Skipped, Verdict
 
@@ -152,7 +152,7 @@ def run_method(
 
 
 def run_judge(dedup: Deduplicator, pages: Sequence[Page], labels: Sequence[LabelledPair]) -> MethodRun:
-    """Run the whole path with the judge: scan the corpus, then ask for each labelled pair.
+    """Run the whole path with the decision rules: scan the corpus, then ask for each labelled pair.
 
     Its ``features_ms`` is the whole scan, worker processes and clustering included.
     """
@@ -165,13 +165,13 @@ def run_judge(dedup: Deduplicator, pages: Sequence[Page], labels: Sequence[Label
         if stored.issuperset(each.pair):
             judged = dedup.explain(each.left, each.right)
             verdicts[each.pair] = Verdict(
-                JUDGE, judged.relation, judged.score, {"reason": judged.reason, **judged.evidence}
+                BY_RULES, judged.relation, judged.score, {"reason": judged.reason, **judged.evidence}
             )
     records = {page: dedup.record(page) for page in sorted(stored)}
     proposed = {page: frozenset(dedup.candidates(page)) for page in records}
     count = max(len(records), 1)
     return MethodRun(
-        name=JUDGE,
+        name=BY_RULES,
         verdicts=verdicts,
         candidates=frozenset(
             pair for pair in verdicts if pair[1] in proposed[pair[0]] or pair[0] in proposed[pair[1]]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MethodReport:
-    """Figures of one method, or of the judge: merged pairs, relations, merged pairs by band of score."""
+    """Figures of one method, or of the decision rules: merged pairs, relations, merged pairs by band of score."""
 
     pairs: PairScores
     relations: RelationScores
@@ -49,7 +49,7 @@ class EvaluationReport:
         pairs: number of labelled pairs.
         labels: label to number of pairs, all four.
         candidates: source of candidates to the share of positive pairs among them.
-        methods: method to its figures; the judge is one of them.
+        methods: method to its figures; the decision rules are one of them.
         clusters: agreement of the clusters with the groups that ``dup`` labels make; None when not given.
     """
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Cluster, Number, PairDecision
 
-JUDGE: Final = "judge"
+BY_RULES: Final = "rules"
 INDEX: Final = "index"
 """Source of candidates: all detectors' probes together."""
 
@@ -63,7 +63,7 @@ class Measured:
     """What an index says of labelled pairs.
 
     Attributes:
-        judged: method (the judge too) to pair to its judgement; pairs of missing pages are absent.
+        judged: method (the decision rules too) to pair to its judgement; pairs of missing pages are absent.
         candidates: source to the labelled pairs it proposes, from either page.
         clusters: labelled page to its cluster.
         measures: pair to ``method.measure`` to value; the score of a method is ``method.score``.
@@ -87,7 +87,7 @@ def run(
     Args:
         dedup: an index whose pages are clustered (after ``scan``).
         labels: judged pairs; a pair with a page that is not stored counts as judged different.
-        methods: methods to report beside the judge; all that gave verdicts when None.
+        methods: methods to report beside the decision rules; all that gave verdicts when None.
     """
     return report(measure(dedup, labels), labels, methods)
 
@@ -96,7 +96,7 @@ def report(
     measured: Measured, labels: Sequence[LabelledPair], methods: Iterable[str] | None = None
 ) -> EvaluationReport:
     """The same for measurements at hand."""
-    wanted = None if methods is None else {JUDGE, *methods}
+    wanted = None if methods is None else {BY_RULES, *methods}
     judged = {name: found for name, found in measured.judged.items() if wanted is None or name in wanted}
     return evaluate(labels, judged, measured.candidates, measured.clusters)
 
@@ -116,7 +116,7 @@ def measure(
     pages = dict.fromkeys(page for each in labels for page in each.pair)
     missing = tuple(page for page in pages if not _is_stored(dedup, page))
     absent = set(missing)
-    judged: dict[str, dict[Pair, MethodDecisions]] = {JUDGE: {}}
+    judged: dict[str, dict[Pair, MethodDecisions]] = {BY_RULES: {}}
     measures: dict[Pair, dict[str, float]] = {}
     limits: dict[str, Limit] = {}
     for done, each in enumerate(labels, 1):
@@ -144,7 +144,7 @@ def _is_stored(dedup: LabelledIndex, page_id: str) -> bool:
 
 
 def _keep_judgements(pair: PairDecision, judged: dict[str, dict[Pair, MethodDecisions]]) -> None:
-    said = [(JUDGE, pair.relation, pair.score)]
+    said = [(BY_RULES, pair.relation, pair.score)]
     said += [(verdict.detector, verdict.relation, verdict.score) for verdict in pair.verdicts]
     for name, relation, score in said:
         key, value = judgement(pair.left, pair.right, relation, score)
@@ -153,8 +153,8 @@ def _keep_judgements(pair: PairDecision, judged: dict[str, dict[Pair, MethodDeci
 
 def _measures(pair: PairDecision, limits: dict[str, Limit]) -> dict[str, float]:
     """Numbers of all methods by ``method.measure``; limits met on the way are kept in ``limits``."""
-    found = {f"{JUDGE}.score": pair.score}
-    sources = [(JUDGE, pair.evidence)]
+    found = {f"{BY_RULES}.score": pair.score}
+    sources = [(BY_RULES, pair.evidence)]
     for verdict in pair.verdicts:
         found[f"{verdict.detector}.score"] = verdict.score
         sources.append((verdict.detector, verdict.evidence))

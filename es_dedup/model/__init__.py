@@ -273,7 +273,7 @@ class PairDecision(WithShares):
         reason: the rule that decided, in one phrase.
         evidence: the numbers it rests on, with limits and with what was discounted.
         verdicts: each detector's own verdict.
-        decided_by: ``judge``, the method that decides in its place, or a rule with the methods: ``any: ccdet, simhash``.
+        decided_by: ``rules``, the method that decides in its place, or a rule with the methods: ``any: ccdet, simhash``.
     """
 
     left: str
@@ -283,14 +283,14 @@ class PairDecision(WithShares):
     reason: str
     evidence: Mapping[str, Number]
     verdicts: tuple[Verdict, ...] = ()
-    decided_by: str = "judge"
+    decided_by: str = "rules"
 
     @property
     def all_verdicts(self) -> tuple[Verdict, ...]:
-        """The judge's, where it decided, then each detector's."""
-        if self.decided_by != "judge":
+        """The decision rules', where it decided, then each detector's."""
+        if self.decided_by != "rules":
             return self.verdicts
-        return (Verdict("judge", self.relation, self.score, self.evidence), *self.verdicts)
+        return (Verdict("rules", self.relation, self.score, self.evidence), *self.verdicts)
 
     @property
     def reversed(self) -> PairDecision:

@@ -40,8 +40,8 @@ from es_dedup.settings.sections import (
     CcdetConfig,
     CharFrequencyConfig,
     CoverageConfig,
+    DecisionConfig,
     DwdcsConfig,
-    JudgeConfig,
     MultiSimhashConfig,
     Section,
     SimhashConfig,
@@ -151,7 +151,7 @@ class Settings(Section):
     codet: CodetConfig = CodetConfig()
     feature_sentence: FeatureSentenceConfig = FeatureSentenceConfig()
     punctuation: PunctuationConfig = PunctuationConfig()
-    judge: JudgeConfig = JudgeConfig()
+    decision: DecisionConfig = DecisionConfig()
     index: IndexConfig = IndexConfig()
     elastic: ElasticConfig = ElasticConfig()
     cluster: ClusterConfig = ClusterConfig()
@@ -166,7 +166,7 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _known_method(self) -> Settings:
-        if problem := presets.problem_of(self.judge, self.detectors):
+        if problem := presets.problem_of(self.decision, self.detectors):
             raise ValueError(problem)
         return self
 

@@ -1,7 +1,7 @@
-"""Named sets of values for several sections at once; ``judge.preset`` chooses one.
+"""Named sets of values for several sections at once; ``decision.preset`` chooses one.
 
 A preset fills in values that are given nowhere else; what a file, the environment or a caller says comes before it. The presets that
-only choose limits of the judge (``strict`` and its like) set nothing here.
+only choose thresholds of the decision rules (``strict`` and others) set nothing here.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from pydantic import BaseModel
 from es_dedup.settings.sections import VOTES
 
 if TYPE_CHECKING:
-    from es_dedup.settings.sections import JudgeConfig
+    from es_dedup.settings.sections import DecisionConfig
 
 PAPERS: Final = "papers"
-VOTERS: Final = "judge.voters"
+VOTERS: Final = "decision.voters"
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     PAPERS: {
         "detectors": ("ccdet", "simhash", "dwdcs"),
         "extraction.extractor": "topic",
         "simhash.features": "words-tfidf",
         "dwdcs.query": "leading",
-        "judge.method": "any",
+        "decision.method": "any",
         VOTERS: ("ccdet", "simhash", "dwdcs"),
     },
 }
@@ -38,8 +38,8 @@ def filled(values: Mapping[str, Any]) -> dict[str, Any]:
         values: sections as mappings or as section objects; other keys as they are.
     """
     found = dict(values)
-    judge = found.get("judge")
-    preset = judge.get("preset") if isinstance(judge, Mapping) else getattr(judge, "preset", None)
+    decision = found.get("decision")
+    preset = decision.get("preset") if isinstance(decision, Mapping) else getattr(decision, "preset", None)
     detectors = values.get("detectors")
     for key, given_value in PRESETS.get(preset, {}).items() if isinstance(preset, str) else ():
         value = given_value
@@ -61,19 +61,19 @@ def filled(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def origins(values: Mapping[str, Any]) -> dict[str, str]:
     """Where values come from that a preset fills in: dotted key to ``preset NAME``; ``values`` are those given, by dotted key."""
-    preset = values.get("judge.preset")
+    preset = values.get("decision.preset")
     known = PRESETS.get(preset, {}) if isinstance(preset, str) else {}
     return {key: f"preset {preset}" for key in known if key not in values}
 
 
-def problem_of(judge: JudgeConfig, detectors: tuple[str, ...]) -> str:
+def problem_of(decision: DecisionConfig, detectors: tuple[str, ...]) -> str:
     """What is wrong with who decides, when these detectors are enabled; empty when nothing is."""
-    names = ("judge", *detectors, *VOTES)
-    if judge.method not in names:
-        return f"judge.method: must be one of {', '.join(names)}, got {judge.method!r}"
-    for voter in judge.voters:
+    names = ("rules", *detectors, *VOTES)
+    if decision.method not in names:
+        return f"decision.method: must be one of {', '.join(names)}, got {decision.method!r}"
+    for voter in decision.voters:
         if voter not in detectors:
-            return f"judge.voters: must be of {', '.join(detectors)}, got {voter!r}"
-        if judge.voters.count(voter) > 1:
-            return f"judge.voters: names {voter!r} more than once"
+            return f"decision.voters: must be of {', '.join(detectors)}, got {voter!r}"
+        if decision.voters.count(voter) > 1:
+            return f"decision.voters: names {voter!r} more than once"
     return ""

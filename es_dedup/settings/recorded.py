@@ -25,10 +25,10 @@ STATISTICS: Final = "statistics"
 RETIRED: Final = frozenset({"extraction.parser"})
 """Feature settings of version 0.1 that are none any more: what an index records of them does not count."""
 DETECTORS: Final = "detectors"
-VOTERS: Final = "judge.voters"
-METHOD: Final = "judge.method"
+VOTERS: Final = "decision.voters"
+METHOD: Final = "decision.method"
 ALSO_STORED: Final = "elastic.also_stored"
-DECIDING_SECTIONS: Final = frozenset({"judge", "cluster"})
+DECIDING_SECTIONS: Final = frozenset({"decision", "cluster"})
 """Sections of which every setting shapes decisions, beside the thresholds of the enabled methods."""
 DECIDING: Final = frozenset({"index.limit", "index.max_df"})
 """Further settings that shape decisions: they limit candidate retrieval."""
@@ -142,10 +142,10 @@ def with_recorded(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
     for key, value in changed.items():
         section, _, name = key.rpartition(".")
         (values[section] if section else values)[name] = value
-    methods, judge = values[DETECTORS], values["judge"]
-    judge["voters"] = tuple(name for name in judge["voters"] if name in methods or VOTERS in recorded)
-    if judge["method"] in set(settings.detectors).difference(methods) and METHOD not in recorded:
-        judge["method"] = Settings().judge.method
+    methods, decision = values[DETECTORS], values["decision"]
+    decision["voters"] = tuple(name for name in decision["voters"] if name in methods or VOTERS in recorded)
+    if decision["method"] in set(settings.detectors).difference(methods) and METHOD not in recorded:
+        decision["method"] = Settings().decision.method
     try:
         return Settings.model_validate(values)
     except ValidationError as error:

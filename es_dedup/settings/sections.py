@@ -249,10 +249,10 @@ class DwdcsConfig(Section):
 
 
 VOTES: Final = ("any", "majority", "all", "ordered")
-"""In ``judge.method``: rules by which the verdicts of several methods decide together."""
+"""In ``decision.method``: rules by which the verdicts of several methods decide together."""
 
 
-class JudgeConfig(Section):
+class DecisionConfig(Section):
     """What all evidence on a pair has to reach."""
 
     preset: Literal["balanced", "strict", "loose", "fast", "versions", "papers"] = Field(
@@ -261,8 +261,8 @@ class JudgeConfig(Section):
         "dated versions of a text for one; papers: the published methods decide, without our rules",
     )
     method: str = Field(
-        "judge",
-        description="who decides on a pair: judge (all evidence, by its rules), one of the enabled detectors alone, or "
+        "rules",
+        description="who decides on a pair: rules (all evidence, by the decision rules), one of the enabled detectors alone, or "
         "several by a rule: any, majority, all, ordered",
     )
     voters: tuple[str, ...] = Field(

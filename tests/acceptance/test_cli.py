@@ -318,7 +318,7 @@ def test_labels_are_evaluated(folder: Path) -> None:
     ]
     (folder / "labels.tsv").write_text("\n".join(rows), encoding="utf-8")
     (found,) = lines(run("eval", "labels.tsv", "--corpus", "pages", "--json", folder=folder))
-    assert found["methods"]["judge"]["pairs"]["f1"] == 1.0
+    assert found["methods"]["rules"]["pairs"]["f1"] == 1.0
     assert not (folder / "es-dedup.db").exists()
 
 

@@ -35,20 +35,20 @@ def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_every_form_of_the_result_says_the_same(tmp_path: Path) -> None:
     files = ("--html", "c.html", "--csv", "c.csv")
     done = run(
-        "compare", "--json", *CORPUS, *LABELS, "--methods", "ccdet,minhash,judge", *files, folder=tmp_path
+        "compare", "--json", *CORPUS, *LABELS, "--methods", "ccdet,minhash,rules", *files, folder=tmp_path
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert list(found["methods"]) == ["ccdet", "minhash", "judge"]
+    assert list(found["methods"]) == ["ccdet", "minhash", "rules"]
     assert (found["pages"], found["pairs"]) == (200, 236)
-    judge, minhash = found["methods"]["judge"], found["methods"]["minhash"]
+    judge, minhash = found["methods"]["rules"], found["methods"]["minhash"]
     assert judge["own"]["merged_positive"]["hits"] == 148
     assert judge["own"]["merged_diff"]["hits"] <= 1, "two lists of the same links"
     assert minhash["tuned"]["out_of_fold"]["merged_positive"]["hits"] > 90
     assert any(pairs for _, pairs, _, _ in minhash["chances"])
     with (tmp_path / "c.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert [row["method"] for row in rows] == ["ccdet", "minhash", "judge"]
+    assert [row["method"] for row in rows] == ["ccdet", "minhash", "rules"]
     assert float(rows[2]["own_limits_recall"]) == judge["own"]["recall"]
     assert float(rows[1]["threshold"]) == pytest.approx(minhash["threshold"], abs=1e-4)
     page = (tmp_path / "c.html").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Pairs that were read for this project: what is kept of them is sound, and the judge holds on them."""
+"""Pairs that were read for this project: what is kept of them is sound, and the decision rules hold on them."""
 
 from __future__ import annotations
 

@@ -55,7 +55,8 @@ def settings(rng: random.Random) -> Given:
         )
     file = "\n".join(written).encode("utf-8", "replace")
     environ = {
-        "ES_DEDUP_" + rng.choice((key.replace(".", "__").upper(), "X", "_", "JUDGE", "JUDGE__")): rng.choice(
+        "ES_DEDUP_"
+        + rng.choice((key.replace(".", "__").upper(), "X", "_", "BY_RULES", "DECISION__")): rng.choice(
             (
                 "",
                 "1",

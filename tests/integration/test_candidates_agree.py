@@ -35,7 +35,7 @@ NEAR: Final = (
 def alone(method: str, **more: object) -> Settings:
     """Settings with one method, which decides."""
     return Settings.model_validate(
-        {"detectors": (method,), "judge": {"method": method}, "workers": 1, **more}
+        {"detectors": (method,), "decision": {"method": method}, "workers": 1, **more}
     )
 
 

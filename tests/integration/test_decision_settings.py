@@ -39,14 +39,14 @@ PAGES = (
 
 def chosen(preset: str = "balanced", order: str = "earliest") -> Settings:
     """Settings with these decision settings."""
-    return Settings.model_validate({"judge": {"preset": preset}, "cluster": {"order": order}})
+    return Settings.model_validate({"decision": {"preset": preset}, "cluster": {"order": order}})
 
 
 def test_recluster_applies_a_changed_preset(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with Deduplicator.open(place, settings=chosen()) as dedup:
         dedup.scan(PAGES)
         assert [cluster.size for cluster in dedup.clusters()] == [2]
-    monkeypatch.setenv("ES_DEDUP_JUDGE__PRESET", "strict")
+    monkeypatch.setenv("ES_DEDUP_DECISION__PRESET", "strict")
     for options, sizes in ((["--dry-run"], [2]), ([], [1, 1])):
         result = CliRunner().invoke(app, ["--db", place, "--json", "recluster", *options])
         assert result.exit_code == 0, result.output
@@ -79,7 +79,7 @@ def test_of_two_that_open_a_new_index_at_once_the_first_ones_settings_are_in_for
     monkeypatch.setattr(kind, "note", slow)
     with Deduplicator.open(place, settings=chosen("loose")) as second:
         assert opened == [STATISTICS]
-        assert not_in_force(second) == ["judge.preset"]
+        assert not_in_force(second) == ["decision.preset"]
 
 
 def test_of_two_that_add_to_an_empty_index_the_first_ones_settings_hold_for_both(
@@ -100,14 +100,14 @@ def test_of_two_that_add_to_an_empty_index_the_first_ones_settings_hold_for_both
         monkeypatch.setattr(deduplicator, "write_session", late)
         with pytest.warns(SettingsDiffer):
             second.add_many(PAGES[1:])
-        assert not_in_force(second) == ["judge.preset"]
+        assert not_in_force(second) == ["decision.preset"]
         assert sizes(second) == [2]
 
 
 def test_a_feature_index_of_other_settings_says_once_that_they_are_not_in_force(place: str) -> None:
     with Deduplicator.open(place, settings=chosen()) as dedup:
         dedup.scan(PAGES)
-    with pytest.warns(SettingsDiffer, match=r"judge.preset is balanced in the index and strict now"):
+    with pytest.warns(SettingsDiffer, match=r"decision.preset is balanced in the index and strict now"):
         feature_index = RelationReader.open(place, chosen("strict"))
     with feature_index:
         feature_index._lookup()
@@ -115,10 +115,10 @@ def test_a_feature_index_of_other_settings_says_once_that_they_are_not_in_force(
 
 def test_status_names_the_settings_that_are_not_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
     with host_index(documents()) as (_, name), attached(name) as site:
-        monkeypatch.setenv("ES_DEDUP_JUDGE__PRESET", "strict")
+        monkeypatch.setenv("ES_DEDUP_DECISION__PRESET", "strict")
         found = CliRunner().invoke(app, ["--db", site.place, "--json", "status"])
         assert json.loads(found.stdout)["settings not in force"] == [
-            "judge.preset is balanced in the index and strict now"
+            "decision.preset is balanced in the index and strict now"
         ]
 
 
@@ -134,7 +134,7 @@ def not_in_force(dedup: Deduplicator) -> list[str]:
 
 def test_two_kinds_of_settings_that_differ_are_two_lines() -> None:
     features = (Difference("ccdet.window", 10, 12),)
-    decisions = (Difference("judge.preset", "strict", "balanced"),)
+    decisions = (Difference("decision.preset", "strict", "balanced"),)
     made, clustered = str(SettingsDiffer("pages.db", features, decisions)).splitlines()
     assert made.startswith(
         "pages.db was made with other settings: ccdet.window is 10 in the index and 12 now."
@@ -148,7 +148,7 @@ def test_the_settings_of_the_index_stay_in_force_until_it_is_reclustered(place: 
         dedup.scan(PAGES)
     with Deduplicator.open(place, settings=chosen("strict", "longest")) as dedup:
         with pytest.warns(
-            SettingsDiffer, match=r"judge\.preset is balanced in the index and strict now"
+            SettingsDiffer, match=r"decision\.preset is balanced in the index and strict now"
         ) as caught:
             assert sizes(dedup) == [2]
         assert "cluster.order is earliest in the index and longest now" in str(caught[0].message)
@@ -157,14 +157,14 @@ def test_the_settings_of_the_index_stay_in_force_until_it_is_reclustered(place: 
         assert dedup.check(other).duplicate_of == "a"
         assert dedup.add(other).duplicate_of == "a"
         assert sizes(dedup) == [3]
-        assert not_in_force(dedup) == ["cluster.order", "judge.preset"]
+        assert not_in_force(dedup) == ["cluster.order", "decision.preset"]
         assert dedup.recluster().clusters_before == 1
         assert not_in_force(dedup) == []
         assert dedup.explain("a", "b").relation.same is False
         assert sorted(sizes(dedup)) == [1, 2]
     with Deduplicator.open(place, settings=chosen(), read_only=True) as dedup:
         assert not_in_force(dedup) != []
-        with pytest.warns(SettingsDiffer, match=r"judge\.preset is strict in the index and balanced now"):
+        with pytest.warns(SettingsDiffer, match=r"decision\.preset is strict in the index and balanced now"):
             assert sorted(sizes(dedup)) == [1, 2]
 
 
@@ -202,13 +202,13 @@ def test_other_feature_settings_allow_reading_and_refuse_writing(place: str) -> 
 def test_a_job_brings_the_settings_of_its_caller_to_the_worker() -> None:
     """The worker has the default settings; it applies those of the job, and later reclustering by beat keeps them."""
     given = {page.id: {"html": f"<title>{page.title}</title><p>{page.text}</p>"} for page in PAGES}
-    strict = host_settings().model_copy(update={"judge": chosen("strict").judge})
+    strict = host_settings().model_copy(update={"decision": chosen("strict").decision})
     with host_index(given) as (client, name), attached(name) as worker:
         run(worker, "backfill")
         assert canonical_counts(client, name) == {f"{name}/a": 1}
         with open_context(worker.place, strict) as caller:
             job = Runner(caller).start("recluster", {})
-        assert job.options["settings"]["judge.preset"] == "strict"
+        assert job.options["settings"]["decision.preset"] == "strict"
         assert Runner(worker).run(job.id).state is JobState.DONE
         assert len(canonical_counts(client, name)) == 2
         again = start_recluster(worker)
@@ -219,7 +219,7 @@ def test_a_job_brings_the_settings_of_its_caller_to_the_worker() -> None:
 
 def test_periodic_reclustering_passes_over_recorded_settings_that_a_release_has_removed() -> None:
     with host_index(documents()) as (_, name), attached(name) as site:
-        recorded = {**decision_settings(chosen("strict")), "judge.removed_setting": 1}
+        recorded = {**decision_settings(chosen("strict")), "decision.removed_setting": 1}
         note = {"statistics": "", "settings": recorded}
         site.index.set_note(STATISTICS, json.dumps(note))
         job = start_recluster(site)
@@ -229,7 +229,7 @@ def test_periodic_reclustering_passes_over_recorded_settings_that_a_release_has_
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"judge.preset": "fierce"}, {"judge.unheard_of": 1}, {"elastic.password": "x"}]
+    "wrong", [{"decision.preset": "fierce"}, {"decision.unheard_of": 1}, {"elastic.password": "x"}]
 )
 def test_a_job_with_settings_that_a_worker_does_not_know_fails(wrong: dict[str, object]) -> None:
     with host_index(documents()) as (_, name), attached(name) as site:
@@ -248,11 +248,13 @@ def test_a_hook_with_other_settings_decides_as_the_index_does() -> None:
         run(site, "backfill")
         with DedupHook.open(site.place, HOST_FIELDS, settings=chosen("strict")) as hook:
             source = {"html": f"<title>{PAGES[1].title}</title><p>{CUT}</p>"}
-            with pytest.warns(SettingsDiffer, match=r"judge\.preset is balanced in the index and strict now"):
+            with pytest.warns(
+                SettingsDiffer, match=r"decision\.preset is balanced in the index and strict now"
+            ):
                 dedup_bulk(client, [{"_index": name, "_id": "c", "_source": source}], hook=hook, refresh=True)
             assert canonical_counts(client, name) == {f"{name}/a": 1}
             with open_context(
-                site.place, host_settings().model_copy(update={"judge": chosen("strict").judge})
+                site.place, host_settings().model_copy(update={"decision": chosen("strict").decision})
             ) as caller:
                 run(caller, "recluster")
             dedup_bulk(client, [{"_index": name, "_id": "d", "_source": source}], hook=hook, refresh=True)

@@ -157,7 +157,7 @@ def test_a_method_of_somebody_else_has_fields_of_its_own(
 ) -> None:
     monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
     registry.register("headings", lambda _: Headings())
-    settings = Settings.model_validate({"detectors": ["headings"], "judge": {"method": "headings"}})
+    settings = Settings.model_validate({"detectors": ["headings"], "decision": {"method": "headings"}})
     pages = [
         Page("a", text="水位：\n今天上升了三米。\n闸门：\n都已打开。"),
         Page("b", text="水位：\n明天会下降一些。\n闸门：\n都要关上。"),

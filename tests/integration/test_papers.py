@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from es_dedup import Deduplicator, Outcome, Page, Relation, Settings
 from es_dedup.cli.main import app
 from es_dedup.settings.presets import PAPERS
-from es_dedup.settings.sections import VOTES, JudgeConfig
+from es_dedup.settings.sections import VOTES, DecisionConfig
 from tests.samples import SAMPLES, truths
 from tests.texts import ZH, topical
 
@@ -26,7 +26,7 @@ COPY = Page("asked", text=WHOLE + "又及。")
 
 
 def papers(rule: str = "any") -> Settings:
-    return Settings(judge=JudgeConfig(preset=PAPERS, method=rule), workers=1)
+    return Settings(decision=DecisionConfig(preset=PAPERS, method=rule), workers=1)
 
 
 def edges_of(dedup: Deduplicator) -> dict[tuple[str, str], Relation]:
@@ -84,13 +84,13 @@ def test_the_commands_take_the_preset(place: str, monkeypatch: pytest.MonkeyPatc
     pairs = [pair for decision in found for pair in decision["verdicts"]]
     assert {pair["decided_by"] for pair in pairs} == {"any: ccdet, simhash, dwdcs"}
     (settings,) = [line["settings"] for line in run("--db", place, "stats")]
-    assert settings["judge.preset"] == "papers"
+    assert settings["decision.preset"] == "papers"
     assert settings["detectors"] == ["ccdet", "dwdcs", "simhash"]
     (report,) = run("--db", place, "--preset", "papers", "eval", labels, "--corpus", pages)
-    assert report["methods"]["judge"]["pairs"]["recall"] > report["methods"]["ccdet"]["pairs"]["recall"] > 0.5
+    assert report["methods"]["rules"]["pairs"]["recall"] > report["methods"]["ccdet"]["pairs"]["recall"] > 0.5
     (report,) = run(
-        *("--db", place, "--preset", "papers", "compare", "--methods", "ccdet,judge"),
+        *("--db", place, "--preset", "papers", "compare", "--methods", "ccdet,rules"),
         *("--corpus", pages, "--labels", labels),
     )
     assert report["decided_by"] == "any: ccdet, simhash, dwdcs"
-    assert report["methods"]["judge"]["own"]["recall"] >= report["methods"]["ccdet"]["own"]["recall"]
+    assert report["methods"]["rules"]["own"]["recall"] >= report["methods"]["ccdet"]["own"]["recall"]

@@ -22,7 +22,7 @@ PAGES: Final = (
 )
 @pytest.mark.parametrize("way", ["scan", "add"])
 def test_all_ways_judge_alike(preset: str, way: str, *, together: bool) -> None:
-    settings = Settings.model_validate({"judge": {"preset": preset}})
+    settings = Settings.model_validate({"decision": {"preset": preset}})
     with Deduplicator.open(":memory:", settings=settings) as dedup:
         if way == "scan":
             dedup.scan(PAGES)

@@ -19,7 +19,7 @@ def settings(search: str) -> Settings:
     return load_settings(
         overrides={
             "detectors": ["char_frequency"],
-            "judge.method": "char_frequency",
+            "decision.method": "char_frequency",
             "char_frequency.search": search,
             "index.max_df": 10_000,
         },

@@ -1,4 +1,4 @@
-"""The cover that the judge demands of one pair, straight from docs/algorithms/judge.md; imports nothing of es_dedup."""
+"""The cover that the decision rules require of one pair, straight from docs/algorithms/decision-rules.md; imports nothing of es_dedup."""
 
 from __future__ import annotations
 

@@ -304,9 +304,9 @@ class TestManage:
     def test_settings_that_are_not_in_force_are_named(
         self, scanned: None, fake_pipeline: type[Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        difference = Difference("judge.preset", "balanced", "strict")
+        difference = Difference("decision.preset", "balanced", "strict")
         monkeypatch.setattr(fake_pipeline, "settings_differ", SettingsDiffer("x.db", (), (difference,)))
-        said = "judge.preset is balanced in the index and strict now"
+        said = "decision.preset is balanced in the index and strict now"
         for command in (
             ["clusters"],
             ["show", "a"],
@@ -319,7 +319,9 @@ class TestManage:
             assert "es-dedup recluster" in result.stderr, command
         assert said in run("config", "show").stdout
         (shown,) = lines(run("config", "show", "--json"))
-        assert shown["differences"] == [{"name": "judge.preset", "recorded": "balanced", "current": "strict"}]
+        assert shown["differences"] == [
+            {"name": "decision.preset", "recorded": "balanced", "current": "strict"}
+        ]
         assert said in run("doctor").stdout
         assert said not in run("scan", "pages.jsonl").stderr
 
@@ -335,16 +337,16 @@ class TestEvaluate:
     def test_eval_reports_every_method(self, labels: str) -> None:
         result = run("eval", labels, "--corpus", "corpus.jsonl")
         assert result.exit_code == 0, result.stderr
-        assert "judge\t1.000 (2/2" in result.stdout
+        assert "rules\t1.000 (2/2" in result.stdout
         assert "ccdet\t1.000 (2/2" in result.stdout
         (found,) = lines(run("eval", labels, "--corpus", "corpus.jsonl", "--json"))
-        assert found["methods"]["judge"]["pairs"]["f1"] == 1.0
+        assert found["methods"]["rules"]["pairs"]["f1"] == 1.0
         assert found["candidates"]["index"]["value"] == 1.0
 
     def test_eval_names_methods_that_the_index_does_not_store(self, labels: str) -> None:
         args = ("eval", labels, "--corpus", "corpus.jsonl", "--method", "multi_simhash", "--json")
         (found,) = lines(run(*args))
-        assert set(found["methods"]) == {"judge", "multi_simhash"}
+        assert set(found["methods"]) == {"rules", "multi_simhash"}
         assert found["methods"]["multi_simhash"]["pairs"]["f1"] == 1.0
         assert found["candidates"]["multi_simhash"]["value"] == 1.0
         swept = run(
@@ -363,7 +365,7 @@ class TestEvaluate:
         assert result.exit_code == 0, result.stderr
         assert "ccdet.ccs: best limit 1, now 0.6 (ccdet.min_ccs)" in result.stdout
         found = lines(run("tune", labels, "--corpus", "corpus.jsonl", "--folds", "2", "--json"))
-        assert [sweep["measures"] for sweep in found] == [["judge.score"], ["ccdet.ccs"]]
+        assert [sweep["measures"] for sweep in found] == [["rules.score"], ["ccdet.ccs"]]
 
     def test_tune_may_go_by_f1(self, labels: str) -> None:
         assert run("tune", labels, "--corpus", "corpus.jsonl", "--folds", "2", "--f1").exit_code == 0

@@ -25,7 +25,7 @@ def filled(fake_pipeline: Any) -> Any:
 def test_every_method_is_asked_about_every_pair_that_is_stored(fake_pipeline: Any) -> None:
     measured = measure(filled(fake_pipeline), LABELS)
     assert {name: sorted(found) for name, found in measured.judged.items()} == {
-        "judge": [("a", "b"), ("a", "c")],
+        "rules": [("a", "b"), ("a", "c")],
         "ccdet": [("a", "b"), ("a", "c")],
     }
     assert measured.missing == ("zzz",)
@@ -36,9 +36,9 @@ def test_every_method_is_asked_about_every_pair_that_is_stored(fake_pipeline: An
 def test_measures_keep_their_limits(fake_pipeline: Any) -> None:
     measured = measure(filled(fake_pipeline), LABELS)
     assert measured.measures["a", "b"] == {
-        "judge.score": 1.0,
+        "rules.score": 1.0,
         "ccdet.score": 1.0,
-        "judge.cover": 1.0,
+        "rules.cover": 1.0,
         "ccdet.ccs": 1.0,
     }
     assert measured.limits == {"ccdet.ccs": Limit("min_ccs", 0.6, at_least=True)}
@@ -46,11 +46,11 @@ def test_measures_keep_their_limits(fake_pipeline: Any) -> None:
 
 def test_a_missing_page_counts_as_judged_different(fake_pipeline: Any) -> None:
     found = run(filled(fake_pipeline), LABELS)
-    assert (found.methods["judge"].pairs.positive.hits, found.methods["judge"].pairs.positive.total) == (1, 2)
+    assert (found.methods["rules"].pairs.positive.hits, found.methods["rules"].pairs.positive.total) == (1, 2)
 
 
 def test_methods_may_be_chosen_and_progress_is_told(fake_pipeline: Any) -> None:
     told: list[tuple[int, int]] = []
     measured = measure(filled(fake_pipeline), LABELS, lambda done, total: told.append((done, total)))
     assert told == [(1, 3), (2, 3), (3, 3)]
-    assert set(report(measured, LABELS, []).methods) == {"judge"}
+    assert set(report(measured, LABELS, []).methods) == {"rules"}

@@ -1,4 +1,4 @@
-"""Small pages to judge: sentences from a seed, titles and days, and the judge on a pair of them."""
+"""Small pages to judge: sentences from a seed, titles and days, and the decision rules on a pair of them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def table_of(pages: Sequence[Small]) -> FeatureTable:
 
 
 def rows_of(pages: Sequence[Small]) -> Pages:
-    """The pages as the judge takes them."""
+    """The pages as the decision rules take them."""
     days = np.array([page.day for page in pages], dtype=np.int64)
     return Pages([f"page-{row}" for row in range(len(pages))], table_of(pages), days)
 

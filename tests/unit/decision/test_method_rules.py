@@ -1,4 +1,4 @@
-"""One method alone in the judge's place: what it says is what a scan, a check and an explanation say."""
+"""One method alone in place of the decision rules: what it says is what a scan, a check and an explanation say."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.errors import ConfigError
 from es_dedup.model import Content, Skipped
 from es_dedup.settings import load_settings
-from es_dedup.settings.sections import JudgeConfig
+from es_dedup.settings.sections import DecisionConfig
 from es_dedup.text.normalise import normalise
 from tests.samples import some_pages
 
@@ -24,7 +24,7 @@ def dense(page: Page) -> str:
 
 def alone(name: str) -> Settings:
     """Settings under which this method decides, and no other runs."""
-    return Settings(detectors=(name,), judge=JudgeConfig(method=name), workers=1)
+    return Settings(detectors=(name,), decision=DecisionConfig(method=name), workers=1)
 
 
 @pytest.mark.parametrize("name", detector_names())
@@ -48,7 +48,7 @@ def test_a_pair_is_what_the_method_says(name: str) -> None:
                 said = "refused" if verdict.relation is Relation.DIFFERENT else "accepted"
                 assert pair.reason == f"{said} by {name}"
             assert pair.decided_by == pair.reversed.decided_by == name
-            assert "judge" not in {verdict.detector for verdict in pair.all_verdicts}
+            assert "rules" not in {verdict.detector for verdict in pair.all_verdicts}
 
 
 @pytest.mark.parametrize("name", detector_names())
@@ -80,7 +80,9 @@ def test_it_finds_what_the_samples_hold(name: str) -> None:
 
 
 def test_it_must_be_enabled() -> None:
-    with pytest.raises(ConfigError, match=r"judge\.method: must be one of judge, ccdet, simhash, coverage"):
-        load_settings(overrides={"judge.method": "minhash"})
-    with pytest.raises(ValidationError, match=r"judge\.method"):
-        Settings(judge=JudgeConfig(method="nobody"))
+    with pytest.raises(
+        ConfigError, match=r"decision\.method: must be one of rules, ccdet, simhash, coverage"
+    ):
+        load_settings(overrides={"decision.method": "minhash"})
+    with pytest.raises(ValidationError, match=r"decision\.method"):
+        Settings(decision=DecisionConfig(method="nobody"))

@@ -1,4 +1,4 @@
-"""Each rule of the judge on a pair that it decides, beside the same pair without the cause, which is accepted."""
+"""Each rule of the decision rules on a pair that it decides, beside the same pair without the cause, which is accepted."""
 
 from __future__ import annotations
 
@@ -226,9 +226,9 @@ class TestPresets:
 
     def test_each_is_a_setting(self) -> None:
         for preset in PRESETS:
-            assert Settings.model_validate({"judge": {"preset": preset}}).judge.preset == preset
+            assert Settings.model_validate({"decision": {"preset": preset}}).decision.preset == preset
         with pytest.raises(ValueError, match="preset"):
-            Settings.model_validate({"judge": {"preset": "odd"}})
+            Settings.model_validate({"decision": {"preset": "odd"}})
 
     @pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
     def test_strict_refuses_whatever_balanced_refuses(self, each: Case) -> None:
@@ -255,7 +255,7 @@ class TestPresets:
 
 
 def test_the_document_has_each_rule_in_its_place_with_its_reason() -> None:
-    text = (Path(__file__).parents[3] / "docs/algorithms/judge.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs/algorithms/decision-rules.md").read_text(encoding="utf-8")
     table = text.partition("| reason in the evidence |")[2].partition("\n\n")[0]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
     assert [(name, why) for name, _, why in rows] == [(rule.name, rule.why) for rule in RULES]

@@ -17,7 +17,7 @@ from es_dedup.model import Content, Skipped, Verdict
 from es_dedup.settings.loading import describe, load_settings
 from es_dedup.settings.presets import PAPERS, PRESETS
 from es_dedup.settings.recorded import decision_settings, with_recorded
-from es_dedup.settings.sections import VOTES, JudgeConfig
+from es_dedup.settings.sections import VOTES, DecisionConfig
 from tests.samples import some_pages
 from tests.texts import ZH
 
@@ -58,8 +58,8 @@ def test_votes_become_one_verdict(
 
 def voting(method: str, *voters: str, detectors: Sequence[str] = ("ccdet", "simhash", "dwdcs")) -> Settings:
     """Settings under which these methods vote."""
-    judge = JudgeConfig(method=method, voters=voters)
-    return Settings(detectors=tuple(detectors), judge=judge, workers=1)
+    decision = DecisionConfig(method=method, voters=voters)
+    return Settings(detectors=tuple(detectors), decision=decision, workers=1)
 
 
 def test_who_votes_and_how_it_is_said() -> None:
@@ -79,9 +79,15 @@ def test_who_votes_and_how_it_is_said() -> None:
 @pytest.mark.parametrize(
     ("values", "problem"),
     [
-        ({"judge.voters": ["dwdcs"]}, r"judge\.voters: must be of ccdet, simhash, coverage, got 'dwdcs'"),
-        ({"judge.method": "any", "judge.voters": ["ccdet", "ccdet"]}, "names 'ccdet' more than once"),
-        ({"judge.method": "most"}, r"judge\.method: must be one of judge, .*, any, majority, all, ordered"),
+        (
+            {"decision.voters": ["dwdcs"]},
+            r"decision\.voters: must be of ccdet, simhash, coverage, got 'dwdcs'",
+        ),
+        ({"decision.method": "any", "decision.voters": ["ccdet", "ccdet"]}, "names 'ccdet' more than once"),
+        (
+            {"decision.method": "most"},
+            r"decision\.method: must be one of rules, .*, any, majority, all, ordered",
+        ),
     ],
 )
 def test_voters_must_be_enabled(values: dict[str, Any], problem: str) -> None:
@@ -90,34 +96,34 @@ def test_voters_must_be_enabled(values: dict[str, Any], problem: str) -> None:
 
 
 def test_the_preset_fills_in_what_is_not_given() -> None:
-    chosen = load_settings(overrides={"judge.preset": PAPERS, "judge.method": "all"}, environ={})
+    chosen = load_settings(overrides={"decision.preset": PAPERS, "decision.method": "all"}, environ={})
     assert chosen.detectors == ("ccdet", "simhash", "dwdcs")
     assert chosen.extraction.extractor == "topic"
-    assert chosen.judge.method == "all"
+    assert chosen.decision.method == "all"
     for same in (
-        Settings.model_validate({"judge": {"preset": PAPERS, "method": "all"}}),
-        Settings(judge=JudgeConfig(preset=PAPERS, method="all")),
+        Settings.model_validate({"decision": {"preset": PAPERS, "method": "all"}}),
+        Settings(decision=DecisionConfig(preset=PAPERS, method="all")),
     ):
         assert same.model_dump() == chosen.model_dump()
     lines = {line.key: line.origin for line in describe(chosen)}
-    assert {lines[key] for key in PRESETS[PAPERS] if key != "judge.method"} == {"preset papers"}
-    assert lines["judge.method"] == "argument"
+    assert {lines[key] for key in PRESETS[PAPERS] if key != "decision.method"} == {"preset papers"}
+    assert lines["decision.method"] == "argument"
     assert lines["ccdet.min_ccs"] == "default"
-    assert Settings(judge=JudgeConfig(preset="strict")).detectors == Settings().detectors
+    assert Settings(decision=DecisionConfig(preset="strict")).detectors == Settings().detectors
 
 
 def test_recorded_values_stay_as_they_are() -> None:
     """What an index records of the preset is all of its values, so a later change of the preset changes no index."""
-    chosen = Settings(judge=JudgeConfig(preset=PAPERS, method="majority", voters=("simhash", "ccdet")))
+    chosen = Settings(decision=DecisionConfig(preset=PAPERS, method="majority", voters=("simhash", "ccdet")))
     adopted = with_recorded(
         Settings(detectors=chosen.detectors),
         {**decision_settings(chosen), "detectors": [*chosen.detectors]},
     )
-    assert adopted.judge == chosen.judge
+    assert adopted.decision == chosen.decision
     assert adopted.simhash == Settings().simhash
 
 
-@pytest.mark.parametrize(("method", "least"), [("judge", 2), ("any", 1), ("ccdet", 2), ("simhash", 1)])
+@pytest.mark.parametrize(("method", "least"), [("rules", 2), ("any", 1), ("ccdet", 2), ("simhash", 1)])
 def test_one_equal_band_is_enough_where_simhash_decides(method: str, least: int) -> None:
     settings = voting(method, detectors=("ccdet", "simhash"))
     table = featurise(["".join(ZH)], [""], settings)
@@ -144,7 +150,7 @@ def test_a_pair_is_what_the_voters_say(rule: str) -> None:
             if pair.relation is Relation.EXACT:
                 continue
             votes = []
-            for name in settings.judge.voters:
+            for name in settings.decision.voters:
                 ours, theirs = features[left.id][name], features[right.id][name]
                 skipped = isinstance(ours, Skipped) or isinstance(theirs, Skipped)
                 votes.append(None if skipped else detectors[name].verify(ours, theirs))

@@ -47,7 +47,7 @@ def test_detectors_come_in_the_order_of_the_settings_and_know_their_section() ->
         "ccdet": "ccdet",
     }
     assert isinstance(detectors["simhash"], Simhash)
-    assert detectors["simhash"].judge(5).evidence["max_hamming_distance"] == 5
+    assert detectors["simhash"].decide(5).evidence["max_hamming_distance"] == 5
     assert isinstance(detectors["ccdet"], Ccdet)
 
 

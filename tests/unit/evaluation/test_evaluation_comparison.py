@@ -225,7 +225,7 @@ def test_the_judge_runs_as_one_of_the_methods() -> None:
     assert run.verdicts["a", "b"].relation is Relation.DUPLICATE
     assert ("a", "b") in run.candidates
     assert run.cost.bytes > 100
-    found = compare([run], labels, 3).methods["judge"]
+    found = compare([run], labels, 3).methods["rules"]
     assert (found.own.positive.hits, found.own.positive.total, found.own.diff.hits) == (1, 2, 0)
 
 

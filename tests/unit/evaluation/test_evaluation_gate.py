@@ -38,7 +38,7 @@ def report(found: int, wrong: int, labels: list[LabelledPair] = LABELS) -> Evalu
     merged = [*LABELS[:found], *LABELS[10 : 10 + wrong]]
     clusters = {page: each.left for each in merged for page in each.pair}
     candidates = {"index": {each.pair for each in LABELS[:found]}}
-    return evaluate(labels, {"judge": {each.pair: MERGED for each in merged}}, candidates, clusters)
+    return evaluate(labels, {"rules": {each.pair: MERGED for each in merged}}, candidates, clusters)
 
 
 def test_a_report_passes_what_it_pinned_itself() -> None:
@@ -46,7 +46,7 @@ def test_a_report_passes_what_it_pinned_itself() -> None:
     assert check(report(8, 2), floors) == []
     assert check(report(10, 0), floors) == []
     assert floors.pairs == 20
-    assert floors.floors["judge"] == {
+    assert floors.floors["rules"] == {
         "f1": 0.8,
         "max_merged_diff": 0.2,
         "precision": 0.8,
@@ -62,10 +62,10 @@ def test_one_flipped_pair_is_tolerated_and_two_are_not() -> None:
     assert check(report(7, 2), floors) == []
     assert check(report(8, 3), floors) == []
     problems = check(report(6, 2), floors)
-    assert "judge: recall 0.6000 is below its floor 0.8000 by more than one pair" in problems
+    assert "rules: recall 0.6000 is below its floor 0.8000 by more than one pair" in problems
     assert any(problem.startswith("candidates:index: recall") for problem in problems)
     problems = check(report(8, 4), floors)
-    assert "judge: max_merged_diff 0.4000 is above its ceiling 0.2000 by more than one pair" in problems
+    assert "rules: max_merged_diff 0.4000 is above its ceiling 0.2000 by more than one pair" in problems
     assert any("precision" in problem for problem in problems)
 
 
@@ -83,18 +83,18 @@ def test_one_pair_more_judged_right_never_worsens_a_figure(found: int, wrong: in
             better = -figure.one_better if name.startswith("max_") else figure.one_better
             value = -figure.value if name.startswith("max_") else figure.value
             assert better >= value
-    judge = figures(report(found, wrong))["judge"]
+    judge = figures(report(found, wrong))["rules"]
     for name in ("precision", "f1"):
         best = max(
-            figures(report(found + 1, wrong))["judge"][name].value,
-            figures(report(found, wrong - 1))["judge"][name].value,
+            figures(report(found + 1, wrong))["rules"][name].value,
+            figures(report(found, wrong - 1))["rules"][name].value,
         )
         assert judge[name].one_better == pytest.approx(best)
 
 
 def test_figures_of_no_pairs_are_not_pinned() -> None:
-    nothing = evaluate([], {"judge": {}}, {"index": set()}, {})
-    assert figures(nothing) == {"judge": {}}
+    nothing = evaluate([], {"rules": {}}, {"index": set()}, {})
+    assert figures(nothing) == {"rules": {}}
     assert check(nothing, pin(nothing)) == []
 
 
@@ -111,36 +111,36 @@ def test_what_was_pinned_and_is_not_measured_breaks_the_gate() -> None:
     floors = pin(report(8, 2))
     without = evaluate(LABELS, {})
     problems = check(without, floors)
-    assert "judge: recall was not measured, pinned is 0.8000" in problems
+    assert "rules: recall was not measured, pinned is 0.8000" in problems
     assert len(problems) == sum(len(bounds) for bounds in floors.floors.values())
-    assert check(report(8, 2), Floors(floors.labels_sha256, floors.pairs, {"judge": {"speed": 0.5}})) == [
-        "judge: speed was not measured, pinned is 0.5000"
+    assert check(report(8, 2), Floors(floors.labels_sha256, floors.pairs, {"rules": {"speed": 0.5}})) == [
+        "rules: speed was not measured, pinned is 0.5000"
     ]
 
 
 def test_pinning_again_raises_floors_but_never_lowers_them_unasked() -> None:
     old = pin(report(8, 2))
-    assert pin(report(9, 1), old).floors["judge"]["recall"] == 0.9
+    assert pin(report(9, 1), old).floors["rules"]["recall"] == 0.9
     # Even what the check tolerates is not lowered: else ten tolerated losses would add up.
-    with pytest.raises(FloorLowered, match=r"judge: recall 0\.8000 would become 0\.7000"):
+    with pytest.raises(FloorLowered, match=r"rules: recall 0\.8000 would become 0\.7000"):
         pin(report(7, 2), old)
-    with pytest.raises(FloorLowered, match=r"judge: max_merged_diff 0\.2000 would become 0\.3000"):
+    with pytest.raises(FloorLowered, match=r"rules: max_merged_diff 0\.2000 would become 0\.3000"):
         pin(report(8, 3), old)
     with pytest.raises(FloorLowered, match="no longer measured"):
         pin(evaluate(LABELS, {}), old)
-    assert pin(report(7, 3), old, allow_lower=True).floors["judge"]["recall"] == 0.7
+    assert pin(report(7, 3), old, allow_lower=True).floors["rules"]["recall"] == 0.7
     assert pin(evaluate(LABELS, {}), old, allow_lower=True).floors == {}
 
 
 def test_pinned_thirds_are_rounded_so_that_they_pass() -> None:
     third = [LABELS[0], LABELS[1], LABELS[2], *LABELS[10:13]]
     floors = pin(report(1, 1, third))
-    assert (floors.floors["judge"]["recall"], floors.floors["judge"]["max_merged_diff"]) == (0.3333, 0.3334)
+    assert (floors.floors["rules"]["recall"], floors.floors["rules"]["max_merged_diff"]) == (0.3333, 0.3334)
     assert check(report(1, 1, third), floors) == []
 
 
 def test_the_refusal_survives_pickling() -> None:
-    error = FloorLowered(("judge: recall 0.8 would become 0.7",))
+    error = FloorLowered(("rules: recall 0.8 would become 0.7",))
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
@@ -162,13 +162,13 @@ def test_floors_come_back_from_their_file(tmp_path: Path) -> None:
             '{"labels_sha256": 1, "pairs": true, "floors": {}, "more": 1}',
             "unknown key 'more'; labels_sha256 .*; pairs",
         ),
-        ('{"labels_sha256": "x", "pairs": 1, "floors": {"judge": 1}}', "floors must map"),
+        ('{"labels_sha256": "x", "pairs": 1, "floors": {"rules": 1}}', "floors must map"),
         (
-            '{"labels_sha256": "x", "pairs": 1, "floors": {"judge": {"recall": 1.5}}}',
-            "floors.judge.recall must be",
+            '{"labels_sha256": "x", "pairs": 1, "floors": {"rules": {"recall": 1.5}}}',
+            "floors.rules.recall must be",
         ),
-        ('{"labels_sha256": "x", "pairs": 1, "floors": {"judge": {"f1": NaN}}}', "floors.judge.f1 must be"),
-        ('{"labels_sha256": "x", "pairs": 1, "floors": {"judge": {"f1": true}}}', "floors.judge.f1 must be"),
+        ('{"labels_sha256": "x", "pairs": 1, "floors": {"rules": {"f1": NaN}}}', "floors.rules.f1 must be"),
+        ('{"labels_sha256": "x", "pairs": 1, "floors": {"rules": {"f1": true}}}', "floors.rules.f1 must be"),
     ],
 )
 def test_a_broken_file_of_floors_is_refused(tmp_path: Path, text: str, problem: str) -> None:

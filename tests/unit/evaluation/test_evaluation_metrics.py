@@ -187,18 +187,18 @@ def test_label_groups_join_duplicates_only() -> None:
 
 def test_a_report_holds_all_figures_and_is_json_ready() -> None:
     clusters = dict.fromkeys("abc", "a")
-    report = evaluate(LABELS, {"judge": JUDGED, "simhash": {}}, {"index": {("a", "b")}}, clusters)
+    report = evaluate(LABELS, {"rules": JUDGED, "simhash": {}}, {"index": {("a", "b")}}, clusters)
     value = json.loads(json.dumps(report.as_dict()))
     assert value["pairs"] == 8
     assert value["labels"] == {"dup": 2, "contain": 2, "partial": 1, "diff": 3}
     assert value["candidates"]["index"]["value"] == 0.25
-    assert value["methods"]["judge"]["pairs"]["precision"] == 0.8
-    assert value["methods"]["judge"]["pairs"]["merged_diff"]["hits"] == 1
+    assert value["methods"]["rules"]["pairs"]["precision"] == 0.8
+    assert value["methods"]["rules"]["pairs"]["merged_diff"]["hits"] == 1
     assert value["methods"]["simhash"]["pairs"]["precision"] is None
-    assert value["methods"]["judge"]["relations"]["correct"]["value"] == 0.625
+    assert value["methods"]["rules"]["relations"]["correct"]["value"] == 0.625
     assert (
         sum(
-            share["total"] for band in value["methods"]["judge"]["bands"] for share in band["merged"].values()
+            share["total"] for band in value["methods"]["rules"]["bands"] for share in band["merged"].values()
         )
         == 8
     )

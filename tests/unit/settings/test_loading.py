@@ -203,9 +203,9 @@ def test_what_is_no_settings_file_is_not_read(file: Path) -> None:
 
 
 def test_of_the_voters_of_a_preset_those_that_are_enabled_vote(tmp_path: Path) -> None:
-    papers = {"ES_DEDUP_JUDGE__PRESET": "papers"}
+    papers = {"ES_DEDUP_DECISION__PRESET": "papers"}
     file = tmp_path / "none.toml"
     file.write_text("", encoding="utf-8")
-    assert load_settings(file, environ=papers).judge.voters == ("ccdet", "simhash", "dwdcs")
+    assert load_settings(file, environ=papers).decision.voters == ("ccdet", "simhash", "dwdcs")
     fewer = load_settings(file, environ={**papers, "ES_DEDUP_DETECTORS": "simhash,ccdet,coverage"})
-    assert fewer.judge.voters == ("ccdet", "simhash")
+    assert fewer.decision.voters == ("ccdet", "simhash")

@@ -93,7 +93,7 @@ def test_versions_of_text_processing_and_methods_are_feature_settings() -> None:
 def test_each_setting_of_an_enabled_method_shapes_features_or_decisions() -> None:
     """A threshold that belongs to neither would change clusters without a word."""
     ours = {**BASE, **decision_settings(Settings())}
-    sections = ("ccdet.", "simhash.", "coverage.", "judge.", "cluster.")
+    sections = ("ccdet.", "simhash.", "coverage.", "decision.", "cluster.")
     keys = {line.key for line in describe(Settings()) if line.key.startswith(sections)}
     assert keys <= ours.keys()
     assert set(BASE).isdisjoint(decision_settings(Settings()))
@@ -106,21 +106,21 @@ def test_recorded_values_replace_the_callers() -> None:
         clustered_with("1234", chosen(judge__preset="loose", cluster__preferred_sites=["b.org"]))
     )
     adopted = with_recorded(given, recorded)
-    assert adopted.judge.preset == "loose"
+    assert adopted.decision.preset == "loose"
     assert adopted.cluster.preferred_sites == ("b.org",)
     assert adopted.index.lock_seconds == 3
     assert adopted.elastic.password.get_secret_value() == "s"
     assert [each.name for each in decision_differences(recorded, given)] == [
         "cluster.preferred_sites",
-        "judge.preset",
+        "decision.preset",
     ]
     assert with_recorded(given, decision_settings(given)) is given
     assert decisions_in(None) == {}
 
 
 def test_a_setting_that_a_release_adds_or_removes_does_not_differ() -> None:
-    recorded = {**decision_settings(Settings()), "judge.gone": 1}
-    del recorded["judge.method"]
+    recorded = {**decision_settings(Settings()), "decision.gone": 1}
+    del recorded["decision.method"]
     assert decision_differences(recorded, Settings()) == ()
     assert with_recorded(Settings(), recorded) == Settings()
 
@@ -136,7 +136,7 @@ def test_recorded_values_are_checked() -> None:
     ("method", "voters", "adopted"),
     [
         ("any", ("ccdet", "dwdcs"), ("any", ("ccdet",))),
-        ("dwdcs", (), ("judge", ())),
+        ("dwdcs", (), ("rules", ())),
         ("ccdet", (), ("ccdet", ())),
     ],
 )
@@ -144,12 +144,12 @@ def test_methods_that_an_index_does_not_have_decide_nothing_in_reading_it(
     method: str, voters: tuple[str, ...], adopted: tuple[str, tuple[str, ...]]
 ) -> None:
     given = Settings.model_validate(
-        {"detectors": ["ccdet", "dwdcs"], "judge": {"method": method, "voters": voters}}
+        {"detectors": ["ccdet", "dwdcs"], "decision": {"method": method, "voters": voters}}
     )
     found = with_recorded(given, {"detectors": ["ccdet", "simhash"]})
-    assert (found.judge.method, found.judge.voters) == adopted
+    assert (found.decision.method, found.decision.voters) == adopted
     assert (
-        with_recorded(given, {"detectors": ["ccdet", "simhash"], "judge.method": "ccdet"}).judge.method
+        with_recorded(given, {"detectors": ["ccdet", "simhash"], "decision.method": "ccdet"}).decision.method
         == "ccdet"
     )
 
@@ -162,11 +162,11 @@ def test_of_methods_that_an_index_does_not_have_only_the_names_are_told() -> Non
 
 def test_messages_name_both_values_and_survive_pickling() -> None:
     different = (
-        Difference("judge.preset", "balanced", "strict"),
+        Difference("decision.preset", "balanced", "strict"),
         Difference("cluster.preferred_sites", [], ["a"]),
     )
     warning = SettingsDiffer("pages.db", (), different)
-    assert "judge.preset is balanced in the index and strict now" in str(warning)
+    assert "decision.preset is balanced in the index and strict now" in str(warning)
     assert "cluster.preferred_sites is empty in the index and a now" in str(warning)
     assert "es-dedup recluster" in str(warning)
     mismatch = SettingsMismatch("pages.db", (Difference("ccdet.window", 10, None),))

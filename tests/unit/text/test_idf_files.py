@@ -83,7 +83,7 @@ def test_an_index_refuses_another_content_of_the_file_by_name(method: str, tmp_p
     settings = load_settings(
         overrides={
             "detectors": [method],
-            "judge.method": method,
+            "decision.method": method,
             f"{method}.idf": str(file),
             "simhash.features": "words-tfidf",
         },
