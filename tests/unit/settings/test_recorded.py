@@ -53,7 +53,7 @@ def test_methods_that_are_only_stored_count_with_their_settings_and_versions() -
         {"index__limit": 7},
         {"workers": 2},
         {"ccdet__min_ccs": 0.9},
-        {"judge__preset": "strict"},
+        {"decision__preset": "strict"},
         {"detectors": ["coverage", "simhash", "ccdet"]},
         {"shingling__modulus": 3},
     ],
@@ -101,9 +101,9 @@ def test_each_setting_of_an_enabled_method_shapes_features_or_decisions() -> Non
 
 
 def test_recorded_values_replace_the_callers() -> None:
-    given = chosen(judge__preset="strict", index__lock_seconds=3, elastic__password="s")  # noqa: S106 - of no server
+    given = chosen(decision__preset="strict", index__lock_seconds=3, elastic__password="s")  # noqa: S106 - of no server
     recorded = decisions_in(
-        clustered_with("1234", chosen(judge__preset="loose", cluster__preferred_sites=["b.org"]))
+        clustered_with("1234", chosen(decision__preset="loose", cluster__preferred_sites=["b.org"]))
     )
     adopted = with_recorded(given, recorded)
     assert adopted.decision.preset == "loose"
