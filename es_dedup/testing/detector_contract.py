@@ -286,7 +286,7 @@ class DetectorContract:
         assert 0.0 <= verdict.score <= 1.0
         assert isinstance(verdict.relation, Relation)
         assert json.loads(json.dumps(dict(verdict.evidence))) == dict(verdict.evidence)
-        assert all(type(value) in (int, float, str) for value in verdict.evidence.values())
+        assert all(type(value) in (int, float, str, bool) for value in verdict.evidence.values())
         assert limits(verdict.evidence)
         measured = set(verdict.evidence) - set(limits(verdict.evidence))
         assert measured
