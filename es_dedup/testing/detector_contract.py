@@ -281,7 +281,7 @@ class DetectorContract:
 
     @staticmethod
     def check_verdict(detector: Detector[Any], verdict: Verdict) -> None:
-        """A verdict carries its method's name, a score in [0, 1], and plain numbers with at least one limit."""
+        """A verdict carries its method's name, a score in [0, 1], and plain numbers, words and flags with at least one limit."""
         assert verdict.detector == detector.name
         assert 0.0 <= verdict.score <= 1.0
         assert isinstance(verdict.relation, Relation)

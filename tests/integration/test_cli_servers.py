@@ -67,6 +67,7 @@ ON_FILES: Final = (
     "label",
     "explain-page",
     "extract",
+    "train-extractor",
     "config show",
     "compile",
 )
