@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.detectors.named_fields import field_types, nameless, term_fields
 from es_dedup.detectors.registry import detector_versions
@@ -28,6 +28,7 @@ from es_dedup.index.elastic import (
 from es_dedup.index.elastic.mappings import generation_of
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.texts import compress_text
+from es_dedup.settings.loading import value_of
 from es_dedup.settings.recorded import (
     STATISTICS,
     clustered_with,
@@ -36,6 +37,7 @@ from es_dedup.settings.recorded import (
     file_contents,
     with_recorded,
 )
+from es_dedup.text import idf, synonyms
 from es_dedup.text.hashing import SIGNATURE_VERSION
 from es_dedup.text.normalise import normalise
 from es_dedup.text.segment import DEFAULT, search_text
@@ -46,6 +48,9 @@ if TYPE_CHECKING:
     from es_dedup.errors import Difference
     from es_dedup.index.port import Index
     from es_dedup.settings import Settings
+
+_READERS: Final[dict[str, Callable[[str], object]]] = {"idf": idf.load, "synonyms": synonyms.load}
+"""What reads the file that a setting of this name names."""
 
 
 def open_index(
@@ -283,14 +288,19 @@ def features_of(settings: Settings, *, embedded: bool = False) -> dict[str, Any]
 
     Raises:
         ConfigError: the settings name an unknown detector, one that is only stored and names no features, or a file that
-            cannot be read.
+            cannot be read or used.
     """
     also = () if embedded else settings.elastic.also_stored
     if unnamed := nameless(settings, also):
         said = f"elastic.also_stored: {', '.join(unnamed)} names no features that could be stored; add it to detectors"
         raise ConfigError((said,))
     found = feature_settings(settings, SIGNATURE_VERSION, detector_versions(settings, also), also)
-    return found | file_contents(settings, also)
+    contents = file_contents(settings, also)
+    for name in contents:  # before an index is made whose first page would fail
+        key = name.removeprefix("content of ")
+        if read := _READERS.get(key.rpartition(".")[2]):
+            read(value_of(settings, key))
+    return found | contents
 
 
 def _fields_of(settings: Settings) -> TermFields:

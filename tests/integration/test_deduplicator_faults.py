@@ -11,13 +11,13 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from es_dedup import Deduplicator, Page, Settings
 from es_dedup.batch.recluster import UNSETTLED, unsettled
-from es_dedup.errors import IndexUnavailable, NotAnIndex
+from es_dedup.errors import ConfigError, IndexUnavailable, NotAnIndex
 from es_dedup.settings.loading import IndexConfig
 from tests.samples import edges, partition, story
 
@@ -281,3 +281,21 @@ class TestDamagedStatistics:
             assert dedup.check(story(1, "x")).duplicate_of == "page-0001"
         with Deduplicator.open(whole, read_only=True) as dedup:
             assert dedup.cluster("page-0002").representative == "page-0001"
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"simhash": {"features": "words-tfidf", "idf": "words.txt"}}, "三桥\n"),
+        ({"detectors": ["multi_simhash"], "multi_simhash": {"synonyms": "words.txt"}}, "Aa01A01=\n"),
+    ],
+    ids=["idf", "synonyms"],
+)
+def test_no_index_is_made_with_a_file_of_words_that_cannot_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("words.txt").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"words\.txt"):
+        Deduplicator.open("pages.db", settings=Settings.model_validate(settings))
+    assert not Path("pages.db").exists()
