@@ -107,7 +107,9 @@ def chunks(
                 return make_chunk(group, settings, extractor, codec, named=named)
 
         for group in chain(first, groups):
-            waiting.append((group, pool.submit(_work, group)))
+            with _interrupts_held():
+                made = pool.submit(_work, group)
+            waiting.append((group, made))
             if len(waiting) >= AHEAD * workers:
                 yield next_chunk()
         while waiting:
@@ -126,6 +128,22 @@ def _pool(
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)  # ends with the chunks that are being worked on
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let an interrupt of this thread wait; worker processes that are started meanwhile hold theirs for good.
+
+    A terminal sends Ctrl-C to all processes: one that is still importing would print a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def make_chunk(

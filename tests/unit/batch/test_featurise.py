@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import signal
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -14,6 +17,7 @@ from es_dedup.batch.featurise import (
     CHUNK_PAGES,
     POOL_FROM_PAGES,
     Chunk,
+    _interrupts_held,
     chunks,
     content_of,
     day_of,
@@ -201,3 +205,13 @@ def test_what_is_packed_is_what_is_compared() -> None:
         old, new = getattr(table, part), getattr(again, part)
         for field in fields(old):
             assert np.array_equal(getattr(old, field.name), getattr(new, field.name)), field.name
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_worker_process_holds_interrupts_from_its_start(method: str) -> None:
+    """Else Ctrl-C while it imports prints a traceback."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as pool:
+        with _interrupts_held():
+            held = pool.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ())
+        assert signal.SIGINT in held.result()
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
