@@ -99,7 +99,7 @@ def _on_queues(path: Path) -> bool:
 @cache
 def _is_exclusive(path: Path) -> bool:
     source = path.read_text(encoding="utf-8")
-    return _on_queues(path) or re.search(r"\b(restart|kill)\(\"|cluster\.put_settings", source) is not None
+    return re.search(r"\b(restart|kill)\(\"|cluster\.put_settings|tests\.workers|flushdb", source) is not None
 
 
 @cache
