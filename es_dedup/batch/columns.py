@@ -106,7 +106,7 @@ class Column:
 
 
 class MemoryColumn(Column):
-    """The same in memory: all values are one range."""
+    """The same in memory."""
 
     def __init__(self, kind: DTypeLike) -> None:
         """An empty column of elements of this kind."""
@@ -130,10 +130,13 @@ class MemoryColumn(Column):
                 self._parts = [np.concatenate([np.zeros(0, dtype=self._kind), *self._parts])]
         return self._offsets
 
-    def between(self, _low: int, _high: int) -> tuple[NDArray[Any], Rows]:
-        """See ``Column.between``; the range has to be that of all values."""
-        offsets = self.offsets
-        return self._parts[0], owners_of(offsets)
+    def between(self, low: int, high: int) -> tuple[NDArray[Any], Rows]:
+        """See ``Column.between``; of all values nothing is copied."""
+        offsets, some = self.offsets, self._parts[0]
+        values = self._values(some)
+        if low > 0 or (len(values) and int(values.max()) >= high):
+            return super().between(low, high)
+        return some, owners_of(offsets)
 
     def below(self, rows: Rows, bounds: NDArray[Any]) -> Rows:
         """See ``Column.below``."""
@@ -141,6 +144,9 @@ class MemoryColumn(Column):
         if self._ordered is None:
             self._ordered = _row_major(self._parts[0], offsets)
         return _at_most(self._ordered, offsets, rows, bounds)
+
+    def _read(self, start: int, end: int) -> NDArray[Any]:
+        return self._parts[0][start:end]
 
     def close(self) -> None:
         """Let go of the elements."""

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from es_dedup import Deduplicator, Page
 from es_dedup.batch import recluster
 from es_dedup.batch.columns import Column, value_ranges
+from es_dedup.batch.columns import column as column_in
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.out_of_core import pages as pages_module
 from es_dedup.batch.out_of_core import recluster_out_of_core
@@ -150,11 +151,14 @@ def test_no_more_rows_are_held_than_are_asked_for(tmp_path: Path, monkeypatch: p
 rows = st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=6), max_size=40)
 
 
-@given(given_=rows, most=st.integers(1, 50))
+@pytest.mark.parametrize("in_memory", [False, True], ids=["file", "memory"])
+@given(given_=rows, most=st.none() | st.integers(1, 50))
 def test_a_column_gives_back_what_was_added(
-    tmp_path_factory: pytest.TempPathFactory, given_: list[list[int]], most: int
+    tmp_path_factory: pytest.TempPathFactory, in_memory: bool, given_: list[list[int]], most: int | None
 ) -> None:
-    column = Column(tmp_path_factory.mktemp("column"), "c", np.uint32)
+    folder = None if in_memory else tmp_path_factory.mktemp("column")
+    given_ = [sorted(row) for row in given_]
+    column = column_in(folder, "c", np.uint32)
     for start in range(0, len(given_), 7):
         some = given_[start : start + 7]
         column.add(
@@ -172,6 +176,9 @@ def test_a_column_gives_back_what_was_added(
         assert (np.diff(owners) >= 0).all()
         found += zip(owners.tolist(), some_values.tolist(), strict=True)
     assert sorted(found) == sorted((row, value) for row, each in enumerate(given_) for value in each)
+    bound = np.uint32(2**31)
+    below = column.below(chosen, np.full(len(chosen), bound))
+    assert below.tolist() == [sum(value <= bound for value in row) for row in given_[::2]]
     column.close()
 
 
