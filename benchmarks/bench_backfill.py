@@ -70,7 +70,7 @@ def items(path: Path, count: int) -> Iterator[Row]:
 
 
 def fill(client: Elasticsearch, name: str, found: Mapping[str, Mapping[str, Any]]) -> None:
-    """The host index, as its owner would write it."""
+    """The source index, as its owner would write it."""
     shape = {"dynamic": False, "properties": {"title": {"type": "keyword", "ignore_above": 500}}}
     client.indices.create(index=name, settings={"number_of_shards": SHARDS}, mappings=shape)
     actions = (

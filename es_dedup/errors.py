@@ -317,7 +317,7 @@ class OtherCluster(DedupError):
 
     def __str__(self) -> str:
         return (
-            f"the client writes to cluster {self.found}, the hook reads and marks documents in cluster {self.expected}: nothing "
+            f"the client writes to cluster {self.found}, the hook reads and updates documents in cluster {self.expected}: nothing "
             f"was written; open the hook with an address of the cluster that holds the documents, where the features are kept too"
         )
 
@@ -342,7 +342,7 @@ class SourceIncomplete(IndexError_):
 
     def __str__(self) -> str:
         return (
-            f"documents of {self.index} cannot be marked: its _source is not the whole document ({self.problem}), and an "
+            f"documents of {self.index} cannot be updated: its _source is not the whole document ({self.problem}), and an "
             f"update of a document would delete for good what _source leaves out; no document was changed: index the "
             f"pages from their origin into an index that stores the whole _source, and attach that one; to stop "
             f"maintaining an index that is attached already, run `es-dedup detach --keep-marks`"
@@ -468,7 +468,7 @@ class UnknownJob(DedupError):
 
 
 class NotAttached(DedupError):
-    """A host index that is not attached."""
+    """A source index that is not attached."""
 
     def __init__(self, target: str) -> None:
         super().__init__(target)

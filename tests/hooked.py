@@ -27,7 +27,7 @@ def five(name: str) -> list[dict[str, Any]]:
     return [action_of(page, name) for page in (*map(story, range(3)), *copies)]
 
 
-def marks(client: Elasticsearch, name: str) -> dict[str, dict[str, Any]]:
+def dedup_fields(client: Elasticsearch, name: str) -> dict[str, dict[str, Any]]:
     """The object ``dedup`` of each document, without what is empty."""
     client.indices.refresh(index=name)
     hits = client.search(index=name, size=10_000)["hits"]["hits"]
@@ -41,10 +41,10 @@ def marks(client: Elasticsearch, name: str) -> dict[str, dict[str, Any]]:
 
 def clusters(client: Elasticsearch, name: str) -> set[frozenset[str]]:
     """Documents by cluster; each cluster has one canonical document, and all its documents know its size."""
-    found = marks(client, name)
+    found = dedup_fields(client, name)
     groups: dict[str, list[str]] = {}
-    for document, mark in found.items():
-        groups.setdefault(mark["cluster_id"], []).append(document)
+    for document, dedup_field in found.items():
+        groups.setdefault(dedup_field["cluster_id"], []).append(document)
     for group in groups.values():
         assert sum(found[document]["canonical"] for document in group) == 1, group
         assert {found[document]["cluster_size"] for document in group} == {len(group)}, group

@@ -15,7 +15,7 @@ from es_dedup.hook import DedupHook, HookReport, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.runner import Runner
-from tests.hosts import FIELDS, canonical_counts, documents, marked
+from tests.source_indices import FIELDS, canonical_counts, count_with_dedup_field, documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,6 +135,6 @@ def all_is_well(
         disagreeing,
         [groups.get(x) for x in disagreeing.get("headless", {}).get("examples", ())],
     )
-    assert marked(client, name) == len(expected)
+    assert count_with_dedup_field(client, name) == len(expected)
     heads = canonical_counts(client, name)
     assert set(heads.values()) == {1}, {cluster for cluster, count in heads.items() if count != 1}

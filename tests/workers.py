@@ -25,7 +25,7 @@ def broker(database: int = 3) -> str:
 
 
 def environment(database: int = 3, **maintenance: Any) -> dict[str, str]:
-    """Settings of a worker, as for ``tests.hosts.settings``."""
+    """Settings of a worker, as for ``tests.source_indices.settings``."""
     values: dict[str, Any] = {
         "batch": 32,
         "part_documents": 150,

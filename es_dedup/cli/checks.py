@@ -169,7 +169,7 @@ def _attached(session: Session) -> Iterator[CheckResult]:
 
     try:
         with site_of(session, read_only=True) as site:
-            found = site.host.server()
+            found = site.source_index.server()
             yield CheckResult("Elasticsearch", "ok", found.version)
             late = abs(found.clock_seconds)
             state: Literal["ok", "note"] = "ok" if late <= MAX_CLOCK_SECONDS else "note"
@@ -179,7 +179,7 @@ def _attached(session: Session) -> Iterator[CheckResult]:
                 yield CheckResult("attached indices", "note", "none; `es-dedup attach INDEX` attaches one")
                 return
             indices = site.indices()
-            without = [index for index in indices if not site.host.prepared(index)]
+            without = [index for index in indices if not site.source_index.prepared(index)]
             yield CheckResult(
                 "mapping of dedup",
                 "fault" if without else "ok",
@@ -187,13 +187,13 @@ def _attached(session: Session) -> Iterator[CheckResult]:
                 if without
                 else f"in {len(indices)} indices",
             )
-            template = site.host.installed()
+            template = site.source_index.installed()
             yield CheckResult(
                 "template for indices to come",
                 "ok" if template else "fault",
                 "there" if template else "missing; attach again",
             )
-            waiting = sum(site.host.count_waiting(index) for index in indices)
+            waiting = sum(site.source_index.count_waiting(index) for index in indices)
             yield CheckResult(
                 "documents that wait for a decision",
                 "note" if waiting else "ok",

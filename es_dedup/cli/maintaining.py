@@ -1,4 +1,4 @@
-"""``attach``, ``backfill`` and their like: looking after host indices on Elasticsearch."""
+"""``attach``, ``backfill`` and related commands: maintenance of source indices on Elasticsearch."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def attach(
     dry_run: DryRun = False,
     force: Unchecked = False,
 ) -> None:
-    """Look after a host index: put the mapping of `dedup` on it and on indices to come, and note how pages are read.
+    """Attach a source index: add the mapping of `dedup` to it and to future matching indices, and record which fields to read.
 
-    The documents are not touched; `backfill` does that.
+    Documents are not changed; `backfill` writes their `dedup` fields.
     """
     from es_dedup.index.source_index import SourceFields
     from es_dedup.maintenance.attach import attach as attach_
@@ -105,7 +105,7 @@ def detach(
     dry_run: DryRun = False,
     force: Force = False,
 ) -> None:
-    """Stop looking after a host index: take the object `dedup` out of its documents and its pages out of the index."""
+    """Detach a source index: remove the `dedup` field from its documents and its pages from the index."""
     from es_dedup.maintenance.detach import detach as detach_
 
     session = session_of(context)
@@ -125,15 +125,15 @@ def backfill(
     dry_run: DryRun = False,
     force: Unchecked = False,
 ) -> None:
-    """Bring all documents of attached indices into the index, cluster them and mark them.
+    """Store features of all documents of attached indices, cluster them and write their `dedup` fields.
 
-    What is stored with the same content is passed over. It is a job: `jobs` shows it, stops it and takes it up again.
+    Documents whose stored features are current are skipped. Backfill is a job: `jobs` shows, pauses and resumes it.
     """
     session = session_of(context)
     with site_of(session) as site:
         if dry_run:
             shards = {
-                index: sum(shard.documents for shard in site.host.shards(index))
+                index: sum(shard.documents for shard in site.source_index.shards(index))
                 for index in site.indices(target)
             }
             session.output.emit({"command": "backfill", "dry_run": True, "documents": shards})
@@ -150,26 +150,26 @@ def reindex(
     ] = False,
     abandon: Annotated[bool, typer.Option("--abandon", help="Remove one that was not finished.")] = False,
 ) -> None:
-    """Make all features anew with the settings in force, beside those in use; verify them, put them in use, mark.
+    """Rebuild all features with the current settings, verify them, switch over, and update the documents.
 
-    When it was interrupted, the same command goes on. The old features are kept for --roll-back.
+    An interrupted run is resumed by the same command. The old features are kept for --roll-back.
     """
-    from es_dedup.maintenance import reindex as room
+    from es_dedup.maintenance import reindex as reindexing
 
     session = session_of(context)
     session.reach()
     if abandon:
-        facts: dict[str, Any] = {"abandoned": room.abandon(session.db, session.settings)}
+        facts: dict[str, Any] = {"abandoned": reindexing.abandon(session.db, session.settings)}
     elif roll_back:
-        facts = {"rolled back": True, "marked": room.roll_back(session.db, session.settings)}
+        facts = {"rolled back": True, "marked": reindexing.roll_back(session.db, session.settings)}
     else:
-        facts = _plain(room.reindex(session.db, session.settings, tell=session.output.note))
+        facts = _plain(reindexing.reindex(session.db, session.settings, tell=session.output.note))
     session.output.emit({"command": "reindex", **facts})
     session.output.facts(facts)
 
 
 def status(context: typer.Context) -> None:
-    """Show what is attached, how much of it is in the index and marked, and how much work waits."""
+    """Show attached indices, how many documents have features and a `dedup` field, and unfinished jobs."""
     from es_dedup.maintenance.status import site_status
 
     session = session_of(context)

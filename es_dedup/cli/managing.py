@@ -126,14 +126,16 @@ def _differences(session: Session) -> tuple[list[Difference], str]:
 
 
 def _removed(session: Session, ids: list[str]) -> RemoveReport:
-    """Remove pages; where user indices are attached, their documents are updated, too."""
+    """Remove pages; where source indices are attached, their documents are updated, too."""
     if session.remote:
         from es_dedup.maintenance.dedup_field_writes import remove_pages
 
         with site_of(session) as site:
             if site.attachments:
                 report, _ = remove_pages(site, ids)
-                site.host.mark(dict.fromkeys(name for name in ids if name not in report.unknown))
+                site.source_index.write_dedup_fields(
+                    dict.fromkeys(name for name in ids if name not in report.unknown)
+                )
                 return report
     with session.write() as dedup:
         return dedup.remove(ids)

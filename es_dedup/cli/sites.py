@@ -1,4 +1,4 @@
-"""What maintenance works with: the index of ``--db`` with its host indices, and its queues."""
+"""What maintenance works with: the index of ``--db`` with its source indices, and its queues."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def site_of(session: Session, *, read_only: bool = False) -> Any:
-    """The index of ``--db`` with its host indices, as a context; see ``open_context`` and ``Session.reach``."""
+    """The index of ``--db`` with its source indices, as a context; see ``open_context`` and ``Session.reach``."""
     from es_dedup.maintenance.context import open_context
 
     session.reach()

@@ -113,7 +113,7 @@ def dead_replay(
 
 @dead_app.command("drop")
 def dead_drop(context: typer.Context, ids: Ids = None) -> None:
-    """Forget pages of the dead list; they stay unmarked until they are changed or backfilled."""
+    """Delete dead letters; their documents have no `dedup` field until they are changed or backfilled."""
     from es_dedup.maintenance.replay import dead_letters
 
     session = session_of(context)

@@ -38,7 +38,7 @@ class BatchDecisions:
 
     Attributes:
         decisions: of every page of the batch that was settled, by page id.
-        marks: of the batch's pages and of all others in the clusters they touch.
+        dedup_fields: of the batch's pages and of all others in the clusters they touch.
         left_out: pages that policy ``skip`` does not keep, each with the pages because of which.
         replaces: page id to the pages that it duplicates, stored or before it in the batch; for policies ``overwrite``
             and ``fail``.
@@ -49,7 +49,7 @@ class BatchDecisions:
     """
 
     decisions: Mapping[str, Decision] = field(default_factory=dict)
-    marks: Mapping[str, DedupField] = field(default_factory=dict)
+    dedup_fields: Mapping[str, DedupField] = field(default_factory=dict)
     left_out: Mapping[str, Collection[str]] = field(default_factory=dict)
     replaces: Mapping[str, Collection[str]] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)

@@ -46,7 +46,7 @@ def dedup_streaming_bulk(
         actions: as the helper takes them, read lazily, one batch at a time. The policy is for ``index`` and ``create``;
             documents that are updated or deleted are read again after the write, and their clusters repaired.
         chunk_size: documents of a batch.
-        hook: decides; with a dispatcher, documents are marked ``pending`` and decided on later.
+        hook: decides; with a dispatcher, documents get the relation ``pending`` and are decided on later.
         policy: ``mark`` (default), ``skip``, ``overwrite`` or ``fail``.
         report: counts and decisions are added to it.
         options: all others of the helper.

@@ -1,4 +1,4 @@
-"""Whether documents are written to the cluster whose documents the hook reads and marks."""
+"""Whether documents are written to the cluster whose documents the hook reads and updates."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _ASK: Final[dict[str, Any]] = {"metric": "version", "filter_path": "cluster_uuid
 
 
 class ClusterCheck:
-    """Compares the cluster of each client that is new with the one of the user index, by their UUIDs.
+    """Compares the cluster of each client that is new with the one of the source index, by their UUIDs.
 
     Who may not ask for it (cluster privilege ``monitor``), client or hook, or a client that gets no answer, passes.
 
     Args:
-        host: the user index as the hook sees it.
+        source_index: the source index as the hook sees it.
     """
 
-    def __init__(self, host: SourceIndex) -> None:
-        self._host = host
+    def __init__(self, source_index: SourceIndex) -> None:
+        self._source_index = source_index
         self._same: WeakSet[Any] = WeakSet()
 
     def check(self, client: Elasticsearch) -> None:
@@ -34,7 +34,7 @@ class ClusterCheck:
 
         Raises:
             OtherCluster: it writes to another cluster.
-            IndexError_: the cluster of the user index did not answer.
+            IndexError_: the cluster of the source index did not answer.
         """
         from elasticsearch import ApiError, TransportError  # noqa: PLC0415 - of an extra
 
@@ -61,7 +61,7 @@ class ClusterCheck:
 
     def _own(self) -> str | None:
         try:
-            return self._host.cluster()
+            return self._source_index.cluster()
         except IndexRefused:
             return None
 

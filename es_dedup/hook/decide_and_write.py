@@ -230,7 +230,7 @@ class BatchDecider:
         for name in set(looked.asked.ids).intersection(other):
             decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
         others = {name for edge in (*edges, *before) for name in (edge.left, edge.right)}
-        marks = dedup_fields_of_groups([[each] for each in alone], edges)
+        dedup_fields = dedup_fields_of_groups([[each] for each in alone], edges)
         changed = {
             *new,
             *same,
@@ -238,13 +238,13 @@ class BatchDecider:
             *others,
             *cache.changed,
             *cache.left_behind(),
-        } - marks.keys()
+        } - dedup_fields.keys()
         if changed:
-            marks.update(dedup_fields_of(index, changed))
+            dedup_fields.update(dedup_fields_of(index, changed))
         self._recent.assign(cache.changed.values())
         return BatchDecisions(
             decisions=decisions,
-            marks=marks,
+            dedup_fields=dedup_fields,
             left_out=gone,
             replaces=replaced_by(policy, seen, edges, of_same),
             unanswered=[
@@ -261,7 +261,7 @@ class BatchDecider:
         """Remove pages and repair the clusters they were in.
 
         Returns:
-            How many were stored, and the marks of the pages that stay.
+            How many were stored, and the ``dedup`` fields of the pages that stay.
 
         Raises:
             IndexError_: the store failed; to repeat the call is safe.
@@ -286,8 +286,8 @@ class BatchDecider:
                 touched |= {*cache.changed, *cache.left_behind()}
             return removed, dedup_fields_of(index, touched | others)
 
-    def marks(self, page_ids: Collection[str]) -> Mapping[str, DedupField]:
-        """Marks of pages and of all others in their clusters, while no other process changes them."""
+    def dedup_fields(self, page_ids: Collection[str]) -> Mapping[str, DedupField]:
+        """``dedup`` fields of pages and of all others in their clusters, while no other process changes them."""
         with self._writing():
             return dedup_fields_of(self._index, page_ids)
 

@@ -14,7 +14,7 @@ class Dispatcher(Protocol):
     def ingest(self, page_ids: Sequence[str]) -> None:
         """Take pages whose documents have been written; they may be decided on more than once.
 
-        Documents that were updated or deleted are named too. When it raises, the documents stay marked ``pending``, the
+        Documents that were updated or deleted are named too. When it raises, the documents stay ``pending``, the
         report names them as inconclusive, and ``DedupHook.recheck`` finds them.
         """
 

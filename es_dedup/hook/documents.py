@@ -55,7 +55,7 @@ class Item:
         size: bytes of the action in a request.
         ends_chunk: the last action of a chunk of the client's helper, which raises the errors of a chunk together.
         decision: None for updates and deletes until they are done.
-        mark: the ``dedup`` field of the document.
+        dedup_field: the ``dedup`` field of the document.
         kept: the document is to be written.
         because: the pages because of which it is not.
         withdrawn: an older version is stored, and deleted because the document is not written.
@@ -73,7 +73,7 @@ class Item:
     size: int = 0
     ends_chunk: bool = False
     decision: Decision | None = None
-    mark: DedupField | None = None
+    dedup_field: DedupField | None = None
     kept: bool = True
     because: Collection[str] = ()
     withdrawn: bool = False
@@ -98,8 +98,8 @@ class Item:
 
     @property
     def sure(self) -> bool:
-        """Whether the mark rests on a decision."""
-        return self.mark is None or self.mark.relation not in (INCONCLUSIVE, PENDING, UNCHECKED)
+        """Whether the ``dedup`` field rests on a decision."""
+        return self.dedup_field is None or self.dedup_field.relation not in (INCONCLUSIVE, PENDING, UNCHECKED)
 
     def rests_on(self, page_ids: Collection[str]) -> bool:
         """Whether the document is left out, and because of these pages only."""
@@ -108,19 +108,19 @@ class Item:
     @property
     def document(self) -> dict[str, Any]:
         """The document with its ``dedup`` field."""
-        if self.mark is None:
+        if self.dedup_field is None:
             return dict(self.source)
-        return self.source | {DEDUP: _fields_of(self.mark)}
+        return self.source | {DEDUP: _fields_of(self.dedup_field)}
 
     @property
     def action(self) -> tuple[Head, Any]:
         """Header and body as ``expand_action_callback`` returns them; JSON stays the JSON that it was."""
         if self.deferred:
             return {self.operation: self.head}, _waiting_update(self.body)
-        if not self.whole or self.mark is None:
+        if not self.whole or self.dedup_field is None:
             return {self.operation: self.head}, self.body
         if isinstance(self.body, bytes | str) and DEDUP not in self.source:
-            return {self.operation: self.head}, _appended(self.body, {DEDUP: _fields_of(self.mark)})
+            return {self.operation: self.head}, _appended(self.body, {DEDUP: _fields_of(self.dedup_field)})
         return {self.operation: self.head}, self.document
 
     @property
@@ -135,7 +135,7 @@ class Batch:
 
     Attributes:
         items: in the order of the call.
-        settled: decisions, and marks also of other documents.
+        settled: decisions, and the ``dedup`` fields of these and of other documents.
     """
 
     items: list[Item]
@@ -151,17 +151,17 @@ class Batch:
 
     @property
     def others(self) -> set[str]:
-        """Documents of others that have to be marked."""
-        return self.settled.marks.keys() - {item.page_id for item in self.items}
+        """Documents of earlier batches whose ``dedup`` field has to be written."""
+        return self.settled.dedup_fields.keys() - {item.page_id for item in self.items}
 
     def written(self, failed: Collection[str]) -> set[str]:
-        """Pages whose whole document was written with its mark."""
+        """Pages whose whole document was written with its ``dedup`` field."""
         return {
             item.page_id for item in self.items if item.whole and item.kept and item.page_id not in failed
         }
 
     def to_read(self, failed: Collection[str]) -> list[str]:
-        """Pages of which only the host index can say what they are now."""
+        """Pages of which only the source index can say what they are now."""
         done = self.written(failed)
         return [item.page_id for item in self.items if not item.problem and item.page_id not in done]
 
@@ -220,14 +220,14 @@ def in_parts(items: Iterable[Item], stored: Collection[str], changed: Collection
 
 
 def waiting_field(page_id: str, relation: str) -> DedupField:
-    """The mark of a document before it is decided on: a cluster of its own."""
+    """The ``dedup`` field of a document before it is decided on: a cluster of its own."""
     return DedupField(page_id, canonical=True, relation=relation, waiting=relation != UNCHECKED)
 
 
 def undecided(items: Iterable[Item], reason: str, report: HookReport) -> None:
     """Let documents be written without a decision, and wait for one."""
     for item in items:
-        item.mark = waiting_field(item.page_id, INCONCLUSIVE)
+        item.dedup_field = waiting_field(item.page_id, INCONCLUSIVE)
         item.decision = Decision(item.page_id, Outcome.INCONCLUSIVE, item.page_id, notes=(reason,))
         report.count(item.decision)
         report.inconclusive[item.page_id] = reason
@@ -236,17 +236,17 @@ def undecided(items: Iterable[Item], reason: str, report: HookReport) -> None:
 def dedup_fields_with_doubts(
     settled: BatchDecisions, report: HookReport, *, last: bool
 ) -> dict[str, DedupField]:
-    """Marks of a settlement, undecided pages marked so; at the ``last`` look cut lists are all there is."""
-    marks = dict(settled.marks)
+    """``dedup`` fields after a decision, those of inconclusive pages say so; on the ``last`` check a truncated candidate list is accepted."""
+    dedup_fields = dict(settled.dedup_fields)
     for name, decision in settled.decisions.items():
         if decision.outcome is not Outcome.INCONCLUSIVE:
             continue
         if last and name not in settled.unanswered:
             report.decided_on_part += 1
             continue
-        marks[name] = waiting_field(name, INCONCLUSIVE)
+        dedup_fields[name] = waiting_field(name, INCONCLUSIVE)
         report.inconclusive[name] = "; ".join(decision.notes)
-    return marks
+    return dedup_fields
 
 
 def fresh_id() -> str:
@@ -308,8 +308,8 @@ def _bytes(text: bytes | str) -> bytes:
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
-def _fields_of(mark: DedupField) -> dict[str, Any]:
-    return {name: value for name, value in mark.as_dict().items() if value is not None}
+def _fields_of(dedup_field: DedupField) -> dict[str, Any]:
+    return {name: value for name, value in dedup_field.as_dict().items() if value is not None}
 
 
 @cache

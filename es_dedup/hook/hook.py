@@ -51,7 +51,7 @@ class DedupHook(Closing):
     def __init__(
         self,
         index: Index,
-        host: SourceIndex,
+        source_index: SourceIndex,
         fields: SourceFields,
         settings: Settings | None = None,
         *,
@@ -59,10 +59,11 @@ class DedupHook(Closing):
         window: Window | None = None,
         claims: Claims | None = None,
     ) -> None:
-        """Over an index and host indices at hand; ``open`` is the usual way."""
-        self._index, self._host, self._fields, self._claims = index, host, checked_fields(fields), claims
+        """Over an index and source indices at hand; ``open`` is the usual way."""
+        self._index, self._source_index, self._claims = index, source_index, claims
+        self._fields = checked_fields(fields)
         self._settling = BatchDecider(index, settings_in_force(settings), window, claims)
-        self._targets, self.cluster = Targets(host), ClusterCheck(host)
+        self._targets, self.cluster = Targets(source_index), ClusterCheck(source_index)
         self._changed: set[str] = set()  # indices in which documents of others were changed by a batch
         self.dispatcher = dispatcher
 
@@ -97,9 +98,11 @@ class DedupHook(Closing):
         checked_fields(fields)
         index = factory.open_index(address, settings, fresh_probes=window is None)
         try:
-            host = factory.open_source_index(address, settings)
+            source_index = factory.open_source_index(address, settings)
             claims = factory.open_claims(address, settings) if claim else None
-            return cls(index, host, fields, settings, dispatcher=dispatcher, window=window, claims=claims)
+            return cls(
+                index, source_index, fields, settings, dispatcher=dispatcher, window=window, claims=claims
+            )
         except BaseException:
             index.close()
             raise
@@ -107,7 +110,7 @@ class DedupHook(Closing):
     def close(self) -> None:
         """Let go of the connections; may be called twice."""
         self._index.close()
-        self._host.close()
+        self._source_index.close()
         if self._claims is not None:
             self._claims.close()
 
@@ -147,7 +150,7 @@ class DedupHook(Closing):
         return self.prepare(items, WritePolicy(policy), HookReport() if report is None else report)
 
     def written(self, batch: Batch, failed: Collection[str] = (), report: HookReport | None = None) -> None:
-        """Say that documents were written: others in their clusters are marked, those that failed are taken back.
+        """Report that documents were written: other members of their clusters are updated, failed ones are taken back.
 
         With policy ``skip`` this deletes the older versions of documents that are not ``kept``.
 
@@ -157,7 +160,7 @@ class DedupHook(Closing):
             report: counts are added to it.
         """
         old = [item.page_id for item in batch if item.withdrawn and not item.rests_on(failed)]
-        self._host.delete(old)
+        self._source_index.delete(old)
         if report is not None:
             report.removed += old
         self.finish(batch, failed, report)
@@ -214,7 +217,7 @@ class DedupHook(Closing):
         )
 
     def take_back(self, items: Sequence[Item], report: HookReport) -> None:
-        """Make the store say of documents what the host index does: they were looked at and are not written."""
+        """Update features and clusters to what the source index holds: the documents were prefetched and not written."""
         self._take_back([item.page_id for item in items if not item.problem], report)
 
     def _take_back(self, names: Sequence[str], report: HookReport) -> None:
@@ -246,7 +249,7 @@ class DedupHook(Closing):
         Raises:
             DuplicatePage: policy ``fail``, and a document is a duplicate; names the first one. Nothing of the batch is kept.
             ValueError: another policy than ``mark`` while decisions are left to a dispatcher.
-            SourceIncomplete: a document of the batch, or one in a cluster with it, cannot be marked without losing data.
+            SourceIncomplete: a document of the batch, or one in a cluster with it, cannot be updated without losing data.
             IndexRefused: the index of a document cannot have the mapping of ``dedup``, or has another one (``MappingConflict``).
         """
         if self.dispatcher is not None and policy is not WritePolicy.MARK:
@@ -270,7 +273,7 @@ class DedupHook(Closing):
             for item in items:
                 item.deferred = item.operation == "update"
             for item in whole:
-                item.mark = waiting_field(item.page_id, PENDING)
+                item.dedup_field = waiting_field(item.page_id, PENDING)
         elif whole:
             try:
                 self._decide(batch, policy, report, ahead or self.look(items, features, creates=creates))
@@ -291,7 +294,7 @@ class DedupHook(Closing):
         *,
         refresh: bool = False,
     ) -> list[Item]:
-        """After a batch was written: mark others, take back what was not written, follow updates and deletes.
+        """After a batch was written: update other documents, take back what was not written, process updates and deletes.
 
         Args:
             batch: what ``prepare`` gave.
@@ -325,10 +328,11 @@ class DedupHook(Closing):
                 report.not_repaired.update(dict.fromkeys(batch.to_read(failed), str(error)))
         for item in again:
             report.take_back(item.page_id, item.decision)
-            item.kept, item.mark, item.decision, item.because, item.withdrawn = True, None, None, (), False
+            item.dedup_field = item.decision = None
+            item.kept, item.because, item.withdrawn = True, (), False
         if refresh and self._changed:
             with suppress(IndexError_):
-                self._host.refresh(",".join(sorted(self._changed)))
+                self._source_index.refresh(",".join(sorted(self._changed)))
         self._changed.clear()
         return again
 
@@ -336,7 +340,7 @@ class DedupHook(Closing):
         """Decide on documents that are there already, by what is in them now; those that are gone are forgotten.
 
         Raises:
-            IndexError_: the store or the host index did not answer; to repeat the call is safe.
+            IndexError_: the store or the source index did not answer; to repeat the call is safe.
         """
         report = HookReport() if report is None else report
         waiting = iter(dict.fromkeys(page_ids))
@@ -346,17 +350,17 @@ class DedupHook(Closing):
         return report
 
     def recheck(self, target: str, *, report: HookReport | None = None) -> HookReport:
-        """Decide again on documents marked inconclusive or pending; what is cut once more is decided on what is known.
+        """Decide again on inconclusive and pending documents; a candidate list that is truncated again is accepted.
 
         Args:
             target: index, alias or pattern.
             report: counts are added to it.
 
         Raises:
-            IndexError_: the store or the host index did not answer; to repeat the call is safe.
+            IndexError_: the store or the source index did not answer; to repeat the call is safe.
         """
         report = HookReport() if report is None else report
-        for some in self._host.waiting(target, self._fields.names):
+        for some in self._source_index.waiting(target, self._fields.names):
             names = [each.key.page_id for each in some]
             report.pages += len(names)
             self._reconcile(names, report, again=True)
@@ -368,7 +372,7 @@ class DedupHook(Closing):
         before, item.key = item.page_id, place
         try:
             self._reconcile([before], report)  # its features go even if the new index is refused
-            self._host.prepare([place.index])
+            self._source_index.prepare([place.index])
             self._reconcile([item.page_id], report)
         except IndexError_ as error:
             report.not_repaired[item.page_id] = str(error)
@@ -392,7 +396,7 @@ class DedupHook(Closing):
         for item in whole:
             self._say(item, batch.settled, report)
         old = {item.page_id: item for item in whole if not item.kept and item.operation == "index"}
-        for name in self._host.read(old, ()) if old else ():
+        for name in self._source_index.read(old, ()) if old else ():
             old[name].withdrawn = True
 
     def _hand_over(self, page_ids: list[str], report: HookReport) -> None:
@@ -404,33 +408,35 @@ class DedupHook(Closing):
             report.inconclusive.update(dict.fromkeys(page_ids, f"nobody could be told: {error}"))
 
     def _repair(self, batch: Batch, failed: set[str], report: HookReport) -> None:
-        own, marks = batch.written(failed), batch.settled.marks
+        own, dedup_fields = batch.written(failed), batch.settled.dedup_fields
         read = batch.to_read(failed)
         if read:
             self._reconcile(read, report)
         stale = read or self._settling.moved(batch.settled.session)
-        if marks and stale:
-            marks = self._settling.marks(marks)
+        if dedup_fields and stale:
+            dedup_fields = self._settling.dedup_fields(dedup_fields)
             sure = {item.page_id for item in batch.items if item.sure}
-            self._mark({name: mark for name, mark in marks.items() if name in own & sure}, report, own=True)
-        self._mark({name: mark for name, mark in marks.items() if name not in own | set(read)}, report)
+            written = {name: each for name, each in dedup_fields.items() if name in own & sure}
+            self._write_dedup_fields(written, report, own=True)
+        others = {name: each for name, each in dedup_fields.items() if name not in own | set(read)}
+        self._write_dedup_fields(others, report)
         self._overwrite(batch.settled, own, report)
 
     def _say(self, item: Item, settled: BatchDecisions, report: HookReport) -> None:
         name = item.page_id
         if name in settled.failed:
             report.failed[name] = settled.failed[name]
-            item.mark = waiting_field(name, UNCHECKED)
+            item.dedup_field = waiting_field(name, UNCHECKED)
             return
         decision = settled.decisions[name]
         item.decision = decision
         item.because = settled.left_out.get(name, ())
         item.kept = not item.because
-        item.mark = settled.marks.get(name)
+        item.dedup_field = settled.dedup_fields.get(name)
         report.count(decision)
         if decision.outcome is Outcome.INCONCLUSIVE:
             report.inconclusive[name] = "; ".join(decision.notes)
-            item.mark = waiting_field(name, INCONCLUSIVE)
+            item.dedup_field = waiting_field(name, INCONCLUSIVE)
 
     def _refuse(self, items: Sequence[Item], settled: BatchDecisions) -> None:
         for item in items:
@@ -447,14 +453,16 @@ class DedupHook(Closing):
         report.inconclusive.update(dict.fromkeys(written, reason))
         clusters = {each.cluster_id for each in self._index.assignments(others).values()}
         others |= {each.page_id for group in self._index.members(clusters).values() for each in group}
-        self._mark({name: waiting_field(name, INCONCLUSIVE) for name in written | others}, report, own=True)
+        self._write_dedup_fields(
+            {name: waiting_field(name, INCONCLUSIVE) for name in written | others}, report, own=True
+        )
 
     def _reconcile(self, page_ids: Sequence[str], report: HookReport, *, again: bool = False) -> None:
-        """Make the store say of documents what is in them now, and mark them."""
-        found = self._host.read(page_ids, self._fields.names)
+        """Update features and clusters to what documents hold now, and write their ``dedup`` fields."""
+        found = self._source_index.read(page_ids, self._fields.names)
         gone = [name for name in page_ids if name not in found]
         if gone:
-            self._mark(self._settling.remove(gone)[1], report)
+            self._write_dedup_fields(self._settling.remove(gone)[1], report)
         if found:
             pages = [self._fields.page(name, each.source) for name, each in found.items()]
             settled = self._settling.settle(self._settling.featurise(pages), again=again)
@@ -463,19 +471,22 @@ class DedupHook(Closing):
             for decision in settled.decisions.values():
                 report.count(decision)
             report.failed.update(settled.failed)
-            marks = documents.dedup_fields_with_doubts(settled, report, last=again)
-            self._mark(marks, report)
-            done = (each for name, each in found.items() if name not in marks or not marks[name].waiting)
-            self._host.decided(done, self._fields.names)
+            dedup_fields = documents.dedup_fields_with_doubts(settled, report, last=again)
+            self._write_dedup_fields(dedup_fields, report)
+            waiting = {name for name, each in dedup_fields.items() if each.waiting}
+            decided = (each for name, each in found.items() if name not in waiting)
+            self._source_index.decided(decided, self._fields.names)
             if self._settling.moved(settled.session):
-                self._mark(self._settling.marks(marks), report)
+                self._write_dedup_fields(self._settling.dedup_fields(dedup_fields), report)
 
-    def _mark(self, marks: Mapping[str, DedupField], report: HookReport, *, own: bool = False) -> None:
-        if not marks:
+    def _write_dedup_fields(
+        self, dedup_fields: Mapping[str, DedupField], report: HookReport, *, own: bool = False
+    ) -> None:
+        if not dedup_fields:
             return
-        done = self._host.mark(marks)
+        done = self._source_index.write_dedup_fields(dedup_fields)
         if done.changed:
-            self._changed |= {document_key(name).index for name in marks}
+            self._changed |= {document_key(name).index for name in dedup_fields}
         if not own:
             report.repaired += done.changed
         report.not_repaired.update(done.failed)
@@ -483,11 +494,11 @@ class DedupHook(Closing):
     def _overwrite(self, settled: BatchDecisions, own: Collection[str], report: HookReport) -> None:
         """Remove what written documents take the place of; what others have changed past the hook is decided on instead."""
         old = {other for name, others in settled.replaces.items() if name in own for other in others}
-        now = self._host.read(old, self._fields.names).items()
+        now = self._source_index.read(old, self._fields.names).items()
         changed = self._settling.changed([self._fields.page(name, each.source) for name, each in now])
         self._reconcile(list(changed), report)
         if old := old.difference(changed):
-            self._host.delete(old)
+            self._source_index.delete(old)
             self._changed |= {document_key(name).index for name in old}
             report.removed += sorted(old)
-            self._mark(self._settling.remove(old)[1], report)
+            self._write_dedup_fields(self._settling.remove(old)[1], report)

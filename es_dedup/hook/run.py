@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.hook import DedupHook
 
-    Action = Any  # bytes, str, a mapping, or the helper's mark BULK_FLUSH
+    Action = Any  # bytes, str, a mapping, or the helper's constant BULK_FLUSH
     Result = tuple[bool, dict[str, Any]]
 
 MAX_CHUNK_BYTES: Final = 100 * 1024 * 1024
@@ -233,11 +233,11 @@ class Run:
         again = self._hook.finish(batch, failed, self.report, refresh=self._refreshes)
         for item in unmapped:
             self.report.take_back(item.page_id, item.decision)
-            item.mark, item.decision, item.repeated = None, None, True
+            item.dedup_field, item.decision, item.repeated = None, None, True
         return [*again, *unmapped]
 
     def lost(self, batch: Batch, results: Iterable[Result]) -> None:
-        """After a write of which the outcome is unknown: ask the host index what was written, if it answers."""
+        """After a write of which the outcome is unknown: ask the source index what was written, if it answers."""
         known = {item.page_id for item, ok, _ in matched(batch, results) if ok}
         unknown = [item.page_id for item in batch if item.page_id not in known]
         with suppress(IndexError_):

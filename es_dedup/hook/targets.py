@@ -22,11 +22,11 @@ class Targets:
     """Which concrete index each target stands for.
 
     Args:
-        host: the user indices.
+        source_index: the source indices.
     """
 
-    def __init__(self, host: SourceIndex) -> None:
-        self._host = host
+    def __init__(self, source_index: SourceIndex) -> None:
+        self._source_index = source_index
         self._known: dict[str, str] = {}
 
     def forget(self, target: str) -> None:
@@ -52,7 +52,7 @@ class Targets:
             index = known.get(given)  # another thread may forget it meanwhile
             if index is None:
                 made = creates and item.operation != "delete" and not item.head.get("require_alias")
-                if not made and not self._host.indices(given):
+                if not made and not self._source_index.indices(given):
                     continue
                 try:
                     index = known[given] = self._known[given] = self._ready([item], given)
@@ -65,10 +65,10 @@ class Targets:
                 item.problem = item.key.problem  # an alias may be shorter than its index
 
     def check(self, batch: Batch) -> None:
-        """Refuse a batch right before it is written, when it, or what it asks to be marked elsewhere, cannot be marked.
+        """Refuse a batch right before it is written, when its documents, or others whose ``dedup`` field it changes, cannot be updated.
 
         An index that a rollover has made since the decision gets the mapping of ``dedup``. Where the server does not answer the batch
-        passes: marking asks again, and changes nothing without an answer.
+        passes: the write of ``dedup`` fields checks again, and changes nothing without an answer.
 
         Raises:
             IndexRefused, SourceIncomplete: see ``SourceIndex.write_index`` and ``SourceIndex.check``.
@@ -77,7 +77,7 @@ class Targets:
             for target in {item.target for item in batch if not item.problem} & self._known.keys():
                 self._known[target] = self._ready((item for item in batch if item.target == target), target)
             if others := {document_key(name).index for name in batch.others}:
-                self._host.check(others)
+                self._source_index.check(others)
         except REFUSALS:
             raise
         except IndexError_:
@@ -85,4 +85,4 @@ class Targets:
 
     def _ready(self, items: Iterable[Item], target: str) -> str:
         external = any(item.external for item in items)
-        return self._host.write_index(target, external_versions=external)
+        return self._source_index.write_index(target, external_versions=external)

@@ -1,4 +1,4 @@
-"""From clusters to the object ``dedup`` of host documents."""
+"""The ``dedup`` fields of documents, made from clusters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def dedup_fields_of(index: ClusterUpdates, page_ids: Iterable[str]) -> dict[str, DedupField]:
-    """Marks of all pages of the clusters that these pages are in: a change of one changes what the others say.
+    """``dedup`` fields of all pages of the clusters that these pages are in: a change of one page changes the fields of the others.
 
     Pages that are not clustered yet are absent.
     """
@@ -27,7 +27,7 @@ def dedup_fields_of(index: ClusterUpdates, page_ids: Iterable[str]) -> dict[str,
 def dedup_fields_of_groups(
     groups: Iterable[Sequence[Assignment]], edges: Iterable[Edge]
 ) -> dict[str, DedupField]:
-    """Marks of all pages of whole clusters.
+    """``dedup`` fields of all pages of whole clusters.
 
     Args:
         groups: each cluster's assignments.
@@ -42,7 +42,7 @@ def dedup_fields_of_groups(
 
 
 def dedup_field_of(assignment: Assignment, size: int, inside: Sequence[str] = ()) -> DedupField:
-    """The mark of one page of a cluster of ``size`` pages; ``inside``: pages that contain it."""
+    """The ``dedup`` field of one page of a cluster of ``size`` pages; ``inside``: pages that contain it."""
     canonical = assignment.page_id == assignment.representative
     relation = str(assignment.relation)
     if canonical:

@@ -143,7 +143,7 @@ def prepare_search(path: str | Path, tell: Callable[[int, int], None]) -> None:
 
 
 def open_source_index(path: str | Path, settings: Settings) -> ElasticSourceIndex:
-    """The host indices of the cluster that an index on Elasticsearch is in.
+    """The source indices of the cluster that an index on Elasticsearch is in.
 
     Raises:
         ConfigError: the address is none of a server.

@@ -1,6 +1,6 @@
-"""The user's own index, the host: which documents are pages, how they are named, and what is written into them.
+"""The source index, the user's own: which documents are pages, how they are named, and what is written into them.
 
-A page's key is (index, ``_id``, routing); ``page_id`` is its stable string form. The object ``dedup`` of a host document is a
+A page's key is (index, ``_id``, routing); ``page_id`` is its stable string form. The ``dedup`` field of a document is a
 ``DedupField``; nothing else of the document is ever written.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 DEDUP: Final = "dedup"
-"""Name of our object in a host document."""
+"""Name of the field that es-dedup writes into a document."""
 MAX_PAGE_ID_CHARS: Final = 512
 
 
@@ -52,7 +52,7 @@ def document_key(page_id: str) -> DocumentKey:
     """The key of which ``DocumentKey.page_id`` made a page id.
 
     Raises:
-        ValueError: the page is of no host index.
+        ValueError: the page is of no source index.
     """
     head, slash, name = page_id.partition("/")
     index, _, routing = head.partition("?")
@@ -63,7 +63,7 @@ def document_key(page_id: str) -> DocumentKey:
 
 @dataclass(frozen=True, slots=True)
 class SourceFields:
-    """Which fields of a host document hold a page; dotted names reach into objects; empty: there is none.
+    """Which fields of a document hold a page; dotted names reach into objects; empty: there is none.
 
     Attributes:
         content: main text, or the HTML as served when ``html`` is true.
@@ -224,7 +224,7 @@ class SourceDocument:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One shard of a concrete host index; ``last`` is its highest sequence number that a search sees, -1 when empty."""
+    """One shard of a concrete source index; ``last`` is its highest sequence number that a search sees, -1 when empty."""
 
     index: str
     number: int
@@ -234,11 +234,11 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class FieldUpdateReport:
-    """What became of many marks.
+    """What became of writes of ``dedup`` fields.
 
     Attributes:
         changed: documents that were written.
-        unchanged: documents that had the same mark.
+        unchanged: documents that had the same ``dedup`` field.
         gone: page ids whose document is not there any more.
         failed: page id to reason; ``conflict: …`` (others kept writing it), ``mapping: …`` (the document's ``dedup`` field is
             of another type), ``refused: …`` (anything else).
@@ -268,7 +268,7 @@ class ServerFacts:
 
 
 class SourceIndex(Protocol):
-    """Reads and marks documents of host indices; ``target`` is an index, an alias, a data stream or a pattern."""
+    """Reads documents of source indices and writes their ``dedup`` fields; ``target`` is an index, an alias, a data stream or a pattern."""
 
     def indices(self, target: str) -> list[str]:
         """Concrete open indices behind a target, by name, without our own; empty when there is none."""
@@ -279,7 +279,7 @@ class SourceIndex(Protocol):
         Args:
             indices: concrete ones; those that do not exist are passed over.
             external_versions: documents keep the ``_version`` that their owner gives them, from now on and for all writers of
-                marks: a mark is written by indexing the whole document with its version, in place of a partial update.
+                ``dedup`` fields: the whole document is indexed again with its version, in place of a partial update.
 
         Raises:
             IndexRefused: a field ``dedup`` of another kind is there, or the role does not allow it.
@@ -294,7 +294,7 @@ class SourceIndex(Protocol):
         """Whether documents of a concrete index keep external versions, see ``prepare``."""
 
     def check(self, indices: Iterable[str]) -> None:
-        """Refuse concrete indices whose documents cannot be marked without losing data; indices that do not exist pass.
+        """Refuse concrete indices whose documents cannot be updated without losing data; indices that do not exist pass.
 
         Every method that writes to documents checks their indices first.
 
@@ -353,13 +353,13 @@ class SourceIndex(Protocol):
             batch: most documents at once.
         """
 
-    def unmarked(
+    def without_dedup_field(
         self, index: str, fields: Sequence[str], *, batch: int = 500
     ) -> Iterator[list[SourceDocument]]:
         """Documents of a concrete index without ``dedup.cluster_id``, and those that wait for a decision."""
 
-    def mark(self, marks: Mapping[str, DedupField | None]) -> FieldUpdateReport:
-        """Write marks by page id; None takes the object away. Repeating it is safe.
+    def write_dedup_fields(self, dedup_fields: Mapping[str, DedupField | None]) -> FieldUpdateReport:
+        """Write ``dedup`` fields by page id; None removes the field. Repeating it is safe.
 
         Raises:
             SourceIncomplete: see ``check``; no document was changed.

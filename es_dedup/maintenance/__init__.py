@@ -1,1 +1,1 @@
-"""Attached host indices: attach, backfill, reindex, recluster, audit; long ones as resumable jobs."""
+"""Attached source indices: attach, backfill, reindex, recluster, audit; long ones as resumable jobs."""

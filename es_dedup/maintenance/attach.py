@@ -1,4 +1,4 @@
-"""Attaching host indices: the mapping of ``dedup``, a template for indices to come, and how pages are read."""
+"""Attaching source indices: the mapping of ``dedup``, a template for indices to come, and how pages are read."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def attach(
     dry_run: bool = False,
     force: bool = False,
 ) -> Attached:
-    """Look after an index, an alias, a data stream or a pattern; to do it again changes how pages are read.
+    """Attach an index, an alias, a data stream or a pattern; repeating it changes which fields are read.
 
-    Nothing of the documents is changed; ``backfill`` does that.
+    Documents are not changed; ``backfill`` writes their ``dedup`` fields.
 
     Args:
         site: its index records the attachment.
@@ -62,19 +62,19 @@ def attach(
         PreflightFailed: sampled documents do not have the fields, and ``force`` is not set.
         SourceIncomplete: the ``_source`` of an index does not hold whole documents.
     """
-    indices = context.host.indices(target)
+    indices = context.source_index.indices(target)
     if not indices and "*" not in target:
         raise ConfigError(
             (f"there is no open index {target}: make it first, or name a pattern with *",), "attach"
         )
-    context.host.check(indices)
+    context.source_index.check(indices)
     warnings = check_fields(context, target, fields, force=force, external_versions=external_versions)
-    documents = sum(shard.documents for index in indices for shard in context.host.shards(index))
-    template = context.host.install(
+    documents = sum(shard.documents for index in indices for shard in context.source_index.shards(index))
+    template = context.source_index.install(
         target, dry_run=dry_run, external_versions=external_versions, own_templates=own_templates
     )
     if not dry_run:
-        context.host.prepare(indices, external_versions=external_versions)
+        context.source_index.prepare(indices, external_versions=external_versions)
         others = [each for each in context.attachments if each.target != target]
         save_attachments(context.index, [*others, Attachment(target, fields)])
     return Attached(target, tuple(indices), documents, template, warnings)

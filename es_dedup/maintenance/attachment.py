@@ -1,4 +1,4 @@
-"""Which host indices an index looks after, and which of their fields hold a page."""
+"""Which source indices are attached to an index, and which of their fields hold a page."""
 
 from __future__ import annotations
 

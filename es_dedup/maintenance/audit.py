@@ -1,4 +1,4 @@
-"""Whether index, clusters and host documents agree; with ``repair`` they do afterwards."""
+"""Whether index, clusters and documents agree; with ``repair`` they do afterwards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.batch.recluster import UNSETTLED
 from es_dedup.index.dedup_field import dedup_fields_of_groups
 from es_dedup.maintenance.backfill import GROUP_PAGES, outdated, together
-from es_dedup.maintenance.dedup_field_writes import forget, mark_pages
+from es_dedup.maintenance.dedup_field_writes import forget, update_dedup_fields
 from es_dedup.maintenance.ingest import ingest
 from es_dedup.maintenance.mass_change_guard import guard
 from es_dedup.maintenance.status import AUDIT
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 KINDS: Final[Mapping[str, str]] = {
     "orphans": "stored pages whose document has gone",
-    "overwritten": "documents whose object dedup is not what the index says",
+    "overwritten": "documents whose dedup field differs from the index",
     "unknown": "documents that are not in the index",
     "outdated": "documents that were changed since their features were made",
     "undecided": "documents that wait for a decision",
     "unclustered": "stored pages without a cluster",
     "ghosts": "clustered pages that are not stored",
     "headless": "clusters without exactly one representative among their pages",
-    "unprepared": "host indices without the mapping of dedup",
+    "unprepared": "source indices without the mapping of dedup",
     "unsettled": "a writer was stopped before clusters were made",
 }
 EXAMPLES: Final = 20
@@ -100,7 +100,7 @@ def audit(context: MaintenanceContext, *, repair: bool = False, force: bool = Fa
     found = Audit()
     context.index.refresh()
     for target in context.attachments:
-        context.host.refresh(target.target)
+        context.source_index.refresh(target.target)
     dead = {letter.page_id for letter in context.jobs.dead(limit=100_000)}
     found.dead = len(dead)
     if context.index.note(UNSETTLED) is not None:
@@ -125,15 +125,15 @@ def _look_at_clusters(
     found.add("ghosts", ghosts)
     found.add("headless", (group[0].cluster_id for group in groups if not _has_head(group)))
     found.clusters += sum(len(group) > 1 for group in groups)
-    marks = dedup_fields_of_groups(groups, context.index.edges_of(ids))
-    documents = context.host.read(ids, ())
+    dedup_fields = dedup_fields_of_groups(groups, context.index.edges_of(ids))
+    documents = context.source_index.read(ids, ())
     found.add("orphans", (name for name in stored if name not in documents))
     found.add(
         "overwritten",
         (
             name
             for name, document in documents.items()
-            if document.dedup is not None and not agrees(document.dedup, marks[name])
+            if document.dedup is not None and not agrees(document.dedup, dedup_fields[name])
         ),
     )
 
@@ -143,9 +143,9 @@ def _has_head(group: Sequence[Assignment]) -> bool:
     return len(heads) == 1 and all(each.representative in heads for each in group)
 
 
-def agrees(dedup: Mapping[str, Any], mark: DedupField) -> bool:
-    """Whether a document's object says what a mark says; nulls and missing values are the same."""
-    wanted = mark.as_dict()
+def agrees(dedup: Mapping[str, Any], dedup_field: DedupField) -> bool:
+    """Whether a document's stored ``dedup`` object equals a ``DedupField``; nulls and missing values are the same."""
+    wanted = dedup_field.as_dict()
     return all((dedup.get(name) or None) == (value or None) for name, value in wanted.items())
 
 
@@ -160,10 +160,12 @@ def _look_at_records(context: MaintenanceContext, found: Audit) -> None:
 def _look_at_documents(
     context: MaintenanceContext, index: str, fields: SourceFields, dead: set[str], found: Audit
 ) -> None:
-    if not context.host.prepared(index):
+    if not context.source_index.prepared(index):
         found.add("unprepared", [index])
-    for shard in context.host.shards(index):
-        for documents in context.host.scan(shard, fields.names, batch=context.settings.maintenance.batch):
+    for shard in context.source_index.shards(index):
+        for documents in context.source_index.scan(
+            shard, fields.names, batch=context.settings.maintenance.batch
+        ):
             ids = [document.key.page_id for document in documents]
             assigned = context.index.assignments(ids)
             found.documents += len(ids)
@@ -186,10 +188,10 @@ def _look_at_documents(
 def _repair(context: MaintenanceContext, found: Audit, *, force: bool) -> None:
     bad = found.found
     changes = sum(len(set(names)) for names in bad.values())
-    context.host.check(context.indices())
+    context.source_index.check(context.indices())
     guard("audit --repair", changes, max(found.documents, found.pages), context.settings, force=force)
     if bad.get("unprepared"):
-        context.host.prepare(bad["unprepared"])
+        context.source_index.prepare(bad["unprepared"])
     for ids in _chunked([*bad.get("orphans", ()), *bad.get("ghosts", ())]):
         found.repaired.update(forget(context, ids))
         context.index.delete_many(ids)
@@ -199,10 +201,12 @@ def _repair(context: MaintenanceContext, found: Audit, *, force: bool) -> None:
     for ids in _chunked(name for kind in ("unknown", "undecided", "outdated") for name in bad.get(kind, ())):
         found.repaired.update(ingest(context, ids))
     for ids in _chunked(() if found.repaired["reclustered"] else bad.get("overwritten", ())):
-        found.repaired.update(mark_pages(context, ids))
+        found.repaired.update(update_dedup_fields(context, ids))
     if found.repaired["reclustered"]:
         for groups in together(context.index.clusters(), GROUP_PAGES):
-            found.repaired.update(mark_pages(context, [each.page_id for group in groups for each in group]))
+            found.repaired.update(
+                update_dedup_fields(context, [each.page_id for group in groups for each in group])
+            )
 
 
 def _chunked(ids: Iterable[str]) -> Iterator[list[str]]:

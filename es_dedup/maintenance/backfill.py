@@ -1,8 +1,8 @@
-"""Everything that is in the host indices into the index: features first, then clusters, then marks.
+"""Backfill of all documents of the source indices: features first, then clusters, then ``dedup`` fields.
 
 Stages: ``features`` (by shard and range of sequence numbers, in parallel), ``catch-up`` (what was written meanwhile),
 ``settle`` (statistics, pairs, clusters, from features), ``mark`` (the ``dedup`` field of each document), ``rest`` (documents that
-are not marked yet, one by one), ``orphans`` (pages whose document was deleted meanwhile).
+have no ``dedup`` field yet, one by one), ``orphans`` (pages whose document was deleted meanwhile).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from es_dedup.batch.recluster import UNSETTLED, write_session
 from es_dedup.errors import ConfigError
 from es_dedup.index.source_index import Shard, SourceFields
 from es_dedup.maintenance.dead_letters import bury, bury_failed
-from es_dedup.maintenance.dedup_field_writes import forget_gone, mark_pages
+from es_dedup.maintenance.dedup_field_writes import forget_gone, update_dedup_fields
 from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.preflight import check_fields
 from es_dedup.maintenance.stage import PartitionPlan, Step, batch_of, hopeless
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.settings import Settings
 
-GROUP_PAGES: Final = 500  # pages of clusters whose marks are written together
+GROUP_PAGES: Final = 500  # pages of clusters whose dedup fields are written together
 
 
 class Features:
@@ -45,12 +45,12 @@ class Features:
         """One part per ``part_documents`` documents of a shard, cut by sequence numbers."""
         shares: list[PartitionPlan] = []
         found = context.indices(job.options.get("target"))
-        context.host.prepare(found)
+        context.source_index.prepare(found)
         if job.what == "backfill":
             for index, fields in found.items():
                 check_fields(context, index, fields, force=bool(job.options.get("force")))
         for index, fields in found.items():
-            for shard in context.host.shards(index):
+            for shard in context.source_index.shards(index):
                 shares += _ranges(shard, fields, context.settings.maintenance.part_documents)
         return shares
 
@@ -62,12 +62,14 @@ class Features:
         above = work["above"] if part.checkpoint is None else part.checkpoint
         batch = batch_of(context, part)
         if hopeless(context, part):
-            first = next(context.host.scan(shard, (), above=above, to=work["to"], batch=1), None)
+            first = next(context.source_index.scan(shard, (), above=above, to=work["to"], batch=1), None)
             if first is not None:
                 bury(context, [first[0].key.page_id], self.name, part.attempts - 1, part.error)
                 above = first[0].seq_no
                 yield Step(above, 1, {"dead": 1})
-        for documents in context.host.scan(shard, fields.names, above=above, to=work["to"], batch=batch):
+        for documents in context.source_index.scan(
+            shard, fields.names, above=above, to=work["to"], batch=batch
+        ):
             yield Step(documents[-1].seq_no, len(documents), store_features(context, fields, documents))
 
 
@@ -86,7 +88,7 @@ class CatchUp(Features):
         return [
             PartitionPlan(_work(shard, fields, ended.get((index, shard.number), -1), shard.last))
             for index, fields in context.indices(job.options.get("target")).items()
-            for shard in context.host.shards(index)
+            for shard in context.source_index.shards(index)
             if shard.last > ended.get((index, shard.number), -1)
         ]
 
@@ -127,8 +129,8 @@ def settings_of(context: MaintenanceContext, job: Job) -> Settings:
     return with_recorded(context.settings, given)
 
 
-class MarkAll:
-    """The object ``dedup`` of every document, cluster by cluster."""
+class WriteDedupFields:
+    """The ``dedup`` field of every document, cluster by cluster."""
 
     name = "mark"
 
@@ -140,11 +142,11 @@ class MarkAll:
         """One step per some hundred pages; the checkpoint is a cluster id."""
         for groups in together(context.index.clusters(after=part.checkpoint), GROUP_PAGES):
             pages = [each.page_id for group in groups for each in group]
-            yield Step(groups[-1][0].cluster_id, len(pages), mark_pages(context, pages))
+            yield Step(groups[-1][0].cluster_id, len(pages), update_dedup_fields(context, pages))
 
 
 class Rest:
-    """Documents that have no mark after all that: written in between, or lost by a race."""
+    """Documents without a ``dedup`` field after these stages: written in between, or lost by a race."""
 
     name = "rest"
 
@@ -156,11 +158,11 @@ class Rest:
         ]
 
     def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
-        """One step per batch; it begins from the start each time, as what is marked is not met again."""
+        """One step per batch; it begins from the start each time, as documents with a ``dedup`` field are not met again."""
         fields, batch = SourceFields(**part.work["fields"]), batch_of(context, part)
-        context.host.refresh(part.work["index"])
+        context.source_index.refresh(part.work["index"])
         dead = {letter.page_id for letter in context.jobs.dead(limit=10_000)}
-        for found in context.host.unmarked(part.work["index"], fields.names, batch=batch):
+        for found in context.source_index.without_dedup_field(part.work["index"], fields.names, batch=batch):
             documents = [each for each in found if each.key.page_id not in dead]
             if documents and hopeless(context, part):
                 bury(context, [documents[0].key.page_id], self.name, part.attempts - 1, part.error)
@@ -169,7 +171,7 @@ class Rest:
 
 
 class Orphans:
-    """Stored pages whose document was deleted meanwhile, also after its cluster was marked: their clusters are repaired."""
+    """Stored pages whose document was deleted meanwhile, also after its cluster was written: their clusters are repaired."""
 
     name = "orphans"
 
@@ -181,7 +183,7 @@ class Orphans:
         """One step per some hundred pages; the checkpoint is a page id."""
         for records in context.index.scan(after=part.checkpoint, batch=GROUP_PAGES):
             ids = [record.page_id for record in records]
-            there = context.host.read(ids, ())
+            there = context.source_index.read(ids, ())
             yield Step(ids[-1], len(ids), forget_gone(context, [name for name in ids if name not in there]))
 
 

@@ -1,4 +1,4 @@
-"""Taking in what is written to host indices while a new generation is filled beside the one in use.
+"""Taking in what is written to source indices while a new generation is filled beside the one in use.
 
 Each write to a shard has a higher sequence number than those before, whoever wrote: hook, tasks, or a writer that knows nothing of
 es-dedup. A document that is written again is met once, as it is now. What was deleted is not met; ``mark`` finds that its document
@@ -23,12 +23,12 @@ NOTE: Final = "followed"
 
 
 def note_positions(context: MaintenanceContext) -> None:
-    """Remember where the host indices are now, for ``follow``; a second call changes nothing."""
+    """Remember where the source indices are now, for ``follow``; a second call changes nothing."""
     if context.index.note(NOTE) is None:
         _keep(
             context,
             {
-                index: {str(s.number): s.last for s in context.host.shards(index)}
+                index: {str(s.number): s.last for s in context.source_index.shards(index)}
                 for index in context.indices()
             },
         )
@@ -47,10 +47,10 @@ def follow(context: MaintenanceContext) -> int:
     read = 0
     for index, fields in context.indices().items():
         reached = known.setdefault(index, {})
-        for shard in context.host.shards(index):
+        for shard in context.source_index.shards(index):
             above, batch = reached.get(str(shard.number), -1), context.settings.maintenance.batch
             # without an upper bound: a document that is written again while this reads is still ahead
-            for documents in context.host.scan(shard, fields.names, above=above, batch=batch):
+            for documents in context.source_index.scan(shard, fields.names, above=above, batch=batch):
                 _take_in(context, fields, documents)
                 reached[str(shard.number)] = documents[-1].seq_no
                 read += len(documents)

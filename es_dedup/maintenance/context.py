@@ -1,4 +1,4 @@
-"""All that maintenance works on: the index, the host indices, the jobs."""
+"""All that maintenance works on: the feature index, the source indices, the jobs."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class MaintenanceContext:
-    """An index on Elasticsearch with the host indices it looks after.
+    """An index on Elasticsearch with its attached source indices.
 
     Attributes:
         place: its address.
-        settings: all settings; texts are not kept, they stand in the host index.
-        index, host, jobs, claims: the stores.
+        settings: all settings; texts are not stored, as the source index has them.
+        index, source_index, jobs, claims: the stores.
     """
 
     place: str
     settings: Settings
     index: Index
-    host: SourceIndex
+    source_index: SourceIndex
     jobs: JobStore
     claims: Claims
     _extractor: Extractor | None = field(default=None, repr=False)
@@ -60,7 +60,7 @@ class MaintenanceContext:
         return load_attachments(self.index)
 
     def indices(self, target: str | None = None) -> dict[str, SourceFields]:
-        """Concrete host indices with the fields they are read by: of one attached target, or of all.
+        """Concrete source indices with the fields they are read by: of one attached target, or of all.
 
         Raises:
             NotAttached: there is no such attachment.
@@ -70,12 +70,12 @@ class MaintenanceContext:
             known = [each for each in known if each.target == target]
             if not known:
                 raise NotAttached(target)
-        return {name: each.fields for each in known for name in self.host.indices(each.target)}
+        return {name: each.fields for each in known for name in self.source_index.indices(each.target)}
 
 
 @contextmanager
 def open_context(place: str, settings: Settings, *, read_only: bool = False) -> Iterator[MaintenanceContext]:
-    """An index with its host indices, closed at the end of the block; made when it is not there, unless ``read_only``.
+    """An index with its source indices, closed at the end of the block; made when it is not there, unless ``read_only``.
 
     Raises:
         ConfigError: the place is not an address of an index on Elasticsearch.
@@ -87,10 +87,13 @@ def open_context(place: str, settings: Settings, *, read_only: bool = False) -> 
         )
     kept = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
     index = factory.open_index(place, kept, read_only=read_only)
-    host, jobs = factory.open_source_index(place, kept), factory.open_jobs(place, kept, read_only=read_only)
+    source_index, jobs = (
+        factory.open_source_index(place, kept),
+        factory.open_jobs(place, kept, read_only=read_only),
+    )
     claims = factory.open_claims(place, kept)
     try:
-        yield MaintenanceContext(place, kept, index, host, jobs, claims)
+        yield MaintenanceContext(place, kept, index, source_index, jobs, claims)
     finally:
-        for store in (index, host, jobs, claims):
+        for store in (index, source_index, jobs, claims):
             store.close()

@@ -1,4 +1,4 @@
-"""Clusters into the documents of the host."""
+"""Writing clusters into the documents of the source index."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.model import RemoveReport
 
-TRIES: Final = 5  # of marking clusters that others go on changing
+TRIES: Final = 5  # of writing clusters that others go on changing
 
 
-def mark_pages(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[str, int]:
+def update_dedup_fields(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[str, int]:
     """Write the ``dedup`` field of all pages of the clusters that some pages are in.
 
-    Others may change these clusters at the same time. The clusters are read again after the write, and the marks that are no
-    longer right are written again. Pages whose document has gone are removed from the index.
+    Others may change these clusters at the same time. The clusters are read again after the write, and the ``dedup`` fields that are
+    no longer right are written again. Pages whose document has gone are removed from the index.
 
     Returns:
         Counts: ``marked``, ``right`` (nothing to change), ``gone``, ``refused``.
@@ -34,8 +34,12 @@ def mark_pages(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[
     for _ in range(TRIES):
         with context.index.writing():
             context.index.refresh_clusters()
-            marks = dedup_fields_of(context.index, wanted)
-        changed = {name: mark for name, mark in marks.items() if written.get(name) != mark}
+            dedup_fields = dedup_fields_of(context.index, wanted)
+        changed = {
+            name: dedup_field
+            for name, dedup_field in dedup_fields.items()
+            if written.get(name) != dedup_field
+        }
         if not changed:
             break
         counts.update(_write(context, changed))
@@ -50,13 +54,13 @@ def forget_gone(context: MaintenanceContext, page_ids: Sequence[str]) -> Mapping
     if not page_ids:
         return {}
     with write_session(context.index):
-        there = context.host.read(page_ids, ())
+        there = context.source_index.read(page_ids, ())
         gone = [name for name in page_ids if name not in there]
         return forget(context, gone) if gone else {}
 
 
 def forget(context: MaintenanceContext, page_ids: Sequence[str]) -> Mapping[str, int]:
-    """Remove pages whose documents have gone; counts as ``mark_pages``."""
+    """Remove pages whose documents have gone; counts as ``update_dedup_fields``."""
     return remove_pages(context, page_ids)[1]
 
 
@@ -65,23 +69,23 @@ def remove_pages(
 ) -> tuple[RemoveReport, Mapping[str, int]]:
     """Remove pages from the index, repair their clusters, and write the result into the documents of the other members.
 
-    Where a document of a removed page is still there, its ``dedup`` field stays as it is; see ``SourceIndex.mark``.
+    Where a document of a removed page is still there, its ``dedup`` field stays as it is; see ``SourceIndex.write_dedup_fields``.
 
     Returns:
-        What was removed, and counts as ``mark_pages``.
+        What was removed, and counts as ``update_dedup_fields``.
     """
     clusters = {each.cluster_id for each in context.index.assignments(page_ids).values()}
     others = {each.page_id for group in context.index.members(clusters).values() for each in group}
     for edge in context.index.edges_of(page_ids):
         others |= {edge.left, edge.right}
     report = context.dedup.remove(page_ids)
-    counts = Counter(mark_pages(context, others - set(page_ids)))
+    counts = Counter(update_dedup_fields(context, others - set(page_ids)))
     counts["gone"] += report.removed
     return report, counts
 
 
-def _write(context: MaintenanceContext, marks: Mapping[str, DedupField]) -> Mapping[str, int]:
-    report = context.host.mark(marks)
+def _write(context: MaintenanceContext, dedup_fields: Mapping[str, DedupField]) -> Mapping[str, int]:
+    report = context.source_index.write_dedup_fields(dedup_fields)
     bury_failed(context, _lasting(report), "mark")
     counts = Counter(marked=report.changed, right=report.unchanged, refused=len(report.failed))
     if report.gone:

@@ -1,4 +1,4 @@
-"""Letting go of a host index: its marks, its pages, its templates."""
+"""Detaching a source index: its ``dedup`` fields, its pages, its templates."""
 
 from __future__ import annotations
 
@@ -43,46 +43,46 @@ def detach(
     dry_run: bool = False,
     force: bool = False,
 ) -> Detached:
-    """Stop looking after a target. It may be repeated when it was interrupted.
+    """Detach a target. It may be repeated when it was interrupted.
 
     The mapping of ``dedup`` stays on existing indices: Elasticsearch cannot take a field away.
 
     Args:
         site: with its attachments.
         target: as attached.
-        keep_marks: leave the object ``dedup`` in the documents.
+        keep_marks: keep the ``dedup`` field in the documents.
         dry_run: change nothing.
         force: also when more documents are changed than the guard allows.
 
     Raises:
         NotAttached: there is no such attachment.
-        SourceIncomplete: documents would lose data, and their marks are not kept.
+        SourceIncomplete: documents would lose data, and their ``dedup`` fields are not kept.
         MassChange: too many documents would be changed; nothing was.
     """
     indices = context.indices(target)
     others = [each for each in context.attachments if each.target != target]
-    kept = {name for each in others for name in context.host.indices(each.target)}
+    kept = {name for each in others for name in context.source_index.indices(each.target)}
     going = [name for name in indices if name not in kept]
     pages = [page for some in _pages(context, set(going)) for page in some]
     marked = 0 if keep_marks else len(pages)
-    templates = context.host.uninstall(dry_run=True) if not others else []
+    templates = context.source_index.uninstall(dry_run=True) if not others else []
     report = FieldUpdateReport()
     if not dry_run:
         if not keep_marks:
-            context.host.check(going)
+            context.source_index.check(going)
         guard("detach", marked, context.index.count(), context.settings, force=force)
         for start in range(0, len(pages), BATCH):
             some = pages[start : start + BATCH]
             if not keep_marks:
-                report += context.host.mark(dict.fromkeys(some))
+                report += context.source_index.write_dedup_fields(dict.fromkeys(some))
             forget(context, some)
         if not others:
-            context.host.uninstall()
+            context.source_index.uninstall()
         save_attachments(context.index, others)
     return Detached(marked if dry_run else report.changed, len(pages), tuple(templates), len(report.failed))
 
 
 def _pages(context: MaintenanceContext, indices: set[str]) -> Iterator[list[str]]:
-    """Stored pages of some host indices."""
+    """Stored pages of some source indices."""
     for records in context.index.scan(batch=BATCH):
         yield [each.page_id for each in records if document_key(each.page_id).index in indices]

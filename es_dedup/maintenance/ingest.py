@@ -1,4 +1,4 @@
-"""Single documents of the host into the index: read, compared with all that is stored, marked with all they touch."""
+"""Single documents of the source index into the index: read, compared with all stored pages, their clusters written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from es_dedup.index.source_index import document_key
 from es_dedup.maintenance.attachment import fits
 from es_dedup.maintenance.dead_letters import bury_failed
-from es_dedup.maintenance.dedup_field_writes import forget_gone, mark_pages
+from es_dedup.maintenance.dedup_field_writes import forget_gone, update_dedup_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def ingest(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[str, int]:
     """Look at documents as they are now: new and changed ones are decided on, those that have gone are taken out.
 
-    Repeating it, and calling it in another order than the documents were written in, leads to the same result: only the host's
-    present state counts.
+    Repeating it, and calling it in another order than the documents were written in, leads to the same result: only the present
+    state of the source index counts.
 
     Args:
         site: with its attachments.
@@ -37,7 +37,7 @@ def ingest(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[str,
     for page_id, fields in of.items():
         by_fields.setdefault(fields, []).append(page_id)
     for fields, names in by_fields.items():
-        found = context.host.read(names, fields.names)
+        found = context.source_index.read(names, fields.names)
         counts.update(ingest_documents(context, fields, list(found.values())))
         gone = [name for name in context.index.get_many(names) if name not in found]
         if gone:
@@ -48,10 +48,10 @@ def ingest(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[str,
 def ingest_documents(
     context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument]
 ) -> Mapping[str, int]:
-    """Decide on documents at hand, and mark them and who is in a cluster with them."""
+    """Decide on documents at hand, and write the ``dedup`` fields of all members of their clusters."""
     if not documents:
         return {}
-    context.host.check(each.key.index for each in documents)
+    context.source_index.check(each.key.index for each in documents)
     impossible = {each.key.page_id: each.key.problem for each in documents if each.key.problem}
     pages = [
         fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible
@@ -64,8 +64,8 @@ def ingest_documents(
     counts.update(pairs=report.pairs, truncated=report.truncated, unchanged=report.unchanged)
     counts.update(dead=len(impossible) + len(report.failed))
     after = _beside(context, [page.id for page in pages])
-    counts.update(mark_pages(context, before | after))
-    context.host.decided(documents, fields.names)
+    counts.update(update_dedup_fields(context, before | after))
+    context.source_index.decided(documents, fields.names)
     return counts
 
 

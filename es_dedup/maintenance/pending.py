@@ -1,6 +1,6 @@
 """Documents that wait for a decision: the hook has indexed them, and what was to decide on them has not, or could not.
 
-Their object ``dedup`` says so (``waiting``). It is written with the document, so it outlives every message, and marks of its old
+Their object ``dedup`` says so (``waiting``). It is written with the document, so it outlives every message, and writes for its old
 cluster do not take it away: what a flushed or restarted Redis has lost is found here.
 """
 
@@ -37,8 +37,8 @@ class PendingDocuments:
         context.claims.forget(int(time.time() * 1000) - CLAIMS_KEPT)
         shares = []
         for index, fields in context.indices(job.options.get("target")).items():
-            context.host.refresh(index)
-            if count := context.host.count_waiting(index):
+            context.source_index.refresh(index)
+            if count := context.source_index.count_waiting(index):
                 shares.append(PartitionPlan({"index": index, "fields": fields.as_dict()}, count))
         return shares
 
@@ -66,7 +66,7 @@ def undecided(
 ) -> Iterator[list[SourceDocument]]:
     """Documents of a concrete index that wait for a decision, without those on the dead list."""
     dead = {letter.page_id for letter in context.jobs.dead(limit=DEAD_READ)}
-    for documents in context.host.waiting(index, fields):
+    for documents in context.source_index.waiting(index, fields):
         if found := [each for each in documents if each.key.page_id not in dead]:
             yield found
 

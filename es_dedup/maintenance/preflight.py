@@ -35,7 +35,7 @@ class Preflight:
     """What a sample says of the fields of a target.
 
     Attributes:
-        problems: why marks would be wrong; to go on needs ``force``.
+        problems: why decisions would be wrong; to go on needs ``force``.
         warnings: what may be meant so.
     """
 
@@ -59,7 +59,7 @@ def check_fields(
     Raises:
         PreflightFailed: there are problems, and ``force`` is not set.
     """
-    indices = context.host.indices(target)
+    indices = context.source_index.indices(target)
     size = max(MIN_SAMPLE, SAMPLE // max(1, len(indices)))
     found = [_look(context, index, fields, size, external_versions=external_versions) for index in indices]
     problems = [problem for each in found for problem in each.problems]
@@ -76,10 +76,10 @@ def _look(
     documents = list(_sample(context, index, fields.names, size))
     found = judge(index, fields, [each.source for each in documents])
     own = next((each for each in documents if each.external), None)
-    if own is None or external_versions or context.host.external_versions(index):
+    if own is None or external_versions or context.source_index.external_versions(index):
         return found
     problem = (
-        f"documents of {index} have external versions ({own.key.id} has version {own.version}): a mark raises the version, and "
+        f"documents of {index} have external versions ({own.key.id} has version {own.version}): writing dedup raises the version, and "
         f"a write of its owner that follows may conflict: use --external-versions"
     )
     return Preflight((*found.problems, problem), found.warnings)
@@ -129,7 +129,7 @@ def _sample(
 ) -> Iterator[SourceDocument]:
     """Documents from some places of some shards, chosen at random, the same each time."""
     chosen = random.Random(0)  # noqa: S311 - which documents are read
-    shards = [shard for shard in context.host.shards(index) if shard.documents]
+    shards = [shard for shard in context.source_index.shards(index) if shard.documents]
     some = chosen.sample(shards, min(len(shards), SHARDS_READ))
     for shard in some:
         start = chosen.randrange(shard.last + 1)
@@ -143,4 +143,4 @@ def _sample(
 def _first(
     context: MaintenanceContext, shard: Shard, names: Sequence[str], count: int, **part: int
 ) -> list[SourceDocument]:
-    return next(context.host.scan(shard, names, batch=count, **part), [])
+    return next(context.source_index.scan(shard, names, batch=count, **part), [])

@@ -1,8 +1,8 @@
 """New features for everything: after a change of settings that shape them, or of the schema.
 
-The new generation is made beside the one in use, from the host indices or, where none is attached, from the texts that the index keeps
+The new generation is made beside the one in use, from the source indices or, where none is attached, from the texts that the index keeps
 (``texts``). What hook, tasks and others write to them meanwhile is followed
-by sequence numbers (``following``): the host's own order of writes takes the place of writing everything twice. When little is left,
+by sequence numbers (``following``): the source index's own order of writes takes the place of writing everything twice. When little is left,
 the rest is followed and the aliases are swapped while the writer lock of the old generation is held, so that no decision falls in
 between. Who still has the old settings is refused from then on (``index.elastic.generation_watch``), and its documents wait for a decision. The
 old generation is kept for ``roll_back``.
@@ -45,7 +45,7 @@ TRIES: Final = 5  # to find as many pages as documents, while others write docum
 
 
 class NotVerified(DedupError):
-    """The new generation is not what the host indices say; the old one is still in use."""
+    """The new generation is not what the source indices say; the old one is still in use."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -61,10 +61,10 @@ class Reindexed:
 
     Attributes:
         generation: name of the new one.
-        documents, pages: of the host indices; in the new generation.
+        documents, pages: of the source indices; in the new generation.
         dead: documents that cannot be pages.
         sampled: pages whose features were made again and found equal.
-        marked: documents whose object ``dedup`` changed.
+        marked: documents whose ``dedup`` field changed.
     """
 
     generation: str
@@ -76,7 +76,7 @@ class Reindexed:
 
 
 def reindex(place: str, settings: Settings, *, tell: Callable[[str], None] = lambda _: None) -> Reindexed:
-    """Make a new generation with the settings in force, verify it, put it in use, and mark what has changed.
+    """Build a new generation with the settings in force, verify it, switch over, and write the ``dedup`` fields that have changed.
 
     When it was interrupted, the same call goes on. Workers of the generation's own address help.
 
@@ -126,7 +126,7 @@ def _beside(old: Index, place: str, tell: Callable[[str], None]) -> tuple[str, s
 
 
 def _from_texts(old: Index, place: str, settings: Settings, tell: Callable[[str], None]) -> Reindexed:
-    """The same for an index without attached indices, from the texts it keeps; nothing has to be marked."""
+    """The same for an index without attached indices, from the texts it keeps; no ``dedup`` field is written."""
     address, generation = _beside(old, place, tell)
     with factory.open_index(address, settings) as index:
         tell("reading stored texts")
@@ -160,7 +160,7 @@ def roll_back(place: str, settings: Settings, *, tell: Callable[[str], None] = l
     """Put the previous generation in use again, with the settings it was filled with in force; bring it up to date.
 
     Returns:
-        Documents whose object ``dedup`` changed.
+        Documents whose ``dedup`` field changed.
 
     Raises:
         NotAnIndex: there is no previous generation.
@@ -178,13 +178,13 @@ def roll_back(place: str, settings: Settings, *, tell: Callable[[str], None] = l
 
 
 def _check_sources(place: str, settings: Settings, attachments: Sequence[Attachment]) -> None:
-    """Raise ``SourceIncomplete`` where documents cannot be marked without losing data, before a generation is changed."""
-    with closing(factory.open_source_index(place, settings)) as host:
-        host.check(name for each in attachments for name in host.indices(each.target))
+    """Raise ``SourceIncomplete`` where documents cannot be updated without losing data, before a generation is changed."""
+    with closing(factory.open_source_index(place, settings)) as source_index:
+        source_index.check(name for each in attachments for name in source_index.indices(each.target))
 
 
 def verify(context: MaintenanceContext) -> tuple[int, int, int, int]:
-    """Compare a filled index with its host indices: as many pages as documents, and features of a sample made again.
+    """Compare a filled index with its source indices: as many pages as documents, and features of a sample made again.
 
     Returns:
         Documents, pages, dead letters, pages sampled.
@@ -193,7 +193,9 @@ def verify(context: MaintenanceContext) -> tuple[int, int, int, int]:
         NotVerified: they do not agree.
     """
     pages, dead = context.index.count(), context.jobs.count_dead()
-    documents = sum(shard.documents for index in context.indices() for shard in context.host.shards(index))
+    documents = sum(
+        shard.documents for index in context.indices() for shard in context.source_index.shards(index)
+    )
     if pages + dead < documents:
         raise NotVerified(f"{documents:,} documents gave {pages:,} pages and {dead:,} dead letters")
     return documents, pages, dead, _sampled(context)
@@ -215,9 +217,9 @@ def _sampled(context: MaintenanceContext) -> int:
     chosen = random.Random(0)  # noqa: S311 - which pages are looked at
     compared = 0
     for index, fields in context.indices().items():
-        for shard in context.host.shards(index):
+        for shard in context.source_index.shards(index):
             start = chosen.randrange(max(1, shard.last + 1))
-            found = next(context.host.scan(shard, fields.names, above=start - 1, batch=SAMPLES), [])
+            found = next(context.source_index.scan(shard, fields.names, above=start - 1, batch=SAMPLES), [])
             pages = [fields.page(each.key.page_id, each.source) for each in found if not each.key.problem]
             chunk = make_chunk(pages, context.settings, context.extractor, None)
             stored = context.index.payloads(chunk.records.ids)
@@ -230,7 +232,7 @@ def _sampled(context: MaintenanceContext) -> int:
 
 def _changed(context: MaintenanceContext, page_id: str, read: Sequence[SourceDocument]) -> bool:
     """Whether a document has been written again since it was read."""
-    now = context.host.read([page_id], ()).get(page_id)
+    now = context.source_index.read([page_id], ()).get(page_id)
     return now is None or any(each.key.page_id == page_id and each.seq_no != now.seq_no for each in read)
 
 
@@ -261,6 +263,6 @@ def _remove_orphans(context: MaintenanceContext) -> None:
     """Remove pages whose document was deleted while the generation was filled, and repair their clusters."""
     for records in context.index.scan(batch=500):
         names = [record.page_id for record in records]
-        there = context.host.read(names, ())
+        there = context.source_index.read(names, ())
         if gone := [name for name in names if name not in there]:
             context.dedup.remove(gone)

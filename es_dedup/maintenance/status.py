@@ -107,15 +107,15 @@ def job_status(context: MaintenanceContext, job: Job) -> JobStatus:
 
 
 def site_status(context: MaintenanceContext) -> dict[str, Any]:
-    """What is attached, how many documents, pages, marked documents and dead letters there are, jobs that are not over, and settings not in force."""
+    """What is attached, how many documents, pages, documents with a ``dedup`` field and dead letters there are, jobs that are not over, and settings not in force."""
     indices = context.indices()
     marked = {"exists": {"field": "dedup.cluster_id"}}
     names = ",".join(indices)
     return {
         "attached": [each.target for each in context.attachments],
         "indices": len(indices),
-        "documents": context.host.count(names) if indices else 0,
-        "marked": context.host.count(names, marked) if indices else 0,
+        "documents": context.source_index.count(names) if indices else 0,
+        "marked": context.source_index.count(names, marked) if indices else 0,
         "pages": context.index.count(),
         "dead": context.jobs.count_dead(),
         "jobs": [f"{job.what} {job.id} {job.state}" for job in context.jobs.jobs(unfinished=True)],

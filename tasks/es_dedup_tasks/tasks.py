@@ -40,7 +40,7 @@ def register(app: Celery, place: str, settings: Settings) -> None:
 
     @app.task(name="es_dedup.ingest", bind=True)  # type: ignore[untyped-decorator]
     def ingest(task: Any, page_ids: Sequence[str]) -> None:
-        """Decide on some documents of the host as they are now."""
+        """Decide on some documents of the source index as they are now."""
         name = task.request.id  # stays when it is delivered or retried again
         halves = _tried(task, lambda: ingest_or_bury(sites.context, name, list(page_ids), observe))
         try:

@@ -24,8 +24,8 @@ from es_dedup.maintenance import texts
 from es_dedup.maintenance.attachment import Attachment, save_attachments
 from es_dedup.maintenance.reindex import NotVerified, reindex, roll_back
 from es_dedup.settings import Settings
-from tests.hosts import FIELDS, documents, marked, put, settings
 from tests.servers import fresh_name, remove, url_of
+from tests.source_indices import FIELDS, count_with_dedup_field, documents, put, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -215,7 +215,7 @@ def test_with_an_attached_index_its_documents_are_read_and_marked(old: str) -> N
             said = reindex(old, settings())
             assert (said.documents, said.pages, said.marked) == (9, 9, 9)
             assert behind(old) == {"v2"}
-            assert marked(client, name) == 9
+            assert count_with_dedup_field(client, name) == 9
             assert len(clusters(old)) == 6
         finally:
             client.indices.delete(index=name)

@@ -16,7 +16,7 @@ from elastic_transport import ConnectionError as NoConnection
 from elastic_transport._node._base import NodeApiResponse
 
 from es_dedup.decision.statistics import Statistics
-from es_dedup.index.elastic.mappings import MARK, SCHEMA_VERSION
+from es_dedup.index.elastic.mappings import META_KEY, SCHEMA_VERSION
 from es_dedup.index.elastic.source_index import source_properties
 from es_dedup.index.elastic.tokens import hash_token
 from es_dedup.index.jobs import DeadLetter, Job, JobState, Partition
@@ -71,7 +71,7 @@ class Node(BaseNode):
         rng: decides on answers.
         damage: share of the answers that are damaged.
         errors: share of the answers that are errors.
-        features: settings in the marks of our own indices.
+        features: settings in the metadata of our own indices.
         payloads: features in stored documents.
     """
 
@@ -238,8 +238,8 @@ class Node(BaseNode):
         if method == "GET" and name in ("_doc", "_create"):
             return document(cls.rng, index, parts[-1], cls.payloads) | {"found": True}
         if name == "_mapping":
-            marks = {MARK: {"schema": SCHEMA_VERSION, "features": cls.features}}
-            return {concrete: {"mappings": {"_meta": marks, "properties": {}}}}
+            metadata = {META_KEY: {"schema": SCHEMA_VERSION, "features": cls.features}}
+            return {concrete: {"mappings": {"_meta": metadata, "properties": {}}}}
         written = {
             "_index": concrete,
             "_id": parts[-1] if parts else "",

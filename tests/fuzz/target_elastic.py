@@ -31,7 +31,7 @@ ADDRESS: Final = "http://localhost:9200/i"
 FIELDS: Final = TermFields(term_fields(Settings()), field_types(Settings()))
 OPTIONS: Final = Options(retry_seconds=0, lock_seconds=0.05)
 IDS: Final = ("p0", "p1", "p2", "i/p3")
-MARK: Final = DedupField(
+DEDUP_FIELD: Final = DedupField(
     "p0", canonical=True, relation="unique", duplicate_of="", contained_in=(), cluster_size=1
 )
 DOCUMENT: Final = SourceDocument(document_key("i/p3"), {"content": "x"}, {"waiting": True}, 3, 1)
@@ -65,20 +65,23 @@ INDEX: Final[Mapping[str, Callable[[Any], object]]] = {
     "stats": lambda index: IndexReader(index, Settings()).stats(),
     "found": lambda index: IndexReader(index, Settings()).search("水"),
 }
-HOST: Final[Mapping[str, Callable[[Any], object]]] = {
-    "indices": lambda host: host.indices("i*"),
-    "prepare": lambda host: (host.prepare(["i"]), host.prepared("i"), host.check(["i"])),
-    "install": lambda host: (host.install("i*"), host.installed(), host.uninstall()),
-    "server": lambda host: host.server(),
-    "shards": lambda host: host.shards("i"),
-    "read": lambda host: host.read(["i/a", "i/b"], ["content"]),
-    "scan": lambda host: list(host.scan(Shard("i", 0, 3, 9), ["content"], batch=5)),
-    "unmarked": lambda host: list(host.unmarked("i", ["content"], batch=5)),
-    "mark": lambda host: host.mark({"i/a": MARK, "i/b": None}),
-    "count": lambda host: (host.count("i"), host.count_waiting("i"), host.refresh("i")),
-    "target": lambda host: host.write_index("i"),
-    "delete": lambda host: host.delete(["i/a"]),
-    "waiting": lambda host: (list(host.waiting("i", ["content"])), host.decided([DOCUMENT], ["content"])),
+SOURCE_INDEX: Final[Mapping[str, Callable[[Any], object]]] = {
+    "indices": lambda source: source.indices("i*"),
+    "prepare": lambda source: (source.prepare(["i"]), source.prepared("i"), source.check(["i"])),
+    "install": lambda source: (source.install("i*"), source.installed(), source.uninstall()),
+    "server": lambda source: source.server(),
+    "shards": lambda source: source.shards("i"),
+    "read": lambda source: source.read(["i/a", "i/b"], ["content"]),
+    "scan": lambda source: list(source.scan(Shard("i", 0, 3, 9), ["content"], batch=5)),
+    "without": lambda source: list(source.without_dedup_field("i", ["content"], batch=5)),
+    "write": lambda source: source.write_dedup_fields({"i/a": DEDUP_FIELD, "i/b": None}),
+    "count": lambda source: (source.count("i"), source.count_waiting("i"), source.refresh("i")),
+    "target": lambda source: source.write_index("i"),
+    "delete": lambda source: source.delete(["i/a"]),
+    "waiting": lambda source: (
+        list(source.waiting("i", ["content"])),
+        source.decided([DOCUMENT], ["content"]),
+    ),
 }
 JOBS: Final[Mapping[str, Callable[[Any], object]]] = {
     "job": lambda jobs: (jobs.job("j1"), jobs.change(JOB, (1, 1)), jobs.create(JOB)),
@@ -119,7 +122,7 @@ def asked(rng: random.Random) -> Given:
         (
             ("index", INDEX),
             ("index", INDEX),
-            ("host", HOST),
+            ("source index", SOURCE_INDEX),
             ("jobs", JOBS),
             ("claims", CLAIMS),
             ("generations", GENERATIONS),
@@ -153,7 +156,7 @@ def answered(given: Given, *, errors: float, damage: float | None = None) -> Non
         Node.damage, Node.errors = damage, errors
         calls: Mapping[str, Callable[[Any], object]] = {
             "index": INDEX,
-            "host": HOST,
+            "source index": SOURCE_INDEX,
             "jobs": JOBS,
             "claims": CLAIMS,
         }[given.part]
@@ -169,7 +172,7 @@ def _opened(part: str) -> Any:
             return ElasticIndex(
                 parse_address(ADDRESS), features=Node.features, options=OPTIONS, fields=lambda _: FIELDS
             )
-        case "host":
+        case "source index":
             return factory.open_source_index(ADDRESS, settings())
         case "jobs":
             return factory.open_jobs(ADDRESS, settings())

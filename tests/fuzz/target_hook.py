@@ -97,8 +97,8 @@ def hooked(given: Given, *, damage: float, errors: float) -> None:
         patch("elasticsearch.Elasticsearch", partial(Elasticsearch, node_class=Node)),
         patch("time.sleep", lambda _: None),
     ):
-        host = factory.open_source_index(ADDRESS, settings())
-        hook = DedupHook(factory.open_index(":memory:", settings()), host, FIELDS, settings())
+        source_index = factory.open_source_index(ADDRESS, settings())
+        hook = DedupHook(factory.open_index(":memory:", settings()), source_index, FIELDS, settings())
         Node.damage, Node.errors = damage, errors
         try:
             dedup_bulk(client(), iter(given.actions), hook=hook, **given.options)

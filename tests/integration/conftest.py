@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module", params=["es8", "es9"])
 def address(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Features and a host index of one name."""
+    """Features and a source index of one name."""
     place = f"{url_of(request.param)}/{fresh_name()}"
     yield place
     host, _, name = place.rpartition("/")

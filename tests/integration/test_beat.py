@@ -18,7 +18,7 @@ import redis
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.status import last_times
 from scripts.serversupport.running import free_ports
-from tests.hosts import attached, documents, host_index
+from tests.source_indices import attached, documents, source_index
 from tests.traffic import run
 from tests.workers import broker, environment, until, worker
 
@@ -74,7 +74,7 @@ def replaced(started: Worker, site: MaintenanceContext) -> None:
 def test_a_beat_process_that_was_killed_is_started_again(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with (
-        host_index(FEW) as (_, name),
+        source_index(FEW) as (_, name),
         attached(name) as site,
         log.open("wb") as file,
         worker(site.place, file, "--beat", "--metrics-port", str(PORT), broker=broker(DATABASE)) as started,
@@ -94,7 +94,7 @@ def test_a_beat_process_that_was_killed_is_started_again(tmp_path: Path) -> None
 
 def test_a_worker_that_is_stopped_stops_its_beat(tmp_path: Path) -> None:
     with (
-        host_index(FEW) as (_, name),
+        source_index(FEW) as (_, name),
         attached(name) as site,
         (tmp_path / "log").open("wb") as log,
         worker(site.place, log, "--beat", broker=broker(DATABASE)) as started,
@@ -107,7 +107,7 @@ def test_a_worker_that_is_stopped_stops_its_beat(tmp_path: Path) -> None:
 
 
 def test_the_doctor_names_periodic_work_that_is_overdue() -> None:
-    with host_index(FEW) as (client, name), attached(name) as site:
+    with source_index(FEW) as (client, name), attached(name) as site:
         assert checks(site)["last beat"]["found"] == "never"
         run(site, "backfill")
         audit(site)

@@ -12,8 +12,8 @@ from es_dedup.hook import DedupHook, HookReport, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.runner import Runner
-from tests.hosts import FIELDS, attached, documents, host_index, settings
 from tests.servers import url_of
+from tests.source_indices import FIELDS, attached, documents, settings, source_index
 from tests.traffic import all_is_well, run
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.other_servers]
 SHARDS: Final = 8
-"""Of the host index: each takes its part of a bulk request by itself, and more are waiting than the queue holds."""
+"""Of the source index: each takes its part of a bulk request by itself, and more are waiting than the queue holds."""
 PATIENT: Final[dict[str, Any]] = {"max_retries": 30, "initial_backoff": 0.02, "max_backoff": 0.2}
 
 
@@ -51,7 +51,7 @@ def actions(name: str, given: dict[str, dict[str, Any]]) -> Iterator[dict[str, A
 
 def test_the_hook_writes_again_what_was_turned_away() -> None:
     given = documents(made_up=60)
-    with host_index({}, shards=SHARDS) as (client, name), attached(name, small()) as site:
+    with source_index({}, shards=SHARDS) as (client, name), attached(name, small()) as site:
         before, report = refused(client), HookReport()
         with DedupHook.open(site.place, FIELDS, settings=small()) as hook:
             done, errors = dedup_bulk(
@@ -59,13 +59,13 @@ def test_the_hook_writes_again_what_was_turned_away() -> None:
             )
         assert refused(client) > before
         assert (done, errors) == (len(given), [])
-        run(site, "recluster")  # marks of others that were turned away
+        run(site, "recluster")  # dedup fields of others that were turned away
         all_is_well(site, client, name, given)
 
 
 def test_what_stays_refused_is_told_and_leaves_nothing_behind() -> None:
     given = documents(made_up=60)
-    with host_index({}, shards=SHARDS) as (client, name), attached(name, small()) as site:
+    with source_index({}, shards=SHARDS) as (client, name), attached(name, small()) as site:
         with DedupHook.open(site.place, FIELDS, settings=small()) as hook:
             done, errors = dedup_bulk(
                 client, actions(name, given), hook=hook, chunk_size=50, raise_on_error=False
@@ -81,7 +81,7 @@ def test_what_stays_refused_is_told_and_leaves_nothing_behind() -> None:
 
 def test_a_backfill_by_several_workers_gets_through() -> None:
     given = documents(made_up=90)
-    with host_index({}, shards=SHARDS) as (client, name), attached(name, small()) as site:
+    with source_index({}, shards=SHARDS) as (client, name), attached(name, small()) as site:
         bulk(client, actions(name, given), refresh=True, **PATIENT, raise_on_error=False)
         assert client.count(index=name)["count"] == len(given)
         before = refused(client)

@@ -21,8 +21,8 @@ from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.reindex import reindex
 from es_dedup.settings import load_settings
 from es_dedup.settings.sections import CcdetConfig
-from tests.hosts import FIELDS, attached, documents, host_index, ids_of, settings
 from tests.servers import url_of
+from tests.source_indices import FIELDS, attached, documents, ids_of, settings, source_index
 from tests.traffic import run
 from tests.workers import broker, environment
 
@@ -76,13 +76,13 @@ def indices(client: Elasticsearch, name: str) -> set[str]:
 @pytest.mark.slow
 def test_the_documented_clean_up_removes_all_of_an_index_and_nothing_else() -> None:
     (commands,) = re.findall(r"```sh\n(URL=.*?)```", HOW_TO.read_text(), re.DOTALL)
-    with host_index({}) as (client, name), redis.Redis.from_url(broker(DATABASE)) as queue:
+    with source_index({}) as (client, name), redis.Redis.from_url(broker(DATABASE)) as queue:
         queue.flushdb()
         other = f"{name}x"
         client.indices.create(index=other)
         everything(client, name)
         before = indices(client, name)
-        assert len(before) > 13  # two user indices, three generations of four, jobs
+        assert len(before) > 13  # two source indices, three generations of four, jobs
         everything(client, other)
         of_other = {each for each in indices(client, name) if each.startswith(other)}
         keys = {key.decode() for key in queue.scan_iter()}

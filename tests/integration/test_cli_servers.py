@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 from es_dedup.cli.main import app
 from es_dedup.index.jobs import DeadLetter
-from tests.hosts import attached, documents, host_index, settings
 from tests.servers import url_of
+from tests.source_indices import attached, documents, settings, source_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -235,7 +235,7 @@ def test_elasticsearch_cannot_be_used(folder: Path, fault: str, command: str) ->
 @pytest.fixture(scope="module")
 def place() -> Iterator[str]:
     """An attached index with documents that wait to be looked at, and a page on the dead list."""
-    with host_index(documents()) as (_, name), attached(name, settings()) as site:
+    with source_index(documents()) as (_, name), attached(name, settings()) as site:
         site.jobs.bury([DeadLetter(f"{name}/none", "ingest", "an error", 5, 0)])
         yield f"{url_of('es8')}/{name}"
 

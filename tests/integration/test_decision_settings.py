@@ -21,9 +21,9 @@ from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings.recorded import STATISTICS, decision_settings
-from tests.hosts import FIELDS as HOST_FIELDS
-from tests.hosts import attached, canonical_counts, documents, host_index
-from tests.hosts import settings as host_settings
+from tests.source_indices import FIELDS as SOURCE_FIELDS
+from tests.source_indices import attached, canonical_counts, documents, source_index
+from tests.source_indices import settings as source_settings
 from tests.texts import article
 from tests.traffic import run
 
@@ -114,7 +114,7 @@ def test_a_feature_index_of_other_settings_says_once_that_they_are_not_in_force(
 
 
 def test_status_names_the_settings_that_are_not_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
-    with host_index(documents()) as (_, name), attached(name) as site:
+    with source_index(documents()) as (_, name), attached(name) as site:
         monkeypatch.setenv("ES_DEDUP_DECISION__PRESET", "strict")
         found = CliRunner().invoke(app, ["--db", site.place, "--json", "status"])
         assert json.loads(found.stdout)["settings not in force"] == [
@@ -202,8 +202,8 @@ def test_other_feature_settings_allow_reading_and_refuse_writing(place: str) -> 
 def test_a_job_brings_the_settings_of_its_caller_to_the_worker() -> None:
     """The worker has the default settings; it applies those of the job, and later reclustering by beat keeps them."""
     given = {page.id: {"html": f"<title>{page.title}</title><p>{page.text}</p>"} for page in PAGES}
-    strict = host_settings().model_copy(update={"decision": chosen("strict").decision})
-    with host_index(given) as (client, name), attached(name) as worker:
+    strict = source_settings().model_copy(update={"decision": chosen("strict").decision})
+    with source_index(given) as (client, name), attached(name) as worker:
         run(worker, "backfill")
         assert canonical_counts(client, name) == {f"{name}/a": 1}
         with open_context(worker.place, strict) as caller:
@@ -218,7 +218,7 @@ def test_a_job_brings_the_settings_of_its_caller_to_the_worker() -> None:
 
 
 def test_periodic_reclustering_passes_over_recorded_settings_that_a_release_has_removed() -> None:
-    with host_index(documents()) as (_, name), attached(name) as site:
+    with source_index(documents()) as (_, name), attached(name) as site:
         recorded = {**decision_settings(chosen("strict")), "decision.removed_setting": 1}
         note = {"statistics": "", "settings": recorded}
         site.index.set_note(STATISTICS, json.dumps(note))
@@ -232,7 +232,7 @@ def test_periodic_reclustering_passes_over_recorded_settings_that_a_release_has_
     "wrong", [{"decision.preset": "fierce"}, {"decision.unheard_of": 1}, {"elastic.password": "x"}]
 )
 def test_a_job_with_settings_that_a_worker_does_not_know_fails(wrong: dict[str, object]) -> None:
-    with host_index(documents()) as (_, name), attached(name) as site:
+    with source_index(documents()) as (_, name), attached(name) as site:
         job = Runner(site).start("recluster", {"settings": wrong})
         with pytest.raises(ConfigError):
             Runner(site).run(job.id)
@@ -244,9 +244,9 @@ def test_a_job_with_settings_that_a_worker_does_not_know_fails(wrong: dict[str, 
 def test_a_hook_with_other_settings_decides_as_the_index_does() -> None:
     """Of several writers with different settings none decides by its own; reclustering reaches all that run."""
     given = {page.id: {"html": f"<title>{page.title}</title><p>{page.text}</p>"} for page in PAGES}
-    with host_index(given) as (client, name), attached(name) as site:
+    with source_index(given) as (client, name), attached(name) as site:
         run(site, "backfill")
-        with DedupHook.open(site.place, HOST_FIELDS, settings=chosen("strict")) as hook:
+        with DedupHook.open(site.place, SOURCE_FIELDS, settings=chosen("strict")) as hook:
             source = {"html": f"<title>{PAGES[1].title}</title><p>{CUT}</p>"}
             with pytest.warns(
                 SettingsDiffer, match=r"decision\.preset is balanced in the index and strict now"
@@ -254,7 +254,7 @@ def test_a_hook_with_other_settings_decides_as_the_index_does() -> None:
                 dedup_bulk(client, [{"_index": name, "_id": "c", "_source": source}], hook=hook, refresh=True)
             assert canonical_counts(client, name) == {f"{name}/a": 1}
             with open_context(
-                site.place, host_settings().model_copy(update={"decision": chosen("strict").decision})
+                site.place, source_settings().model_copy(update={"decision": chosen("strict").decision})
             ) as caller:
                 run(caller, "recluster")
             dedup_bulk(client, [{"_index": name, "_id": "d", "_source": source}], hook=hook, refresh=True)

@@ -20,10 +20,10 @@ from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import load_settings
-from tests.hooked import FIELDS, STORIES, action_of, clusters, five, marks
-from tests.hosts import settings
+from tests.hooked import FIELDS, STORIES, action_of, clusters, dedup_fields, five
 from tests.samples import story
 from tests.servers import fresh_name, remove, url_of
+from tests.source_indices import settings
 from tests.workers import broker, environment, until, worker
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def deferring(site: MaintenanceContext, url: str | None = None) -> Iterator[Dedu
 
 
 def relations(client: Elasticsearch, name: str) -> set[str]:
-    return {mark["relation"] for mark in marks(client, name).values()}
+    return {each["relation"] for each in dedup_fields(client, name).values()}
 
 
 def swept(site: MaintenanceContext) -> dict[str, int]:
@@ -102,10 +102,15 @@ def test_workers_decide_on_what_the_hook_has_indexed(
         worker(site.place, log, "--processes", "2", "--queues", "ingest"),
     ):
         assert dedup_bulk(client, five(name), hook=hook)[0] == 5
-        until(lambda: "pending" not in relations(client, name) and not site.host.count_waiting(name))
+        until(lambda: "pending" not in relations(client, name) and not site.source_index.count_waiting(name))
         assert clusters(client, name) == STORIES
         dedup_bulk(client, [{"_op_type": "delete", "_index": name, "_id": "story-0"}], hook=hook)
-        until(lambda: marks(client, name)["copy-0"]["canonical"] and not site.host.count_waiting(name))
+        until(
+            lambda: (
+                dedup_fields(client, name)["copy-0"]["canonical"]
+                and not site.source_index.count_waiting(name)
+            )
+        )
         assert frozenset({"copy-0", "copy-1"}) in clusters(client, name)
     assert audit(site).as_dict()["found"] == {}
 
@@ -135,7 +140,7 @@ def test_an_update_or_a_delete_of_which_nobody_was_told_is_found_by_a_recluster(
         update = {"_op_type": "update", "_index": name, "_id": "copy-1", "doc": changed}
         dedup_bulk(client, [update, {"_op_type": "delete", "_index": name, "_id": "story-0"}], hook=hook)
     empty_broker.flushdb()
-    assert marks(client, name)["copy-1"]["waiting"]
+    assert dedup_fields(client, name)["copy-1"]["waiting"]
     swept(site)
     expected = {frozenset({"copy-0"}), frozenset({"story-1", "copy-1"}), frozenset({"story-2"})}
     assert clusters(client, name) == expected
@@ -150,7 +155,7 @@ def test_beat_sends_again_what_a_flushed_redis_has_lost(
         dedup_bulk(client, five(name), hook=hook)
     empty_broker.flushdb()
     with (tmp_path / "log").open("wb") as log, worker(site.place, log, "--beat", recheck_seconds=1):
-        until(lambda: "pending" not in relations(client, name) and not site.host.count_waiting(name))
+        until(lambda: "pending" not in relations(client, name) and not site.source_index.count_waiting(name))
     assert clusters(client, name) == STORIES
     assert audit(site).as_dict()["found"] == {}
 

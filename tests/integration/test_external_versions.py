@@ -1,4 +1,4 @@
-"""Indices whose owner gives the versions of documents: marks leave them as they are, and the owner's next write is no conflict."""
+"""Indices whose owner gives the versions of documents: writes of ``dedup`` leave them as they are, and the owner's next write is no conflict."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.detach import detach
-from tests.hosts import canonical_counts, host_index, marked, settings
 from tests.servers import url_of
+from tests.source_indices import canonical_counts, count_with_dedup_field, settings, source_index
 from tests.texts import article
 from tests.traffic import run
 
@@ -53,7 +53,7 @@ def conflicts(client: Elasticsearch, index: str, version: int) -> int:
 
 def test_without_the_option_every_following_write_conflicts() -> None:
     """Versions counted from 1 cannot be told from the server's own: the documents say nothing against them."""
-    with host_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
+    with source_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
         bulk(client, actions(name, 1), refresh=True)
         attach(site, name, FIELDS)
         run(site, "backfill")
@@ -61,14 +61,16 @@ def test_without_the_option_every_following_write_conflicts() -> None:
 
 
 def test_marks_keep_external_versions() -> None:
-    with host_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
+    with source_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
         bulk(client, actions(name, 1), refresh=True)
         attach(site, name, FIELDS, external_versions=True)
         run(site, "backfill")
         assert versions(client, name) == {1}
-        assert marked(client, name) == COUNT
+        assert count_with_dedup_field(client, name) == COUNT
         assert audit(site).clean
-        assert conflicts(client, name, 2) == 0  # and takes the marks away, as each write past the hook does
+        assert (
+            conflicts(client, name, 2) == 0
+        )  # and takes the ``dedup`` fields away, as each write past the hook does
         audit(site, repair=True, force=True)
         assert versions(client, name) == {2}
         assert set(canonical_counts(client, name).values()) == {1}
@@ -80,7 +82,7 @@ def test_marks_keep_external_versions() -> None:
 
 
 def test_the_hook_sees_them_in_its_actions() -> None:
-    with host_index({}) as (client, name):
+    with source_index({}) as (client, name):
         with DedupHook.open(f"{url_of('es8')}/{name}", FIELDS) as hook:
             for version, more in ((1, ""), (2, ""), (3, " One more sentence at the end of each page.")):
                 result = dedup_bulk(client, actions(name, version, more=more), hook=hook, chunk_size=10)
@@ -88,11 +90,11 @@ def test_the_hook_sees_them_in_its_actions() -> None:
                 assert not result.report.not_repaired
         assert versions(client, name) == {3}
         assert set(canonical_counts(client, name).values()) == {1}
-        assert marked(client, name) == COUNT
+        assert count_with_dedup_field(client, name) == COUNT
 
 
 def test_versions_that_are_certainly_external_are_found_by_the_preflight() -> None:
-    with host_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
+    with source_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
         bulk(client, actions(name, 1_700_000_000), refresh=True)
         with pytest.raises(PreflightFailed, match=r"has version 1700000000.*--external-versions"):
             attach(site, name, FIELDS)
@@ -105,37 +107,39 @@ def test_versions_that_are_certainly_external_are_found_by_the_preflight() -> No
 
 
 def test_an_index_whose_documents_cannot_be_indexed_again_is_refused() -> None:
-    with host_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
+    with source_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
         client.indices.put_settings(index=name, settings={"index.final_pipeline": "audit-trail"})
         with pytest.raises(IndexRefused, match="audit-trail would change documents"):
             attach(site, name, FIELDS, external_versions=True)
 
 
 def test_documents_that_can_no_longer_be_indexed_again_are_refused_with_the_reason() -> None:
-    with host_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
+    with source_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
         bulk(client, actions(name, 1), refresh=True)
         attach(site, name, FIELDS, external_versions=True)
         run(site, "backfill")
         client.indices.put_settings(index=name, settings={"index.final_pipeline": "audit-trail"})
         other = DedupField("another", canonical=True, relation="unique")
-        report = site.host.mark({f"{name}/0": other, f"{name}/1": other})
+        report = site.source_index.write_dedup_fields({f"{name}/0": other, f"{name}/1": other})
         assert (report.changed, report.gone) == (0, ())
         assert report.failed.keys() == {f"{name}/0", f"{name}/1"}
         assert "refused: index.final_pipeline audit-trail" in report.failed[f"{name}/0"]
         assert detach(site, name, force=True).failed == COUNT
-        assert marked(client, name) == COUNT
+        assert count_with_dedup_field(client, name) == COUNT
 
 
 def test_a_decision_does_not_index_again_what_would_lose_data() -> None:
-    with host_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
+    with source_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
         bulk(client, actions(name, 1), refresh=True)
         attach(site, name, FIELDS, external_versions=True)
         run(site, "backfill")
-        site.host.mark({f"{name}/0": DedupField("0", canonical=True, relation="pending", waiting=True)})
-        site.host.refresh(name)
+        site.source_index.write_dedup_fields(
+            {f"{name}/0": DedupField("0", canonical=True, relation="pending", waiting=True)}
+        )
+        site.source_index.refresh(name)
         client.indices.put_settings(index=name, settings={"index.final_pipeline": "audit-trail"})
-        documents = [each for some in site.host.waiting(name, FIELDS.names) for each in some]
+        documents = [each for some in site.source_index.waiting(name, FIELDS.names) for each in some]
         assert len(documents) == 1
-        assert site.host.decided(documents, FIELDS.names) == 0
+        assert site.source_index.decided(documents, FIELDS.names) == 0
         client.indices.put_settings(index=name, settings={"index.final_pipeline": "_none"})
-        assert site.host.decided(documents, FIELDS.names) == 1
+        assert site.source_index.decided(documents, FIELDS.names) == 1

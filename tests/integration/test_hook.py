@@ -25,7 +25,7 @@ from es_dedup.hook import (
 )
 from es_dedup.index.source_index import DocumentKey
 from es_dedup.settings import Settings
-from tests.hooked import FIELDS, STORIES, action_of, clusters, five, marks
+from tests.hooked import FIELDS, STORIES, action_of, clusters, dedup_fields, five
 from tests.proxy import Proxy
 from tests.samples import story
 
@@ -53,7 +53,7 @@ class TestMark:
         successes, errors = result = dedup_bulk(client, five(name), hook=hook, chunk_size=chunk_size)
         assert (successes, errors) == (5, [])
         assert clusters(client, name) == STORIES
-        found = marks(client, name)
+        found = dedup_fields(client, name)
         assert found["copy-1"] == {
             "cluster_id": f"{name}/story-0",
             "canonical": False,
@@ -78,16 +78,16 @@ class TestMark:
         dedup_bulk(client, [action_of(story(0, "second", day=9), name)], hook=hook)
         dedup_bulk(client, [action_of(story(0, "first", day=2), name)], hook=hook)
         assert clusters(client, name) == {frozenset({"first", "second"})}
-        assert marks(client, name)["first"]["canonical"]
-        assert marks(client, name)["second"]["duplicate_of"] == f"{name}/first"
+        assert dedup_fields(client, name)["first"]["canonical"]
+        assert dedup_fields(client, name)["second"]["duplicate_of"] == f"{name}/first"
 
     def test_sending_all_again_changes_nothing(
         self, hook: DedupHook, client: Elasticsearch, name: str
     ) -> None:
         dedup_bulk(client, five(name), hook=hook)
-        before = marks(client, name)
+        before = dedup_fields(client, name)
         dedup_bulk(client, five(name), hook=hook)
-        assert marks(client, name) == before
+        assert dedup_fields(client, name) == before
 
     def test_the_mapping_is_ours_also_in_an_index_that_the_write_makes(
         self, hook: DedupHook, client: Elasticsearch, name: str
@@ -134,9 +134,9 @@ class TestPolicies:
     def test_skip_writes_no_copies(self, hook: DedupHook, client: Elasticsearch, name: str) -> None:
         result = dedup_bulk(client, five(name), hook=hook, policy="skip")
         assert result[0] == 5
-        assert set(marks(client, name)) == {"story-0", "story-1", "story-2"}
+        assert set(dedup_fields(client, name)) == {"story-0", "story-1", "story-2"}
         assert set(result.report.left_out) == {f"{name}/copy-0", f"{name}/copy-1"}
-        assert {mark["cluster_size"] for mark in marks(client, name).values()} == {1}
+        assert {dedup_field["cluster_size"] for dedup_field in dedup_fields(client, name).values()} == {1}
         again = dedup_bulk(client, [action_of(story(0, "copy-9", day=9), name)], hook=hook, policy="skip")
         assert list(again.report.left_out) == [f"{name}/copy-9"]
 
@@ -149,9 +149,9 @@ class TestPolicies:
         assert tuple(result) == (1, [])
         assert result.report.removed == list(result.report.left_out) == [f"{name}/story-2"]
         assert result.report.left_out[f"{name}/story-2"].duplicate_of == f"{name}/story-0"
-        assert set(marks(client, name)) == {"story-0", "story-1"}
+        assert set(dedup_fields(client, name)) == {"story-0", "story-1"}
         dedup_bulk(client, [action_of(story(2, "other", day=7), name)], hook=hook)
-        assert marks(client, name)["other"]["relation"] == "unique"
+        assert dedup_fields(client, name)["other"]["relation"] == "unique"
 
     def test_skip_deletes_an_old_version_under_the_conditions_of_the_action(
         self, hook: DedupHook, client: Elasticsearch, name: str
@@ -161,7 +161,7 @@ class TestPolicies:
         client.index(index=name, id="story-2", document={"text": story(2).text})
         successes, errors = dedup_bulk(client, [stale], hook=hook, policy="skip", raise_on_error=False)
         assert (successes, [error["index"]["status"] for error in errors]) == (0, [409])
-        assert "story-2" in marks(client, name)
+        assert "story-2" in dedup_fields(client, name)
 
     def test_a_create_that_skip_leaves_out_deletes_nothing(
         self, hook: DedupHook, client: Elasticsearch, name: str
@@ -171,7 +171,7 @@ class TestPolicies:
         assert list(dedup_bulk(client, [again], hook=hook, policy="skip").report.left_out)
         assert client.get(index=name, id="story-2")["_source"]["text"] == story(2).text
         dedup_bulk(client, [action_of(story(2, "other", day=7), name)], hook=hook)
-        assert marks(client, name)["other"]["duplicate_of"] == f"{name}/story-2"
+        assert dedup_fields(client, name)["other"]["duplicate_of"] == f"{name}/story-2"
 
     def test_overwrite_deletes_no_document_that_another_writer_has_changed(
         self, hook: DedupHook, client: Elasticsearch, name: str
@@ -182,7 +182,7 @@ class TestPolicies:
         result = dedup_bulk(client, batch, hook=hook, policy="overwrite")
         assert result.report.removed == [f"{name}/story-1"]
         assert clusters(client, name) == {frozenset({each}) for each in ("story-0", "new", "newer")}
-        assert marks(client, name)["story-0"]["relation"] == "unique"
+        assert dedup_fields(client, name)["story-0"]["relation"] == "unique"
 
     def test_overwrite_takes_the_place_of_what_is_there(
         self, hook: DedupHook, client: Elasticsearch, name: str
@@ -192,7 +192,7 @@ class TestPolicies:
         result = dedup_bulk(client, [new], hook=hook, policy="overwrite")
         assert result.report.removed == [f"{name}/story-0"]
         assert clusters(client, name) == {frozenset({"new"}), frozenset({"story-1"}), frozenset({"story-2"})}
-        assert marks(client, name)["new"]["relation"] == "unique"
+        assert dedup_fields(client, name)["new"]["relation"] == "unique"
 
     def test_fail_writes_what_comes_before_the_duplicate(
         self, hook: DedupHook, client: Elasticsearch, name: str
@@ -215,7 +215,7 @@ class TestChanges:
         dedup_bulk(client, five(name), hook=hook)
         dedup_bulk(client, [{"_op_type": "delete", "_index": name, "_id": "story-0"}], hook=hook)
         assert frozenset({"copy-0", "copy-1"}) in clusters(client, name)
-        assert marks(client, name)["copy-0"]["canonical"]
+        assert dedup_fields(client, name)["copy-0"]["canonical"]
 
     def test_an_update_moves_a_page_to_another_cluster(
         self, hook: DedupHook, client: Elasticsearch, name: str
@@ -297,7 +297,7 @@ class TestErrors:
         assert (successes, [error["create"]["status"] for error in errors]) == (1, [409])
         # the features of the refused version are not kept
         dedup_bulk(client, [action_of(story(0, "copy", day=4), name)], hook=hook)
-        assert marks(client, name)["copy"]["duplicate_of"] == f"{name}/story-0"
+        assert dedup_fields(client, name)["copy"]["duplicate_of"] == f"{name}/story-0"
         assert dedup_bulk(client, again, hook=hook, raise_on_error=False, stats_only=True)[1] == 1
 
     def test_a_page_that_skip_left_out_for_one_that_then_failed_is_written(
@@ -307,7 +307,7 @@ class TestErrors:
         actions = five(name)
         actions[0]["_source"]["count"] = "no number"
         result = dedup_bulk(client, actions, hook=hook, policy="skip", raise_on_error=False)
-        assert set(marks(client, name)) == {"copy-0", "story-1", "story-2"}
+        assert set(dedup_fields(client, name)) == {"copy-0", "story-1", "story-2"}
         assert set(result.report.left_out) == {f"{name}/copy-1"}
         assert result.report.pages == 5  # those sent again once
         assert result.report.outcomes == {"unique": 4, "duplicate": 1}
@@ -325,7 +325,7 @@ class TestErrors:
             client.indices.open(index=features)
             client.cluster.health(index=features, wait_for_status="yellow")
         assert result.report.outcomes == {"inconclusive": 2}
-        assert marks(client, name)["copy-0"]["relation"] == "inconclusive"
+        assert dedup_fields(client, name)["copy-0"]["relation"] == "inconclusive"
         assert hook.recheck(name).outcomes == {"duplicate": 2}
         assert clusters(client, name) == STORIES
 
@@ -349,7 +349,7 @@ class TestAhead:
         actions[1]["_source"]["count"] = "no number"
         with pytest.raises(BulkIndexError):
             dedup_bulk(client, actions, hook=hook, chunk_size=2)
-        assert set(marks(client, name)) == {"story-0"}
+        assert set(dedup_fields(client, name)) == {"story-0"}
         names = [f"{name}/{action['_id']}" for action in actions]
         assert hook._index.get_many(names).keys() == {f"{name}/story-0"}
         assert clusters(client, name) == {frozenset({"story-0"})}
@@ -363,7 +363,7 @@ class TestAhead:
 
         with pytest.raises(KeyError):
             dedup_bulk(client, actions(), hook=hook, chunk_size=2)
-        assert set(marks(client, name)) == {"story-0", "story-1"}
+        assert set(dedup_fields(client, name)) == {"story-0", "story-1"}
 
     def test_a_batch_is_written_before_a_slow_input_gives_the_next(
         self, hook: DedupHook, client: Elasticsearch, name: str
@@ -424,7 +424,7 @@ class TestOtherWays:
             )
         )
         assert report.written == 2
-        assert set(marks(client, name)) == {"story-0", "story-1"}
+        assert set(dedup_fields(client, name)) == {"story-0", "story-1"}
 
     def test_a_writer_of_ones_own(self, hook: DedupHook, client: Elasticsearch, name: str) -> None:
         batch = hook.process(five(name))
@@ -445,7 +445,9 @@ class TestOtherWays:
 
         with DedupHook.open(address, FIELDS, dispatcher=Later()) as deferred:
             dedup_bulk(client, five(name), hook=deferred)
-            assert {mark["relation"] for mark in marks(client, name).values()} == {"pending"}
+            assert {dedup_field["relation"] for dedup_field in dedup_fields(client, name).values()} == {
+                "pending"
+            }
             hook.decide(told)
             assert clusters(client, name) == STORIES
 
@@ -457,7 +459,7 @@ class TestOtherWays:
             report = dedup_bulk(client, [action_of(story(1, "untold", day=8), name)], hook=deferred).report
             assert list(report.inconclusive) == [f"{name}/untold"]
             assert hook.recheck(name).outcomes == {"duplicate": 1}
-            assert marks(client, name)["untold"]["duplicate_of"] == f"{name}/story-1"
+            assert dedup_fields(client, name)["untold"]["duplicate_of"] == f"{name}/story-1"
             deferred.dispatcher = InlineDispatcher(hook)
             delete = {"_op_type": "delete", "_index": name, "_id": "story-0"}
             dedup_bulk(client, [delete], hook=deferred)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from elasticsearch import AsyncElasticsearch
 
 from es_dedup.hook import async_dedup_bulk, dedup_bulk
-from tests.hooked import action_of, five, marks
+from tests.hooked import action_of, dedup_fields, five
 from tests.samples import story
 
 if TYPE_CHECKING:
@@ -39,4 +39,4 @@ def test_a_cancelled_task_leaves_no_features_without_a_document(
         asyncio.run(run(at))
         hook._index.refresh()
         stored = {record.page_id.partition("/")[2] for batch in hook._index.scan() for record in batch}
-        assert stored == marks(client, name).keys(), f"cancelled after {STEP_SECONDS * at:.2f} s"
+        assert stored == dedup_fields(client, name).keys(), f"cancelled after {STEP_SECONDS * at:.2f} s"

@@ -46,21 +46,21 @@ def some_actions(source: random.Random, count: int) -> list[dict[str, Any]]:
 
 
 def state(client: Elasticsearch, name: str) -> dict[str, tuple[Any, ...]]:
-    """Texts and marks of all documents, the page ids in them without the index."""
+    """Texts and ``dedup`` fields of all documents, the page ids in them without the index."""
     client.indices.refresh(index=name, ignore_unavailable=True)
     hits = client.search(index=name, size=100, ignore_unavailable=True)["hits"]["hits"]
     found = {}
     for hit in hits:
-        mark = {key: value for key, value in hit["_source"]["dedup"].items() if value not in (None, [])}
+        dedup = {key: value for key, value in hit["_source"]["dedup"].items() if value not in (None, [])}
         # A cluster keeps the id of the page that was there first: what counts is who is in it.
-        mark["cluster_id"] = sorted(
-            each["_id"] for each in hits if each["_source"]["dedup"]["cluster_id"] == mark["cluster_id"]
+        dedup["cluster_id"] = sorted(
+            each["_id"] for each in hits if each["_source"]["dedup"]["cluster_id"] == dedup["cluster_id"]
         )
-        if "duplicate_of" in mark:
-            mark["duplicate_of"] = mark["duplicate_of"].rpartition("/")[2]
-        if "contained_in" in mark:
-            mark["contained_in"] = sorted(each.rpartition("/")[2] for each in mark["contained_in"])
-        found[hit["_id"]] = (hit["_source"]["text"], tuple(sorted((k, str(v)) for k, v in mark.items())))
+        if "duplicate_of" in dedup:
+            dedup["duplicate_of"] = dedup["duplicate_of"].rpartition("/")[2]
+        if "contained_in" in dedup:
+            dedup["contained_in"] = sorted(each.rpartition("/")[2] for each in dedup["contained_in"])
+        found[hit["_id"]] = (hit["_source"]["text"], tuple(sorted((k, str(v)) for k, v in dedup.items())))
     return found
 
 
@@ -86,9 +86,9 @@ def test_the_size_of_chunks_makes_no_difference(policy: str, seed: int) -> None:
     with Elasticsearch(url, request_timeout=60) as client:
         for size in range(1, len(actions) + 1):
             index = EmbeddedIndex(":memory:", features={})
-            host = factory.open_source_index(f"{url}/{name}", Settings())
+            source_index = factory.open_source_index(f"{url}/{name}", Settings())
             try:
-                with DedupHook(index, host, FIELDS, Settings()) as hook:
+                with DedupHook(index, source_index, FIELDS, Settings()) as hook:
                     written(hook, client, name, before, chunk_size=1)
                     refused = written(hook, client, name, actions, chunk_size=size, policy=policy)
                     found = refused, state(client, name)

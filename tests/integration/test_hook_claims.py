@@ -91,8 +91,8 @@ class TestClaims:
 def blind(address: str) -> Iterator[DedupHook]:
     """A hook that no search shows anything to: its features are never refreshed, and there is no window."""
     index = factory.open_index(address, NEVER, fresh_probes=False)
-    host, claims = factory.open_source_index(address, NEVER), factory.open_claims(address, NEVER)
-    with DedupHook(index, host, FIELDS, NEVER, claims=claims) as hook:
+    source_index, claims = factory.open_source_index(address, NEVER), factory.open_claims(address, NEVER)
+    with DedupHook(index, source_index, FIELDS, NEVER, claims=claims) as hook:
         yield hook
 
 

@@ -20,8 +20,8 @@ from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import load_settings
 from scripts.serversupport.running import free_ports
-from tests.hosts import FIELDS, attached, documents, host_index, put, settings
 from tests.servers import fresh_name, kill, restart, revive, server_of
+from tests.source_indices import FIELDS, attached, documents, put, settings, source_index
 from tests.traffic import Traffic, all_is_well, run
 from tests.workers import Worker, environment, until
 
@@ -42,7 +42,7 @@ def patient(**elastic: Any) -> Settings:
 
 def test_elasticsearch_restarted_during_hook_traffic() -> None:
     given = documents()
-    with host_index(given) as (client, name), attached(name, patient()) as site:
+    with source_index(given) as (client, name), attached(name, patient()) as site:
         run(site, "backfill")
         first, second = Traffic(site.place, patient()), Traffic(site.place, patient(), seed=8)
         with first.running(), second.running():
@@ -146,7 +146,7 @@ def test_redis_stopped_restarted_and_flushed_under_deferred_traffic(tmp_path: Pa
     given = documents()
     with (
         own_redis(tmp_path) as broker,
-        host_index(given) as (client, name),
+        source_index(given) as (client, name),
         attached(name, patient()) as site,
         (tmp_path / "log").open("wb") as log,
     ):
@@ -167,7 +167,10 @@ def test_redis_stopped_restarted_and_flushed_under_deferred_traffic(tmp_path: Pa
                 until(lambda: traffic.batches >= before + 7)
             assert any("nobody could be told" in reason for reason in traffic.report.inconclusive.values())
             # nobody asks for it: beat sends again what was lost
-            until(lambda: not site.host.count_waiting(name) and not any(dispatcher.depths().values()), 90)
+            until(
+                lambda: not site.source_index.count_waiting(name) and not any(dispatcher.depths().values()),
+                90,
+            )
         finally:
             worker.kill()
             dispatcher.close()
@@ -179,7 +182,7 @@ def test_the_window_in_redis_stopped_restarted_and_flushed(tmp_path: Path) -> No
     given = documents()
     with (
         own_redis(tmp_path) as server,
-        host_index(given) as (client, name),
+        source_index(given) as (client, name),
         attached(name, patient()) as site,
     ):
         run(site, "backfill")
@@ -205,7 +208,7 @@ def both_go_on(first: Traffic, second: Traffic) -> None:
 
 def test_a_full_disk_below_the_features_then_below_the_documents() -> None:
     given = documents()
-    with host_index(given) as (client, name), attached(name, patient()) as site:
+    with source_index(given) as (client, name), attached(name, patient()) as site:
         run(site, "backfill")
         traffic = Traffic(site.place, patient())
         with traffic.running():
@@ -243,7 +246,7 @@ def read_only(client: Elasticsearch, pattern: str) -> Iterator[None]:
 
 def test_a_circuit_breaker_that_trips_under_traffic() -> None:
     given = documents()
-    with host_index(given) as (client, name), attached(name, patient()) as site:
+    with source_index(given) as (client, name), attached(name, patient()) as site:
         run(site, "backfill")
         traffic = Traffic(site.place, patient())
         with traffic.running():
@@ -263,7 +266,7 @@ def test_a_circuit_breaker_that_trips_under_traffic() -> None:
 def test_an_old_version_of_a_page_after_the_new_one() -> None:
     given = documents(made_up=4)
     old, new = given["made-00000"], given["made-00003"]
-    with host_index({}) as (client, name), attached(name, patient()) as site:
+    with source_index({}) as (client, name), attached(name, patient()) as site:
         put(client, name, {"other": new})
         versioned = {"_index": name, "_id": "page", "version_type": "external"}
         with DedupHook.open(site.place, FIELDS) as hook:
@@ -284,7 +287,7 @@ def test_an_old_version_of_a_page_after_the_new_one() -> None:
 def test_clocks_that_are_minutes_apart(tmp_path: Path) -> None:
     given = documents(made_up=90)
     with (
-        host_index(given) as (client, name),
+        source_index(given) as (client, name),
         attached(name, patient()) as site,
         (tmp_path / "log").open("wb") as log,
     ):

@@ -14,7 +14,7 @@ import pytest
 from es_dedup import Deduplicator, Settings
 from es_dedup.hook import DedupHook, HookReport, dedup_bulk
 from es_dedup.settings.recorded import STATISTICS
-from tests.hooked import action_of, clusters, marks
+from tests.hooked import action_of, clusters, dedup_fields
 from tests.samples import as_text, edges, pages, partition
 from tests.servers import url_of
 
@@ -34,7 +34,7 @@ def test_what_the_how_to_shows_works(hook: DedupHook, client: Elasticsearch, add
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == f"duplicate {name}/a 1.0"
     shown = json.loads(text.split("```json\n")[1].split("```")[0].replace("pages", name))
-    assert marks(client, name)["b"] == shown
+    assert dedup_fields(client, name)["b"] == shown
 
 
 def send(address: str, sent: int, copies: str, *more: str, writers: int = 4) -> list[list[str]]:

@@ -90,8 +90,8 @@ def marks_agree(client: Elasticsearch, name: str) -> bool:
     client.indices.refresh(index=name)
     groups: dict[str, list[tuple[bool, int]]] = {}
     for hit in client.search(index=name, size=100)["hits"]["hits"]:
-        mark = hit["_source"]["dedup"]
-        groups.setdefault(mark["cluster_id"], []).append((mark["canonical"], mark["cluster_size"]))
+        dedup = hit["_source"]["dedup"]
+        groups.setdefault(dedup["cluster_id"], []).append((dedup["canonical"], dedup["cluster_size"]))
     return all(
         sum(canonical for canonical, _ in group) == 1 and {size for _, size in group} == {len(group)}
         for group in groups.values()

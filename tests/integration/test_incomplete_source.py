@@ -1,4 +1,4 @@
-"""An index whose ``_source`` is not the whole document: everything that marks documents refuses it, and no field is lost."""
+"""An index whose ``_source`` is not the whole document: everything that updates documents refuses it, and no field is lost."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.ingest import ingest
 from es_dedup.maintenance.reindex import abandon, reindex
 from es_dedup.maintenance.replay import replay
-from tests.hosts import canonical_counts, marked, remove_templates, settings
 from tests.servers import fresh_name, url_of
+from tests.source_indices import canonical_counts, count_with_dedup_field, remove_templates, settings
 from tests.texts import article
 from tests.traffic import run
 
@@ -96,7 +96,7 @@ def test_attach_backfill_and_hook_leave_the_index_as_it_is(
     with pytest.raises(SourceIncomplete):
         attach(site, f"{name}-*", FIELDS, dry_run=True)
     assert not site.attachments
-    assert not site.host.installed()
+    assert not site.source_index.installed()
     client.indices.delete(index=index)
     attach(site, f"{name}-*", FIELDS, force=True)
     make(client, index, FILTERED, 300)  # it appears after its pattern was attached
@@ -109,7 +109,7 @@ def test_attach_backfill_and_hook_leave_the_index_as_it_is(
     with pytest.raises(SourceIncomplete):
         asyncio.run(write_async(site.place, copies))
     assert hits(client, index) == (300, 50)
-    assert marked(client, index) == 0
+    assert count_with_dedup_field(client, index) == 0
 
 
 async def write_async(place: str, actions: list[dict[str, Any]]) -> None:
@@ -194,17 +194,17 @@ def test_the_hook_does_not_touch_canonical_documents_of_another_index(
 def test_a_write_outside_the_helpers_is_refused_too(
     client: Elasticsearch, site: MaintenanceContext, replaced: str
 ) -> None:
-    """``DedupHook.process`` and the port that all writers of marks share."""
+    """``DedupHook.process`` and the port that all writers of ``dedup`` fields share."""
     with DedupHook.open(site.place, FIELDS) as hook:
         with pytest.raises(SourceIncomplete):
             hook.process([{"_index": replaced, "_id": "x", **page(0)}])
         with pytest.raises(SourceIncomplete):
             hook.decide([f"{replaced}/0"], report=HookReport())
-    mark = DedupField("c", canonical=True, relation="unique")
+    dedup_field = DedupField("c", canonical=True, relation="unique")
     with pytest.raises(SourceIncomplete):
-        site.host.mark({f"{replaced}/0": mark})
+        site.source_index.write_dedup_fields({f"{replaced}/0": dedup_field})
     with pytest.raises(SourceIncomplete):
-        site.host.mark({f"{replaced}/0": None})
+        site.source_index.write_dedup_fields({f"{replaced}/0": None})
     assert hits(client, replaced) == (12, 12)
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from es_dedup.index.jobs import JobState
-from tests.hosts import attached, documents, host_index, settings
 from tests.servers import url_of
+from tests.source_indices import attached, documents, settings, source_index
 from tests.terminal import CTRL_C, Terminal
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ SMALL_BATCHES: Final = {
 
 @pytest.mark.slow
 def test_an_interrupted_backfill_is_paused_and_goes_on(tmp_path: Path) -> None:
-    with host_index(documents(made_up=100), shards=1) as (_, name), attached(name, settings()) as site:
+    with source_index(documents(made_up=100), shards=1) as (_, name), attached(name, settings()) as site:
         place = f"{url_of('es8')}/{name}"
         with Terminal(
             "--db", place, "backfill", "--inline", "--rate", "60", folder=tmp_path, environment=SMALL_BATCHES

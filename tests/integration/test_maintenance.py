@@ -18,7 +18,16 @@ from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.status import job_status
 from es_dedup.settings.sections import CcdetConfig
-from tests.hosts import FIELDS, attached, canonical_counts, documents, host_index, marked, put, settings
+from tests.source_indices import (
+    FIELDS,
+    attached,
+    canonical_counts,
+    count_with_dedup_field,
+    documents,
+    put,
+    settings,
+    source_index,
+)
 
 if TYPE_CHECKING:
     from es_dedup.maintenance.context import MaintenanceContext
@@ -26,12 +35,12 @@ if TYPE_CHECKING:
 
 def test_a_backfill_marks_every_document_as_the_embedded_index_would() -> None:
     given = documents(made_up=300)
-    with host_index(given) as (client, name), attached(name) as site:
+    with source_index(given) as (client, name), attached(name) as site:
         job = Runner(site).start("backfill", {"target": name})
         job = Runner(site).run(job.id)
         assert job.state is JobState.DONE
         assert job.counts["stored"] == len(given)
-        assert marked(client, name) == len(given)
+        assert count_with_dedup_field(client, name) == len(given)
         assert set(canonical_counts(client, name).values()) == {1}
         assert audit(site).as_dict()["found"] == {}
         with Deduplicator.open(":memory:", settings=settings()) as plain:
@@ -51,7 +60,7 @@ def test_a_recluster_sees_what_another_process_has_stored_a_moment_ago() -> None
     """Searches see a write only after a while, and a page that reclustering does not see would be left without a cluster."""
     late = settings().model_validate({**settings().model_dump(), "elastic": {"refresh": "30m"}})
     given = documents(made_up=30)
-    with host_index({}) as (client, name), attached(name, late) as site:
+    with source_index({}) as (client, name), attached(name, late) as site:
         with DedupHook.open(site.place, FIELDS, settings=late) as hook:
             actions = [{"_index": name, "_id": key, **source} for key, source in given.items()]
             dedup_bulk(client, actions, hook=hook)
@@ -60,7 +69,7 @@ def test_a_recluster_sees_what_another_process_has_stored_a_moment_ago() -> None
         assert runner.run(runner.start("recluster", {}).id).state is JobState.DONE
         assert site.index.count() == len(given)
         assert audit(site).as_dict()["found"] == {}
-        assert marked(client, name) == len(given)
+        assert count_with_dedup_field(client, name) == len(given)
 
 
 def filled(site: MaintenanceContext) -> None:
@@ -73,7 +82,7 @@ def filled(site: MaintenanceContext) -> None:
 def test_a_reindex_with_new_settings_keeps_what_was_written_meanwhile_and_can_be_taken_back() -> None:
     given = documents(made_up=30)
     old, new = settings(), settings().model_copy(update={"ccdet": CcdetConfig(window=8)})
-    with host_index(given) as (client, name):
+    with source_index(given) as (client, name):
         with attached(name, old) as site:
             place = site.place
             filled(site)
@@ -86,17 +95,17 @@ def test_a_reindex_with_new_settings_keeps_what_was_written_meanwhile_and_can_be
         assert done.sampled > 0
         with open_context(place, new) as site:
             assert audit(site).as_dict()["found"] == {}
-            assert marked(client, name) == len(given)
+            assert count_with_dedup_field(client, name) == len(given)
         put(client, name, {"latest": given["made-00001"]})
         roll_back(place, old)
         with open_context(place, old) as site:
             assert audit(site).as_dict()["found"] == {}
-            assert marked(client, name) == len(given) + 1
+            assert count_with_dedup_field(client, name) == len(given) + 1
 
 
 def test_an_audit_finds_and_repairs_what_others_have_spoilt() -> None:
     given = documents(made_up=60)
-    with host_index(given) as (client, name), attached(name) as site:
+    with source_index(given) as (client, name), attached(name) as site:
         filled(site)
         put(client, name, {"made-00001": given["made-00001"]})  # its writer wipes our object
         client.delete(index=name, id="made-00002")
@@ -114,7 +123,7 @@ def test_an_audit_finds_and_repairs_what_others_have_spoilt() -> None:
 def test_an_audit_decides_again_on_documents_whose_text_another_writer_has_changed() -> None:
     """Writing the old mark again would keep a document in a cluster that its text has left."""
     given = documents(made_up=30)
-    with host_index(given) as (client, name), attached(name) as site:
+    with source_index(given) as (client, name), attached(name) as site:
         filled(site)
         put(client, name, {"made-00002": given["made-00003"]})  # replaced: our object is wiped
         client.update(index=name, id="made-00005", doc=given["made-00000"])  # changed: our object stays
@@ -127,7 +136,7 @@ def test_an_audit_decides_again_on_documents_whose_text_another_writer_has_chang
 
 def test_a_job_is_paused_resumed_and_cancelled() -> None:
     given = documents(made_up=60)
-    with host_index(given) as (_, name), attached(name, settings(batch=8, step_seconds=0.01)) as site:
+    with source_index(given) as (_, name), attached(name, settings(batch=8, step_seconds=0.01)) as site:
         runner = Runner(site)
         job = runner.start("backfill", {"target": name})
         runner.work(job.id, 0)
@@ -147,7 +156,7 @@ def test_a_job_is_paused_resumed_and_cancelled() -> None:
 
 def test_steps_that_are_cut_short_do_nothing_twice() -> None:
     given = documents(made_up=30)
-    with host_index(given) as (_, name), attached(name, settings(batch=64, step_seconds=0.001)) as site:
+    with source_index(given) as (_, name), attached(name, settings(batch=64, step_seconds=0.001)) as site:
         runner = Runner(site)
         job = runner.run(runner.start("backfill", {"target": name}).id)
         assert (job.counts["stored"], job.counts["unchanged"]) == (len(given), 0)
@@ -156,25 +165,25 @@ def test_steps_that_are_cut_short_do_nothing_twice() -> None:
 
 def test_a_mass_change_has_to_be_forced() -> None:
     given = documents()
-    with host_index(given) as (client, name), attached(name) as site:
+    with source_index(given) as (client, name), attached(name) as site:
         filled(site)
         with pytest.raises(MassChange):
             detach(site, name)
-        assert marked(client, name) == len(given)
+        assert count_with_dedup_field(client, name) == len(given)
         done = detach(site, name, force=True)
         assert done.unmarked == len(given)
-        assert marked(client, name) == 0
+        assert count_with_dedup_field(client, name) == 0
         assert site.index.count() == 0
         assert site.attachments == []
 
 
 def test_time_based_indices_to_come_have_the_mapping() -> None:
-    with host_index({}) as (client, name):
+    with source_index({}) as (client, name):
         client.indices.create(index=f"{name}-2026.01")
         with attached(name, target=f"{name}-*") as site:
             assert list(site.indices()) == [f"{name}-2026.01"]
             put(client, f"{name}-2026.02", {"a": {"html": "<p>one</p>"}})
-            assert site.host.prepared(f"{name}-2026.02")
+            assert site.source_index.prepared(f"{name}-2026.02")
             assert list(site.indices()) == [f"{name}-2026.01", f"{name}-2026.02"]
             detach(site, f"{name}-*")
-            assert not site.host.uninstall(dry_run=True)[1:]
+            assert not site.source_index.uninstall(dry_run=True)[1:]

@@ -20,8 +20,8 @@ from es_dedup.maintenance.replay import replay
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import load_settings
 from scripts.serversupport.running import free_ports
-from tests.hosts import attached, documents, host_index, ids_of
 from tests.proxy import Proxy
+from tests.source_indices import attached, documents, ids_of, source_index
 from tests.workers import broker, environment, until, worker
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def refused(site: MaintenanceContext, url: str, *words: str) -> str:
 
 @contextmanager
 def site_with(given: dict[str, dict[str, object]]) -> Iterator[tuple[MaintenanceContext, str]]:
-    with host_index(given) as (_, name), attached(name) as site:
+    with source_index(given) as (_, name), attached(name) as site:
         yield site, name
 
 

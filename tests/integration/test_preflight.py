@@ -13,8 +13,8 @@ from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.preflight import judge
-from tests.hosts import host_index, marked, put, settings
 from tests.servers import url_of
+from tests.source_indices import count_with_dedup_field, put, settings, source_index
 from tests.texts import article
 from tests.traffic import run
 
@@ -29,7 +29,7 @@ def some(count: int) -> dict[str, dict[str, Any]]:
 
 
 def test_attach_and_backfill_refuse_fields_that_documents_do_not_have() -> None:
-    with host_index(some(300)) as (client, name):
+    with source_index(some(300)) as (client, name):
         client.indices.put_alias(index=name, name=f"{name}-alias")
         client.indices.create(index=f"{name}-empty")
         client.indices.create(index=f"{name}-closed")
@@ -50,13 +50,13 @@ def test_attach_and_backfill_refuse_fields_that_documents_do_not_have() -> None:
             with pytest.raises(PreflightFailed, match=f"0 of 1 sampled documents of {name}-later "):
                 run(site, "backfill")
             assert not site.jobs.jobs()
-            assert marked(client, f"{name}-later") == 0
+            assert count_with_dedup_field(client, f"{name}-later") == 0
             client.indices.delete(index=f"{name}-later")
             run(site, "backfill")
 
 
 def test_the_commands_say_it_and_can_be_forced() -> None:
-    with host_index(some(3)) as (_, name):
+    with source_index(some(3)) as (_, name):
         start = ["--db", f"{url_of('es8')}/{name}"]
         arguments = [*start, "attach", name, "--content-field", "nofield"]
         refused = CliRunner().invoke(app, arguments)

@@ -20,16 +20,16 @@ from es_dedup.maintenance.dedup_field_writes import remove_pages
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings.sections import CcdetConfig
-from tests.hosts import (
+from tests.source_indices import (
     FIELDS,
     attached,
     canonical_counts,
+    count_with_dedup_field,
     documents,
-    host_index,
     ids_of,
-    marked,
     put,
     settings,
+    source_index,
 )
 from tests.traffic import run
 from tests.workers import until
@@ -98,8 +98,8 @@ def no_story_is_hidden(client: Elasticsearch, name: str) -> None:
 
 @contextmanager
 def filled() -> Iterator[tuple[Elasticsearch, str, str]]:
-    """A user index of pairs, backfilled with the old settings, and its address."""
-    with host_index(pairs(30)) as (client, name):
+    """A source index of pairs, backfilled with the old settings, and its address."""
+    with source_index(pairs(30)) as (client, name):
         with attached(name, OLD) as site:
             run(site, "backfill")
         yield client, name, site.place
@@ -168,7 +168,7 @@ def test_a_removed_page_whose_document_stays_belongs_to_no_cluster() -> None:
         assert done.exit_code == 0, done.output
         client.indices.refresh(index=name)
         assert not client.get(index=name, id=first)["_source"].get("dedup")
-        assert marked(client, name) == 89
+        assert count_with_dedup_field(client, name) == 89
         assert set(canonical_counts(client, name).values()) == {1}
 
 
@@ -187,7 +187,7 @@ def test_a_reindex_keeps_the_list_of_documents_that_cannot_be_pages() -> None:
 @pytest.mark.parametrize("moment", ["features", "mark"])
 def test_an_index_that_is_deleted_during_a_backfill_is_forgotten(moment: str) -> None:
     given = pairs(20)
-    with host_index({}) as (client, name):
+    with source_index({}) as (client, name):
         kept, doomed = f"{name}-2026.01", f"{name}-2026.02"
         put(client, kept, {key: each for key, each in given.items() if int(key[-5:]) % 3 == 2})
         put(client, doomed, {key: each for key, each in given.items() if int(key[-5:]) % 3 != 2})

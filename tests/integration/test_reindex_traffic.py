@@ -8,7 +8,7 @@ from es_dedup.errors import SettingsMismatch
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.reindex import reindex, roll_back, verify
 from es_dedup.settings.sections import CcdetConfig
-from tests.hosts import attached, documents, host_index, put, settings
+from tests.source_indices import attached, documents, put, settings, source_index
 from tests.traffic import Traffic, all_is_well, run
 from tests.workers import until
 
@@ -20,7 +20,7 @@ NEW = OLD.model_copy(update={"ccdet": CcdetConfig(window=8)})
 @pytest.mark.traffic
 def test_what_is_written_during_a_reindex_is_lost_neither_by_it_nor_by_its_roll_back() -> None:
     given = documents(made_up=30)
-    with host_index(given) as (client, name):
+    with source_index(given) as (client, name):
         with attached(name, OLD) as site:
             place = site.place
             run(site, "backfill")

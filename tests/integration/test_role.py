@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.other_servers
-HOST = "pages"  # as in the role
+INDEX = "pages"  # as in the role
 
 
 @pytest.fixture
@@ -34,14 +34,14 @@ def place() -> Iterator[str]:
     server = server_of("secured")
     with Elasticsearch(server.url, basic_auth=(server.user, server.password), ca_certs=server.ca) as admin:
         clear(admin)
-        admin.indices.create(index=HOST)
-        yield f"{server.url}/{HOST}"
+        admin.indices.create(index=INDEX)
+        yield f"{server.url}/{INDEX}"
         clear(admin)
 
 
 def clear(admin: Elasticsearch) -> None:
-    admin.indices.delete(index=HOST, ignore_unavailable=True)
-    admin.indices.delete(index=f"{HOST}*-dedup-*", expand_wildcards="all", ignore_unavailable=True)
+    admin.indices.delete(index=INDEX, ignore_unavailable=True)
+    admin.indices.delete(index=f"{INDEX}*-dedup-*", expand_wildcards="all", ignore_unavailable=True)
 
 
 @pytest.fixture
@@ -60,23 +60,23 @@ def client() -> Iterator[Elasticsearch]:
 
 def test_hook_maintenance_and_search(place: str, settings: Settings, client: Elasticsearch) -> None:
     with DedupHook.open(place, FIELDS, settings=settings) as hook:
-        assert not dedup_bulk(client, five(HOST), hook=hook).report.inconclusive
-        dedup_bulk(client, [{"_op_type": "delete", "_index": HOST, "_id": "story-2"}], hook=hook)
-        dedup_bulk(client, [action_of(story(2), HOST)], hook=hook)
+        assert not dedup_bulk(client, five(INDEX), hook=hook).report.inconclusive
+        dedup_bulk(client, [{"_op_type": "delete", "_index": INDEX, "_id": "story-2"}], hook=hook)
+        dedup_bulk(client, [action_of(story(2), INDEX)], hook=hook)
     with open_context(place, settings) as site:
-        assert attach(site, HOST, FIELDS).indices == (HOST,)
+        assert attach(site, INDEX, FIELDS).indices == (INDEX,)
         run(site, "backfill")
         run(site, "recluster")
         assert audit(site, repair=True).clean
-    assert clusters(client, HOST) == STORIES
-    answer = DedupSearch(client, HOST).search({"query": {"match_all": {}}}, mode="collapse")
+    assert clusters(client, INDEX) == STORIES
+    answer = DedupSearch(client, INDEX).search({"query": {"match_all": {}}}, mode="collapse")
     assert len(answer.groups) == len(STORIES)
     new = settings.model_copy(update={"ccdet": settings.ccdet.model_copy(update={"window": 8})})
     assert reindex(place, new).pages == 5
     roll_back(place, settings)
     with open_context(place, settings) as site:
         assert audit(site).clean
-        detach(site, HOST, force=True)
+        detach(site, INDEX, force=True)
 
 
 @pytest.fixture
@@ -91,12 +91,12 @@ def test_a_user_who_may_only_search(
     place: str, settings: Settings, client: Elasticsearch, searcher: Elasticsearch
 ) -> None:
     with DedupHook.open(place, FIELDS, settings=settings) as hook:
-        dedup_bulk(client, five(HOST), hook=hook)
+        dedup_bulk(client, five(INDEX), hook=hook)
     # its writer wipes the field
-    client.index(index=HOST, id="copy-0", document=five(HOST)[3]["_source"], refresh=True)
+    client.index(index=INDEX, id="copy-0", document=five(INDEX)[3]["_source"], refresh=True)
     own = settings.model_copy(update={"elastic": settings.elastic.model_copy(update={"user": SEARCHER})})
     everything = {"query": {"match_all": {}}, "size": 2}
-    plain = DedupSearch(searcher, HOST)
+    plain = DedupSearch(searcher, INDEX)
     for mode in ("collapse", "canonical"):
         first = plain.search(everything, mode=mode, cursor=START)
         assert first.groups
@@ -104,14 +104,14 @@ def test_a_user_who_may_only_search(
     assert len(plain.search({}, mode="group").groups) == len(STORIES) + 1
     with RelationReader.open(place, own) as feature_index:
         assert len(
-            DedupSearch(searcher, HOST, feature_index=feature_index).search({}, mode="group").groups
+            DedupSearch(searcher, INDEX, feature_index=feature_index).search({}, mode="group").groups
         ) == len(STORIES)
-    alias = f"{HOST}-dedup-features"
+    alias = f"{INDEX}-dedup-features"
     tries: list[Callable[[], object]] = [
-        lambda: searcher.index(index=HOST, document={"text": "a"}),
-        lambda: searcher.update(index=HOST, id="story-0", doc={"dedup": None}),
-        lambda: searcher.delete(index=HOST, id="story-0"),
-        lambda: searcher.indices.put_mapping(index=HOST, properties={"a": {"type": "keyword"}}),
+        lambda: searcher.index(index=INDEX, document={"text": "a"}),
+        lambda: searcher.update(index=INDEX, id="story-0", doc={"dedup": None}),
+        lambda: searcher.delete(index=INDEX, id="story-0"),
+        lambda: searcher.indices.put_mapping(index=INDEX, properties={"a": {"type": "keyword"}}),
         lambda: searcher.index(index=alias, document={"page_id": "a"}),
         lambda: searcher.indices.delete(index=f"{alias}-v2-000001"),
         lambda: searcher.search(index="somebody-elses"),
@@ -126,7 +126,7 @@ def test_nothing_of_others(place: str, client: Elasticsearch) -> None:
     tries: list[Callable[[], object]] = [
         lambda: client.index(index="somebody-elses", document={"a": 1}),
         lambda: client.search(index="somebody-elses"),
-        lambda: client.indices.delete(index=HOST),
+        lambda: client.indices.delete(index=INDEX),
         lambda: client.cluster.put_settings(persistent={"indices.breaker.request.limit": None}),
     ]
     for forbidden in tries:

@@ -15,9 +15,9 @@ from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.detach import detach
 from tests.hooked import FIELDS, action_of, clusters
-from tests.hosts import remove_templates, settings
 from tests.samples import story
 from tests.servers import fresh_name, url_of
+from tests.source_indices import remove_templates, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -220,4 +220,4 @@ def test_templates_that_the_user_applies_from_code_are_left_alone(client: Elasti
         client.indices.put_index_template(name=f"{name}-own", template=template, **own)
         attach(site, name, FIELDS, own_templates=True)
         assert detach(site, name, force=True).templates == (f"{name}-dedup-host",)
-        assert not site.host.installed()
+        assert not site.source_index.installed()

@@ -1,4 +1,4 @@
-"""Host indices on a real server: mapping, reading, scanning, marking."""
+"""Source indices on a real server: mapping, reading, scanning, marking."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def name(client: Elasticsearch) -> Iterator[str]:
 
 
 @pytest.fixture
-def host(name: str) -> Iterator[ElasticSourceIndex]:
-    host = open_source_index(f"{url_of('es8')}/{name}", Settings())
-    yield host
-    host.close()
+def source_index(name: str) -> Iterator[ElasticSourceIndex]:
+    source_index = open_source_index(f"{url_of('es8')}/{name}", Settings())
+    yield source_index
+    source_index.close()
 
 
 def fill(client: Elasticsearch, index: str, count: int, **options: Any) -> None:
@@ -59,25 +59,25 @@ def ids(batches: Any) -> list[str]:
 
 class TestIndices:
     def test_a_pattern_names_all_indices_but_ours(
-        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
     ) -> None:
         for index in (f"{name}-1", f"{name}-2", f"{name}-dedup-features-v2-000001"):
             client.indices.create(index=index)
-        assert host.indices(f"{name}*") == [f"{name}-1", f"{name}-2"]
+        assert source_index.indices(f"{name}*") == [f"{name}-1", f"{name}-2"]
 
     def test_an_alias_names_its_indices(
-        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
     ) -> None:
         client.indices.create(index=f"{name}-1", aliases={f"{name}-now": {}})
-        assert host.indices(f"{name}-now") == [f"{name}-1"]
+        assert source_index.indices(f"{name}-now") == [f"{name}-1"]
 
-    def test_an_unknown_index_is_none(self, name: str, host: ElasticSourceIndex) -> None:
-        assert host.indices(name) == []
+    def test_an_unknown_index_is_none(self, name: str, source_index: ElasticSourceIndex) -> None:
+        assert source_index.indices(name) == []
 
 
 class TestStarting:
     def test_a_shard_that_starts_is_waited_for(
-        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
     ) -> None:
         """As after a restart of the server, or when another process has just created the index."""
         nowhere = {"index.routing.allocation.require._name": "nobody"}
@@ -87,119 +87,121 @@ class TestStarting:
             1, client.indices.put_settings, kwargs={"index": name, "settings": somewhere}
         )
         started.start()
-        assert host.read([f"{name}/a"], ()) == {}
-        assert list(documents(host._server, name, ["a"])) == []
+        assert source_index.read([f"{name}/a"], ()) == {}
+        assert list(documents(source_index._server, name, ["a"])) == []
         started.join()
 
 
 class TestMapping:
     def test_it_is_put_on_what_exists_and_may_be_repeated(
-        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
     ) -> None:
         client.indices.create(index=name, mappings={"_meta": {"owner": "theirs"}, "dynamic": "strict"})
-        host.prepare([name])
-        host.prepare([name])
+        source_index.prepare([name])
+        source_index.prepare([name])
         mapping = client.indices.get_mapping(index=name)[name]["mappings"]
         assert mapping["properties"]["dedup"]["properties"]["cluster_id"] == {"type": "keyword"}
         assert mapping["_meta"] == {"owner": "theirs"}
 
     def test_another_kind_of_field_is_refused(
-        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
     ) -> None:
         client.indices.create(index=name, mappings={"properties": {"dedup": {"type": "keyword"}}})
         with pytest.raises(IndexRefused):
-            host.prepare([name])
+            source_index.prepare([name])
 
 
 class TestScanning:
     def test_every_document_is_met_once_over_all_shards(
-        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
     ) -> None:
         client.indices.create(index=name, settings={"number_of_shards": 3})
         fill(client, name, 100)
-        shards = host.shards(name)
+        shards = source_index.shards(name)
         assert len(shards) == 3
         assert sum(shard.documents for shard in shards) == 100
-        found = [page for shard in shards for page in ids(host.scan(shard, FIELDS.names, batch=7))]
+        found = [page for shard in shards for page in ids(source_index.scan(shard, FIELDS.names, batch=7))]
         assert sorted(found) == sorted(f"{name}/p{number}" for number in range(100))
 
     def test_a_scan_goes_on_from_a_sequence_number_and_meets_what_changed(
-        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
     ) -> None:
         fill(client, name, 20)
-        (shard,) = host.shards(name)
-        first = next(iter(host.scan(shard, FIELDS.names, batch=8)))
+        (shard,) = source_index.shards(name)
+        first = next(iter(source_index.scan(shard, FIELDS.names, batch=8)))
         client.index(index=name, id="p3", document={"body": "newer"}, refresh=True)
-        rest = ids(host.scan(shard, FIELDS.names, above=first[-1].seq_no))
+        rest = ids(source_index.scan(shard, FIELDS.names, above=first[-1].seq_no))
         assert rest == [f"{name}/p{number}" for number in range(8, 20)] + [f"{name}/p3"]
-        assert ids(host.scan(shard, FIELDS.names, above=first[-1].seq_no, to=shard.last)) == rest[:-1]
+        assert ids(source_index.scan(shard, FIELDS.names, above=first[-1].seq_no, to=shard.last)) == rest[:-1]
 
     def test_an_empty_index_has_nothing(
-        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
     ) -> None:
         client.indices.create(index=name)
-        (shard,) = host.shards(name)
+        (shard,) = source_index.shards(name)
         assert (shard.documents, shard.last) == (0, -1)
-        assert ids(host.scan(shard, FIELDS.names)) == []
+        assert ids(source_index.scan(shard, FIELDS.names)) == []
 
 
 class TestMarking:
-    MARK = DedupField("c", canonical=False, relation="duplicate", duplicate_of="x/1", cluster_size=2)
+    FIELD = DedupField("c", canonical=False, relation="duplicate", duplicate_of="x/1", cluster_size=2)
 
     def test_a_mark_is_written_read_and_replaced_as_a_whole(
-        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
     ) -> None:
         fill(client, name, 2, routing="r/1")
-        host.prepare([name])
+        source_index.prepare([name])
         page = DocumentKey(name, "p1", "r/1").page_id
-        assert host.mark({page: self.MARK}).changed == 1
-        assert host.mark({page: self.MARK}).unchanged == 1
-        host.mark({page: DedupField("c", canonical=True, relation="unique")})
-        read = host.read([page], FIELDS.names)[page]
+        assert source_index.write_dedup_fields({page: self.FIELD}).changed == 1
+        assert source_index.write_dedup_fields({page: self.FIELD}).unchanged == 1
+        source_index.write_dedup_fields({page: DedupField("c", canonical=True, relation="unique")})
+        read = source_index.read([page], FIELDS.names)[page]
         assert read.source == {"body": "text 1", "at": 1_700_000_000_000}
         assert read.dedup is not None
         assert {name: value for name, value in read.dedup.items() if value is not None} == {
             "cluster_id": "c", "canonical": True, "relation": "unique", "cluster_size": 1
         }  # fmt: skip
 
-    def test_a_mark_is_taken_away(self, client: Elasticsearch, name: str, host: ElasticSourceIndex) -> None:
+    def test_a_mark_is_taken_away(
+        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
+    ) -> None:
         fill(client, name, 1)
-        host.mark({f"{name}/p0": self.MARK})
-        host.mark({f"{name}/p0": None})
-        assert host.read([f"{name}/p0"], ())[f"{name}/p0"].dedup is None
+        source_index.write_dedup_fields({f"{name}/p0": self.FIELD})
+        source_index.write_dedup_fields({f"{name}/p0": None})
+        assert source_index.read([f"{name}/p0"], ())[f"{name}/p0"].dedup is None
         assert client.get(index=name, id="p0")["_source"] == {"body": "text 0", "at": 1_700_000_000_000}
-        assert host.mark({f"{name}/p0": None}).unchanged == 1
-        host.refresh(name)
-        (batch,) = host.unmarked(name, FIELDS.names)
+        assert source_index.write_dedup_fields({f"{name}/p0": None}).unchanged == 1
+        source_index.refresh(name)
+        (batch,) = source_index.without_dedup_field(name, FIELDS.names)
         assert len(batch) == 1
 
     def test_one_bad_item_does_not_stop_the_others(
-        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
     ) -> None:
         fill(client, name, 2)
         client.indices.create(index=f"{name}-2", mappings={"properties": {"dedup": {"type": "keyword"}}})
         client.index(index=f"{name}-2", id="x", document={"body": "other"})
-        marks = dict.fromkeys((f"{name}/p0", f"{name}/none", f"{name}-2/x", f"{name}/p1"), self.MARK)
-        report = host.mark(marks)
+        dedup_fields = dict.fromkeys((f"{name}/p0", f"{name}/none", f"{name}-2/x", f"{name}/p1"), self.FIELD)
+        report = source_index.write_dedup_fields(dedup_fields)
         assert report.changed == 2
         assert report.gone == (f"{name}/none",)
         assert list(report.failed) == [f"{name}-2/x"]
         assert report.failed[f"{name}-2/x"].startswith("mapping: ")
 
     def test_a_mark_for_an_index_that_was_deleted_does_not_create_it(
-        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
     ) -> None:
         fill(client, name, 1)
-        marks = dict.fromkeys((f"{name}-2/x", f"{name}/p0"), self.MARK)
-        report = host.mark(marks)
+        dedup_fields = dict.fromkeys((f"{name}-2/x", f"{name}/p0"), self.FIELD)
+        report = source_index.write_dedup_fields(dedup_fields)
         assert (report.changed, report.gone) == (1, (f"{name}-2/x",))
         assert not client.indices.exists(index=f"{name}-2")
 
     def test_unknown_pages_and_indices_are_not_read(
-        self, client: Elasticsearch, name: str, host: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
     ) -> None:
         fill(client, name, 1)
-        assert list(host.read([f"{name}/p0", f"{name}/p9", f"{name}-none/p0"], ())) == [f"{name}/p0"]
+        assert list(source_index.read([f"{name}/p0", f"{name}/p9", f"{name}-none/p0"], ())) == [f"{name}/p0"]
 
 
 def test_a_page_id_gives_its_key_back() -> None:
@@ -213,6 +215,6 @@ def test_a_page_id_gives_its_key_back() -> None:
         document_key("nothing")
 
 
-def test_many_indices_with_long_names_are_checked(name: str, host: ElasticSourceIndex) -> None:
+def test_many_indices_with_long_names_are_checked(name: str, source_index: ElasticSourceIndex) -> None:
     """Their names stand in the address of a request, which the server limits."""
-    host.check([f"{name}-{number:02}-{'x' * (251 - len(name))}" for number in range(30)])
+    source_index.check([f"{name}-{number:02}-{'x' * (251 - len(name))}" for number in range(30)])

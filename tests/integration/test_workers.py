@@ -19,8 +19,8 @@ from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import load_settings
 from scripts.serversupport.running import free_ports
-from tests.hosts import attached, canonical_counts, documents, host_index, marked
 from tests.servers import restart
+from tests.source_indices import attached, canonical_counts, count_with_dedup_field, documents, source_index
 from tests.workers import broker, environment, until, worker
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def over(site: MaintenanceContext, job_id: str) -> bool:
 
 def all_is_well(site: MaintenanceContext, client: Elasticsearch, name: str, count: int) -> None:
     """No page lost, one canonical document per cluster, nothing for an audit to find."""
-    assert marked(client, name) == count
+    assert count_with_dedup_field(client, name) == count
     assert set(canonical_counts(client, name).values()) == {1}
     assert audit(site).as_dict()["found"] == {}
 
@@ -58,7 +58,7 @@ def all_is_well(site: MaintenanceContext, client: Elasticsearch, name: str, coun
 def test_workers_do_a_backfill(tmp_path: Path) -> None:
     given = documents(made_up=300)
     with (
-        host_index(given) as (client, name),
+        source_index(given) as (client, name),
         attached(name) as site,
         (tmp_path / "log").open("wb") as log,
         worker(site.place, log, "--beat", "--processes", "2", "--metrics-port", str(PORT)),
@@ -88,7 +88,7 @@ def test_a_recluster_comes_by_itself_when_it_is_due(tmp_path: Path) -> None:
     given = documents(made_up=30)
     hours = 8 / 3600
     with (
-        host_index(given) as (_, name),
+        source_index(given) as (_, name),
         attached(name) as site,
         (tmp_path / "log").open("wb") as log,
     ):
@@ -127,7 +127,7 @@ def test_workers_that_are_killed_before_they_acknowledge_lose_nothing(tmp_path: 
     for number in range(4):
         (deaths / str(number)).touch()
     with (
-        host_index(given) as (client, name),
+        source_index(given) as (client, name),
         attached(name) as site,
         (tmp_path / "log").open("wb") as log,
         worker(site.place, log, faults={"FAULTY_KILLS": str(deaths)}),
@@ -140,7 +140,7 @@ def test_workers_that_are_killed_before_they_acknowledge_lose_nothing(tmp_path: 
 
 def test_a_worker_killed_in_the_middle_is_replaced_by_the_next_one(tmp_path: Path) -> None:
     given = documents(made_up=300)
-    with host_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
+    with source_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
         job = begun(site)
         with worker(site.place, log, "--beat", "--processes", "2", batch=8) as first:
             until(lambda: 0 < site.index.count() < len(given))
@@ -154,7 +154,7 @@ def test_a_worker_killed_in_the_middle_is_replaced_by_the_next_one(tmp_path: Pat
 def test_each_task_delivered_twice_changes_nothing_twice(tmp_path: Path) -> None:
     given = documents(made_up=60)
     with (
-        host_index(given) as (client, name),
+        source_index(given) as (client, name),
         attached(name) as site,
         (tmp_path / "log").open("wb") as log,
         worker(site.place, log, "--processes", "2"),
@@ -163,7 +163,12 @@ def test_each_task_delivered_twice_changes_nothing_twice(tmp_path: Path) -> None
         ids = [f"{name}/{key}" for key in given]
         for _ in range(2):
             dispatcher.ingest(ids)
-        until(lambda: marked(client, name) == len(given) and not any(dispatcher.depths().values()), 150)
+        until(
+            lambda: (
+                count_with_dedup_field(client, name) == len(given) and not any(dispatcher.depths().values())
+            ),
+            150,
+        )
         all_is_well(site, client, name, len(given))
         job = begun(site)
         with sending(site) as again:
@@ -174,7 +179,7 @@ def test_each_task_delivered_twice_changes_nothing_twice(tmp_path: Path) -> None
 
 def test_a_flushed_redis_loses_no_page(tmp_path: Path, empty_broker: redis.Redis) -> None:
     given = documents(made_up=300)
-    with host_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
+    with source_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
         job = begun(site)
         with worker(site.place, log, "--beat", "--processes", "2", batch=8):
             until(lambda: 0 < site.index.count() < len(given))
@@ -185,7 +190,7 @@ def test_a_flushed_redis_loses_no_page(tmp_path: Path, empty_broker: redis.Redis
 
 def test_elasticsearch_restarted_during_a_backfill_loses_no_page(tmp_path: Path) -> None:
     given = documents(made_up=600)
-    with host_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
+    with source_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
         job = begun(site)
         with worker(site.place, log, "--beat", "--processes", "2", batch=8):
             until(lambda: 0 < site.index.count() < len(given) // 2)
@@ -197,19 +202,19 @@ def test_elasticsearch_restarted_during_a_backfill_loses_no_page(tmp_path: Path)
 def test_a_page_that_kills_its_worker_goes_to_the_dead_list_and_comes_back(tmp_path: Path) -> None:
     given = documents(made_up=60)
     given["poison"] = {"html": "<p>arsenic " + "and a text of its own. " * 30 + "</p>"}
-    with host_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
+    with source_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
         job = begun(site)
         with worker(site.place, log, faults={"FAULTY_POISON": "arsenic"}, max_attempts=3, lease_seconds=2):
             until(lambda: over(site, job), 150)
         (letter,) = site.jobs.dead()
         assert letter.page_id == f"{name}/poison"
         assert letter.attempts == 3
-        assert marked(client, name) == len(given) - 1
+        assert count_with_dedup_field(client, name) == len(given) - 1
         assert audit(site).as_dict()["found"] == {}
         with worker(site.place, log, "--beat"):
             done = command(site, "dead", "replay")
             assert '"replayed": 1' in done
-            until(lambda: marked(client, name) == len(given))
+            until(lambda: count_with_dedup_field(client, name) == len(given))
         assert site.jobs.count_dead() == 0
         all_is_well(site, client, name, len(given))
 

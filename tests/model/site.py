@@ -12,7 +12,6 @@ from es_dedup.errors import SettingsMismatch
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.reindex import abandon
-from tests.hosts import remove_templates
 from tests.model.material import Version, drawn
 from tests.model.place import Place, act_alone, settings, version_of
 from tests.model.plain import SAME, Oracle, Plain
@@ -30,6 +29,7 @@ from tests.model.system import (
     partition,
 )
 from tests.servers import fresh_name
+from tests.source_indices import remove_templates
 
 if TYPE_CHECKING:
     import random
@@ -67,7 +67,7 @@ LAST_WRITE: Final = 40
 class SiteSystem:
     """A user's index that is written through the hook and past it, and looked after.
 
-    What is promised: whatever happens, no document is lost or changed but for ``dedup``. Through the hook, marks and clusters are right
+    What is promised: whatever happens, no document is lost or changed but for ``dedup``. Through the hook, ``dedup`` fields and clusters are right
     after each call. After writes past the hook, lost messages and deaths they are right after ``backfill``, ``audit --repair`` or
     ``reindex`` (and after ``recheck`` or ``recluster``, of lost messages alone).
 
@@ -349,7 +349,7 @@ class SiteSystem:
     def check(self) -> None:
         """Compare all that must be equal now."""
         documents = self._documents()
-        marks = {name: source.pop("dedup", None) or {} for name, source in documents.items()}
+        dedup_fields = {name: source.pop("dedup", None) or {} for name, source in documents.items()}
         equal("documents", {name: version_of(source) for name, source in documents.items()}, self._model.live)
         if self._wrong:
             return
@@ -359,20 +359,33 @@ class SiteSystem:
         if self._templates and not self._learned:
             return
         expected = self._model.expected()
-        equal("marks", {name: _said(mark) for name, mark in marks.items()}, _wanted(expected))
-        ids = {name: (mark["cluster_id"], expected[name].members) for name, mark in marks.items()}
+        equal(
+            "dedup fields",
+            {name: _said(dedup_field) for name, dedup_field in dedup_fields.items()},
+            _wanted(expected),
+        )
+        ids = {
+            name: (dedup_field["cluster_id"], expected[name].members)
+            for name, dedup_field in dedup_fields.items()
+        }
         cluster_ids(ids, self._model.live.keys())
-        self._compare_clusters(expected, marks)
+        self._compare_clusters(expected, dedup_fields)
         self._compare_totals(expected)
 
-    def _compare_clusters(self, expected: Mapping[str, Expected], marks: Mapping[str, Any]) -> None:
+    def _compare_clusters(self, expected: Mapping[str, Expected], dedup_fields: Mapping[str, Any]) -> None:
         found = {}
         self._place.site.index.refresh()  # searches see what another object wrote within a second, or after this
         self._place.site.index.refresh_clusters()
         for cluster in self._place.site.dedup.clusters():
             pages = {cluster.representative: "exact"} | {m.page_id: str(m.relation) for m in cluster.members}
             for name, relation in pages.items():
-                demand(marks[name]["cluster_id"] == cluster.id, "cluster id", name, marks[name], cluster.id)
+                demand(
+                    dedup_fields[name]["cluster_id"] == cluster.id,
+                    "cluster id",
+                    name,
+                    dedup_fields[name],
+                    cluster.id,
+                )
                 found[name] = (cluster.representative, sorted(pages), relation)
         equal("clusters", found, partition(expected))
 
@@ -401,8 +414,8 @@ class SiteSystem:
 MARKED: Final = ("canonical", "relation", "duplicate_of", "contained_in", "cluster_size", "waiting")
 
 
-def _said(mark: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: mark.get(name) or None for name in MARKED}
+def _said(dedup_field: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: dedup_field.get(name) or None for name in MARKED}
 
 
 def _wanted(expected: Mapping[str, Expected]) -> dict[str, dict[str, Any]]:

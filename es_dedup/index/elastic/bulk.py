@@ -67,7 +67,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one write: HTTP status, the reason when it failed, the document's new version marks.
+    """What became of one write: HTTP status, the reason when it failed, the document's new sequence number and primary term.
 
     ``noop``: an update that changed nothing. ``index``: the real one behind an alias.
     """
@@ -175,5 +175,7 @@ def _send(server: Server, writes: list[Write], *, alias: bool) -> list[Result]:
 def _result(item: dict[str, Any]) -> Result:
     (said,) = item.values()
     reason = reason_in(said.get("error"))
-    marks = (said["_seq_no"], said["_primary_term"]) if "_seq_no" in said else None
-    return Result(int(said["status"]), reason, marks, said.get("result") == "noop", said.get("_index", ""))
+    condition = (said["_seq_no"], said["_primary_term"]) if "_seq_no" in said else None
+    return Result(
+        int(said["status"]), reason, condition, said.get("result") == "noop", said.get("_index", "")
+    )

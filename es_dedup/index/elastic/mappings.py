@@ -24,9 +24,9 @@ NEVER: Final = "-1"  # who searches refreshes first; a segment a second of claim
 KINDS: Final = (FEATURES, CLUSTERS, TEXTS, META)
 JOBS: Final = "jobs"
 """Jobs and dead letters; made when they are first asked for."""
-HOST: Final = "host"
-"""The mapping of ``dedup`` in the user's own index, as a component template."""
-MARK: Final = "es_dedup"
+SOURCE_INDEX: Final = "host"  # the name that 0.1 gave the file and the template
+"""The mapping of ``dedup`` in the source index, as a component template."""
+META_KEY: Final = "es_dedup"
 """Key of our own object in a mapping's ``_meta``."""
 NAMED_FIELDS: Final = "named_fields"
 """Beside the schema in the mapping of features: whether people can read them."""
@@ -93,18 +93,18 @@ def body_of(
     index["refresh_interval"] = NEVER if kind == META else refresh
     if kind == FEATURES:
         index["translog.durability"] = durability
-        body["mappings"]["_meta"][MARK][NAMED_FIELDS] = named_fields
+        body["mappings"]["_meta"][META_KEY][NAMED_FIELDS] = named_fields
     if "-" in replicas:
         index["auto_expand_replicas"] = replicas
     else:
         index["auto_expand_replicas"] = "false"
         index["number_of_replicas"] = int(replicas)
-    body["mappings"]["_meta"][MARK]["features"] = dict(features)
+    body["mappings"]["_meta"][META_KEY]["features"] = dict(features)
     return body
 
 
 def add_fields(mappings: dict[str, Any], fields: TermFields) -> None:
     """Add the fields of the methods to the mappings of features; ``_source`` shows those that people read, if the index keeps them."""
-    hidden = fields.hashed if mappings["_meta"][MARK][NAMED_FIELDS] else fields.searched
+    hidden = fields.hashed if mappings["_meta"][META_KEY][NAMED_FIELDS] else fields.searched
     mappings["properties"] |= fields.properties()
     mappings["_source"]["excludes"] = list(dict.fromkeys((*mappings["_source"]["excludes"], *hidden)))

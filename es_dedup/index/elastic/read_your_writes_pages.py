@@ -128,14 +128,14 @@ class PageWriteCache:
 
     def _follow(self, results: Sequence[Result]) -> bool:
         """Whether the numbers of these writes follow each other and the last one."""
-        marks = [result.condition for result in results if result.condition is not None]
+        conditions = [result.condition for result in results if result.condition is not None]
         before = self._last
-        if not marks:
+        if not conditions:
             return before is not None
-        self._last = marks[-1]
-        first, term = marks[0]
-        wanted = [(first + at, term) for at in range(len(marks))]
-        return marks == wanted and before == (first - 1, term)
+        self._last = conditions[-1]
+        first, term = conditions[0]
+        wanted = [(first + at, term) for at in range(len(conditions))]
+        return conditions == wanted and before == (first - 1, term)
 
     def newest(self) -> int:
         """The number of the last write that is kept; -1 where none is."""

@@ -1,4 +1,4 @@
-"""Making the indices behind one index, and the marks by which they are known as ours."""
+"""Creation of the indices behind one index, and the mapping metadata that identifies them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from es_dedup.index.elastic.fields import TermFields
 from es_dedup.index.elastic.mappings import (
     FEATURES,
     KINDS,
-    MARK,
+    META_KEY,
     NAMED_FIELDS,
     OLDEST,
     SCHEMA_VERSION,
@@ -215,15 +215,15 @@ class Schema:
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, self.version)
 
     def _check(self, kind: str, concrete: str, mapping: Mapping[str, Any]) -> None:
-        marks = mapping.get("_meta", {}).get(MARK)
-        if not isinstance(marks, dict):
+        metadata = mapping.get("_meta", {}).get(META_KEY)
+        if not isinstance(metadata, dict):
             raise NotAnIndex(self._server.name, f"{concrete} was made by another application")
-        version = int(marks.get("schema") or 0)
+        version = int(metadata.get("schema") or 0)
         if version != SCHEMA_VERSION and (self._given or version != OLDEST):
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, version)
         if kind == FEATURES:
-            self.version, self.keeps_named = version, bool(marks.get(NAMED_FIELDS))
-        recorded = marks.get("features")
+            self.version, self.keeps_named = version, bool(metadata.get(NAMED_FIELDS))
+        recorded = metadata.get("features")
         if recorded is None:  # 0.1 did not record its settings
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, 0)
         if self._features is None:

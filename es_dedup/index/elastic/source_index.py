@@ -1,4 +1,4 @@
-"""The user's own index on Elasticsearch: the mapping of ``dedup``, reading documents, scanning them, marking them."""
+"""The source index on Elasticsearch: the mapping of ``dedup``, reading and scanning documents, writing their ``dedup`` fields."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.errors import IndexRefused, IndexUnavailable, MappingConflict, SourceIncomplete
 from es_dedup.index.elastic import targets, templates
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
-from es_dedup.index.elastic.mappings import HOST, KINDS, load_mapping
+from es_dedup.index.elastic.mappings import KINDS, SOURCE_INDEX, load_mapping
 from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked, mget
 from es_dedup.index.elastic.reading import partial as partial_answer
 from es_dedup.index.elastic.rewriting import place_of, rewrite
@@ -64,11 +64,11 @@ _OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
 
 @reads_answers()
 class ElasticSourceIndex:
-    """Host indices of one cluster; see ``es_dedup.index.source_index.SourceIndex``. Threads may share it.
+    """Source indices of one cluster; see ``es_dedup.index.source_index.SourceIndex``. Threads may share it.
 
     Args:
-        server: where the host indices are.
-        name: of the index that looks after them; its templates are named after it.
+        server: where the source indices are.
+        name: of the index that they are attached to; its templates are named after it.
         options: sizes and times of requests.
     """
 
@@ -236,10 +236,10 @@ class ElasticSourceIndex:
         """See ``SourceIndex.scan``."""
         yield from self._by_sequence(shard, [{"match_all": {}}], fields, above, to, batch)
 
-    def unmarked(
+    def without_dedup_field(
         self, index: str, fields: Sequence[str], *, batch: int = 500
     ) -> Iterator[list[SourceDocument]]:
-        """See ``SourceIndex.unmarked``."""
+        """See ``SourceIndex.without_dedup_field``."""
         unseen = {"bool": {"must_not": {"exists": {"field": CLUSTER_ID}}}}
         without = {"bool": {"should": [unseen, WAITING]}}
         for shard in self.shards(index):
@@ -284,20 +284,23 @@ class ElasticSourceIndex:
             )["count"]
         )
 
-    def mark(self, marks: Mapping[str, DedupField | None]) -> FieldUpdateReport:
-        """See ``SourceIndex.mark``."""
-        keys = {page_id: document_key(page_id) for page_id in marks}
+    def write_dedup_fields(self, dedup_fields: Mapping[str, DedupField | None]) -> FieldUpdateReport:
+        """See ``SourceIndex.write_dedup_fields``."""
+        keys = {page_id: document_key(page_id) for page_id in dedup_fields}
         there = self._checked(key.index for key in keys.values())
-        results = dict.fromkeys(marks, Result(NOT_FOUND, "there is no such index"))
+        results = dict.fromkeys(dedup_fields, Result(NOT_FOUND, "there is no such index"))
         wanted = [page_id for page_id, key in keys.items() if key.index in there]  # others would be created
         whole = {page_id for page_id in wanted if there[keys[page_id].index].external}
         updated = [page_id for page_id in wanted if page_id not in whole]
-        done = self._write(_write(keys[page_id], marks[page_id]) for page_id in updated)
+        done = self._write(_write(keys[page_id], dedup_fields[page_id]) for page_id in updated)
         results |= dict(zip(updated, done, strict=True))
-        whole |= {page_id for page_id in updated if marks[page_id] is None and _no_script(results[page_id])}
+        whole |= {
+            page_id for page_id in updated if dedup_fields[page_id] is None and _no_script(results[page_id])
+        }
         again = {page_id: keys[page_id] for page_id in wanted if page_id in whole}
         return report_of(
-            results | self._rewrite(again, lambda name, source: _marked(source, marks[name]), there)
+            results
+            | self._rewrite(again, lambda name, source: _with_dedup_field(source, dedup_fields[name]), there)
         )
 
     def _rewrite(
@@ -406,8 +409,8 @@ def _put_mapping(indices: Sequence[str], properties: Mapping[str, Any], client: 
 
 
 def source_properties(external_versions: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - private to the adapter
-    """The mapping of ``dedup``, as ``put_mapping`` takes it; ``_meta`` of a host index stays its owner's."""
-    properties: dict[str, Any] = load_mapping(HOST)["template"]["mappings"]["properties"]
+    """The mapping of ``dedup``, as ``put_mapping`` takes it; ``_meta`` of a source index stays its owner's."""
+    properties: dict[str, Any] = load_mapping(SOURCE_INDEX)["template"]["mappings"]["properties"]
     if external_versions:
         properties[DEDUP]["properties"]["cluster_id"]["meta"] = EXTERNAL_VERSIONS
     return properties
@@ -429,7 +432,7 @@ def _conflicts(facts: IndexFacts) -> str:
 
 
 def report_of(results: Mapping[str, Result]) -> FieldUpdateReport:
-    """What became of marks, from the result of each."""
+    """What became of writes of ``dedup`` fields, from the result of each."""
     changed = unchanged = 0
     gone: list[str] = []
     failed: dict[str, str] = {}
@@ -451,9 +454,9 @@ def _class_of(result: Result) -> str:
     return "mapping" if any(name in result.reason for name in parsing) else "refused"
 
 
-def _write(key: DocumentKey, mark: DedupField | None) -> Write:
+def _write(key: DocumentKey, dedup_field: DedupField | None) -> Write:
     # A partial update merges objects; it cannot remove a field, a script can.
-    body = {"script": REMOVE} if mark is None else {"doc": {DEDUP: mark.as_dict()}}
+    body = {"script": REMOVE} if dedup_field is None else {"doc": {DEDUP: dedup_field.as_dict()}}
     return Write("update", key.index, key.id, body, OVERHEAD_BYTES * 2, routing=key.routing, retries=RETRIES)
 
 
@@ -462,22 +465,22 @@ def _no_script(result: Result) -> bool:
     return not result.done and result.status not in (NOT_FOUND, CONFLICT)
 
 
-def _marked(source: dict[str, Any], mark: DedupField | None) -> dict[str, Any]:
-    """A document with a mark as ``_write`` would write it, or without one."""
+def _with_dedup_field(source: dict[str, Any], dedup_field: DedupField | None) -> dict[str, Any]:
+    """A document with a ``dedup`` field as ``_write`` would write it, or without one."""
     rest = {name: value for name, value in source.items() if name != DEDUP}
-    if mark is None:
+    if dedup_field is None:
         return rest
-    merged = (source.get(DEDUP) or {}) | mark.as_dict()
+    merged = (source.get(DEDUP) or {}) | dedup_field.as_dict()
     return rest | {DEDUP: {name: value for name, value in merged.items() if value is not None}}
 
 
 def _released(now: dict[str, Any], decided: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
     """A document that does not wait any more; unchanged when its fields are no longer those that were decided on."""
     same = all(value_of(now, name) == value_of(decided, name) for name in fields)
-    mark = now.get(DEDUP) or {}
-    if not same or not mark.get("waiting"):
+    dedup_field = now.get(DEDUP) or {}
+    if not same or not dedup_field.get("waiting"):
         return now
-    return now | {DEDUP: {name: value for name, value in mark.items() if name != "waiting"}}
+    return now | {DEDUP: {name: value for name, value in dedup_field.items() if name != "waiting"}}
 
 
 def _release(document: SourceDocument) -> Write:

@@ -1,6 +1,6 @@
-"""What decides how documents of a user index may be changed: its ``_source``, and its mapping of ``dedup``.
+"""What decides how documents of a source index may be changed: its ``_source``, and its mapping of ``dedup``.
 
-A mark is a partial update: the server reads ``_source``, merges the mark, and indexes the result. A field that ``_source`` does not hold
+A ``dedup`` field is written by a partial update: the server reads ``_source``, merges the field, and indexes the result. A field that ``_source`` does not hold
 is lost. ``_source.excludes``, ``_source.includes`` and ``_source.enabled: false`` leave fields out. Synthetic ``_source`` is made anew from
 doc values: values of an array come back sorted and without repetitions, so that a phrase query over them finds less after the update.
 Elasticsearch 9.2 and later leave vectors out of the answers of a search (``index.mapping.exclude_source_vectors``), but put them back for

@@ -1,4 +1,4 @@
-"""The mapping of ``dedup`` for host indices that do not exist yet: a component template, and where it is used.
+"""The mapping of ``dedup`` for source indices that do not exist yet: a component template, and where it is used.
 
 A component template takes effect through an index template. Where one of the user's fits the target, ours is added to its
 ``composed_of``; where none does, one with the lowest priority is made, which any other template outdoes.
@@ -10,7 +10,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.elastic.mappings import MARK
+from es_dedup.index.elastic.mappings import META_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -66,7 +66,7 @@ def install(
         body = {"mappings": {"properties": dict(properties)}}
         server.call(
             lambda client: client.cluster.put_component_template(
-                name=ours, template=body, meta={MARK: {OWN_TEMPLATES: own_templates}}
+                name=ours, template=body, meta={META_KEY: {OWN_TEMPLATES: own_templates}}
             ),
             writing=True,
         )
@@ -135,7 +135,7 @@ def _is_users(server: Server, ours: str) -> bool:
     (found,) = server.call(lambda client: client.cluster.get_component_template(name=ours))[
         "component_templates"
     ]
-    return bool(found["component_template"].get("_meta", {}).get(MARK, {}).get(OWN_TEMPLATES))
+    return bool(found["component_template"].get("_meta", {}).get(META_KEY, {}).get(OWN_TEMPLATES))
 
 
 def _pattern(name: str) -> str:

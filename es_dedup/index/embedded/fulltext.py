@@ -37,7 +37,9 @@ _RANKED: Final = """
 
 def missing(connection: sqlite3.Connection) -> int:
     """Number of texts that came since the index was brought up to date; what went needs no work."""
-    (count,) = connection.execute("SELECT count(*) FROM texts WHERE row > ?", (_mark(connection),)).fetchone()
+    (count,) = connection.execute(
+        "SELECT count(*) FROM texts WHERE row > ?", (_last_indexed(connection),)
+    ).fetchone()
     return int(count)
 
 
@@ -47,7 +49,7 @@ def catch_up(connection: sqlite3.Connection, segment: Callable[[str], str]) -> b
         connection.execute("INSERT INTO fulltext (fulltext) VALUES ('delete-all')")
         write_meta(connection, "fulltext_row", 0)
         write_meta(connection, "fulltext_rows", 0)
-    rows = connection.execute(_NEW_TEXTS, (_mark(connection), TEXTS_PER_STEP)).fetchall()
+    rows = connection.execute(_NEW_TEXTS, (_last_indexed(connection), TEXTS_PER_STEP)).fetchall()
     if rows:
         _insert(connection, "fulltext", rows, segment)
         write_meta(connection, "fulltext_row", rows[-1][0])
@@ -59,12 +61,12 @@ def catch_up_aside(connection: sqlite3.Connection, segment: Callable[[str], str]
     """Add all missing texts to a table that only this connection sees; the file is not written."""
     connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.tail USING fts5(title, body, content='')")
     connection.execute("CREATE TABLE IF NOT EXISTS temp.tail_mark (row INTEGER)")
-    (mark,) = connection.execute("SELECT max(row) FROM temp.tail_mark").fetchone()
-    mark = max(mark or 0, _mark(connection))
-    while rows := connection.execute(_NEW_TEXTS, (mark, TEXTS_PER_STEP)).fetchall():
+    (last,) = connection.execute("SELECT max(row) FROM temp.tail_mark").fetchone()
+    last = max(last or 0, _last_indexed(connection))
+    while rows := connection.execute(_NEW_TEXTS, (last, TEXTS_PER_STEP)).fetchall():
         _insert(connection, "temp.tail", rows, segment)
-        mark = rows[-1][0]
-        connection.execute("INSERT INTO temp.tail_mark VALUES (?)", (mark,))
+        last = rows[-1][0]
+        connection.execute("INSERT INTO temp.tail_mark VALUES (?)", (last,))
 
 
 def search(
@@ -110,7 +112,7 @@ def _mostly_gone(connection: sqlite3.Connection) -> bool:
     return indexed > 2 * int(alive)
 
 
-def _mark(connection: sqlite3.Connection) -> int:
+def _last_indexed(connection: sqlite3.Connection) -> int:
     return int(read_meta(connection, "fulltext_row") or 0)
 
 

@@ -80,7 +80,7 @@ def remove(connection: sqlite3.Connection, terms: NDArray[np.uint64], docs: NDAr
 
 
 def find(connection: sqlite3.Connection, terms: NDArray[np.uint64], cap: int) -> Postings:
-    """The pages of each term; a term of more than ``cap`` pages is left out and marked.
+    """The pages of each term; a term of more than ``cap`` pages is left out and flagged.
 
     Args:
         terms: each in [0, 2^48); fastest when ascending.

@@ -1,4 +1,4 @@
-"""Tables of the file, and the marks by which a file is known as one of ours.
+"""Tables of the file, and the metadata that identifies a file of es-dedup.
 
 A page is known by a number, ``doc``, in all tables but ``pages``. A number is never given to another page: a
 deleted page, and a page that only an edge or a cluster names, keeps a row with ``state`` 0, so that clusters
@@ -61,7 +61,7 @@ def is_new(connection: sqlite3.Connection, index: str) -> bool:
     Raises:
         NotAnIndex: the file belongs to another application.
     """
-    # Tables first: another process that makes the file commits them together with the mark.
+    # Tables first: another process that makes the file commits them together with the application id.
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     (found,) = connection.execute("PRAGMA application_id").fetchone()
     if found == APPLICATION_ID:
@@ -99,7 +99,7 @@ def create(connection: sqlite3.Connection, features: Mapping[str, Any]) -> None:
 def check(
     connection: sqlite3.Connection, index: str, features: Mapping[str, Any] | None
 ) -> Mapping[str, Any]:
-    """Hold the file's marks against what this version and these settings need; None stands for any settings.
+    """Compare the file's metadata with what this version and these settings need; None stands for any settings.
 
     Returns:
         The feature settings that the file records.

@@ -87,17 +87,17 @@ class TestItems:
 
     def test_json_keeps_its_digits(self) -> None:
         item = item_of({"index": {"_index": "i", "_id": 1}}, '{"n": 1.000000000000000000001} ', {})
-        item.mark = DedupField("c", canonical=True, relation="unique")
+        item.dedup_field = DedupField("c", canonical=True, relation="unique")
         sent = bytes(item.action[1])
         assert sent.startswith(b'{"n": 1.000000000000000000001, "dedup": {')
         assert json.loads(sent)["dedup"]["cluster_id"] == "c"
         empty = item_of({"index": {"_index": "i", "_id": 1}}, "{ }", {})
-        empty.mark = item.mark
+        empty.dedup_field = item.dedup_field
         assert json.loads(bytes(empty.action[1])).keys() == {"dedup"}
 
     def test_the_mark_is_written_without_what_is_empty(self) -> None:
         item = item_of({"index": {"_index": "i", "_id": "1"}}, {"x": 1, "dedup": "old"}, {})
-        item.mark = DedupField("c", canonical=True, relation="unique")
+        item.dedup_field = DedupField("c", canonical=True, relation="unique")
         dedup = {"cluster_id": "c", "canonical": True, "relation": "unique", "cluster_size": 1}
         assert item.document == {"x": 1, "dedup": dedup}
 

@@ -59,11 +59,13 @@ def test_marks_say_who_stands_for_a_cluster_and_what_contains_a_page() -> None:
 
 
 def test_a_document_agrees_with_its_mark_whether_empty_values_are_null_or_missing() -> None:
-    mark = DedupField("c", canonical=True, relation="unique")
-    assert agrees(mark.as_dict(), mark)
-    assert agrees({"cluster_id": "c", "canonical": True, "relation": "unique", "cluster_size": 1}, mark)
-    assert not agrees({**mark.as_dict(), "duplicate_of": "x"}, mark)
-    assert not agrees({}, mark)
+    dedup_field = DedupField("c", canonical=True, relation="unique")
+    assert agrees(dedup_field.as_dict(), dedup_field)
+    assert agrees(
+        {"cluster_id": "c", "canonical": True, "relation": "unique", "cluster_size": 1}, dedup_field
+    )
+    assert not agrees({**dedup_field.as_dict(), "duplicate_of": "x"}, dedup_field)
+    assert not agrees({}, dedup_field)
 
 
 @given(

@@ -22,13 +22,13 @@ from es_dedup.index.elastic.server import reason_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-HOST: list[Callable[[ElasticSourceIndex], object]] = [
-    lambda host: host.read(["i/a"], ["x"]),
-    lambda host: host.shards("i"),
-    lambda host: list(host.unmarked("i", ["x"])),
-    lambda host: host.count("i"),
-    lambda host: host.server(),
-    lambda host: host.check(["i"]),
+SOURCE_INDEX: list[Callable[[ElasticSourceIndex], object]] = [
+    lambda source_index: source_index.read(["i/a"], ["x"]),
+    lambda source_index: source_index.shards("i"),
+    lambda source_index: list(source_index.without_dedup_field("i", ["x"])),
+    lambda source_index: source_index.count("i"),
+    lambda source_index: source_index.server(),
+    lambda source_index: source_index.check(["i"]),
 ]
 
 
@@ -65,7 +65,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
         made.close()
 
 
-@pytest.mark.parametrize("ask", HOST)
+@pytest.mark.parametrize("ask", SOURCE_INDEX)
 def test_reading_documents(server: Server, ask: Callable[[ElasticSourceIndex], object]) -> None:
     with pytest.raises(UnreadableAnswer):
         ask(ElasticSourceIndex(server, "i", Options()))

@@ -1,4 +1,4 @@
-"""Host indices for tests: the sample pages and made-up ones on a real server."""
+"""Source indices for tests: the sample pages and made-up ones on a real server."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def documents(made_up: int = 0, seed: int = 1) -> dict[str, dict[str, Any]]:
 
 
 @contextmanager
-def host_index(
+def source_index(
     given: Mapping[str, Mapping[str, Any]], shards: int = 2
 ) -> Iterator[tuple[Elasticsearch, str]]:
-    """A fresh host index with these documents; it and everything named after it are removed at the end."""
+    """A fresh source index with these documents; it and everything named after it are removed at the end."""
     url, name = url_of("es8"), fresh_name()
     with Elasticsearch(url, request_timeout=30) as client:
         try:
@@ -95,7 +95,7 @@ def put(client: Elasticsearch, index: str, given: Mapping[str, Mapping[str, Any]
 def attached(
     name: str, given: Settings | None = None, target: str | None = None
 ) -> Iterator[MaintenanceContext]:
-    """A site of the host index's own name with the index attached."""
+    """A site of the source index's own name with the index attached."""
     with open_context(f"{url_of('es8')}/{name}", given or settings()) as site:
         attach(site, target or name, FIELDS)
         yield site
@@ -120,7 +120,7 @@ def canonical_counts(client: Elasticsearch, index: str) -> dict[str, int]:
     }
 
 
-def marked(client: Elasticsearch, index: str) -> int:
+def count_with_dedup_field(client: Elasticsearch, index: str) -> int:
     """Number of documents with a cluster."""
     client.indices.refresh(index=index)
     return int(client.count(index=index, query={"exists": {"field": "dedup.cluster_id"}})["count"])
