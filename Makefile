@@ -32,7 +32,7 @@ ON_ES9 := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_ES9_URL exec "$$@"' run
 DAILY := not slow and not traffic and not data and not other_servers
 SLOW := slow and not traffic and not data and not other_servers
 export ES_DEDUP_SERVERS_REQUIRED := 1
-BENCH ?= features w1 candidates judge
+BENCH ?= features w1 candidates rules
 
 SITE := site
 

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from bench_presets import all_measured
 from harness import Row, expect, parser_of, report
-from judged import shown
 from labelled import GROUPED, LABELLED
+from measured_pairs import shown
 
 from es_dedup.decision.thresholds import BALANCED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from judged import Measured, Score
+    from measured_pairs import Measured, Score
     from numpy.typing import NDArray
 
     from es_dedup.decision.thresholds import Thresholds

@@ -18,7 +18,7 @@ from es_dedup.batch.featurise import content_of
 from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.evaluation import Label, labelled
 from es_dedup.evaluation.comparison import compare
-from es_dedup.evaluation.methods import run_judge, run_method
+from es_dedup.evaluation.methods import run_method, run_rules
 from es_dedup.evaluation.runner import BY_RULES
 from es_dedup.extraction import create_extractor
 
@@ -62,7 +62,7 @@ def compared(pairs: PairSet, methods: Sequence[str]) -> MethodComparison:
     runs = [run_method(detectors[name], ids, contents, labels) for name in alone]
     if BY_RULES in methods:
         with Deduplicator.open(":memory:") as dedup:
-            runs.append(run_judge(dedup, pairs.pages, labels))
+            runs.append(run_rules(dedup, pairs.pages, labels))
     found = compare(runs, labels, len(ids))
     for name, figures in found.methods.items():
         expect(figures.candidates.total == len(pairs.same), f"{name}: labels were lost")

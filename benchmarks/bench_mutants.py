@@ -20,7 +20,7 @@ from harness import Row, data_file, expect, page_of, parser_of, report, rows_of,
 from labelled import joined, scan
 
 from es_dedup import Page, Settings, extract
-from es_dedup.decision import rules as judging
+from es_dedup.decision import rules
 from es_dedup.decision.comparison import compare
 from es_dedup.decision.thresholds import PRESETS, thresholds_of
 from es_dedup.evaluation.mutations import Mutant, mutate
@@ -123,14 +123,14 @@ def measured(name: str, edited: Edited, settings: Settings) -> Row:
         pairs = [(original_of(copy), copy) for copy in edited.mutants]
         left, right = scanned.rows(pairs)
         pages = scanned.corpus.pages
-        judged = compare(pages, left, pages, right, scanned.statistics, limits).judgements
+        decisions = compare(pages, left, pages, right, scanned.statistics, limits).decisions
         false, tried = false_pairs(scanned, settings, set(edited.mutants))
-    found = judged.rule == 0
+    found = decisions.rule == 0
     expect(len(found) == len(edited.mutants), "a copy was not judged")
     kept = np.array([edited.mutants[copy].kept for _, copy in pairs])
     whole = kept >= 0.75
-    same = np.array([judging.RELATIONS[each].same for each in judged.relation.tolist()])
-    missed = Counter(judging.REASONS[rule] for rule in judged.rule[~found].tolist())
+    same = np.array([rules.RELATIONS[each].same for each in decisions.relation.tolist()])
+    missed = Counter(rules.REASONS[rule] for rule in decisions.rule[~found].tolist())
     return {
         "set": name,
         "pages": len(edited.pages) - len(edited.mutants),
@@ -158,11 +158,11 @@ def false_pairs(scanned: Scanned, settings: Settings, copies: set[str]) -> tuple
     found = joined(scanned, settings)
     pages, statistics = scanned.corpus.pages, scanned.statistics
     limits = thresholds_of(settings.decision.preset)
-    judged = compare(pages, found.left, pages, found.right, statistics, limits).judgements
+    decisions = compare(pages, found.left, pages, found.right, statistics, limits).decisions
     ids = pages.ids
     outside = [
         (ids[left], ids[right])
-        for left, right in zip(found.left[judged.rule == 0], found.right[judged.rule == 0], strict=True)
+        for left, right in zip(found.left[decisions.rule == 0], found.right[decisions.rule == 0], strict=True)
         if copies.intersection((ids[left], ids[right])) and original_of(ids[left]) != original_of(ids[right])
     ]
     left, right = scanned.rows((original_of(one), original_of(other)) for one, other in outside)

@@ -12,8 +12,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from harness import Row, expect, parser_of, report
-from judged import measured, shown
 from labelled import GROUPED, LABELLED, READ, pair_sets, read_sets
+from measured_pairs import measured, shown
 
 from es_dedup.decision.comparison import decide_rows
 from es_dedup.decision.rules import REASONS
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from judged import Measured
+    from measured_pairs import Measured
 
     from es_dedup.decision.thresholds import Thresholds
 
@@ -67,10 +67,10 @@ def all_measured(folder: Path | None, names: Sequence[str], *, read: bool) -> li
 def errors(each: Measured, limits: Thresholds) -> list[Row]:
     """One row for each pair that is missed or merged wrongly."""
     measures, names = each.measures, each.pages.ids
-    judged = decide_rows(measures, each.pages, each.left, each.pages, each.right, limits)
+    decisions = decide_rows(measures, each.pages, each.left, each.pages, each.right, limits)
     wrong = [
         pair
-        for pair, (label, rule) in enumerate(zip(each.labels.tolist(), judged.rule.tolist(), strict=True))
+        for pair, (label, rule) in enumerate(zip(each.labels.tolist(), decisions.rule.tolist(), strict=True))
         if label != Label.PARTIAL and (rule == 0) != (label in (Label.DUP, Label.CONTAIN))
     ]
     return [
@@ -78,13 +78,13 @@ def errors(each: Measured, limits: Thresholds) -> list[Row]:
             "set": each.name,
             "pair": f"{names[each.left[pair]]} {names[each.right[pair]]}",
             "read as": str(each.labels[pair]),
-            "rule": REASONS[judged.rule[pair]],
-            "covers": f"{judged.left_cover[pair]:.2f} {judged.right_cover[pair]:.2f}",
-            "needed": round(float(judged.needed[pair]), 2),
+            "rule": REASONS[decisions.rule[pair]],
+            "covers": f"{decisions.left_cover[pair]:.2f} {decisions.right_cover[pair]:.2f}",
+            "needed": round(float(decisions.needed[pair]), 2),
             "units": round(float(measures.shared_tokens[pair])),
             "titles": round(float(measures.title_overlap[pair]), 2),
-            "about": round(float(judged.about[pair]), 2),
-            "distinguishing": round(float(judged.distinguishing[pair]), 2),
+            "about": round(float(decisions.about[pair]), 2),
+            "distinguishing": round(float(decisions.distinguishing[pair]), 2),
             "other numbers": f"{measures.left.lost_numbers[pair]} {measures.right.lost_numbers[pair]}",
         }
         for pair in wrong

@@ -23,7 +23,7 @@ from es_dedup.evaluation import Label
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from judged import Measured
+    from measured_pairs import Measured
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]

@@ -121,7 +121,7 @@ def rules_of(scanned: Scanned, pairs: Sequence[tuple[str, str]], limits: Thresho
     pages, rules = scanned.corpus.pages, []
     for start in range(0, len(pairs), BLOCK):
         left, right = scanned.rows(pairs[start : start + BLOCK])
-        rules += compare(pages, left, pages, right, scanned.statistics, limits).judgements.rule.tolist()
+        rules += compare(pages, left, pages, right, scanned.statistics, limits).decisions.rule.tolist()
     return rules
 
 

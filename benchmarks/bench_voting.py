@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from harness import Row, expect, parser_of, report
-from judged import LABEL_OF, measured
 from labelled import FURTHER, GROUPED, LABELLED, joined, pair_sets, scan
+from measured_pairs import LABEL_OF, measured
 
 from es_dedup import Settings
 from es_dedup.decision.comparison import compare, verdicts_by
@@ -27,8 +27,8 @@ from es_dedup.settings.sections import VOTES, DecisionConfig
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from judged import Score
     from labelled import PairSet, Scanned
+    from measured_pairs import Score
 
     from es_dedup.model import Verdict
 

@@ -177,7 +177,7 @@ def _steps(offsets: NDArray[Any], signatures: NDArray[Any], sites: NDArray[Any],
     sizes = np.diff(offsets)
     if config.recount and dropped.any():
         sizes = np.bincount(owners[np.repeat(~dropped, counts)], minlength=len(offsets) - 1)
-    kept = ~dropped & (counts <= MOST_CARRIERS)
+    kept = ~dropped & (counts <= MAX_POSTINGS)
     found, shared = np.unique(_pairs_of(owners, starts[kept], counts[kept]), return_counts=True)
     return {
         "lists": int((counts > 1).sum()),
@@ -360,7 +360,7 @@ def _features(window: int, given: tuple[int, Sequence[str]]) -> tuple[Any, Any, 
     return sizes, table.signatures, first + np.repeat(np.arange(len(texts)), sizes)
 
 
-MOST_CARRIERS: Final = 200
+MAX_POSTINGS: Final = 200
 
 
 def _pairs(given: tuple[NDArray[Any], ...]) -> NDArray[np.uint64]:
@@ -370,7 +370,7 @@ def _pairs(given: tuple[NDArray[Any], ...]) -> NDArray[np.uint64]:
     signatures, owners = signatures[order], owners[order]
     starts = np.flatnonzero(np.diff(signatures, prepend=signatures[:1] + 1))
     counts = np.diff(np.append(starts, len(signatures)))
-    few = counts <= MOST_CARRIERS
+    few = counts <= MAX_POSTINGS
     return _pairs_of(owners, starts[few], counts[few])
 
 

@@ -132,18 +132,18 @@ class SettingsDiffer(UserWarning):
         self.index, self.features, self.decisions = index, features, decisions
 
     def __str__(self) -> str:
-        said = []
+        lines = []
         if self.features:
-            said.append(
+            lines.append(
                 f"{self.index} was made with other settings: {_listed(self.features)}. The settings of the index "
                 f"are used for reading; writing is refused."
             )
         if self.decisions:
-            said.append(
+            lines.append(
                 f"the clusters of {self.index} were made with other settings: {_listed(self.decisions)}. "
                 f"The settings of the index are in force; `es-dedup recluster` applies the current ones."
             )
-        return "\n".join(said)
+        return "\n".join(lines)
 
 
 def _listed(differences: tuple[Difference, ...]) -> str:
@@ -364,7 +364,7 @@ class ServerTooOld(IndexError_):
 
 
 class SearchRefused(IndexError_):
-    """A search that cannot be done as it was asked for."""
+    """A search that is not possible with these options."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(problem, advice)

@@ -1,7 +1,7 @@
 """Candidate pairs of a whole corpus: the joins of all enabled methods, at once in memory or a range of terms at a time in files.
 
-Terms of a pair may lie in several ranges, so what a range has counted is laid down by asker, added up for some thousand askers at a
-time, and only then judged by the rules of the join.
+Terms of a pair may lie in several ranges, so the counts of a range are laid down by query row, added up for some thousand query rows at a
+time, and only then filtered by the rules of the join.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from es_dedup.batch.memory import give_back
 from es_dedup.decision.term_use import TermUse
 from es_dedup.detectors import coverage, fingerprint
 from es_dedup.detectors.coverage_pairs import CONTENT
-from es_dedup.detectors.others import asked_by_others, other_detectors, stored_by_others
+from es_dedup.detectors.others import other_detectors, queried_by_others, stored_by_others
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Keys = NDArray[np.uint64]
     Rows = NDArray[np.int64]
 
-ASKERS: Final = 10_000  # rows whose pairs are added up at a time
+QUERY_ROWS: Final = 10_000  # rows whose pairs are added up at a time
 HITS: Final = 250_000  # joined rows held at a time
 GRAM_BITS: Final = 32
 COUNTED: Final = np.dtype([("pair", "<u8"), ("shared", "<u4")])
@@ -51,14 +51,14 @@ class PairBlocks:
         """Nothing laid down yet; ``rows`` is the number of all rows."""
         self._folder, self._name, self._kind = folder, name, kind
         self._kept: list[NDArray[Any]] = []
-        self._blocks = range(-(-rows // ASKERS))
+        self._blocks = range(-(-rows // QUERY_ROWS))
 
     def add(self, pairs: NDArray[Any], first: Rows) -> None:
         """Lay some down; ``first`` is the first row of each."""
         if self._folder is None:
             self._kept.append(pairs)
             return
-        block = first // ASKERS
+        block = first // QUERY_ROWS
         order = np.argsort(block, kind="stable")
         pairs, block = pairs[order], block[order]
         for each in np.unique(block).tolist():
@@ -89,12 +89,12 @@ class CorpusJoin:
     Args:
         corpus: its pages.
         ranks: place of each row in canonical order; shape (rows,).
-        settings: which detectors ask.
+        settings: which detectors query.
         weigh: what grams and clauses count; those that are template bring no pages together.
 
     Attributes:
         capped_terms: candidate terms of which only the first postings were joined, or none.
-        use: what methods with limits of their own asked for, and what was left out.
+        use: terms queried by methods with limits of their own, and terms left out.
     """
 
     def __init__(self, corpus: Corpus, ranks: Rows, settings: Settings, weigh: Weighing) -> None:
@@ -115,8 +115,8 @@ class CorpusJoin:
             self._fingerprints()
         self._further()
         self._keep(rules.equal_pairs(self._corpus.hashes, self._rows.ranks))
-        for found in self._found.take():
-            every = np.unique(found)
+        for keys in self._found.take():
+            every = np.unique(keys)
             yield (every >> HIGH).astype(np.int64), (every & LOW).astype(np.int64)
 
     def _keep(self, keys: Keys) -> None:
@@ -128,14 +128,14 @@ class CorpusJoin:
         return made
 
     def _sampled(self) -> None:
-        """Pairs in which the asker holds a share of the other's stored grams or clauses that it can know of.
+        """Pairs in which the query page holds a share of the other's stored grams or clauses that it can know of.
 
-        Both pages ask, so a short page inside a long one is found by the long one, which knows all the short one's terms.
+        Both pages are query pages, so a short page inside a long one is found by the long one, which has all the short one's terms.
         """
         with ExitStack() as stack:
             sides: dict[str, tuple[Column, Column, list[tuple[NDArray[np.uint32], Keys]]]] = {
                 name: (
-                    self._column(stack, f"asked-{name}", np.uint32),
+                    self._column(stack, f"queried-{name}", np.uint32),
                     self._column(stack, f"stored-{name}", np.uint32),
                     [],
                 )
@@ -143,22 +143,22 @@ class CorpusJoin:
             }
             for _, table in self._corpus.batches():
                 cover, weights = table.coverage, self._weigh(table)
-                for name, asked, stored, weight in (
+                for name, queried, stored, weight in (
                     ("grams", coverage.query_grams, coverage.stored_grams, weights.grams),
                     ("clauses", coverage.query_clauses, coverage.stored_clauses, weights.clauses),
                 ):
                     useful = weight >= CONTENT
-                    asks, keeps = asked(cover).only(useful), stored(cover).only(useful)
-                    for side, column_ in ((asks, sides[name][0]), (keeps, sides[name][1])):
+                    terms, kept = queried(cover).only(useful), stored(cover).only(useful)
+                    for side, column_ in ((terms, sides[name][0]), (kept, sides[name][1])):
                         column_.add(side.values, np.diff(side.offsets))
-                    sides[name][2].append((asks.bound, rules.third_value(keeps.values, keeps.offsets)))
+                    sides[name][2].append((terms.bound, rules.third_value(kept.values, kept.offsets)))
             for name, share in (("grams", rules.GRAM_SHARE), ("clauses", rules.CLAUSE_SHARE)):
-                asked_, stored_, about = sides[name]
+                queried_, stored_, about = sides[name]
                 bound = np.concatenate([each for each, _ in about] or [np.zeros(0, dtype=np.uint32)])
                 third = np.concatenate([each for _, each in about] or [np.zeros(0, dtype=np.uint64)])
                 rule = partial(rules.sampled_keys, third=third, bound=bound, share=share, below=stored_.below)
-                # others ask for more terms than they store, so a term that one page stores may join it
-                self._counted(name, asked_, stored_, GRAM_BITS, rule, least=1)
+                # pages query more terms than they store, so a term that one page stores may join it
+                self._counted(name, queried_, stored_, GRAM_BITS, rule, least=1)
 
     def _periods(self) -> None:
         sizes = [np.zeros(0, dtype=np.int64)]
@@ -175,17 +175,17 @@ class CorpusJoin:
         limit = self._settings.simhash.max_hamming_distance
         corpus = self._corpus
         with ExitStack() as stack:
-            asked, stored = (self._column(stack, name, np.uint64) for name in ("bands", "kept"))
-            for first in range(0, len(corpus), ASKERS):
-                having = corpus.has_words[first : first + ASKERS]
-                kept, near = rules.bands_of(corpus.fingerprints[first : first + ASKERS][having], limit)
-                asked.add(near.ravel(), having * near.shape[1])
+            queried, stored = (self._column(stack, name, np.uint64) for name in ("bands", "kept"))
+            for first in range(0, len(corpus), QUERY_ROWS):
+                having = corpus.has_words[first : first + QUERY_ROWS]
+                kept, near = rules.bands_of(corpus.fingerprints[first : first + QUERY_ROWS][having], limit)
+                queried.add(near.ravel(), having * near.shape[1])
                 stored.add(kept.ravel(), having * fingerprint.BANDS)
-            for _, hits in self._hits(asked, stored, TERM_BITS):
+            for _, hits in self._hits(queried, stored, TERM_BITS):
                 self._keep(rules.fingerprint_keys(hits, corpus.fingerprints, limit))
 
     def _further(self) -> None:
-        """Pairs that methods beyond the default ones ask for: each group of their probes as one join.
+        """Pairs by the candidate queries of methods beyond the default ones: each group of terms as one join.
 
         A group with a limit of its own on the pages of a term is answered as an index answers it: such terms are left out, and all
         pages of the others are found.
@@ -197,13 +197,13 @@ class CorpusJoin:
             }
             for first, table in self._corpus.batches() if methods else ():
                 kept = dict(stored_by_others(table.others, self._settings))
-                asked = [asked_by_others(table.others, row, self._settings) for row in range(len(table))]
+                queried = [queried_by_others(table.others, row, self._settings) for row in range(len(table))]
                 for name, (stored, groups) in methods.items():
                     terms, owners = kept.get(name, NOTHING)
                     stored.add(terms, np.bincount(owners, minlength=len(table)))
-                    own = [[group for group in page if group.method == name] for page in asked]
+                    own = [[group for group in page if group.method == name] for page in queried]
                     while len(groups) < max(map(len, own), default=0):
-                        made = self._column(stack, f"asked-{name}-{len(groups)}", np.uint64)
+                        made = self._column(stack, f"queried-{name}-{len(groups)}", np.uint64)
                         groups.append(_Group(made, first))
                     for place, group in enumerate(groups):
                         group.add([page[place] if place < len(page) else None for page in own])
@@ -212,16 +212,16 @@ class CorpusJoin:
                     before = self._left_out
                     rule = group.rule()
                     self._counted(
-                        f"{name}-{place}", group.asked, stored, TERM_BITS, rule, max_df=group.max_df
+                        f"{name}-{place}", group.queried, stored, TERM_BITS, rule, max_df=group.max_df
                     )
                     left_out = self._left_out - before
-                    self.use += TermUse.of(name, int(group.asked.offsets[-1]), left_out)
+                    self.use += TermUse.of(name, int(group.queried.offsets[-1]), left_out)
                     self.capped_terms += left_out
 
     def _counted(
         self,
         name: str,
-        asked: Column,
+        queried: Column,
         stored: Column,
         bits: int,
         rule: Callable[[Hits], Keys],
@@ -231,28 +231,28 @@ class CorpusJoin:
     ) -> None:
         """Keep the pairs of which, with all terms counted, the rule approves."""
         counted = PairBlocks(self._corpus.folder, f"counted-{name}", len(self._corpus), COUNTED)
-        for only, hits in self._hits(asked, stored, bits, least=least, max_df=max_df):
+        for only, hits in self._hits(queried, stored, bits, least=least, max_df=max_df):
             if only:  # all terms are in one range
                 self._keep(rule(hits))
                 continue
-            made = np.empty(len(hits.asker), dtype=COUNTED)
-            made["pair"] = (hits.asker.astype(np.uint64) << HIGH) | hits.stored.astype(np.uint64)
+            made = np.empty(len(hits.query), dtype=COUNTED)
+            made["pair"] = (hits.query.astype(np.uint64) << HIGH) | hits.stored.astype(np.uint64)
             made["shared"] = hits.shared
-            counted.add(made, hits.asker)
+            counted.add(made, hits.query)
         for some in counted.take():
             self._keep(rule(_added(some)))
 
     def _hits(
-        self, asked: Column, stored: Column, bits: int, *, least: int = 2, max_df: int | None = None
+        self, queried: Column, stored: Column, bits: int, *, least: int = 2, max_df: int | None = None
     ) -> Iterator[tuple[bool, Hits]]:
         """Counted pairs of each range of terms, and whether there is no other range."""
-        columns = [asked] if asked is stored else [asked, stored]
+        columns = [queried] if queried is stored else [queried, stored]
         corpus = self._corpus
         ranges = list(value_ranges(columns, corpus.most, bits))
         for low, high in ranges:
             values, owners = stored.between(low, high)
             join = TermJoin(values, owners, self._rows, bits, least=least)
-            values, owners = asked.between(low, high)
+            values, owners = queried.between(low, high)
             offsets = offsets_from(owners, len(corpus))
             for hits in join.run(values, offsets, HITS if corpus.folder else rules.CHUNK_HITS, max_df=max_df):
                 yield len(ranges) == 1, hits
@@ -263,12 +263,12 @@ class CorpusJoin:
 
 
 class _Group:
-    """What one method asks for in one group of each page's probe, row after row."""
+    """Query terms of one method in one group of each page's candidate query, row after row."""
 
-    def __init__(self, asked: Column, rows: int) -> None:
-        """Nothing asked for by the first ``rows`` rows."""
-        self.asked = asked
-        self.asked.add(np.zeros(0, dtype=np.uint64), np.zeros(rows, dtype=np.int64))
+    def __init__(self, queried: Column, rows: int) -> None:
+        """No terms of the first ``rows`` rows."""
+        self.queried = queried
+        self.queried.add(np.zeros(0, dtype=np.uint64), np.zeros(rows, dtype=np.int64))
         self.max_df: int | None = None
         self._least = [np.ones(rows, dtype=np.int64)]
         self._any = False
@@ -276,7 +276,7 @@ class _Group:
     def add(self, groups: list[TermGroup | None]) -> None:
         """Those of the next rows."""
         terms = [term for group in groups if group for term in group.terms]
-        self.asked.add(
+        self.queried.add(
             np.array(terms, dtype=np.uint64), [len(group.terms) if group else 0 for group in groups]
         )
         self._least.append(np.array([group.min_shared if group else 1 for group in groups], dtype=np.int64))
@@ -284,12 +284,12 @@ class _Group:
             self.max_df, self._any = first.max_df, True
 
     def rule(self) -> Callable[[Hits], Keys]:
-        """Pairs with as many shared terms as the asker's group needs."""
+        """Pairs with as many shared terms as the query row's group needs."""
         least = np.concatenate(self._least)
 
         def keys(hits: Hits) -> Keys:
-            keep = hits.shared >= least[hits.asker]
-            return rules.pair_keys(hits.asker[keep], hits.stored[keep])
+            keep = hits.shared >= least[hits.query]
+            return rules.pair_keys(hits.query[keep], hits.stored[keep])
 
         return keys
 

@@ -114,7 +114,7 @@ class MemoryCorpus:
 
 
 class Weighing:
-    """What grams and clauses of tables count; those of the table asked for last are kept."""
+    """What grams and clauses of tables count; those of the last table are kept."""
 
     def __init__(self, statistics: Statistics) -> None:
         self._statistics = statistics
@@ -129,7 +129,7 @@ class Weighing:
 
 
 def key_of(record: FeatureRecord) -> PageKey:
-    """What the canonical order looks at, of a stored page."""
+    """Sort key of the canonical order of a stored page."""
     return PageKey(record.page_id, record.published, record.site, record.url, record.length)
 
 

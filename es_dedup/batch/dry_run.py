@@ -1,4 +1,4 @@
-"""What adding pages would say, without a write: the pages among themselves, and against what is stored."""
+"""Report of adding pages without a write: the pages among themselves, and against what is stored."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def dry_run_report(
     index: Index,
     settings: Settings,
     lookup: CandidateSearch,
-    tell: Callable[[Progress], None],
+    report_progress: Callable[[Progress], None],
 ) -> AddReport:
     """The report that adding would give, but that stored representatives are taken to stay.
 
@@ -51,7 +51,7 @@ def dry_run_report(
         index: what is stored; it is only read.
         settings: detectors and canonical order.
         lookup: finds and compares stored pages. Those of the given pages are learned where nothing is stored.
-        tell: told of progress.
+        report_progress: called with the progress.
     """
     failed = {name: problem for chunk in made for name, problem in chunk.failed.items()}
     if not made:
@@ -63,11 +63,11 @@ def dry_run_report(
     chunk, unchanged = changed(chunk, known)
     corpus = corpus_of(keys_of(chunk.records), chunk.table, chunk.records.named)
     new = dict.fromkeys(chunk.records.ids)
-    among = decide_corpus(corpus, settings, tell, lookup.statistics if index.count() else None)
+    among = decide_corpus(corpus, settings, report_progress, lookup.statistics if index.count() else None)
     beside, pairs, inconclusive, use = _beside(corpus.pages, new, lookup)
     edges = [*among.edges, *beside]
     assigned = _assigned(corpus.keys, edges, index, settings)
-    said = not_unique(StoredBatch(new, known, inconclusive).decisions(new, edges, assigned))
+    decisions = not_unique(StoredBatch(new, known, inconclusive).decisions(new, edges, assigned))
     skipped = {name: why for name, why in zip(chunk.records.ids, chunk.records.skipped, strict=True) if why}
     return AddReport(
         read=sum(each.read for each in made),
@@ -76,8 +76,8 @@ def dry_run_report(
         replaced=sum(name in known for name in new),
         failed=failed,
         skipped=dict(Counter(skipped.values())),
-        outcomes=outcomes_of(said.values(), len(new)),
-        decisions=said,
+        outcomes=outcomes_of(decisions.values(), len(new)),
+        decisions=decisions,
         pairs=among.pairs + pairs,
         capped_terms=among.capped_terms,
         skipped_pages=dict(islice(skipped.items(), NAMED_SKIPPED)),
@@ -88,7 +88,7 @@ def dry_run_report(
 def _beside(
     pages: Pages, new: Collection[str], lookup: CandidateSearch
 ) -> tuple[list[Edge], int, set[str], TermUse]:
-    """Edges to stored pages that are not replaced, pairs compared, pages whose candidates were cut, and what was asked for."""
+    """Edges to stored pages that are not replaced, pairs compared, pages whose candidates were cut, and the terms queried."""
     edges: list[Edge] = []
     use = TermUse()
     pairs = 0
@@ -96,12 +96,12 @@ def _beside(
     for start in range(0, len(pages.ids), LOOKUP_PAGES):
         rows = np.arange(start, min(start + LOOKUP_PAGES, len(pages.ids)))
         some = slice(start, start + LOOKUP_PAGES)
-        asked = Pages(pages.ids[some], pages.table.take(rows), pages.days[some], pages.named[some])
-        found = lookup.of(asked)
-        edges += (edge for edge in found.edges() if edge.left not in new or edge.right not in new)
-        pairs += found.pairs
-        inconclusive.update(found.asked.ids[row] for row in found.inconclusive)
-        use = sum(found.use, use)
+        batch = Pages(pages.ids[some], pages.table.take(rows), pages.days[some], pages.named[some])
+        results = lookup.of(batch)
+        edges += (edge for edge in results.edges() if edge.left not in new or edge.right not in new)
+        pairs += results.pairs
+        inconclusive.update(results.pages.ids[row] for row in results.inconclusive)
+        use = sum(results.use, use)
     return edges, pairs, inconclusive, use
 
 

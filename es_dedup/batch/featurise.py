@@ -45,7 +45,7 @@ POOL_FROM_PAGES: Final = 1_000  # below, starting processes costs more than it s
 AHEAD: Final = (
     72  # chunks in flight per worker: as many pages as are written at a time, so that all go on meanwhile
 )
-PARENT_SECONDS: Final = 0.5  # between a worker's looks whether its parent still lives
+PARENT_SECONDS: Final = 0.5  # between a worker's checks whether its parent still lives
 MAX_TITLE_CHARS: Final = 1_000
 MAX_URL_CHARS: Final = 4_096
 NAME_CHARS: Final = 80  # of an id, in reports of what failed
@@ -77,7 +77,7 @@ def chunks(
     """Features of all pages, in order; worker processes are used when there are many pages.
 
     Args:
-        pages: taken lazily, a bounded number ahead.
+        pages: read lazily, a bounded number beyond the results.
         settings: detectors, extraction, number of workers.
         codec: packs a text for storage; None keeps none.
         named: make named fields, for an index that keeps them.
@@ -120,7 +120,7 @@ def chunks(
 def _pool(
     workers: int, settings: Settings, codec: TextCodec | None, *, named: bool
 ) -> Iterator[ProcessPoolExecutor]:
-    """Worker processes; what leaves the block early, an interrupt too, does not wait for work that was sent ahead."""
+    """Worker processes; what leaves the block early, an interrupt too, does not wait for work that was submitted."""
     pool = ProcessPoolExecutor(
         workers, mp_context=_context(), initializer=_prepare, initargs=(settings, codec, named, os.getpid())
     )
@@ -191,7 +191,7 @@ def pages_of(
         pages: as given.
         settings: detectors.
         extractor: reads HTML.
-        named: make named fields, for asking an index that keeps them.
+        named: make named fields, for queries of an index that keeps them.
     """
     kept, failed = _read(pages, extractor)
     contents = [content for _, content, _ in kept]
@@ -396,7 +396,7 @@ def _prepare(settings: Settings, codec: TextCodec | None, named: bool, parent: i
 
 
 def _end_with(parent: int) -> None:
-    """End this process when its parent is gone: a killed parent tells nobody, and workers would wait for ever."""
+    """End this process when its parent is gone: a killed parent sends no signal, and workers would wait for ever."""
     while os.getppid() == parent:
         time.sleep(PARENT_SECONDS)
     os._exit(1)

@@ -13,7 +13,7 @@ from es_dedup.batch.corpus import corpus_of, load_corpus
 from es_dedup.batch.featurise import CHUNK_PAGES, Chunk
 from es_dedup.batch.pipelined import WORTH_PAGES, PipelinedDecisions
 from es_dedup.batch.recluster import (
-    UNSETTLED,
+    CLUSTERS_PENDING,
     ClusteringResult,
     cluster_new,
     edge_neighbours,
@@ -75,7 +75,7 @@ class Ingest:
         index: opened for writing; the caller holds ``index.writing()``.
         settings: all settings.
         lookup: makes a lookup with the statistics at hand.
-        progress: told how far the work is.
+        progress: called with the progress.
         again: cluster everything again even where no page is new.
     """
 
@@ -91,9 +91,9 @@ class Ingest:
         again: bool = False,
     ) -> None:
         self._index, self._settings, self._lookup = index, settings, lookup
-        self._tell = progress or (lambda _: None)
+        self._report_progress = progress or (lambda _: None)
         self._before = index.count()
-        self._stale = again or index.note(UNSETTLED) is not None
+        self._stale = again or index.note(CLUSTERS_PENDING) is not None
         self._read = self._unchanged = self._unread_times = 0
         self._failed: dict[str, str] = {}
         self._skipped: dict[str, str] = {}
@@ -102,7 +102,7 @@ class Ingest:
         self._replaced: set[str] = set()
         self._neighbours: set[str] = set()
         self._kept: list[tuple[list[PageKey], FeatureTable]] = []
-        self._ahead: PipelinedDecisions | None = None
+        self._pipelined: PipelinedDecisions | None = None
 
     def write(self, made: Iterable[Chunk], reading: PageInput | None = None) -> None:
         """Features into the index, many chunks at a time: postings are written sorted by term.
@@ -124,7 +124,7 @@ class Ingest:
                 if size >= WRITE_BYTES or len(waiting) * CHUNK_PAGES >= self.write_pages:
                     self._flush(waiting)
                     waiting, size = [], 0
-                self._tell(Progress("features", self._read, None))
+                self._report_progress(Progress("features", self._read, None))
         except IndexError_:
             raise  # storage failed: to try again at once would fail again
         except KeyboardInterrupt:
@@ -139,13 +139,13 @@ class Ingest:
             raise reading.error
 
     def finish(self, policy: WritePolicy, *, whole: bool) -> AddReport:
-        """Settle, apply the policy, report."""
+        """Cluster, apply the policy, report."""
         started = time.perf_counter()
-        settled = self._settle(whole=whole)
-        decisions, left_out = self._apply(policy, settled) if settled else ({}, {})
-        if settled:
-            self._index.set_note(UNSETTLED, None)
-        self._seconds["settle"] = time.perf_counter() - started
+        clustering = self._cluster(whole=whole)
+        decisions, left_out = self._apply(policy, clustering) if clustering else ({}, {})
+        if clustering:
+            self._index.set_note(CLUSTERS_PENDING, None)
+        self._seconds["cluster"] = time.perf_counter() - started
         stored = len(self._new) - len(left_out)
         return AddReport(
             read=self._read,
@@ -157,12 +157,12 @@ class Ingest:
             skipped=dict(Counter(self._skipped.values())),
             outcomes=outcomes_of(decisions.values(), stored),
             decisions={**decisions, **left_out},
-            pairs=settled.pairs if settled else 0,
-            capped_terms=settled.capped_terms if settled else 0,
-            truncated=settled.truncated if settled else 0,
+            pairs=clustering.pairs if clustering else 0,
+            capped_terms=clustering.capped_terms if clustering else 0,
+            truncated=clustering.truncated if clustering else 0,
             seconds={name: round(value, 4) for name, value in self._seconds.items()},
             skipped_pages=dict(islice(self._skipped.items(), NAMED_SKIPPED)),
-            notes=notes_of(self._unread_times) + (settled.use.notes() if settled else ()),
+            notes=notes_of(self._unread_times) + (clustering.use.notes() if clustering else ()),
         )
 
     def _flush_soon(self, waiting: list[Chunk]) -> None:
@@ -188,7 +188,7 @@ class Ingest:
             if not self._before and not stored:
                 self._kept.append((keys_of(chunk.records), chunk.table))
                 if last:
-                    self._judge_ahead(len(self._new) + len(chunk.records.ids))
+                    self._start_pipelined(len(self._new) + len(chunk.records.ids))
             try:
                 self._store(chunk, stored)
             except BaseException:
@@ -196,22 +196,22 @@ class Ingest:
                 raise
         self._seconds["write"] += time.perf_counter() - begun
 
-    def _judge_ahead(self, total: int) -> None:
-        """Begin to judge while the last pages are written, when all pages are new and at hand."""
+    def _start_pipelined(self, total: int) -> None:
+        """Decide pairs while the last pages are written, when all pages are new and at hand."""
         if total >= WORTH_PAGES and sum(len(keys) for keys, _ in self._kept) == total:
             keys, tables = [part[0] for part in self._kept], [part[1] for part in self._kept]
-            self._ahead = PipelinedDecisions(keys, tables, self._settings)
+            self._pipelined = PipelinedDecisions(keys, tables, self._settings)
 
     def _forget(self) -> None:
         """What is at hand is not what is stored: the index is read instead."""
         self._kept.clear()
-        if self._ahead is not None:
-            self._ahead.drop()
-            self._ahead = None
+        if self._pipelined is not None:
+            self._pipelined.drop()
+            self._pipelined = None
 
     def _store(self, chunk: Chunk, stored: Mapping[str, FeatureRecord]) -> None:
         if not self._new:
-            self._index.set_note(UNSETTLED, "1")
+            self._index.set_note(CLUSTERS_PENDING, "1")
         done = self._index.put_batch(chunk.records)
         self._failed.update(done.failed)
         if done.failed:
@@ -232,21 +232,23 @@ class Ingest:
         if replaced:
             self._forget()  # a page came twice
 
-    def _settle(self, *, whole: bool) -> ClusteringResult | None:
+    def _cluster(self, *, whole: bool) -> ClusteringResult | None:
         """Edges and clusters; None when nothing is new and the stored clusters are right."""
         if not self._new and not self._stale:
             return None
         total, lookup = self._index.count(), self._lookup()
         fresh = max(len(self._new), total - lookup.statistics.pages)
         if whole or self._stale or FULL_SHARE * fresh >= total:
-            return self._settle_whole(total)
-        return cluster_new(self._index, list(self._new), self._neighbours, lookup, self._settings, self._tell)
+            return self._recluster(total)
+        return cluster_new(
+            self._index, list(self._new), self._neighbours, lookup, self._settings, self._report_progress
+        )
 
-    def _settle_whole(self, total: int) -> ClusteringResult:
-        found = None
-        if self._ahead is not None:
+    def _recluster(self, total: int) -> ClusteringResult:
+        clustering = None
+        if self._pipelined is not None:
             self._kept.clear()
-            corpus, found = self._ahead.result(self._tell)
+            corpus, clustering = self._pipelined.result(self._report_progress)
         elif self._before == 0 and sum(len(keys) for keys, _ in self._kept) == total:
             keys = [key for keys, _ in self._kept for key in keys]
             corpus = corpus_of(keys, FeatureTable.concatenate([table for _, table in self._kept]))
@@ -254,14 +256,19 @@ class Ingest:
         else:
             corpus = load_corpus(self._index)
         return recluster_corpus(
-            self._index, corpus, self._settings, self._tell, fresh=self._before == 0, found=found
+            self._index,
+            corpus,
+            self._settings,
+            self._report_progress,
+            fresh=self._before == 0,
+            clustering=clustering,
         )
 
     def _apply(
-        self, policy: WritePolicy, settled: ClusteringResult
+        self, policy: WritePolicy, clustering: ClusteringResult
     ) -> tuple[dict[str, Decision], dict[str, Decision]]:
-        stored = StoredBatch(self._new.keys(), self._replaced, settled.inconclusive)
-        return apply_policy(policy, stored, settled, self._index, self._lookup(), self._settings)
+        stored = StoredBatch(self._new.keys(), self._replaced, clustering.inconclusive)
+        return apply_policy(policy, stored, clustering, self._index, self._lookup(), self._settings)
 
 
 def repeated(ids: Iterable[str], before: Collection[str] = ()) -> list[str]:
@@ -325,7 +332,7 @@ def _same(records: RecordBatch, row: int, old: FeatureRecord) -> bool:
 
 
 def keys_of(records: RecordBatch) -> list[PageKey]:
-    """What the canonical order looks at."""
+    """Sort keys of the canonical order."""
     columns: Iterator[tuple[str, str, str, str, int]] = zip(
         records.ids, records.published, records.sites, records.urls, records.lengths, strict=True
     )

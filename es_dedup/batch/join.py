@@ -1,8 +1,8 @@
 """Joins of candidate terms, and the rules for which counted pairs are candidates.
 
 The plan is the one an index executes page by page (``CandidateQuery``): shared terms are counted per pair and detector, and a
-pair is a candidate when its count can belong to a related pair. A term that very many pages carry joins each of them
-only with its first carriers in canonical order: representatives come from there, and the join stays linear. Of pages with
+pair is a candidate when its count can belong to a related pair. A term with very many postings joins each of them
+only with the first ones in canonical order: representatives come from there, and the join stays linear. Of pages with
 equal text only the first few answer. ``candidate_pairs`` runs the joins over a corpus.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int64]
 
-CARRIERS: Final = 64  # of a term that are joined
+MAX_POSTINGS: Final = 64  # of a term, joined
 COPIES: Final = (
     8  # pages of one text that others are joined with: enough to hold together when some are removed
 )
@@ -50,9 +50,9 @@ class PostingLists:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Counted pairs of one detector: ``asker`` probed, ``stored`` was found, ``shared`` terms in common."""
+    """Counted pairs of one detector: row of the query page, row of the stored page, and terms in common."""
 
-    asker: Rows
+    query: Rows
     stored: Rows
     shared: Rows
 
@@ -64,23 +64,23 @@ def sampled_keys(
     share: float,
     below: Callable[[Rows, NDArray[np.uint32]], Rows],
 ) -> NDArray[np.uint64]:
-    """Of counted pairs those in which the asker holds that share of the other's stored terms that it can know of.
+    """Of counted pairs those in which the query page holds that share of the other's stored terms that it can know of.
 
     Args:
         hits: all terms counted.
         third: ``third_value`` of each row's stored terms.
-        bound: of each row, what it asks for is complete up to there.
+        bound: of each row, its query terms are complete up to there.
         share: least share.
         below: how many stored terms of these rows are at most these bounds.
     """
-    # one shared term is enough where the asker can know of two at most
-    likely = np.flatnonzero((hits.shared >= LEAST_SHARED) | (third[hits.stored] > bound[hits.asker]))
-    asker, found, shared = hits.asker[likely], hits.stored[likely], hits.shared[likely]
-    comparable = below(found, bound[asker])
+    # one shared term is enough where the query page can know of two at most
+    likely = np.flatnonzero((hits.shared >= LEAST_SHARED) | (third[hits.stored] > bound[hits.query]))
+    query, stored, shared = hits.query[likely], hits.stored[likely], hits.shared[likely]
+    comparable = below(stored, bound[query])
     need = np.maximum(LEAST_SHARED, np.ceil(share * comparable))
     few = (comparable <= FEW_TERMS) & (2 * shared >= comparable)
     keep = (shared >= need) | few
-    return pair_keys(asker[keep], found[keep])
+    return pair_keys(query[keep], stored[keep])
 
 
 def third_value(values: NDArray[np.uint32], offsets: Rows) -> NDArray[np.uint64]:
@@ -94,13 +94,13 @@ def third_value(values: NDArray[np.uint32], offsets: Rows) -> NDArray[np.uint64]
 
 def period_keys(hits: Hits, size: Rows, config: CcdetConfig) -> NDArray[np.uint64]:
     """Of counted pairs those with enough common signatures, by ``PeriodTable.comparable`` of each row."""
-    fewer = np.minimum(size[hits.asker], size[hits.stored])
+    fewer = np.minimum(size[hits.query], size[hits.stored])
     keep = (hits.shared >= config.min_common) & (hits.shared >= config.min_ccs * fewer)
-    return pair_keys(hits.asker[keep], hits.stored[keep])
+    return pair_keys(hits.query[keep], hits.stored[keep])
 
 
 def bands_of(values: NDArray[np.uint64], limit: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Bands that fingerprints are found by, and those they ask for within so many bits; a row each."""
+    """Bands stored of fingerprints, and bands queried within so many bits; a row each."""
     bands = simhash.band_matrix(values)
     near = [bands] + [
         bands[:, band : band + 1] ^ (np.uint64(1) << np.arange(fingerprint.BAND_BITS, dtype=np.uint64))
@@ -110,10 +110,10 @@ def bands_of(values: NDArray[np.uint64], limit: int) -> tuple[NDArray[np.uint64]
 
 
 def fingerprint_keys(hits: Hits, fingerprints: NDArray[np.uint64], limit: int) -> NDArray[np.uint64]:
-    """Of found pairs those with few differing bits."""
-    bits = np.bitwise_count(fingerprints[hits.asker] ^ fingerprints[hits.stored])
+    """Of pairs with a common band those with few differing bits."""
+    bits = np.bitwise_count(fingerprints[hits.query] ^ fingerprints[hits.stored])
     keep = bits <= limit
-    return pair_keys(hits.asker[keep], hits.stored[keep])
+    return pair_keys(hits.query[keep], hits.stored[keep])
 
 
 def answering(hashes: NDArray[np.uint64], ranks: Rows) -> NDArray[np.bool_]:
@@ -139,7 +139,7 @@ def equal_pairs(hashes: NDArray[np.uint64], ranks: Rows) -> NDArray[np.uint64]:
 
 
 class TermJoin:
-    """Stored terms in order, ready to be asked; the first ``CARRIERS`` rows of each term answer."""
+    """Inverted index of the stored terms; the first ``MAX_POSTINGS`` postings of each term answer."""
 
     def __init__(
         self, values: NDArray[Any], owners: Rows, rows: PostingLists, bits: int, *, least: int = 2
@@ -152,44 +152,44 @@ class TermJoin:
             np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1]))) if len(values) else owners
         )
         counts = np.diff(np.append(starts, len(values)))
-        useful = counts >= least  # where pages ask for what they store, a term of one page joins nothing
+        useful = counts >= least  # where pages query what they store, a term of one page joins nothing
         self._values = values[starts[useful]] if len(values) else values
         self._starts, self._counts = starts[useful], counts[useful]
         self._owners, self._bits, self._rows = owners, bits, len(rows.ranks)
         self.capped = self.left_out = 0
 
     def run(
-        self, asked: NDArray[Any], offsets: Rows, most: int = CHUNK_HITS, *, max_df: int | None = None
+        self, queried: NDArray[Any], offsets: Rows, most: int = CHUNK_HITS, *, max_df: int | None = None
     ) -> Iterator[Hits]:
-        """Counted pairs, in blocks of askers with about so many joined rows.
+        """Counted pairs, in blocks of query rows with about so many joined rows.
 
         Args:
-            asked: terms, row after row.
+            queried: terms, row after row.
             offsets: of the rows.
             most: joined rows of a block, about.
-            max_df: terms of more rows are left out, and all rows of the others answer; None: of each term the first ``CARRIERS``.
+            max_df: terms of more rows are left out, and all rows of the others answer; None: of each term the first ``MAX_POSTINGS``.
         """
-        at, term = find(self._values, asked, self._bits)
-        asker = owners_of(offsets)[at]
+        at, term = find(self._values, queried, self._bits)
+        query = owners_of(offsets)[at]
         counts = self._counts[term]
         if max_df is None:
-            self.capped += int((counts > CARRIERS).sum())
-            counts = np.minimum(counts, CARRIERS)
+            self.capped += int((counts > MAX_POSTINGS).sum())
+            counts = np.minimum(counts, MAX_POSTINGS)
         else:
             rare = counts <= max_df
             self.left_out += len(rare) - int(rare.sum())
-            asker, term, counts = asker[rare], term[rare], counts[rare]
-        for start, end in _blocks(asker, counts, most):
-            yield self._count(asker[start:end], term[start:end], counts[start:end])
+            query, term, counts = query[rare], term[rare], counts[rare]
+        for start, end in _blocks(query, counts, most):
+            yield self._count(query[start:end], term[start:end], counts[start:end])
 
-    def _count(self, asker: Rows, term: Rows, counts: Rows) -> Hits:
-        if worthwhile(len(asker)):
+    def _count(self, query: Rows, term: Rows, counts: Rows) -> Hits:
+        if worthwhile(len(query)):
             from es_dedup.batch.kernels.join import shared_terms  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
-            return Hits(*shared_terms(asker, self._starts[term], counts, self._owners, self._rows))
+            return Hits(*shared_terms(query, self._starts[term], counts, self._owners, self._rows))
         first = np.cumsum(counts) - counts
         place = np.repeat(self._starts[term] - first, counts) + np.arange(int(counts.sum()))
-        keys = (np.repeat(asker, counts).astype(np.uint64) << np.uint64(32)) | self._owners[place].astype(
+        keys = (np.repeat(query, counts).astype(np.uint64) << np.uint64(32)) | self._owners[place].astype(
             np.uint64
         )
         keys.sort()
@@ -205,7 +205,7 @@ class TermJoin:
 
 
 def _in_order(values: NDArray[Any], owners: Rows, ranks: Rows, bits: int) -> tuple[NDArray[Any], Rows]:
-    """Terms ascending with who carries them, for each the carriers in canonical order."""
+    """Terms ascending with their postings, of each term in canonical order."""
     if bits > HALF_BITS:
         order = np.lexsort((ranks[owners], values))
         return values[order], owners[order]
@@ -218,15 +218,15 @@ def _in_order(values: NDArray[Any], owners: Rows, ranks: Rows, bits: int) -> tup
     ]
 
 
-def _blocks(asker: Rows, counts: Rows, most: int) -> Iterator[tuple[int, int]]:
-    """Slices of about ``most`` joined rows that never cut an asker in two."""
+def _blocks(query: Rows, counts: Rows, most: int) -> Iterator[tuple[int, int]]:
+    """Slices of about ``most`` joined rows that never cut a query row in two."""
     total = np.cumsum(counts)
     start, done = 0, 0
-    while start < len(asker):
+    while start < len(query):
         end = int(np.searchsorted(total, done + most, side="right"))
         end = max(end, start + 1)
-        if end < len(asker):
-            end = int(np.searchsorted(asker, asker[end - 1], side="right"))
+        if end < len(query):
+            end = int(np.searchsorted(query, query[end - 1], side="right"))
         yield start, end
         start, done = end, int(total[end - 1])
 

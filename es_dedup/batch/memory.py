@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def give_back() -> None:
-    """Let the C library return what is free; glibc keeps the room of large arrays otherwise, once it has met a few.
+    """Let the C library return what is free; glibc keeps the memory of large arrays otherwise, once it has met a few.
 
     Does nothing where the library cannot.
     """

@@ -1,4 +1,4 @@
-"""Judging a corpus while the thread that has it still writes it to the index."""
+"""Decisions of a corpus, made while another thread still writes it to the index."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
 WORTH_PAGES: Final = (
-    1_000  # below, judging takes no longer than starting a thread and sharing the interpreter
+    1_000  # below, deciding takes no longer than starting a thread and sharing the interpreter
 )
 
 
@@ -30,7 +30,7 @@ class _NotNeededError(Exception):
 class PipelinedDecisions:
     """All related pairs of a corpus, found in a thread that touches no index.
 
-    Progress is kept until ``result`` is asked for, so that a listener is called by its own thread only.
+    Progress is kept until ``result`` is called, so that a progress listener is called by its own thread only.
 
     Args:
         keys: of all pages, part by part.
@@ -41,21 +41,21 @@ class PipelinedDecisions:
     def __init__(
         self, keys: Sequence[list[PageKey]], tables: Sequence[FeatureTable], settings: Settings
     ) -> None:
-        self._heard: SimpleQueue[Progress | None] = SimpleQueue()
+        self._events: SimpleQueue[Progress | None] = SimpleQueue()
         self._needed = True
         self._settings = settings
-        pool = ThreadPoolExecutor(1, thread_name_prefix="es-dedup-judging")
+        pool = ThreadPoolExecutor(1, thread_name_prefix="es-dedup-decisions")
         self._found: Future[tuple[MemoryCorpus, ClusteringResult]] = pool.submit(
             self._work, list(keys), list(tables)
         )
-        self._found.add_done_callback(lambda _: self._heard.put(None))
+        self._found.add_done_callback(lambda _: self._events.put(None))
         pool.shutdown(wait=False)
 
-    def result(self, tell: Callable[[Progress], None]) -> tuple[MemoryCorpus, ClusteringResult]:
-        """The corpus and what was found in it; waits for it, and raises what went wrong."""
+    def result(self, report_progress: Callable[[Progress], None]) -> tuple[MemoryCorpus, ClusteringResult]:
+        """The corpus and its related pairs; waits for the thread, and raises its error."""
         try:
-            while (event := self._heard.get()) is not None:
-                tell(event)
+            while (event := self._events.get()) is not None:
+                report_progress(event)
             return self._found.result()
         except BaseException:
             self.drop()
@@ -70,9 +70,9 @@ class PipelinedDecisions:
     ) -> tuple[MemoryCorpus, ClusteringResult]:
         corpus = corpus_of([key for part in keys for key in part], FeatureTable.concatenate(tables))
         tables.clear()
-        return corpus, decide_corpus(corpus, self._settings, self._hear)
+        return corpus, decide_corpus(corpus, self._settings, self._on_event)
 
-    def _hear(self, event: Progress) -> None:
+    def _on_event(self, event: Progress) -> None:
         if not self._needed:
             raise _NotNeededError
-        self._heard.put(event)
+        self._events.put(event)

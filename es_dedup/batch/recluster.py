@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from es_dedup.model import Edge
     from es_dedup.settings import Settings
 
-    Listener = Callable[[Progress], None]
+    ProgressListener = Callable[[Progress], None]
     Rows = NDArray[np.int64]
 
-UNSETTLED: Final = "unsettled"  # note: pages were stored or removed whose clusters are not made yet
+CLUSTERS_PENDING: Final = "unsettled"  # note: pages were stored or removed whose clusters are not made yet
 SESSION: Final = "session"  # note: the last write session that changed pages or clusters
 PAIRS: Final = 1_024  # of a corpus in files verified at a time, in each of some threads: some 10 MB
-LOOKUP_PAGES: Final = 64  # pages probed and compared at a time in a partial run
+LOOKUP_PAGES: Final = 64  # pages queried and compared at a time in a partial run
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,14 @@ class ClusteringResult:
     """What a run did.
 
     Attributes:
-        statistics: those the pairs were judged with.
+        statistics: those that the decisions rest on.
         edges: related pairs found.
         pairs: pairs compared.
         capped_terms, truncated: as in ``AddReport``.
         inconclusive: new pages whose candidate list was cut without a related page in it.
         assigned: all assignments by page id, where the run made them all and keeps them.
         stored, related: pages and edges, of a run that does not keep them.
-        use: what methods asked for, and what was left out; of a full run of those with limits of their own.
+        use: terms that methods queried, and terms left out; of a full run of those with limits of their own.
     """
 
     statistics: Statistics
@@ -83,7 +83,7 @@ class ClusteringResult:
 def write_session(index: Index) -> Iterator[None]:
     """Change pages and clusters while no other session does; sees what the sessions before have changed.
 
-    A note tells whoever has looked at the index without a session, as the hook does, that it has changed since.
+    A note shows readers without a session, as the hook is one, that the index has changed since.
 
     Raises:
         IndexLocked: another session did not finish in time.
@@ -95,68 +95,73 @@ def write_session(index: Index) -> Iterator[None]:
 
 
 @contextmanager
-def unsettled(index: Index) -> Iterator[None]:
+def clusters_pending(index: Index) -> Iterator[None]:
     """Leave a note while stored pages and their clusters may disagree; it stays when the block is not finished.
 
     Whoever opens the index for writing and finds it reclusters. Inside another such block it does nothing.
     """
-    if index.note(UNSETTLED) is not None:
+    if index.note(CLUSTERS_PENDING) is not None:
         yield
         return
-    index.set_note(UNSETTLED, "1")
+    index.set_note(CLUSTERS_PENDING, "1")
     yield
-    index.set_note(UNSETTLED, None)
+    index.set_note(CLUSTERS_PENDING, None)
 
 
 def recluster_corpus(
     index: Index,
     corpus: MemoryCorpus,
     settings: Settings,
-    listener: Listener | None = None,
+    progress: ProgressListener | None = None,
     *,
     fresh: bool = False,
-    found: ClusteringResult | None = None,
+    clustering: ClusteringResult | None = None,
 ) -> ClusteringResult:
-    """Learn statistics, find and judge all pairs, cluster everything, and store the result.
+    """Learn statistics, find and decide all candidate pairs, cluster everything, and store the result.
 
     Args:
         index: holds the pages of the corpus.
         corpus: all stored pages.
         settings: detectors, decision settings and canonical order; the index records them.
-        listener: told of progress.
+        progress: called with the progress.
         fresh: no page was clustered before; else cluster ids are kept where they can be.
-        found: what ``decide_corpus`` has found in this corpus already.
+        clustering: what ``decide_corpus`` has returned for this corpus already.
     """
-    tell, total = listener or _silent, len(corpus.keys)
-    if found is None:
-        found = decide_corpus(corpus, settings, tell)
-    tell(Progress("cluster", 0, total))
+    report_progress, total = progress or _silent, len(corpus.keys)
+    if clustering is None:
+        clustering = decide_corpus(corpus, settings, report_progress)
+    report_progress(Progress("cluster", 0, total))
     if fresh:
-        assigned = cluster_all(corpus.keys, found.edges, settings.cluster)
+        assigned = cluster_all(corpus.keys, clustering.edges, settings.cluster)
     else:
-        assigned = _recluster(index, corpus, found.edges, settings)
-    index.save_statistics(found.statistics.to_bytes())
-    index.set_note(STATISTICS, clustered_with(found.statistics.version, settings))
-    index.replace_all(found.edges, assigned.values())
-    tell(Progress("cluster", total, total))
-    return replace(found, assigned=assigned)
+        assigned = _recluster(index, corpus, clustering.edges, settings)
+    index.save_statistics(clustering.statistics.to_bytes())
+    index.set_note(STATISTICS, clustered_with(clustering.statistics.version, settings))
+    index.replace_all(clustering.edges, assigned.values())
+    report_progress(Progress("cluster", total, total))
+    return replace(clustering, assigned=assigned)
 
 
 def decide_corpus(
-    corpus: MemoryCorpus, settings: Settings, tell: Listener, statistics: Statistics | None = None
+    corpus: MemoryCorpus,
+    settings: Settings,
+    report_progress: ProgressListener,
+    statistics: Statistics | None = None,
 ) -> ClusteringResult:
-    """Find and judge all related pairs among these pages; without ``statistics``, theirs are learned."""
-    found = related_pairs(corpus, settings, tell, statistics)
-    edges = found.pairs.edges(corpus.pages.ids)
-    return ClusteringResult(found.statistics, edges, found.compared, found.capped_terms, use=found.use)
+    """Related pairs among these pages; without ``statistics``, theirs are learned."""
+    related = related_pairs(corpus, settings, report_progress, statistics)
+    edges = related.pairs.edges(corpus.pages.ids)
+    return ClusteringResult(
+        related.statistics, edges, related.compared, related.capped_terms, use=related.use
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class RelatedPairs:
-    """What was found in a corpus.
+    """Related pairs of a corpus.
 
     Attributes:
-        statistics: those the pairs were judged with.
+        statistics: those that the decisions rest on.
         pairs: the related ones, by rows of the corpus.
         compared: pairs compared.
         capped_terms, use: see ``CorpusJoin``.
@@ -170,18 +175,21 @@ class RelatedPairs:
 
 
 def related_pairs(
-    corpus: Corpus, settings: Settings, tell: Listener, statistics: Statistics | None = None
+    corpus: Corpus,
+    settings: Settings,
+    report_progress: ProgressListener,
+    statistics: Statistics | None = None,
 ) -> RelatedPairs:
-    """Find candidates in a corpus, in memory or in files, and judge them.
+    """Find candidates in a corpus, in memory or in files, and decide them.
 
     Args:
         corpus: its pages.
         settings: detectors, decision settings and canonical order.
-        tell: told of progress.
+        report_progress: called with the progress.
         statistics: None: those of the corpus are learned.
     """
     total = len(corpus)
-    tell(Progress("join", 0, total))
+    report_progress(Progress("join", 0, total))
     with ThreadPoolExecutor(2) as pool:  # ranks and statistics do not need each other
         ranking = pool.submit(corpus.ranks, settings)
         known = statistics or corpus.learn(settings)
@@ -196,22 +204,22 @@ def related_pairs(
         some = slice(start, start + size)
         pages, ours, theirs, rows = corpus.of_pairs(left[some], right[some])
         weights = weigh(pages.table) if rows is None else known.weights(pages.table.coverage)
-        found = verify_by(known, settings, pages, ours, theirs, weights=weights)
+        related = verify_by(known, settings, pages, ours, theirs, weights=weights)
         if rows is None:
-            return found
-        return Verified(rows[found.left], rows[found.right], found.relation, found.score)
+            return related
+        return Verified(rows[related.left], rows[related.right], related.relation, related.score)
 
     with ThreadPoolExecutor(
         settings.workers or None
     ) as pool:  # arrays are worked on outside the interpreter's lock
         for left, right in join.pairs():
             if not compared:
-                tell(Progress("join", total, total))
+                report_progress(Progress("join", total, total))
             count = compared + len(left)
             for part in pool.map(partial(block, left, right), range(0, len(left), size)):
                 parts.append(part)
                 compared = min(compared + size, count)
-                tell(Progress("verify", compared, count))
+                report_progress(Progress("verify", compared, count))
             if corpus.folder:
                 give_back()
     return RelatedPairs(known, Verified.concatenate(parts), compared, join.capped_terms, join.use)
@@ -223,9 +231,9 @@ def cluster_new(
     neighbours: Iterable[str],
     lookup: CandidateSearch,
     settings: Settings,
-    listener: Listener | None = None,
+    progress: ProgressListener | None = None,
 ) -> ClusteringResult:
-    """Find, judge and cluster pages that were just stored, each against all that is stored.
+    """Compare and cluster pages that were just stored, each against all that is stored.
 
     Args:
         index: holds them.
@@ -233,23 +241,23 @@ def cluster_new(
         neighbours: pages that had an edge to a replaced page.
         lookup: finds and compares stored pages.
         settings: canonical order.
-        listener: told of progress.
+        progress: called with the progress.
     """
-    tell = listener or _silent
+    report_progress = progress or _silent
     edges: dict[tuple[str, str], Edge] = {}
     inconclusive: list[str] = []
     pairs = capped = truncated = 0
     use = TermUse()
     for start in range(0, len(new_ids), LOOKUP_PAGES):
         some = new_ids[start : start + LOOKUP_PAGES]
-        found = lookup.of_stored(some)
-        edges.update(((edge.left, edge.right), edge) for edge in found.edges())
-        pairs += found.pairs
-        capped += found.capped_terms
-        truncated += found.truncated
-        use = sum(found.use, use)
-        inconclusive += (found.asked.ids[row] for row in found.inconclusive)
-        tell(Progress("verify", start + len(some), len(new_ids)))
+        results = lookup.of_stored(some)
+        edges.update(((edge.left, edge.right), edge) for edge in results.edges())
+        pairs += results.pairs
+        capped += results.capped_terms
+        truncated += results.truncated
+        use = sum(results.use, use)
+        inconclusive += (results.pages.ids[row] for row in results.inconclusive)
+        report_progress(Progress("verify", start + len(some), len(new_ids)))
     index.put_edges(edges.values())
     repair_around(index, {*new_ids, *neighbours}, lookup, settings)
     cut = frozenset(inconclusive)
@@ -296,7 +304,7 @@ def edge_neighbours(index: ClusterUpdates, page_ids: Collection[str]) -> set[str
 
 
 def page_keys(index: NeighbourhoodStore, page_ids: Iterable[str]) -> dict[str, PageKey]:
-    """What the canonical order looks at, of the stored ones among these pages."""
+    """Sort keys of the canonical order, of the stored ones among these pages."""
     return {page_id: key_of(record) for page_id, record in index.get_many(page_ids).items()}
 
 

@@ -76,7 +76,7 @@ def verify(
     weights: Weights,
     limits: Thresholds = BALANCED,
 ) -> Verified:
-    """Judge the pairs (left row, right row) of one table and keep the related ones.
+    """Related pairs among the pairs (left row, right row) of one table.
 
     Args:
         pages: rows of both sides.
@@ -107,9 +107,9 @@ def verify_by(
     if settings.decision.method == BY_RULES:
         return verify(pages, left, right, weights, limits)
     compared = compare(pages, left, pages, right, statistics, limits)
-    return _kept(left, right, decided(compared, settings, statistics).judgements)
+    return _kept(left, right, decided(compared, settings, statistics).decisions)
 
 
-def _kept(left: NDArray[np.int64], right: NDArray[np.int64], judged: PairDecisions) -> Verified:
-    kept = judged.rule == 0
-    return Verified(left[kept], right[kept], judged.relation[kept], judged.score[kept])
+def _kept(left: NDArray[np.int64], right: NDArray[np.int64], decisions: PairDecisions) -> Verified:
+    kept = decisions.rule == 0
+    return Verified(left[kept], right[kept], decisions.relation[kept], decisions.score[kept])

@@ -40,7 +40,7 @@ class StoredBatch:
     def decisions(
         self, names: Iterable[str], edges: Sequence[Edge], assigned: Mapping[str, Assignment]
     ) -> Decisions:
-        """What is said of some of the pages, from all edges that touch them; pages without assignment are absent."""
+        """Decisions of some of the pages, from all edges that touch them; pages without assignment are absent."""
         beside = edges_beside(edges, set(names))
         return {
             name: stored_decision(
@@ -60,9 +60,9 @@ class StoredBatch:
         edges: Iterable[Edge],
         assigned: Mapping[str, Assignment],
     ) -> Decisions:
-        """What is said of all the pages when some of them are left out, each because of others that stay."""
+        """Decisions of all the pages when some of them are left out, each because of others that stay."""
         named = edges_beside(edges, self.new)
-        found = {}
+        decisions = {}
         for name, beside in named.items():
             because = left_out.get(name, ())
             absent = left_out.keys() - {name, *because}
@@ -78,8 +78,8 @@ class StoredBatch:
             cluster = assigned[best].cluster_id if best and best in assigned else best or name
             alone = Assignment(name, cluster, name, Relation.EXACT, 1.0)
             cut = name in self.inconclusive
-            found[name] = stored_decision(name, alone, own, earlier=best, inconclusive=cut)
-        return found
+            decisions[name] = stored_decision(name, alone, own, earlier=best, inconclusive=cut)
+        return decisions
 
     def _best_earlier(self, page_id: str, edges: Iterable[Edge]) -> str | None:
         """Of the pages that were stored before this call the one a page matches best."""
@@ -113,7 +113,7 @@ def outcomes_of(decisions: Iterable[Decision], stored: int) -> dict[str, int]:
 def apply_policy(
     policy: WritePolicy,
     stored: StoredBatch,
-    settled: ClusteringResult,
+    clustering: ClusteringResult,
     index: Index,
     lookup: CandidateSearch,
     settings: Settings,
@@ -123,7 +123,7 @@ def apply_policy(
     Args:
         policy: which.
         stored: the pages of the call.
-        settled: all edges that touch them, and assignments where they are at hand.
+        clustering: all edges that touch them, and assignments where they are at hand.
         index: holds them.
         lookup: finds and compares stored pages.
         settings: canonical order.
@@ -131,10 +131,10 @@ def apply_policy(
     Returns:
         Decisions on the new pages that are not unique, and on those that were left out.
     """
-    edges = settled.edges
+    edges = clustering.edges
     names = {name for edge in edges for name in (edge.left, edge.right) if name in stored.new}
     names.update(stored.inconclusive)
-    said = not_unique(stored.decisions(names, edges, settled.assigned or index.assignments(names)))
+    decisions = not_unique(stored.decisions(names, edges, clustering.assigned or index.assignments(names)))
     gone: dict[str, set[str]] = {}
     if policy is WritePolicy.SKIP:
         gone = left_out(stored.new, edges)
@@ -144,15 +144,15 @@ def apply_policy(
                 gone.setdefault(other, set()).add(name)
     drop = set(gone)
     if not drop:
-        return said, {}
+        return decisions, {}
     touched = edge_neighbours(index, drop)
     index.delete_many(drop)
     repair_around(index, touched, lookup, settings)
     kept = [edge for edge in edges if edge.left not in drop and edge.right not in drop]
-    again = stored.decisions(said.keys() - drop, kept, index.assignments(said))
+    again = stored.decisions(decisions.keys() - drop, kept, index.assignments(decisions))
     if policy is WritePolicy.OVERWRITE:
-        again.update((name, _instead(again[name], said[name], drop)) for name in list(again))
-    because = stored.without(gone, edges, settled.assigned or index.assignments(names))
+        again.update((name, _instead(again[name], decisions[name], drop)) for name in list(again))
+    because = stored.without(gone, edges, clustering.assigned or index.assignments(names))
     return not_unique(again), {name: because[name] for name in stored.new if name in drop}
 
 
@@ -166,14 +166,14 @@ def left_out(new: Iterable[str], edges: Iterable[Edge]) -> dict[str, set[str]]:
     order = list(new)
     beside = edges_beside(edges, set(order))
     absent = set(order)  # not come yet, or left out
-    found: dict[str, set[str]] = {}
+    covered: dict[str, set[str]] = {}
     for name in order:
         covers = {other for edge in beside[name] for other in _covers(edge, name)} - absent - {name}
         if covers:
-            found[name] = covers
+            covered[name] = covers
         else:
             absent.discard(name)
-    return found
+    return covered
 
 
 def taken_over(new: Iterable[str], edges: Iterable[Edge]) -> dict[str, set[str]]:
@@ -184,12 +184,12 @@ def taken_over(new: Iterable[str], edges: Iterable[Edge]) -> dict[str, set[str]]
         edges: all that touch them.
     """
     place = {name: at for at, name in enumerate(new)}
-    found: dict[str, set[str]] = {}
+    duplicates: dict[str, set[str]] = {}
     for edge in edges:
         for name, other in ((edge.left, edge.right), (edge.right, edge.left)):
             if edge.relation.same and place.get(other, -1) < place.get(name, -1):
-                found.setdefault(name, set()).add(other)
-    return found
+                duplicates.setdefault(name, set()).add(other)
+    return duplicates
 
 
 def _covers(edge: Edge, page_id: str) -> set[str]:

@@ -42,7 +42,7 @@ def clusters(
     session = session_of(context)
     limit = (0 if session.output.as_json else SHOWN_CLUSTERS) if limit is None else limit
     with session.read() as dedup:
-        if dedup.unsettled:
+        if dedup.clusters_pending:
             session.output.warn(UNSETTLED)
         found: Iterable[Cluster] = dedup.clusters(min_size=min_size)
         if limit:

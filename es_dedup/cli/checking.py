@@ -62,7 +62,7 @@ def check(
     known = checked = 0
     with session.read() as dedup:
         intake = Intake(paths, replace(options, roots=dedup.roots()), session)
-        if dedup.unsettled:
+        if dedup.clusters_pending:
             session.output.warn(UNSETTLED)
         for decision in _decisions(dedup, intake):
             checked += 1

@@ -152,7 +152,7 @@ def _index(session: Session) -> Iterator[CheckResult]:
             facts, differ = dedup.stats(), dedup.settings_differ
         yield CheckResult("index", "ok", f"{facts.get('pages', 0)} pages")
         yield CheckResult("settings of the index", "note" if differ else "ok", str(differ or "all in force"))
-        if facts.get("unsettled"):
+        if facts.get("clusters_pending"):
             yield CheckResult("clusters", "note", UNSETTLED)
     except DedupError as error:
         yield CheckResult("index", "fault", str(error))

@@ -139,7 +139,7 @@ def _run(
 ) -> tuple[list[MethodRun], list[Content]]:
     from es_dedup.batch.featurise import content_of
     from es_dedup.detectors.registry import create_detectors
-    from es_dedup.evaluation.methods import run_judge, run_method
+    from es_dedup.evaluation.methods import run_method, run_rules
     from es_dedup.evaluation.runner import BY_RULES
     from es_dedup.extraction import create_extractor
 
@@ -156,7 +156,7 @@ def _run(
         for name in names:
             if name == BY_RULES:
                 with session.scratch() as dedup:
-                    runs.append(run_judge(dedup, [*map(_as_read, pages, contents)], pairs))
+                    runs.append(run_rules(dedup, [*map(_as_read, pages, contents)], pairs))
             else:
                 ids = [page.id for page in pages]
                 runs.append(run_method(detectors[name], ids, contents, pairs, settings.index))

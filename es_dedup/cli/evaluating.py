@@ -190,7 +190,7 @@ def _main_measures(measured: Measured) -> list[tuple[str, ...]]:
     first = {BY_RULES: f"{BY_RULES}.score"}
     for name in measured.limits:
         first.setdefault(name.partition(".")[0], name)
-    for method in measured.judged:
+    for method in measured.decisions:
         first.setdefault(method, f"{method}.score")
     return [(name,) for name in first.values()]
 

@@ -89,7 +89,7 @@ def export(
     if target is not None:
         refuse_index(target, session, "--output")
     with session.read() as dedup:
-        if dedup.unsettled:
+        if dedup.clusters_pending:
             fail(UNSETTLED, ExitCode.ERROR)
         rows = _rows(dedup, what, min_size=min_size, drop_contained=drop_contained)
         if form == "parquet" and target is not None:

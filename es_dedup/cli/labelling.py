@@ -138,20 +138,20 @@ def _show(output: Output, dedup: Deduplicator, each: Uncertain, place: str, char
         _side(dedup, right, [(span.right_start, span.right_end) for span in spans], chars),
     )
     said = {
-        "shares": each.judged.shares,
-        "relation": each.judged.relation,
-        "score": each.judged.score,
-        "reason": each.judged.reason,
+        "shares": each.decision.shares,
+        "relation": each.decision.relation,
+        "score": each.decision.score,
+        "reason": each.decision.reason,
     }
     shown = [{"page": side.page, "title": side.title, "text": side.excerpt} for side in sides]
     output.emit({"pair": place, "left": shown[0], "right": shown[1], **said})
     if output.as_json:
         return
     shared = shares_in_words(
-        each.judged, clean(each.judged.left), clean(each.judged.right), each.judged.score
+        each.decision, clean(each.decision.left), clean(each.decision.right), each.decision.score
     )
     output.line()
-    output.line(f"{place}: {each.judged.relation}, {shared} – {each.judged.reason}")
+    output.line(f"{place}: {each.decision.relation}, {shared} – {each.decision.reason}")
     if sys.stdout.isatty():
         _draw(output, sides)
         return

@@ -74,7 +74,7 @@ def join_stars(names: Sequence[str], edges: Iterable[Edge]) -> Stars:
     representative = list(range(len(names)))
     relation = [Relation.EXACT] * len(names)
     score = [1.0] * len(names)
-    # Edges come by their later page: whether the earlier one is a representative is settled when it is asked.
+    # Edges come by their later page: whether the earlier one is a representative is known by then.
     for at, page, other in zip(order, late, early, strict=True):
         if representative[other] == other and representative[page] == page and other != page:
             representative[page] = other

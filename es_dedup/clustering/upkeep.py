@@ -64,7 +64,7 @@ def component(
 
     Args:
         seeds: page ids.
-        edges_of: as ``ClusterStore.edges_of``; asked once per step away from the seeds.
+        edges_of: as ``ClusterStore.edges_of``; called once per step away from the seeds.
         limit: the search stops when more pages than this are found.
         large: pages known to be in larger components; the search stops at the first of them.
 

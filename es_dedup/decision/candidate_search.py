@@ -1,4 +1,4 @@
-"""One page, or a few, against all that is stored: probes, candidates, comparison."""
+"""One page, or a few, against all that is stored: candidate queries, candidates, comparison."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from es_dedup.detectors import ccdet, coverage, simhash
 from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.detectors.features import unpack
 from es_dedup.detectors.named_fields import labels_of
-from es_dedup.detectors.others import asked_by_others
+from es_dedup.detectors.others import queried_by_others
 from es_dedup.model import CandidateQuery, Edge, TermGroup
 from es_dedup.text.hashing import tagged_terms
 
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from es_dedup.model import CandidateResult, PairDecision
     from es_dedup.settings import Settings
 
-HOT_TERMS: Final = 12  # of each kind, asked again without the cap when the rarer ones found nothing
+HOT_TERMS: Final = 12  # of each kind, queried again without the cap when the rarer ones have no candidate
 HOT_MAX_DF: Final = 5_000
 COMMON_DF: Final = (
     20  # grams in more pages than this count half: two of them are a phrase that a site uses again
 )
 FEW_CAPPED: Final = 16  # one term in so many may be common, as a line that a site puts on all pages, and others still find all
 COMMON_SHARE: Final = (
-    0.25  # of a page's terms that are common and make it ask again; most others nobody carries
+    0.25  # of a page's terms that are common and cause a second query; most others have no postings
 )
 
 
@@ -52,18 +52,18 @@ class CandidateSearchResult:
     """Candidates of some pages, compared.
 
     Attributes:
-        asked: the pages.
-        comparison: their pairs with candidates, the asked page on the left.
-        capped_terms: probe terms left out because many pages carry them.
-        inconclusive: rows of asked pages whose candidate list was cut, or of which a part of the index did not answer,
+        pages: the query pages.
+        comparison: their pairs with candidates, the query page on the left.
+        capped_terms: query terms left out because they have many postings.
+        inconclusive: rows of query pages whose candidate list was cut, or of which a part of the index did not answer,
             without a related page in it.
         unanswered: rows of which a part of the index did not answer.
         assigned: clusters of the candidates, where they were wanted.
         truncated: pages whose candidate list was cut.
-        use: of each asked page, what the methods asked for and what was left out.
+        use: of each query page, the terms that methods queried and the terms left out.
     """
 
-    asked: Pages
+    pages: Pages
     comparison: PairComparison
     capped_terms: int
     truncated: int
@@ -81,12 +81,12 @@ class CandidateSearchResult:
 
     def edges(self) -> list[Edge]:
         """Related pairs as edges, the smaller id on the left; a pair seen from both sides comes twice."""
-        judged = self.comparison.judgements
+        decisions = self.comparison.decisions
         made = []
-        for pair in np.flatnonzero(judged.rule == 0).tolist():
-            left = self.asked.ids[int(self.comparison.left_rows[pair])]
+        for pair in np.flatnonzero(decisions.rule == 0).tolist():
+            left = self.pages.ids[int(self.comparison.left_rows[pair])]
             right = self.comparison.right.ids[int(self.comparison.right_rows[pair])]
-            relation, score = RELATIONS[int(judged.relation[pair])], round(float(judged.score[pair]), 4)
+            relation, score = RELATIONS[int(decisions.relation[pair])], round(float(decisions.score[pair]), 4)
             made.append(
                 Edge(left, right, relation, score)
                 if left < right
@@ -95,9 +95,9 @@ class CandidateSearchResult:
         return made
 
     def related(self, row: int, *, verdicts: bool = True) -> list[PairDecision]:
-        """Related pairs of one asked page, strongest first."""
-        judged = self.comparison.judgements
-        pairs = np.flatnonzero((judged.rule == 0) & (self.comparison.left_rows == row)).tolist()
+        """Related pairs of one query page, strongest first."""
+        decisions = self.comparison.decisions
+        pairs = np.flatnonzero((decisions.rule == 0) & (self.comparison.left_rows == row)).tolist()
         found = [
             pair_decision(self.comparison, pair, self.settings, self.statistics, verdicts=verdicts)
             for pair in pairs
@@ -125,9 +125,9 @@ class CandidateSearch:
         """Stored pages by id, in order; unknown ids are left out."""
         return self._pages(page_ids, self._index.payloads(page_ids))
 
-    def _pages(self, page_ids: Iterable[str], found: Mapping[str, tuple[bytes, str]]) -> Pages:
-        ids = [page_id for page_id in page_ids if page_id in found]
-        stored = [found[page_id] for page_id in ids]
+    def _pages(self, page_ids: Iterable[str], payloads: Mapping[str, tuple[bytes, str]]) -> Pages:
+        ids = [page_id for page_id in page_ids if page_id in payloads]
+        stored = [payloads[page_id] for page_id in ids]
         days = [self._day_of(published) for _, published in stored]
         return Pages(ids, unpack([payload for payload, _ in stored]), np.array(days, dtype=np.int64))
 
@@ -137,7 +137,7 @@ class CandidateSearch:
 
     def of(
         self,
-        asked: Pages,
+        pages: Pages,
         also: Callable[[], Sequence[Sequence[str]]] = tuple,
         *,
         assigned: bool = False,
@@ -145,18 +145,18 @@ class CandidateSearch:
         """Pages, stored or not, against all stored pages with another id.
 
         Args:
-            asked: the pages.
-            also: for each page further stored pages to compare it with, wanted when candidates were found; empty: none.
+            pages: the query pages.
+            also: for each page further stored pages to compare it with, wanted when candidates were results; empty: none.
             assigned: read the candidates' clusters as well.
         """
-        hashes = asked.table.hashes.tolist()
-        answers, copies, use = self._ask(asked, hashes)
+        hashes = pages.table.hashes.tolist()
+        answers, copies, use = self._search(pages, hashes)
         limit = self.settings.index.limit
         names = [
             dict.fromkeys((*copies.get(digest, ())[:limit], *(each.page_id for each in answer.candidates)))
             for digest, answer in zip(hashes, answers, strict=True)
         ]
-        for page_id, some in zip(asked.ids, names, strict=True):
+        for page_id, some in zip(pages.ids, names, strict=True):
             some.pop(page_id, None)
         cut = [row for row, answer in enumerate(answers) if answer.truncated]
         partly = [
@@ -170,13 +170,13 @@ class CandidateSearch:
             names[row].update(dict.fromkeys(more))
         if further := dict.fromkeys(chain.from_iterable(others)).keys() - stored.keys():
             stored |= self._index.payloads(further)
-        for page_id, some in zip(asked.ids, names, strict=True):
+        for page_id, some in zip(pages.ids, names, strict=True):
             some.pop(page_id, None)
-        found = self._compared(asked, names, stored)
-        related = set(found.comparison.left_rows[found.comparison.judgements.rule == 0].tolist())
+        results = self._compared(pages, names, stored)
+        related = set(results.comparison.left_rows[results.comparison.decisions.rule == 0].tolist())
         silent = [row for row, answer in enumerate(answers) if answer.problem]
         return replace(
-            found,
+            results,
             capped_terms=sum(answer.capped_terms for answer in answers),
             truncated=len(cut),
             inconclusive=frozenset((*cut, *silent)) - related,
@@ -185,19 +185,19 @@ class CandidateSearch:
             use=use,
         )
 
-    def among(self, asked: Pages, names: Sequence[Iterable[str]]) -> CandidateSearchResult:
+    def among(self, pages: Pages, names: Sequence[Iterable[str]]) -> CandidateSearchResult:
         """Pages against stored pages that are named for each; names that are not stored are passed over."""
-        return self._compared(asked, names, self._index.payloads(dict.fromkeys(chain.from_iterable(names))))
+        return self._compared(pages, names, self._index.payloads(dict.fromkeys(chain.from_iterable(names))))
 
     def _compared(
-        self, asked: Pages, names: Sequence[Iterable[str]], found: Mapping[str, tuple[bytes, str]]
+        self, pages: Pages, names: Sequence[Iterable[str]], payloads: Mapping[str, tuple[bytes, str]]
     ) -> CandidateSearchResult:
-        stored = self._pages(dict.fromkeys(chain.from_iterable(names)), found)
+        stored = self._pages(dict.fromkeys(chain.from_iterable(names)), payloads)
         place = {page_id: row for row, page_id in enumerate(stored.ids)}
         left = [row for row, some in enumerate(names) for name in some if name in place]
         right = [place[name] for some in names for name in some if name in place]
         comparison = compare(
-            asked,
+            pages,
             np.array(left, dtype=np.int64),
             stored,
             np.array(right, dtype=np.int64),
@@ -205,7 +205,7 @@ class CandidateSearch:
             thresholds_of(self.settings.decision.preset),
         )
         comparison = decided(comparison, self.settings, self.statistics)
-        return CandidateSearchResult(asked, comparison, 0, 0, frozenset(), self.settings, self.statistics)
+        return CandidateSearchResult(pages, comparison, 0, 0, frozenset(), self.settings, self.statistics)
 
     def _read(
         self, names: Sequence[dict[str, None]], more: Sequence[int], *, assigned: bool
@@ -230,28 +230,29 @@ class CandidateSearch:
             payloads |= self._index.payloads(every)
         return payloads, known if assigned else {}
 
-    def _ask(
-        self, asked: Pages, hashes: Sequence[int]
+    def _search(
+        self, pages: Pages, hashes: Sequence[int]
     ) -> tuple[list[CandidateResult], Mapping[int, Sequence[str]], list[TermUse]]:
-        """Candidates by rare terms first (a page that finds none and has many common ones asks for those); and exact copies.
+        """Candidates by rare terms first (those of a page without candidates that has many common ones are queried again); and exact copies.
 
-        Last, for each page what the methods asked for at first, and what was left out.
+        Last, for each page the terms queried at first, and the terms left out.
         """
         limits = self.settings.index
-        groups = term_groups(asked.table, self.settings, self.statistics.weights(asked.table.coverage))
+        groups = term_groups(pages.table, self.settings, self.statistics.weights(pages.table.coverage))
         candidate_queries = [
             CandidateQuery(
                 tuple(group), limit=limits.limit, max_df=limits.max_df, exclude=page_id, labels=labels
             )
-            for group, page_id, labels in zip(groups, asked.ids, self._labels(asked), strict=True)
+            for group, page_id, labels in zip(groups, pages.ids, self._labels(pages), strict=True)
         ]
         answers, copies = self._index.candidates_with_copies(
             candidate_queries, [digest for digest in hashes if digest], limit=limits.limit + 1
         )
         use = [
-            TermUse.of_answer(candidate_query, answer) + TermUse(unasked=Counter({ccdet.Ccdet.name: unasked}))
-            for candidate_query, answer, unasked in zip(
-                candidate_queries, answers, self._unasked(asked.table), strict=True
+            TermUse.of_answer(candidate_query, answer)
+            + TermUse(not_queried=Counter({ccdet.Ccdet.name: not_queried}))
+            for candidate_query, answer, not_queried in zip(
+                candidate_queries, answers, self._not_queried(pages.table), strict=True
             )
         ]
         again = [row for row, answer in enumerate(answers) if _common(candidate_queries[row], answer)]
@@ -261,34 +262,34 @@ class CandidateSearch:
                 answers[row] = answer
         return answers, copies, use
 
-    def _unasked(self, table: FeatureTable) -> list[int]:
-        """How many period signatures of each page are not asked for, see ``asked_signatures``."""
+    def _not_queried(self, table: FeatureTable) -> list[int]:
+        """How many period signatures of each page are not queried, see ``query_signature_count``."""
         if ccdet.Ccdet.name not in self.settings.detectors:
             return [0] * len(table)
         more: list[int] = np.maximum(
-            np.diff(table.periods.offsets) - asked_signatures(self.settings), 0
+            np.diff(table.periods.offsets) - query_signature_count(self.settings), 0
         ).tolist()
         return more
 
-    def _labels(self, asked: Pages) -> list[dict[int, str]]:
+    def _labels(self, pages: Pages) -> list[dict[int, str]]:
         """Text of the terms of each page, where the index stores it; of stored pages it is read."""
         if not self._index.keeps_named:
-            return [{} for _ in asked.ids]
-        named = asked.named
-        if len(named) != len(asked.ids):
-            stored = self._index.named(asked.ids)
-            named = [stored.get(page_id, {}) for page_id in asked.ids]
-        return labels_of(asked.table, named, self.settings)
+            return [{} for _ in pages.ids]
+        named = pages.named
+        if len(named) != len(pages.ids):
+            stored = self._index.named(pages.ids)
+            named = [stored.get(page_id, {}) for page_id in pages.ids]
+        return labels_of(pages.table, named, self.settings)
 
 
 def term_groups(
     table: FeatureTable, settings: Settings, weights: Weights | None = None
 ) -> list[list[TermGroup]]:
-    """What each enabled detector asks, for each page of a table.
+    """Query terms of each enabled detector, for each page of a table.
 
     Args:
         table: features of the pages.
-        settings: which detectors ask.
+        settings: which detectors query.
         weights: what grams and clauses count; those that are template bring no pages together, as in a scan.
     """
     groups: list[list[TermGroup]] = [[] for _ in range(len(table))]
@@ -304,7 +305,7 @@ def term_groups(
                 if terms:
                     groups[row].append(_of_coverage(terms, least))
     if ccdet.Ccdet.name in settings.detectors:
-        few, most = settings.ccdet.min_features, asked_signatures(settings)
+        few, most = settings.ccdet.min_features, query_signature_count(settings)
         for row, terms in enumerate(_rows(ccdet.TAG, table.periods.signatures, table.periods.offsets)):
             if len(terms) >= few:
                 some = terms[:most]
@@ -315,28 +316,28 @@ def term_groups(
         deciding = simhash.Simhash.name in voters_of(settings)
         for row in np.flatnonzero(table.has_words).tolist():
             terms = simhash.query_terms(int(table.fingerprints[row]), bits)
-            # An equal band alone is chance in a large index (of 65,536 values each); what it finds and no other term does,
+            # An equal band alone is chance in a large index (of 65,536 values each); for a candidate of no other term
             # the decision rules have no evidence. Where the method itself decides, every pair within its limit is found.
             least = 2 if groups[row] and not deciding else 1
             groups[row].append(TermGroup(terms, least, method=simhash.Simhash.name))
-    return [own + asked_by_others(table.others, row, settings) for row, own in enumerate(groups)]
+    return [own + queried_by_others(table.others, row, settings) for row, own in enumerate(groups)]
 
 
-def asked_signatures(settings: Settings) -> int:
-    """How many period signatures a page asks an index for.
+def query_signature_count(settings: Settings) -> int:
+    """How many period signatures a page's candidate query holds.
 
-    A short page in a long one is found by the long one's question only if that names some of its few signatures; so all are asked
-    for, but where the coverage method finds such pairs too and CCDet does not decide.
+    The query of a long page finds a short page inside it only by the few signatures of the short one; so all are queried,
+    but where the coverage method finds such pairs too and CCDet does not decide.
     """
     beside = coverage.Coverage.name in settings.detectors and ccdet.Ccdet.name not in voters_of(settings)
-    return settings.ccdet.query_signatures or (ccdet.PROBE_TERMS if beside else ccdet.MOST_SIGNATURES)
+    return settings.ccdet.query_signatures or (ccdet.QUERY_TERMS if beside else ccdet.MOST_SIGNATURES)
 
 
 def _of_coverage(terms: tuple[int, ...], least: int) -> TermGroup:
-    """Grams or clauses; of a page of few grams each counts, whatever else carries it."""
+    """Grams or clauses; of a page of few grams each counts, whatever its postings."""
     if len(terms) < 2 * least:
         return TermGroup(terms, 1, method=coverage.Coverage.name)
-    common = COMMON_DF if least > 1 and len(terms) >= coverage.PROBED_GRAMS[0] else None
+    common = COMMON_DF if least > 1 and len(terms) >= coverage.QUERY_GRAMS[0] else None
     return TermGroup(terms, least, common, method=coverage.Coverage.name)
 
 
@@ -349,17 +350,17 @@ def _rows(tag: int, values: NDArray[Any], offsets: NDArray[np.int64]) -> list[tu
 
 def _many_capped(use: TermUse) -> bool:
     """Whether so many of a page's terms are common that candidates may be missing."""
-    return use.left_out.total() * FEW_CAPPED > use.asked.total()
+    return use.left_out.total() * FEW_CAPPED > use.queried.total()
 
 
-def _asked(candidate_query: CandidateQuery) -> int:
+def _query_size(candidate_query: CandidateQuery) -> int:
     return sum(len(group.terms) for group in candidate_query.groups)
 
 
 def _common(candidate_query: CandidateQuery, answer: CandidateResult) -> bool:
-    """A wire story that hundreds of pages carry has common terms, and those nobody else has; a page of template alone has the former."""
-    asked = _asked(candidate_query)
-    return not answer.problem and not answer.candidates and answer.capped_terms >= COMMON_SHARE * asked > 0
+    """A wire story printed by hundreds of pages has common terms, and some of its own; a page of template alone has the former."""
+    terms = _query_size(candidate_query)
+    return not answer.problem and not answer.candidates and answer.capped_terms >= COMMON_SHARE * terms > 0
 
 
 def _hottest(candidate_query: CandidateQuery, limit: int) -> CandidateQuery:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.decision import rules as judging
+from es_dedup.decision import rules
 from es_dedup.decision.pair_context import PairContext
 from es_dedup.decision.pair_facts import least_both
 from es_dedup.decision.thresholds import BALANCED
@@ -46,7 +46,7 @@ class Pages:
         ids: page ids.
         table: their features.
         days: day of publication as a day number, 0 when unknown.
-        named: named fields of each page, where they are at hand; an index that stores terms as text is asked by them.
+        named: named fields of each page, where they are at hand; an index that stores terms as text is queried by them.
     """
 
     ids: list[str]
@@ -64,7 +64,7 @@ class PairComparison:
     right: Pages
     right_rows: NDArray[np.int64]
     measures: PairMeasures
-    judgements: PairDecisions
+    decisions: PairDecisions
     limits: Thresholds
 
 
@@ -76,14 +76,14 @@ def compare(
     statistics: Statistics,
     limits: Thresholds = BALANCED,
 ) -> PairComparison:
-    """Measure and judge the pairs (left row, right row)."""
+    """Measures and decisions of the pairs (left row, right row)."""
     left_weights = statistics.weights(left.table.coverage)
     right_weights = left_weights if right is left else statistics.weights(right.table.coverage)
     measures = measure(
         left.table.coverage, left_rows, right.table.coverage, right_rows, left_weights, right_weights
     )
-    judged = decide_rows(measures, left, left_rows, right, right_rows, limits)
-    return PairComparison(left, left_rows, right, right_rows, measures, judged, limits)
+    decisions = decide_rows(measures, left, left_rows, right, right_rows, limits)
+    return PairComparison(left, left_rows, right, right_rows, measures, decisions, limits)
 
 
 def decide_rows(
@@ -105,7 +105,7 @@ def decide_rows(
         same,
         _of_lists(ours, left_rows, theirs, right_rows),
     )
-    return judging.apply_rules(measures, known, limits)
+    return rules.apply_rules(measures, known, limits)
 
 
 def _days_between(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -143,33 +143,35 @@ def pair_decision(
     verdicts: bool = True,
 ) -> PairDecision:
     """One compared pair with its evidence, and each enabled detector's own verdict when wanted."""
-    judged = comparison.judgements
+    decisions = comparison.decisions
     left_row, right_row = int(comparison.left_rows[pair]), int(comparison.right_rows[pair])
-    relation = judging.RELATIONS[int(judged.relation[pair])]
-    said = _verdicts(comparison, pair, settings, statistics) if verdicts else ()
-    by_judge = settings.decision.method == judging.BY_RULES
+    relation = rules.RELATIONS[int(decisions.relation[pair])]
+    method_verdicts = _verdicts(comparison, pair, settings, statistics) if verdicts else ()
+    by_rules = settings.decision.method == rules.BY_RULES
     return PairDecision(
         left=comparison.left.ids[left_row],
         right=comparison.right.ids[right_row],
         relation=relation,
-        score=round(float(judged.score[pair]), 4),
-        reason=judging.REASONS[int(judged.rule[pair])] if by_judge else reason(settings, relation, said),
+        score=round(float(decisions.score[pair]), 4),
+        reason=rules.REASONS[int(decisions.rule[pair])]
+        if by_rules
+        else reason(settings, relation, method_verdicts),
         evidence=_evidence(comparison, pair, statistics),
-        verdicts=said,
+        verdicts=method_verdicts,
         decided_by=decided_by(settings),
     )
 
 
 def _evidence(comparison: PairComparison, pair: int, statistics: Statistics) -> dict[str, Number]:
-    measures, judged = comparison.measures, comparison.judgements
+    measures, decisions = comparison.measures, comparison.decisions
     overlap, opening = float(measures.title_overlap[pair]), float(measures.opening_overlap[pair])
     lost = (int(measures.left.lost_numbers[pair]), int(measures.right.lost_numbers[pair]))
     left, right = comparison.left_rows[[pair]], comparison.right_rows[[pair]]
     days = _days_between(comparison.left.days[left], comparison.right.days[right])
     return {
-        "left_cover": round(float(judged.left_cover[pair]), 4),
-        "right_cover": round(float(judged.right_cover[pair]), 4),
-        "min_cover": round(float(judged.needed[pair]), 4),
+        "left_cover": round(float(decisions.left_cover[pair]), 4),
+        "right_cover": round(float(decisions.right_cover[pair]), 4),
+        "min_cover": round(float(decisions.needed[pair]), 4),
         "min_both": float(least_both(days, comparison.limits)[0]),
         "shared_tokens": round(float(measures.shared_tokens[pair])),
         "min_tokens": comparison.limits.fewest_units,
@@ -177,9 +179,9 @@ def _evidence(comparison: PairComparison, pair: int, statistics: Statistics) -> 
         "discounted_clauses": int(measures.discounted_clauses[pair]),
         "title_overlap": round(overlap, 4) if overlap >= 0 else None,
         "opening_overlap": round(opening, 4) if opening >= 0 else None,
-        "about_title": round(float(judged.about[pair]), 4),
+        "about_title": round(float(decisions.about[pair]), 4),
         "min_about_title": comparison.limits.about_title,
-        "distinguishing": round(float(judged.distinguishing[pair]), 4),
+        "distinguishing": round(float(decisions.distinguishing[pair]), 4),
         "left_other_numbers": lost[0],
         "right_other_numbers": lost[1],
         "clauses_with_other_numbers": int(measures.other_numbers[pair]),
@@ -216,5 +218,5 @@ def verdicts_by(
 def _verdicts(
     comparison: PairComparison, pair: int, settings: Settings, statistics: Statistics
 ) -> tuple[Verdict, ...]:
-    said = (next(verdicts_by(name, comparison, [pair], settings, statistics)) for name in settings.detectors)
-    return tuple(verdict for verdict in said if verdict is not None)
+    made = (next(verdicts_by(name, comparison, [pair], settings, statistics)) for name in settings.detectors)
+    return tuple(verdict for verdict in made if verdict is not None)

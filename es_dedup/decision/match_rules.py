@@ -1,7 +1,7 @@
-"""The rules that refuse a pair, in the order in which they are asked.
+"""The rules that refuse a pair, in the order in which they apply.
 
 Near-identical text is no proof (two pages may share nothing but a disclaimer), and half a text may be (a truncated copy). So the
-rules ask: is enough covered, is it enough text, do the numbers agree, are the pages issues of a series, is the shared text what the
+rules test: is enough covered, is it enough text, do the numbers agree, are the pages issues of a series, is the shared text what the
 titles speak of, do title-distinguishing terms occur only in unshared text? The first rule that refuses gives the reason; a pair that none
 refuses is accepted. docs/algorithms/decision-rules.md has the measured effect of each.
 """

@@ -32,7 +32,7 @@ def decided(comparison: PairComparison, settings: Settings, statistics: Statisti
     """
     if settings.decision.method == BY_RULES:
         return comparison
-    judged = comparison.judgements
+    decisions = comparison.decisions
     left, right = comparison.left, comparison.right
     ours, theirs = left.table.hashes[comparison.left_rows], right.table.hashes[comparison.right_rows]
     equal = (ours == theirs) & (ours != 0)
@@ -40,12 +40,14 @@ def decided(comparison: PairComparison, settings: Settings, statistics: Statisti
     relation = np.where(equal, RELATIONS.index(Relation.EXACT), 0).astype(np.int8)
     scores = equal.astype(np.float64)
     open_pairs = np.flatnonzero(~equal).tolist()
-    said = [verdicts_by(name, comparison, open_pairs, settings, statistics) for name in voters_of(settings)]
-    for pair, *votes in zip(open_pairs, *said, strict=True):
+    verdicts = [
+        verdicts_by(name, comparison, open_pairs, settings, statistics) for name in voters_of(settings)
+    ]
+    for pair, *votes in zip(open_pairs, *verdicts, strict=True):
         verdict = outcome(settings.decision.method, votes)
         if verdict is None:
             continue
         scores[pair] = verdict.score
         if verdict.relation is not Relation.DIFFERENT:
             rule[pair], relation[pair] = 0, RELATIONS.index(verdict.relation)
-    return replace(comparison, judgements=replace(judged, rule=rule, relation=relation, scores=scores))
+    return replace(comparison, decisions=replace(decisions, rule=rule, relation=relation, scores=scores))

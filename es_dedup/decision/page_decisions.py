@@ -1,4 +1,4 @@
-"""From the judged pairs of a page to what is said of it."""
+"""From the decided pairs of a page to its decision."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def decide(
     problem: str = "",
     notes: tuple[str, ...] = (),
 ) -> Decision:
-    """What is said of a page that is not stored.
+    """Decision of a page that is not stored.
 
     Args:
         page_id: the page.
-        related: its judged pairs with stored pages, seen from it, strongest first.
+        related: its decided pairs with stored pages, seen from it, strongest first.
         assigned: clusters of the pages in ``related``; a page that is not clustered yet stands for itself.
         inconclusive: candidates were cut and none was related.
         problem: why the page could not be processed.
@@ -68,7 +68,7 @@ def stored_decision(
     earlier: str | None = None,
     inconclusive: bool = False,
 ) -> Decision:
-    """What is said of a stored page, from its assignment and its edges; without the judged pairs.
+    """Decision of a stored page, from its assignment and its edges; without the decided pairs.
 
     Args:
         page_id: the page.

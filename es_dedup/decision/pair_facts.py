@@ -1,4 +1,4 @@
-"""What the decision rules look at: measures of pairs, and what follows from them."""
+"""Input of the decision rules: measures of pairs, and what follows from them."""
 
 from __future__ import annotations
 

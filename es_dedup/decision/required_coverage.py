@@ -24,7 +24,7 @@ LATE_LOG_DAYS: Final = 8.0  # doublings of a day after which a look-alike needs 
 def required_coverage(measures: PairMeasures, known: PairContext, limits: Thresholds) -> Floats:
     """Cover that the better covered page of each pair has to reach, in [0, 1]; shape (pairs,).
 
-    Pages of like size on different days may be two issues of a form: they are asked for more, by the logarithm of the days,
+    Pages of like size on different days may be two issues of a form: they need more, by the logarithm of the days,
     and it does not count for them that their losses are scattered, for another name in the same sentence is that too.
     """
     left, right = measures.left.cover, measures.right.cover

@@ -30,7 +30,7 @@ REASONS: Final = (ACCEPTED, *(rule.name for rule in RULES))
 
 @dataclass(frozen=True, slots=True)
 class PairDecisions:
-    """Judged pairs; every array has shape (pairs,).
+    """Decided pairs; every array has shape (pairs,).
 
     Attributes:
         rule: index into ``REASONS``; 0 accepts. Negative: the method that decides in place of the decision rules refuses.
@@ -70,7 +70,7 @@ RELATIONS: Final = (
 
 
 def apply_rules(measures: PairMeasures, known: PairContext, limits: Thresholds = BALANCED) -> PairDecisions:
-    """Judge measured pairs.
+    """Decisions on measured pairs.
 
     Args:
         measures: coverage, titles and numbers of the pairs, weighted by corpus statistics.

@@ -1,8 +1,8 @@
 """What the corpus knows of its clauses and grams: which are template and which are content.
 
 A raw document frequency cannot tell the two apart: a wire story that thirty sites reprint is frequent too. So each
-feature that at least three pages carry is judged by a few of its carriers: do their titles speak of the same thing,
-does it stand with words of the title, are the carriers alike as wholes, and do they come from one time or from years?
+feature that at least three pages carry is weighed by a few of its postings: do their titles speak of the same thing,
+does it stand with words of the title, are these pages alike as wholes, and do they come from one time or from years?
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.settings.sections import CcdetConfig
 
-MIN_CARRIERS: Final = 3
-CARRIERS: Final = (
+MIN_POSTINGS: Final = 3
+SAMPLED_POSTINGS: Final = (
     16  # compared per feature: those with the smallest page key, so that the choice is the corpus's own
 )
 LEARN_PAGES: Final = 100_000  # bounds memory; template shows in a sample as well
@@ -41,12 +41,12 @@ SIGNATURE_WORDS: Final = (
 TITLE_UNLIKE, TITLE_ALIKE = (
     0.08,
     0.20,
-)  # mean title overlap of neighbouring carriers; chance lies below the first
-LINK_LOW, LINK_HIGH = 0.30, 0.60  # share of carriers in which the feature holds a word of the title
+)  # mean title overlap of neighbouring postings; chance lies below the first
+LINK_LOW, LINK_HIGH = 0.30, 0.60  # share of postings in which the feature holds a word of the title
 ALIKE_BITS, UNLIKE_BITS = (
     8,
     16,
-)  # Hamming distance of whole carriers: copies of one page, pages of one template
+)  # Hamming distance of whole pages: copies of one page, pages of one template
 LONG_SPAN_DAYS: Final = 365  # a story is reprinted for weeks; what recurs over a year is a form
 HASH_BITS: Final = 32
 LEAST_WEIGHT: Final = 0.02  # template never counts nothing: two pages of nothing else must still compare
@@ -153,12 +153,12 @@ class PostingSample(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Carried:
-    """Pairs of neighbouring carriers of recurring features.
+class _SampledPostings:
+    """Pairs of neighbouring postings of recurring features.
 
     Attributes:
         values: the recurring features, ascending.
-        feature: position in ``values`` of each pair; ``page`` and ``neighbour`` are its two carriers.
+        feature: position in ``values`` of each pair; ``page`` and ``neighbour`` are its two pages.
         linked: whether the feature holds title words in ``page``.
     """
 
@@ -209,7 +209,7 @@ def weigh(
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     """Features that recur, ascending, and what each counts.
 
-    Each feature is weighed by itself, so all carriers of some features give what all features of all pages give.
+    Each feature is weighed by itself, so all postings of some features give what all features of all pages give.
 
     Args:
         values, offsets, masks: features of each page, and where they hold words of its title.
@@ -217,8 +217,8 @@ def weigh(
     """
     if worthwhile(len(values)):
         return _weighed_by_kernel(values, offsets, masks, pages)
-    carried = _carriers(values, offsets, masks, pages.keys)
-    return carried.values, _weigh(carried, pages)
+    sampled = _sampled_postings(values, offsets, masks, pages.keys)
+    return sampled.values, _weigh(sampled, pages)
 
 
 def _look_up(
@@ -258,8 +258,8 @@ def _weighed_by_kernel(
         _places(pages.keys), pages.titles, sizes, pages.fingerprints, pages.days
     )
     rules = kernels.Rules(
-        MIN_CARRIERS,
-        CARRIERS,
+        MIN_POSTINGS,
+        SAMPLED_POSTINGS,
         (TITLE_UNLIKE, TITLE_ALIKE),
         (LINK_LOW, LINK_HIGH),
         (float(ALIKE_BITS), float(UNLIKE_BITS)),
@@ -270,12 +270,12 @@ def _weighed_by_kernel(
     return kernels.weighed(ordered, owners, masks, postings, rules)
 
 
-def _carriers(
+def _sampled_postings(
     values: NDArray[np.uint32],
     offsets: NDArray[np.int64],
     masks: NDArray[np.uint32],
     keys: NDArray[np.uint64],
-) -> _Carried:
+) -> _SampledPostings:
     ordered = np.sort(values)
     starts = (
         np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
@@ -283,18 +283,18 @@ def _carriers(
         else np.zeros(0, int)
     )
     counts = np.diff(np.append(starts, len(values)))
-    recurring = counts >= MIN_CARRIERS
+    recurring = counts >= MIN_POSTINGS
     known, counts = ordered[starts[recurring]], counts[recurring]
     element, feature = find(known, values, HASH_BITS)
     owner = owners_of(offsets)[element]
     order = np.argsort(feature * len(keys) + _places(keys)[owner])  # by feature, then by page key
     element, owner, feature = element[order], owner[order], feature[order]
     first = np.cumsum(counts) - counts
-    size = np.minimum(counts, CARRIERS)
+    size = np.minimum(counts, SAMPLED_POSTINGS)
     rank = np.arange(len(feature)) - first[feature]
     kept = np.flatnonzero(rank < size[feature])
     following = first[feature[kept]] + (rank[kept] + 1) % size[feature[kept]]
-    return _Carried(
+    return _SampledPostings(
         values=known,
         feature=feature[kept],
         page=owner[kept],
@@ -303,13 +303,13 @@ def _carriers(
     )
 
 
-def _weigh(carried: _Carried, pages: PostingSample) -> NDArray[np.float32]:
-    count = len(carried.values)
-    page, neighbour = carried.page, carried.neighbour
+def _weigh(sampled: _SampledPostings, pages: PostingSample) -> NDArray[np.float32]:
+    count = len(sampled.values)
+    page, neighbour = sampled.page, sampled.neighbour
 
     def mean(values: NDArray[Any]) -> NDArray[np.float64]:
-        return np.bincount(carried.feature, weights=values, minlength=count) / np.maximum(
-            np.bincount(carried.feature, minlength=count), 1
+        return np.bincount(sampled.feature, weights=values, minlength=count) / np.maximum(
+            np.bincount(sampled.feature, minlength=count), 1
         )
 
     shared = np.bitwise_count(pages.titles[page] & pages.titles[neighbour]).sum(axis=1)
@@ -317,11 +317,11 @@ def _weigh(carried: _Carried, pages: PostingSample) -> NDArray[np.float32]:
     topic = _scale(
         mean(shared / np.maximum(np.minimum(sizes[page], sizes[neighbour]), 1)), TITLE_UNLIKE, TITLE_ALIKE
     )
-    link = _scale(mean(carried.linked), LINK_LOW, LINK_HIGH)
+    link = _scale(mean(sampled.linked), LINK_LOW, LINK_HIGH)
     bits = np.bitwise_count(pages.fingerprints[page] ^ pages.fingerprints[neighbour]).astype(np.float64)
     whole = mean(1.0 - _scale(bits, ALIKE_BITS, UNLIKE_BITS))
     weight = np.maximum(np.maximum(topic, link), whole)
-    weight = np.where(_span(carried, pages.days, count) >= LONG_SPAN_DAYS, np.minimum(weight, whole), weight)
+    weight = np.where(_span(sampled, pages.days, count) >= LONG_SPAN_DAYS, np.minimum(weight, whole), weight)
     return np.maximum(weight, LEAST_WEIGHT).astype(np.float32)
 
 
@@ -329,12 +329,12 @@ def _scale(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.f
     return np.clip((values - low) / (high - low), 0.0, 1.0)
 
 
-def _span(carried: _Carried, days: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Days between the first and the last known carrier of each feature; 0 when fewer than two are known."""
-    when = days[carried.page]
+def _span(sampled: _SampledPostings, days: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Days between the first and the last known posting of each feature; 0 when fewer than two are known."""
+    when = days[sampled.page]
     known = when > 0
     last = np.zeros(count, dtype=np.int64)
     first = np.full(count, np.iinfo(np.int64).max)
-    np.maximum.at(last, carried.feature[known], when[known])
-    np.minimum.at(first, carried.feature[known], when[known])
+    np.maximum.at(last, sampled.feature[known], when[known])
+    np.minimum.at(first, sampled.feature[known], when[known])
     return np.where(last > 0, last - np.minimum(first, last), 0)

@@ -1,4 +1,4 @@
-"""How many terms the methods asked an index for, and how many were left out because too many pages carry them."""
+"""How many terms the methods queried, and how many were left out because they have too many postings."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ class TermUse:
     """Terms by method.
 
     Attributes:
-        asked: terms asked for, those among them that no page carries included.
-        left_out: of these, terms that more pages carry than their limit allows.
-        unasked: further terms of the pages, of a method that asks for a bounded number of them.
+        queried: terms queried, terms without postings included.
+        left_out: of these, terms with more postings than their limit allows.
+        not_queried: further terms of the pages, of a method that queries a bounded number of them.
     """
 
-    asked: Counter[str] = field(default_factory=Counter)
+    queried: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
-    unasked: Counter[str] = field(default_factory=Counter)
+    not_queried: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, method: str, asked: int, left_out: int) -> TermUse:
+    def of(cls, method: str, queried: int, left_out: int) -> TermUse:
         """Those of one method."""
-        return cls(Counter({method: asked}), Counter({method: left_out}))
+        return cls(Counter({method: queried}), Counter({method: left_out}))
 
     @classmethod
     def of_answer(cls, candidate_query: CandidateQuery, answer: CandidateResult) -> TermUse:
-        """Those of one probe."""
+        """Those of one candidate query."""
         made = cls()
         for group in candidate_query.groups:
             made += cls.of(group.method, len(group.terms), len(answer.capped.intersection(group.terms)))
@@ -41,19 +41,21 @@ class TermUse:
 
     def __add__(self, other: TermUse) -> TermUse:
         """Those of both."""
-        return TermUse(self.asked + other.asked, self.left_out + other.left_out, self.unasked + other.unasked)
+        return TermUse(
+            self.queried + other.queried, self.left_out + other.left_out, self.not_queried + other.not_queried
+        )
 
     def notes(self) -> tuple[str, ...]:
-        """A note on each method of which most terms were left out, then one on each that asked for a part of the pages' terms."""
+        """A note on each method of which most terms were left out, then one on each that queried a part of the pages' terms."""
         missing = [
-            f"{method}: {count:,} of {self.asked[method]:,} terms are in too many pages and were not asked for, "
+            f"{method}: {count:,} of {self.queried[method]:,} terms are in too many pages and were not asked for, "
             "so pairs that only this method finds may be missing"
             for method, count in sorted(self.left_out.items())
-            if count > MOST * self.asked[method]
+            if count > MOST * self.queried[method]
         ]
         partly = [
-            f"{method}: {self.asked[method]:,} of {self.asked[method] + count:,} terms were asked for, so that some pairs are left to "
+            f"{method}: {self.queried[method]:,} of {self.queried[method] + count:,} terms were asked for, so that some pairs are left to "
             "other methods to find"
-            for method, count in sorted(self.unasked.items())
+            for method, count in sorted(self.not_queried.items())
         ]
         return (*missing, *partly)

@@ -22,7 +22,7 @@ class Thresholds:
     Attributes:
         amounts, needed_cover: cover that the better covered page needs at these amounts.
         scattered: power by which that falls with how scattered the losses are (``es_dedup.decision.required_coverage``).
-        edited_units, edited_cover: units in common from which no more than this cover is asked of pages that would be duplicates.
+        edited_units, edited_cover: units in common from which no more than this cover is required of pages that would be duplicates.
         fewest_units: less in common is no evidence,
         fewest_of_copies: or less than this, of texts without titles that cover each other by ``copy_cover``: a post of a
             dozen characters is whole, a titled page of so few has lost its text.
@@ -37,14 +37,14 @@ class Thresholds:
             cover of the long page that it must stay below, and share of its title that its own body must speak of,
         whole_cover: or cover of the better covered page from which two words of each title in what is shared will do.
         passage_cover, passage_title: cover of the better covered page from which, at 250 units and of pages of unlike size, the
-            titles are not asked, if both bodies speak of that share of their own.
+            titles are not compared, if both bodies speak of that share of their own.
         untitled_amounts, untitled_cover: cover that the less covered page of a pair without titles needs.
         untitled_contained: cover of the better covered one that does as well.
         words_amounts, words_cover, words_contained: the same for texts of words, whose long pages share menus and lists.
-        opening_overlaps, opening_cover: overlap of the first words of untitled texts of words that asks for this cover of the
-            less covered page, and from which on it asks for nothing more.
+        opening_overlaps, opening_cover: overlap of the first words of untitled texts of words that requires this cover of the
+            less covered page, and from which on it requires nothing more.
         near_copy: text this equal is not taken apart by numbers or dates.
-        without: rules that are not asked, by name or by group.
+        without: rules that do not apply, by name or by group.
     """
 
     amounts: tuple[float, ...] = (20, 50, 100, 400)
@@ -88,7 +88,7 @@ class Thresholds:
 SERIES: Final = "series"
 """Group of the rules against issues of a series: the same form with other numbers or on another day."""
 TITLES: Final = "titles"
-"""Group of the rules that ask what the titles speak of."""
+"""Group of the rules that compare what the titles speak of."""
 
 BALANCED: Final = Thresholds()
 STRICT: Final = replace(

@@ -73,9 +73,9 @@ def reason(settings: Settings, relation: Relation, verdicts: Sequence[Verdict]) 
     if relation is Relation.EXACT:
         return "texts are equal"
     method = settings.decision.method
-    said = f"{'refused' if relation is Relation.DIFFERENT else 'accepted'} by {method}"
+    outcome = f"{'refused' if relation is Relation.DIFFERENT else 'accepted'} by {method}"
     if method not in VOTES or not verdicts:
-        return said
+        return outcome
     by_name = {verdict.detector: verdict.relation is not Relation.DIFFERENT for verdict in verdicts}
     parts = []
     for opinion, one, more in (
@@ -86,4 +86,4 @@ def reason(settings: Settings, relation: Relation, verdicts: Sequence[Verdict]) 
         names = [name for name in voters_of(settings) if by_name.get(name) is opinion]
         if names:
             parts.append(f"{' and '.join(names)} {more if len(names) > 1 else one}")
-    return f"{said}: {', '.join(parts)}"
+    return f"{outcome}: {', '.join(parts)}"

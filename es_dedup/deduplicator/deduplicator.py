@@ -13,13 +13,13 @@ from es_dedup.batch.dry_run import dry_run_report
 from es_dedup.batch.featurise import checked_id, checked_page, checked_pages, chunks, name_of
 from es_dedup.batch.ingest import Ingest, PageInput
 from es_dedup.batch.recluster import (
-    UNSETTLED,
+    CLUSTERS_PENDING,
     ClusteringResult,
+    clusters_pending,
     decide_corpus,
     edge_neighbours,
     recluster_corpus,
     repair_around,
-    unsettled,
     write_session,
 )
 from es_dedup.clustering import cluster_all
@@ -57,14 +57,14 @@ class ReclusterReport:
 
 
 class Deduplicator(IndexReader):
-    """Finds near-duplicate pages among those it has stored, and keeps their clusters; what asks is in ``IndexReader``.
+    """Finds near-duplicate pages among those it has stored, and keeps their clusters; queries are in ``IndexReader``.
 
     Use ``Deduplicator.open(path)`` in a ``with`` block. One process writes to an index at a time, others may read.
 
     Traps:
         - A page added under a known id replaces the stored one.
         - Statistics of the corpus are learned anew when a fifth of it is new, and by ``recluster``; between, pages are
-          judged with what was known. After ``recluster`` the result does not depend on the order of additions.
+          decided with what was known. After ``recluster`` the result does not depend on the order of additions.
     """
 
     @classmethod
@@ -132,7 +132,7 @@ class Deduplicator(IndexReader):
             pages: taken lazily; of several with one id the last wins, the others are named in ``failed``.
             policy: what is done with duplicates of, and pages contained in, stored pages. ``fail`` (like a dry run)
                 reads all pages first and holds their features in memory.
-            progress: told how far the work is.
+            progress: called with the progress.
             dry_run: report what would happen and write nothing.
 
         Raises:
@@ -177,7 +177,7 @@ class Deduplicator(IndexReader):
             touched = edge_neighbours(self._index, known)
             clusters = {each.cluster_id for each in self._index.assignments(known).values()}
             touched |= {each.page_id for group in self._index.members(clusters).values() for each in group}
-            with unsettled(self._index):
+            with clusters_pending(self._index):
                 removed = self._index.delete_many(known)
                 repaired = repair_around(self._index, touched - known, self._lookup(), self._settings)
             return RemoveReport(removed, unknown, repaired)
@@ -206,7 +206,7 @@ class Deduplicator(IndexReader):
         From then on these are the settings in force.
 
         Args:
-            progress: told how far the work is.
+            progress: called with the progress.
             dry_run: report what would change and write nothing.
 
         Raises:
@@ -220,23 +220,21 @@ class Deduplicator(IndexReader):
             return _compared(before, then.values())
         with write_session(self._index):
             before = self._canonical()
-            settled = self._settle_again(self._given, progress)
-        return _compared(before, (settled.assigned or {}).values())
+            reclustered = self._recluster(self._given, progress)
+        return _compared(before, (reclustered.assigned or {}).values())
 
     def recluster_as_before(self) -> None:
         """``recluster`` with the settings that the clusters were made with: for repair."""
         settings = with_recorded(self._given, decisions_in(self._index.note(STATISTICS)))
         with write_session(self._index):
-            self._settle_again(settings, None)
+            self._recluster(settings, None)
 
-    def _settle_again(
-        self, settings: Settings, progress: Callable[[Progress], None] | None
-    ) -> ClusteringResult:
-        self._index.set_note(UNSETTLED, "1")
-        settled = recluster_corpus(self._index, load_corpus(self._index), settings, progress)
+    def _recluster(self, settings: Settings, progress: Callable[[Progress], None] | None) -> ClusteringResult:
+        self._index.set_note(CLUSTERS_PENDING, "1")
+        reclustered = recluster_corpus(self._index, load_corpus(self._index), settings, progress)
         self._basis = None
-        self._index.set_note(UNSETTLED, None)
-        return settled
+        self._index.set_note(CLUSTERS_PENDING, None)
+        return reclustered
 
     def _canonical(self) -> dict[str, str]:
         """The canonical document of each clustered page, by page id."""
@@ -244,10 +242,10 @@ class Deduplicator(IndexReader):
 
     def _heal(self) -> None:
         """Recluster when a writer was stopped half-way or the statistics cannot be read; not beside a writer at work."""
-        if self._index.note(UNSETTLED) is None and self._readable():
+        if self._index.note(CLUSTERS_PENDING) is None and self._readable():
             return
         with suppress(IndexLocked), self._index.writing():
-            if self._index.note(UNSETTLED) is not None or not self._readable():
+            if self._index.note(CLUSTERS_PENDING) is not None or not self._readable():
                 self.recluster_as_before()
 
     def _readable(self) -> bool:

@@ -23,7 +23,7 @@ from es_dedup.batch.featurise import (
     pages_of,
     problem_of,
 )
-from es_dedup.batch.recluster import UNSETTLED
+from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decision
 from es_dedup.decision.method_rules import decided
@@ -56,11 +56,11 @@ CLUSTERS_AT_A_TIME = 256  # whose evidence is computed together
 CHECKED_AT_A_TIME = 64
 ROOTS = "roots"
 """The note that has the roots of page files."""
-STATISTICS_SECONDS = 0.5  # used so long before a look whether another process has learned new ones
+STATISTICS_SECONDS = 0.5  # used so long before a check whether another process has learned new ones
 
 
 class IndexReader(Closing):
-    """All that is asked of an index; nothing here writes. A ``Deduplicator`` is this, and opens an index and writes."""
+    """All queries of an index; nothing here writes. A ``Deduplicator`` is this, and opens an index and writes."""
 
     def __init__(self, index: Index, settings: Settings) -> None:
         """Over an index at hand; ``Deduplicator.open`` is the usual way."""
@@ -78,9 +78,9 @@ class IndexReader(Closing):
         self._index.close()
 
     @property
-    def unsettled(self) -> bool:
+    def clusters_pending(self) -> bool:
         """Whether pages are stored that are not clustered yet: a writer was stopped half-way, or is at work."""
-        return self._index.note(UNSETTLED) is not None
+        return self._index.note(CLUSTERS_PENDING) is not None
 
     def roots(self) -> Roots:
         """The folders that ids of page files are relative to; for ``ReadOptions(roots=…)``."""
@@ -134,7 +134,7 @@ class IndexReader(Closing):
         return decisions
 
     def _verdicts(self, page: Page, decision: Decision, edges: Sequence[Edge]) -> list[PairDecision]:
-        """The judged pairs that a decision rests on, strongest first; of very many the strongest."""
+        """The decided pairs that a decision rests on, strongest first; of very many the strongest."""
         lookup = self._lookup()
         asked = lookup.load([page.id])
         strongest = sorted(edges, key=lambda edge: (-edge.relation.same, -edge.score, edge.left, edge.right))
@@ -150,7 +150,7 @@ class IndexReader(Closing):
 
         Args:
             left, right: the pages.
-            also: methods that are asked beside the enabled ones, and beside those of ``elastic.also_stored`` where the index
+            also: methods that compare beside the enabled ones, and beside those of ``elastic.also_stored`` where the index
                 keeps these. They need the texts of both pages, and have no part in the relation.
 
         Raises:
@@ -164,10 +164,12 @@ class IndexReader(Closing):
         comparison = compare(
             sides[0], row, sides[1], row, statistics, thresholds_of(self._settings.decision.preset)
         )
-        judged = pair_decision(decided(comparison, self._settings, statistics), 0, self._settings, statistics)
+        decision = pair_decision(
+            decided(comparison, self._settings, statistics), 0, self._settings, statistics
+        )
         stored = self._settings.elastic.also_stored if self._index.keeps_named else ()
         further = self._verdicts_of(dict.fromkeys((*stored, *also)), left, right)
-        return replace(judged, verdicts=(*judged.verdicts, *further))
+        return replace(decision, verdicts=(*decision.verdicts, *further))
 
     def _verdicts_of(self, names: Iterable[str], *sides: str | Page) -> Iterator[Verdict]:
         """What methods that are not enabled say of a pair; nothing of one that skips a page or cannot have its text."""
@@ -188,7 +190,7 @@ class IndexReader(Closing):
         return Content(text, title=self.record(side).title) if text else None
 
     def candidates(self, page_id: str) -> list[str]:
-        """Ids that the probes of a stored page find, before verification.
+        """Candidates of a stored page by id, before verification.
 
         Raises:
             UnknownPage: the id is not stored.
@@ -212,7 +214,7 @@ class IndexReader(Closing):
 
         Args:
             page: an id or a page.
-            also: methods that are asked beside those of ``detectors`` and ``elastic.also_stored``.
+            also: methods that are computed beside those of ``detectors`` and ``elastic.also_stored``.
 
         Raises:
             UnknownPage: an id that is not stored.
@@ -321,7 +323,7 @@ class IndexReader(Closing):
             "unique_pages": unique,
             "duplicates": sum((size - 1) * count for size, count in sizes.items()),
             "largest_cluster": max(sizes, default=0),
-            "unsettled": self.unsettled,
+            "clusters_pending": self.clusters_pending,
             "bytes": self._index.sizes(),
             "statistics": {
                 "version": statistics.version,

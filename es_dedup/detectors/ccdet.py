@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 TAG: Final = 1
 MOST_SIGNATURES: Final = 2_048  # kept of a page, the smallest hashes: 10 KB and as many terms; of 19,000 real pages none has more than 1,538
-PROBE_TERMS: Final = 12  # asked of an index where grams and clauses of the coverage method ask too
+QUERY_TERMS: Final = 12  # of a page, where grams and clauses of the coverage method are queried too
 SIGNATURE_BYTES: Final = 5
 TOTAL_BYTES: Final = 4  # after the signatures of a page of which not all are kept: how many there are
 ALL_HASHES: Final = (1 << HASH_BITS_IN_TERM) - 1

@@ -37,9 +37,7 @@ if TYPE_CHECKING:
     from es_dedup.text.normalise import TextBatch
 
 TAG: Final = 33
-MOST_PAGES: Final = (
-    10_000  # of a term that is asked for; joins of larger corpora leave out what nearly all pages have
-)
+MOST_PAGES: Final = 10_000  # of a query term; joins of larger corpora leave out what nearly all pages have
 PAYLOAD_VERSION: Final = 1
 _HEAD: Final = struct.Struct("<B?IHI")  # version, wide, length, units, followers
 _LIMITS: Final = {"level1": LEVEL_1, "gb2312": GB2312, "all": CODES}

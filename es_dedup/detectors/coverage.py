@@ -1,7 +1,7 @@
 """Coverage, the detector of our own: how much of each page the other one has, in both directions.
 
 A page's grams and clauses are sampled by hash, compared below the common threshold, and weighted by what the corpus
-knows: a clause that pages about other things carry too is template and counts little. docs/algorithms/coverage.md.
+knows: a clause that occurs in pages about other things too is template and counts little. docs/algorithms/coverage.md.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ GRAM_TAG: Final = 8
 CLAUSE_TAG: Final = 9
 STORED_GRAM_SHARE: Final = 32  # one gram in so many is stored as a term, within the limits below
 STORED_GRAMS: Final = (12, 48)
-PROBED_GRAM_SHARE: Final = 8
-PROBED_GRAMS: Final = (32, 512)
+QUERY_GRAM_SHARE: Final = 8
+QUERY_GRAMS: Final = (32, 512)
 STORED_CLAUSES: Final = 6
-PROBED_CLAUSES: Final = 64
+QUERY_CLAUSES: Final = 64
 MIN_CLAUSE_CHARS: Final = 8  # shorter clauses recur in unrelated pages
 MIN_SHARED_GRAMS: Final = 2
 
@@ -85,8 +85,8 @@ def stored_grams(table: CoverageTable) -> Sampled:
 
 
 def query_grams(table: CoverageTable) -> Sampled:
-    """The smallest grams of each page: those it asks for; more than are stored, so that a long page finds short ones."""
-    return _smallest_grams(table, PROBED_GRAM_SHARE, PROBED_GRAMS)
+    """The smallest grams of each page: its query terms; more than are stored, so that a long page finds short ones."""
+    return _smallest_grams(table, QUERY_GRAM_SHARE, QUERY_GRAMS)
 
 
 def stored_clauses(table: CoverageTable) -> Sampled:
@@ -95,8 +95,8 @@ def stored_clauses(table: CoverageTable) -> Sampled:
 
 
 def query_clauses(table: CoverageTable) -> Sampled:
-    """Clauses each page asks for."""
-    return _smallest_clauses(table, PROBED_CLAUSES)
+    """Query clauses of each page."""
+    return _smallest_clauses(table, QUERY_CLAUSES)
 
 
 def _smallest_grams(table: CoverageTable, share: int, limits: tuple[int, int]) -> Sampled:
@@ -159,7 +159,7 @@ class Coverage:
         return tuple(np.concatenate((grams, clauses)).tolist())
 
     def candidate_query(self, features: CoverageFeatures) -> CandidateQuery | None:
-        """Pages that share two grams or one clause; a page of very few grams asks for one."""
+        """Pages that share two grams or one clause; a page of very few grams needs one."""
         grams = tuple(tagged_terms(GRAM_TAG, query_grams(features.table).values).tolist())
         clauses = tuple(tagged_terms(CLAUSE_TAG, query_clauses(features.table).values).tolist())
         few = len(grams) < 2 * MIN_SHARED_GRAMS

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 TAG: Final = 34
 WORD_TAG: Final = 35
 MOST_PAGES: Final = (
-    1_000  # of a concept that is asked for: more than of other terms, as nearly all of a page's must be found
+    1_000  # of a concept that is queried: more than of other terms, as nearly all of a page's must be found
 )
 PAYLOAD_VERSION: Final = 2
 _HEAD: Final = struct.Struct("<BBIHBI")  # version, form, content words, nodes, key concepts, positions
@@ -189,8 +189,10 @@ class Dwdcs:
         """
         terms, config = self.terms(features), self._config
         if config.query == "leading":
-            asked = terms[: config.query_concepts]
-            return CandidateQuery((TermGroup(asked, min(config.query_hits, len(asked)), max_df=MOST_PAGES),))
+            leading = terms[: config.query_concepts]
+            return CandidateQuery(
+                (TermGroup(leading, min(config.query_hits, len(leading)), max_df=MOST_PAGES),)
+            )
         squares = np.sort(features.vector**2)[::-1]
         least = config.min_similarity**2 * float(squares.sum()) * (1 - ROUNDING)
         fewest = min(len(terms), 1 + int(np.searchsorted(np.cumsum(squares), least)))

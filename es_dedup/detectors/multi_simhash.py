@@ -112,7 +112,7 @@ def windows_around(words: WordBatch, keyword: NDArray[np.bool_], context: int) -
 
 
 def band_terms(value: int, which: int) -> tuple[int, ...]:
-    """The four 16-bit bands of the first (0) or second (1) fingerprint as probe terms."""
+    """The four 16-bit bands of the first (0) or second (1) fingerprint as candidate terms."""
     return tuple(
         (TAG << HASH_BITS_IN_TERM)
         | ((which * BANDS + band) << BAND_BITS)

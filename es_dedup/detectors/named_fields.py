@@ -30,9 +30,9 @@ def named_fields(
     Args:
         texts: main texts; None where it is not at hand: of the fields those are made that need only the table.
         titles: of the same pages.
-        settings: whose enabled methods are asked.
+        settings: whose enabled methods are read.
         table: features of the same pages with the same settings, where they have been made already.
-        also: further methods that are asked, whether enabled or not.
+        also: further methods that are read, whether enabled or not.
 
     Returns:
         One dictionary a page; a field without a value is left out.
@@ -77,7 +77,7 @@ def labels_of(
     Args:
         table: features of the pages.
         named: named fields of the same pages; a page without any has no labels.
-        settings: whose enabled methods are asked.
+        settings: whose enabled methods are read.
     """
     found: list[dict[int, str]] = [{} for _ in named]
     labelled: list[Any] = [each for each in _readable(settings, ()).values() if isinstance(each, Labelled)]
@@ -91,10 +91,12 @@ def labels_of(
 def skipped_by(text: str, title: str, settings: Settings, *, also: Sequence[str] = ()) -> dict[str, str]:
     """The enabled methods, and those in ``also``, that have nothing to compare on a page, each with the reason."""
     content = Content(text=text, title=title)
-    said = {name: detector.featurise(content) for name, detector in _readable(settings, tuple(also)).items()}
+    features = {
+        name: detector.featurise(content) for name, detector in _readable(settings, tuple(also)).items()
+    }
     return {
         name: f"{each.reason}: {each.detail}" if each.detail else each.reason
-        for name, each in said.items()
+        for name, each in features.items()
         if isinstance(each, Skipped)
     }
 

@@ -130,8 +130,8 @@ def unpacked_by(detector: Detector[Any], others: Others, rows: int) -> list[Any]
     return [None if packed is None else _unpacked(detector, packed) for packed in column]
 
 
-def asked_by_others(others: Others, row: int, settings: Settings) -> list[TermGroup]:
-    """What the methods ask an index for one page."""
+def queried_by_others(others: Others, row: int, settings: Settings) -> list[TermGroup]:
+    """Query terms of the methods for one page."""
     groups: list[TermGroup] = []
     if not others.columns:
         return groups

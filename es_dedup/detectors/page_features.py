@@ -30,7 +30,7 @@ class PageFeatures:
         content_hash: of the normalised main text, 16 hexadecimal digits; empty for a page without words.
         fields: named features, see ``named_fields``.
         counts: how many units, clauses, samples, numbers and title terms ``coverage`` compares; its features are hashes.
-        skipped: methods that have nothing to compare on the page, with the reason; those that were asked.
+        skipped: methods that have nothing to compare on the page, with the reason; of the methods asked for.
         missing: fields that cannot be given, because the text is not kept.
     """
 
@@ -66,7 +66,7 @@ def of_text(page_id: str, text: str, title: str, settings: Settings, also: Seque
         page_id: what it is called.
         text: main text.
         title: its title.
-        settings: whose enabled methods are asked.
+        settings: whose enabled methods are computed.
         also: further methods.
     """
     table = featurise([text], [title], settings)

@@ -1,4 +1,4 @@
-"""What a detection method must offer: features, a probe, a verdict; all pure."""
+"""What a detection method must offer: features, a candidate query, a verdict; all pure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Detector(Protocol[F]):
         """The question that finds candidates; None when the method only verifies."""
 
     def terms(self, features: F) -> tuple[int, ...]:
-        """Terms to store, so that other pages' probes find this one; each an unsigned 48-bit number."""
+        """Terms to store, so that other pages' queries find this one; each an unsigned 48-bit number."""
 
     def verify(self, left: F, right: F) -> Verdict:
         """The relation of two pages with the numbers it rests on."""
@@ -51,10 +51,10 @@ class Detector(Protocol[F]):
 
 @runtime_checkable
 class Learner(Protocol):
-    """A method that weighs or drops features by how many pages of a corpus carry them."""
+    """A method that weighs or drops features by their document frequency in a corpus."""
 
     def learned(self, contents: Sequence[Content]) -> Detector[Any]:
-        """The same method, knowing these pages; the detector asked stays as it is."""
+        """The same method, knowing these pages; this detector stays as it is."""
 
 
 @runtime_checkable

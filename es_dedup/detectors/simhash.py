@@ -55,7 +55,7 @@ class Fingerprint:
 
 
 def band_terms(value: int) -> tuple[int, ...]:
-    """The four 16-bit bands as probe terms, tagged by position."""
+    """The four 16-bit bands as candidate terms, tagged by position."""
     return tuple(
         ((TAG + band) << (TERM_BITS - 8)) | ((value >> (BAND_BITS * band)) & 0xFFFF) for band in range(BANDS)
     )
@@ -74,7 +74,7 @@ def query_terms(value: int, max_bits: int) -> tuple[int, ...]:
     Args:
         value: fingerprint.
         max_bits: 0-7. Up to 3 bits, one of four bands is equal (pigeonhole). Each further bit lets one more band
-            differ in one bit, so that band is probed at distance 1 too: 16 more terms.
+            differ in one bit, so that band is queried at distance 1 too: 16 more terms.
 
     Source:
         Generalised pigeonhole: radii t_i with sum(t_i + 1) = k + 1 (Norouzi et al. 2012); docs/algorithms/simhash.md.
@@ -90,7 +90,7 @@ class Simhash:
     Args:
         config: features and limit.
         idf: rarity of words, for features that are weighted by it; that of the settings when None.
-        layout: how the detector, used by itself, stores and asks for fingerprints; the built-in index always stores the
+        layout: how the detector, used by itself, stores and queries fingerprints; the built-in index always stores the
             four bands of ``band_terms``, which is what None means.
         segmenter: name of what cuts words, for features that are words.
 
@@ -166,9 +166,9 @@ class Simhash:
         return self._layout.stored_terms(features.value) if self._layout else band_terms(features.value)
 
     def candidate_query(self, features: Fingerprint) -> CandidateQuery:
-        """Pages with an equal band, or for k above 3 one that differs in one bit; or what the layout asks for."""
-        asked = self._layout.query_terms if self._layout else query_terms
-        return CandidateQuery((TermGroup(asked(features.value, self._config.max_hamming_distance), 1),))
+        """Pages with an equal band, or for k above 3 one that differs in one bit; or what the layout queries."""
+        terms = self._layout.query_terms if self._layout else query_terms
+        return CandidateQuery((TermGroup(terms(features.value, self._config.max_hamming_distance), 1),))
 
     def verify(self, left: Fingerprint, right: Fingerprint) -> Verdict:
         """Duplicate iff the Hamming distance is at most ``max_hamming_distance``."""

@@ -1,10 +1,10 @@
-"""Block layouts: which parts of a fingerprint are stored and asked for, and up to what distance nothing is missed.
+"""Block layouts: which parts of a fingerprint are stored and queried, and up to what distance nothing is missed.
 
-A fingerprint of 64 bits is cut into ``m`` blocks. Two principles make a probe complete:
+A fingerprint of 64 bits is cut into ``m`` blocks. Two principles make a candidate query complete:
 
 - tables of ``c`` blocks each, one for every choice: at most ``k`` differing bits leave ``m - k`` blocks equal, so some
   choice of ``c`` blocks is equal as long as ``k <= m - c``;
-- one table a block, asked with radius ``t_i``: if every block differed in more than ``t_i`` bits, the fingerprints would
+- one table a block, queried with radius ``t_i``: if every block differed in more than ``t_i`` bits, the fingerprints would
   differ in at least ``sum(t_i + 1)``, so nothing is missed as long as ``k < sum(t_i + 1)``.
 
 Source: Manku, Jain, Das Sarma, WWW 2007 (tables); Norouzi, Punjani, Fleet, CVPR 2012 (radii).
@@ -60,7 +60,7 @@ class Layout:
         return comb(self.blocks, self.joined)
 
     def radii(self, max_bits: int) -> tuple[int, ...]:
-        """Distance at which each block is asked for; -1 where it need not be asked.
+        """Distance at which each block is queried; -1 where it need not be.
 
         Raises:
             ValueError: the layout misses pairs at that distance.
@@ -85,15 +85,15 @@ class Layout:
             ValueError: the layout misses pairs at that distance.
         """
         radii = self.radii(max_bits)
-        asked = []
+        terms = []
         for table, chosen in enumerate(self._tables()):
             key, width = _key(value, chosen), sum(width for _, width in chosen)
             radius = radii[table] if self.joined == 1 else 0
-            asked += [(table, key ^ flips) for flips in _flips(width, radius)]
-        return _terms(asked)
+            terms += [(table, key ^ flips) for flips in _flips(width, radius)]
+        return _terms(terms)
 
     def candidate_queries(self, max_bits: int) -> int:
-        """Number of terms that one page asks for."""
+        """Number of query terms of one page."""
         radii = self.radii(max_bits)
         if self.joined > 1:
             return self.tables

@@ -1,6 +1,6 @@
 """Labelled pairs, metrics, threshold sweeps, the quality gate.
 
-``read_labels`` reads what people judged, ``evaluate`` measures methods, candidates and clusters against it,
+``read_labels`` reads what people labelled, ``evaluate`` measures methods, candidates and clusters against it,
 ``tune`` chooses limits with cross-validation, ``check`` and ``pin`` are the gate.
 
 Traps:
@@ -8,7 +8,7 @@ Traps:
 - Precision and F1 depend on the share of ``diff`` pairs in the labels, which is chosen by whoever drew the
   pairs: compare recall and the share of merged diff pairs, each with its interval.
 - ``partial`` pairs count neither for nor against a method's recall and precision; they are reported apart.
-- A pair that a method was never asked about counts as judged different.
+- A pair that a method has not decided counts as different.
 - B-cubed knows only the labelled pages and takes unlabelled pairs of a group's different pages as different.
 """
 
@@ -48,7 +48,7 @@ from es_dedup.evaluation.metrics import (
     relation_scores,
     wilson,
 )
-from es_dedup.evaluation.report import EvaluationReport, MethodReport, evaluate, judgement
+from es_dedup.evaluation.report import EvaluationReport, MethodReport, evaluate, method_decision
 from es_dedup.evaluation.tune import Axis, Fold, Goal, TuneReport, fold_of, tune
 
 __all__ = [
@@ -83,9 +83,9 @@ __all__ = [
     "figures",
     "fold_of",
     "is_merged",
-    "judgement",
     "label_groups",
     "labelled",
+    "method_decision",
     "ordered_pair",
     "pair_scores",
     "parse_labels",

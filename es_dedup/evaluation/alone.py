@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError
 from es_dedup.evaluation.methods import run_method
-from es_dedup.evaluation.report import judgement
+from es_dedup.evaluation.report import method_decision
 from es_dedup.evaluation.runner import limits_of, numbers_of
 from es_dedup.model import Content
 
@@ -38,14 +38,14 @@ def with_methods(
     Args:
         measured: what the index says of the labels.
         dedup: holds the labelled pages with their texts.
-        labels: judged pairs.
+        labels: labelled pairs.
         names: registered methods.
         settings: build the methods, and limit their candidates as an index would.
 
     Raises:
         ConfigError: a name is not registered, a method's settings cannot be used, or the index keeps no texts.
     """
-    new = tuple(dict.fromkeys(name for name in names if name not in measured.judged))
+    new = tuple(dict.fromkeys(name for name in names if name not in measured.decisions))
     if not new:
         return measured
     if not settings.index.keep_text:
@@ -65,19 +65,19 @@ def _content(dedup: LabelledIndex, record: FeatureRecord) -> Content:
 
 
 def _with_method(measured: Measured, run: MethodRun) -> Measured:
-    """One more method; a pair with a page that it skips gets no verdict and counts as judged different."""
-    judged: dict[Pair, MethodDecisions] = {}
+    """One more method; a pair with a page that it skips gets no verdict and counts as different."""
+    decisions: dict[Pair, MethodDecisions] = {}
     measures = {pair: dict(found) for pair, found in measured.measures.items()}
     limits: dict[str, Limit] = dict(measured.limits)
     for pair, verdict in run.verdicts.items():
-        key, value = judgement(*pair, verdict.relation, verdict.score)
-        judged[key] = value
+        key, value = method_decision(*pair, verdict.relation, verdict.score)
+        decisions[key] = value
         own = {f"{run.name}.score": verdict.score, **numbers_of(run.name, verdict.evidence)}
         measures.setdefault(pair, {}).update(own)
         limits |= limits_of(run.name, verdict.evidence)
     return replace(
         measured,
-        judged={**measured.judged, run.name: judged},
+        decisions={**measured.decisions, run.name: decisions},
         candidates={**measured.candidates, run.name: run.candidates},
         measures=measures,
         limits=limits,

@@ -107,7 +107,7 @@ class Alone:
 
 @dataclass(frozen=True, slots=True)
 class MethodComparison:
-    """The result: figures by method in the order asked for, and the pairs on which one method stands alone."""
+    """The result: figures by method in the order given, and the pairs on which one method stands alone."""
 
     labels: tuple[LabelledPair, ...]
     pages: int
@@ -139,7 +139,7 @@ def compare(
 
     Args:
         runs: one for each method, over the same corpus.
-        labels: judged pairs, each once.
+        labels: labelled pairs, each once.
         pages: size of the corpus.
         folds: parts of the cross-validation, at least 2.
         goal: which threshold is best; that of the best F1 when None.
@@ -230,7 +230,7 @@ def _chances(run: MethodRun) -> tuple[ChanceBand, ...]:
 
 
 def _alone(methods: Mapping[str, MethodFigures], labels: Sequence[LabelledPair]) -> tuple[Alone, ...]:
-    """Pairs that exactly one method judges rightly, or exactly one wrongly; none below three methods."""
+    """Pairs that exactly one method decides rightly, or exactly one wrongly; none below three methods."""
     if len(methods) < 3:  # noqa: PLR2004 - of two that differ, neither stands alone
         return ()
     found = []

@@ -49,7 +49,7 @@ def installed_peers() -> tuple[str, ...]:
 
 
 def _works(name: str) -> bool:
-    from es_dedup.settings.loading import ExtractionConfig  # noqa: PLC0415 - loaded already where somebody asks
+    from es_dedup.settings.loading import ExtractionConfig  # noqa: PLC0415 - loaded already where it is called
 
     try:
         create_extractor(ExtractionConfig(extractor=name))

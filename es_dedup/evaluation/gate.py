@@ -1,6 +1,6 @@
 """The quality gate: floors pinned together with a digest of the labels they were measured on.
 
-A figure passes when it would reach its floor if one pair more were judged right: the reader of one pair may
+A figure passes when it would reach its floor if one pair more were decided right: the reader of one pair may
 err, a change that loses two pairs is a change of the method. Pinning again never lowers a floor unless it is
 told to.
 """
@@ -51,7 +51,7 @@ class Floors:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A measured value, and what it would be with one pair more judged right; both in [0, 1]."""
+    """A measured value, and what it would be with one pair more decided right; both in [0, 1]."""
 
     value: float
     one_better: float
@@ -93,7 +93,7 @@ def check(report: EvaluationReport, floors: Floors) -> list[str]:
     if (report.labels_sha256, report.pairs) != (floors.labels_sha256, floors.pairs):
         changed = (
             f"the labels have changed ({report.pairs} pairs, digest {report.labels_sha256[:12]}; "
-            f"pinned: {floors.pairs} pairs, {floors.labels_sha256[:12]}): look at the change, then pin again"
+            f"pinned: {floors.pairs} pairs, {floors.labels_sha256[:12]}): check the change, then pin again"
         )
         return [changed]
     problems = []
@@ -198,7 +198,7 @@ def _share(share: Share) -> Figure:
 
 
 def _flipped(name: str, pairs: PairScores) -> float:
-    """The best value that one pair more judged right can give: one found, or one wrong merge undone."""
+    """The best value that one pair more decided right can give: one found, or one wrong merge undone."""
     hits, wrong, total = pairs.positive.hits, pairs.diff.hits, pairs.positive.total
     options = [(hits, wrong), (min(total, hits + 1), wrong), (hits, max(0, wrong - 1))]
     if name == "precision":

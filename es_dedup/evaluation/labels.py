@@ -1,4 +1,4 @@
-"""Pairs of pages that a reader has judged: the ground on which methods are measured."""
+"""Labelled pairs of pages: the ground truth that methods are measured on."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _REQUIRED: Final = ("id_a", "id_b", "label")
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """One judged pair.
+    """One labelled pair.
 
     Attributes:
         left, right: page ids; ``left`` < ``right``.
@@ -93,13 +93,13 @@ def _listed(source: str, problems: Sequence[tuple[int, str]]) -> str:
     lines: dict[str, list[int]] = {}
     for line, problem in problems:
         lines.setdefault(problem, []).append(line)
-    said = [
+    messages = [
         f"  - {source}:{places[0]}: {problem}"
         + (f" (and {len(places) - 1:,} more lines)" if places[1:] else "")
         for problem, places in lines.items()
     ]
-    more = len(said) - NAMED_PROBLEMS
-    return "\n".join(said[:NAMED_PROBLEMS] + ([f"  - and {more:,} other problems"] if more > 0 else []))
+    more = len(messages) - NAMED_PROBLEMS
+    return "\n".join(messages[:NAMED_PROBLEMS] + ([f"  - and {more:,} other problems"] if more > 0 else []))
 
 
 def ordered_pair(left: str, right: str) -> Pair:
@@ -108,7 +108,7 @@ def ordered_pair(left: str, right: str) -> Pair:
 
 
 def labelled(left: str, right: str, label: Label, relation: Relation | None = None) -> LabelledPair:
-    """A judged pair with its ids in order; ``relation`` is seen from ``left`` as given.
+    """A labelled pair with its ids in order; ``relation`` is seen from ``left`` as given.
 
     Raises:
         ValueError: an id is empty, or both are the same.

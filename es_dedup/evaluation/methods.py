@@ -40,7 +40,7 @@ class Cost:
         features_ms: a page, from its main text to features, what is learned from the corpus included.
         bytes: stored features of a page that has any.
         terms: stored terms of such a page; None where they are not counted.
-        candidates: a page that asks, before verification.
+        candidates: of a query page, before verification.
         join_ms: a page, for the candidates of all pages; None where it is not measured apart.
         verify_us: a pair; None where no pair was timed, or not apart.
     """
@@ -82,7 +82,7 @@ class MethodRun:
         skipped: reason to number of pages without features.
         cost: see ``Cost``.
         chance: from a verdict's score to the chance that such a pair is proposed, for methods that state one.
-        rules: the relation is more than a limit on the score, so a pair judged different has none.
+        rules: the relation is more than a limit on the score, so a pair decided different has none.
     """
 
     name: str
@@ -114,8 +114,8 @@ def run_method(
         detector: the method; one that learns is taught the corpus first.
         ids: page ids, in the order of the contents.
         contents: the corpus.
-        labels: judged pairs; those of pages that are not in the corpus are passed over.
-        limits: of candidate retrieval, as an index has them; None: only those of the method's own probes.
+        labels: labelled pairs; those of pages that are not in the corpus are passed over.
+        limits: of candidate retrieval, as an index has them; None: only those of the method's own candidate queries.
     """
     few = {"limit": limits.limit, "max_df": limits.max_df} if limits else {}
     if contents:
@@ -143,7 +143,7 @@ def run_method(
             features_ms=featurised * _MS / pages,
             bytes=sum(len(detector.pack(each)) for each in having) / sized,
             terms=join.terms / sized,
-            candidates=join.found / max(join.asked, 1),
+            candidates=join.found / max(join.queried, 1),
             join_ms=joined * _MS / pages,
             verify_us=_verify_time(detector, features, join),
         ),
@@ -151,8 +151,8 @@ def run_method(
     )
 
 
-def run_judge(dedup: Deduplicator, pages: Sequence[Page], labels: Sequence[LabelledPair]) -> MethodRun:
-    """Run the whole path with the decision rules: scan the corpus, then ask for each labelled pair.
+def run_rules(dedup: Deduplicator, pages: Sequence[Page], labels: Sequence[LabelledPair]) -> MethodRun:
+    """Run the whole path with the decision rules: scan the corpus, then explain each labelled pair.
 
     Its ``features_ms`` is the whole scan, worker processes and clustering included.
     """
@@ -163,9 +163,9 @@ def run_judge(dedup: Deduplicator, pages: Sequence[Page], labels: Sequence[Label
     verdicts: dict[Pair, Verdict] = {}
     for each in labels:
         if stored.issuperset(each.pair):
-            judged = dedup.explain(each.left, each.right)
+            decision = dedup.explain(each.left, each.right)
             verdicts[each.pair] = Verdict(
-                BY_RULES, judged.relation, judged.score, {"reason": judged.reason, **judged.evidence}
+                BY_RULES, decision.relation, decision.score, {"reason": decision.reason, **decision.evidence}
             )
     records = {page: dedup.record(page) for page in sorted(stored)}
     proposed = {page: frozenset(dedup.candidates(page)) for page in records}

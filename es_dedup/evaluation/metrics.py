@@ -1,4 +1,4 @@
-"""Measures of candidates and judgements against labelled pairs; pure functions of their arguments."""
+"""Measures of candidates and decisions against labelled pairs; pure functions of their arguments."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class MethodDecisions:
-    """What a method says of a pair: its relation, seen from the smaller id, and its score in [0, 1]."""
+    """Decision of a method on a pair: its relation, seen from the smaller id, and its score in [0, 1]."""
 
     relation: Relation
     score: float = 0.0
@@ -58,7 +58,7 @@ class MethodDecisions:
 
 @dataclass(frozen=True, slots=True)
 class PairScores:
-    """How many labelled pairs a method merges, by label; merged is all that is not judged different.
+    """How many labelled pairs a method merges, by label; merged is all that is not decided different.
 
     Attributes:
         positive: merged among ``dup`` and ``contain``.
@@ -166,12 +166,12 @@ def candidate_recall(labels: Iterable[LabelledPair], candidates: AbstractSet[Pai
     return Share(sum(pair in candidates for pair in wanted), len(wanted))
 
 
-def pair_scores(labels: Iterable[LabelledPair], judged: Mapping[Pair, MethodDecisions]) -> PairScores:
-    """Merged pairs by label; a pair that is not in ``judged`` counts as judged different."""
+def pair_scores(labels: Iterable[LabelledPair], decisions: Mapping[Pair, MethodDecisions]) -> PairScores:
+    """Merged pairs by label; a pair that is not in ``decisions`` counts as different."""
     counts: Counter[tuple[str, bool]] = Counter()
     for each in labels:
         group = "positive" if each.label.positive else str(each.label)
-        counts[group, is_merged(judged.get(each.pair))] += 1
+        counts[group, is_merged(decisions.get(each.pair))] += 1
 
     def share(group: str) -> Share:
         return Share(counts[group, True], counts[group, True] + counts[group, False])
@@ -179,35 +179,39 @@ def pair_scores(labels: Iterable[LabelledPair], judged: Mapping[Pair, MethodDeci
     return PairScores(share("positive"), share("diff"), share("partial"))
 
 
-def relation_scores(labels: Iterable[LabelledPair], judged: Mapping[Pair, MethodDecisions]) -> RelationScores:
-    """Right relations and directions; a pair that is not in ``judged`` counts as judged different."""
+def relation_scores(
+    labels: Iterable[LabelledPair], decisions: Mapping[Pair, MethodDecisions]
+) -> RelationScores:
+    """Right relations and directions; a pair that is not in ``decisions`` counts as different."""
     confusion = {truth: dict.fromkeys(_CLASSES, 0) for truth in _CLASSES}
     turned: list[bool] = []
     for each in labels:
-        said = judged.get(each.pair, _UNJUDGED).relation
-        confusion[_truth(each)][_class(said)] += 1
-        if each.relation in _DIRECTED and said in _DIRECTED:
-            turned.append(said == each.relation)
+        relation = decisions.get(each.pair, _UNDECIDED).relation
+        confusion[_truth(each)][_class(relation)] += 1
+        if each.relation in _DIRECTED and relation in _DIRECTED:
+            turned.append(relation == each.relation)
     right = sum(confusion[name][name] for name in _CLASSES)
     total = sum(sum(row.values()) for row in confusion.values())
     return RelationScores(Share(right, total), Share(sum(turned), len(turned)), confusion)
 
 
 def by_band(
-    labels: Iterable[LabelledPair], judged: Mapping[Pair, MethodDecisions], borders: Sequence[float] = BANDS
+    labels: Iterable[LabelledPair],
+    decisions: Mapping[Pair, MethodDecisions],
+    borders: Sequence[float] = BANDS,
 ) -> tuple[Band, ...]:
-    """Merged pairs by label, apart for each band of the method's score (0.0 for a pair that is not judged).
+    """Merged pairs by label, apart for each band of the method's score (0.0 for a pair that is not decided).
 
     Args:
         labels: the pairs.
-        judged: the method's judgements.
+        decisions: the method's decisions.
         borders: at least two, ascending; a score outside counts in the first or last band.
     """
     counts: Counter[tuple[int, Label, bool]] = Counter()
     for each in labels:
-        found = judged.get(each.pair, _UNJUDGED)
-        band = sum(found.score >= border for border in borders[1:-1])
-        counts[band, each.label, is_merged(found)] += 1
+        decision = decisions.get(each.pair, _UNDECIDED)
+        band = sum(decision.score >= border for border in borders[1:-1])
+        counts[band, each.label, is_merged(decision)] += 1
 
     def share(band: int, label: Label) -> Share:
         return Share(counts[band, label, True], counts[band, label, True] + counts[band, label, False])
@@ -218,12 +222,12 @@ def by_band(
     )
 
 
-def is_merged(judgement: MethodDecisions | None) -> bool:
+def is_merged(decision: MethodDecisions | None) -> bool:
     """Whether a method joins the two pages in any way: exact, duplicate, contains or contained."""
-    return judgement is not None and judgement.relation != Relation.DIFFERENT
+    return decision is not None and decision.relation != Relation.DIFFERENT
 
 
-_UNJUDGED: Final = MethodDecisions(Relation.DIFFERENT)
+_UNDECIDED: Final = MethodDecisions(Relation.DIFFERENT)
 _CLASSES: Final = ("dup", "contain", "different")
 _DIRECTED: Final = (Relation.CONTAINS, Relation.CONTAINED)
 

@@ -1,6 +1,6 @@
 """Pages edited as editors edit what they take over, from a seed: pairs that are related by construction.
 
-What is done and how often follows what is seen between published copies of one article: most get another headline and
+What is done and how often follows what occurs between published copies of one article: most get another headline and
 a line of their own at the head or the end, all get small edits, some lose or gain a block, some are cut, many are cut
 into other paragraphs or punctuated anew. What a mutant shares with its original is known without a reader.
 """

@@ -74,15 +74,15 @@ class EvaluationReport:
 
 def evaluate(
     labels: Iterable[LabelledPair],
-    judged: Mapping[str, Mapping[Pair, MethodDecisions]],
+    decisions: Mapping[str, Mapping[Pair, MethodDecisions]],
     candidates: Mapping[str, AbstractSet[Pair]] | None = None,
     clusters: Mapping[str, Hashable] | None = None,
 ) -> EvaluationReport:
     """Every figure of this package over one set of labels.
 
     Args:
-        labels: judged pairs, each once.
-        judged: method to pair to what it says (build with ``judgement``); a missing pair counts as judged
+        labels: labelled pairs, each once.
+        decisions: method to pair to its decision (build with ``method_decision``); a missing pair counts as
             different.
         candidates: source (a method, or the whole index) to the pairs it proposes, ids in order.
         clusters: page to its cluster; a labelled page that is missing stands alone.
@@ -90,8 +90,10 @@ def evaluate(
     labels = tuple(labels)
     counts = Counter(each.label for each in labels)
     methods = {
-        name: MethodReport(pair_scores(labels, found), relation_scores(labels, found), by_band(labels, found))
-        for name, found in judged.items()
+        name: MethodReport(
+            pair_scores(labels, decided), relation_scores(labels, decided), by_band(labels, decided)
+        )
+        for name, decided in decisions.items()
     }
     return EvaluationReport(
         labels_sha256=digest(labels),
@@ -103,7 +105,7 @@ def evaluate(
     )
 
 
-def judgement(left: str, right: str, relation: Relation, score: float) -> tuple[Pair, MethodDecisions]:
+def method_decision(left: str, right: str, relation: Relation, score: float) -> tuple[Pair, MethodDecisions]:
     """Key and value for ``evaluate``; ``relation`` is seen from ``left`` as given, score in [0, 1]."""
     turned = relation if left < right else relation.reversed
     return ordered_pair(left, right), MethodDecisions(turned, score)

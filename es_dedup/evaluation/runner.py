@@ -1,4 +1,4 @@
-"""Asks an index about every labelled pair: what each method says, what was proposed, how pages were clustered."""
+"""Measures an index on every labelled pair: decisions of each method, candidates, clusters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from es_dedup.errors import UnknownPage
-from es_dedup.evaluation.report import EvaluationReport, evaluate, judgement
+from es_dedup.evaluation.report import EvaluationReport, evaluate, method_decision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 BY_RULES: Final = "rules"
 INDEX: Final = "index"
-"""Source of candidates: all detectors' probes together."""
+"""Source of candidates: the candidate queries of all detectors together."""
 
 
 class LabelledIndex(Protocol):
-    """The part of ``Deduplicator`` that an evaluation asks."""
+    """The part of ``Deduplicator`` that an evaluation needs."""
 
     def record(self, page_id: str) -> FeatureRecord:
         """What is stored of a page; raises ``UnknownPage``."""
@@ -37,7 +37,7 @@ class LabelledIndex(Protocol):
         """How two stored pages stand to each other."""
 
     def candidates(self, page_id: str) -> list[str]:
-        """Ids that the probes of a stored page find."""
+        """Candidates of a stored page, by id."""
 
     def clusters(self, *, min_size: int = 1) -> Iterator[Cluster]:
         """All clusters."""
@@ -60,10 +60,10 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What an index says of labelled pairs.
+    """Results of an index on labelled pairs.
 
     Attributes:
-        judged: method (the decision rules too) to pair to its judgement; pairs of missing pages are absent.
+        decisions: method (the decision rules too) to pair to its decision; pairs of missing pages are absent.
         candidates: source to the labelled pairs it proposes, from either page.
         clusters: labelled page to its cluster.
         measures: pair to ``method.measure`` to value; the score of a method is ``method.score``.
@@ -71,7 +71,7 @@ class Measured:
         missing: labelled pages that are not stored, in order.
     """
 
-    judged: Mapping[str, Mapping[Pair, MethodDecisions]]
+    decisions: Mapping[str, Mapping[Pair, MethodDecisions]]
     candidates: Mapping[str, frozenset[Pair]]
     clusters: Mapping[str, str]
     measures: Mapping[Pair, Mapping[str, float]]
@@ -86,7 +86,7 @@ def run(
 
     Args:
         dedup: an index whose pages are clustered (after ``scan``).
-        labels: judged pairs; a pair with a page that is not stored counts as judged different.
+        labels: labelled pairs; a pair with a page that is not stored counts as different.
         methods: methods to report beside the decision rules; all that gave verdicts when None.
     """
     return report(measure(dedup, labels), labels, methods)
@@ -97,8 +97,10 @@ def report(
 ) -> EvaluationReport:
     """The same for measurements at hand."""
     wanted = None if methods is None else {BY_RULES, *methods}
-    judged = {name: found for name, found in measured.judged.items() if wanted is None or name in wanted}
-    return evaluate(labels, judged, measured.candidates, measured.clusters)
+    decisions = {
+        name: pairs for name, pairs in measured.decisions.items() if wanted is None or name in wanted
+    }
+    return evaluate(labels, decisions, measured.candidates, measured.clusters)
 
 
 def measure(
@@ -106,33 +108,33 @@ def measure(
     labels: Sequence[LabelledPair],
     progress: Callable[[int, int], None] | None = None,
 ) -> Measured:
-    """Ask the index about every labelled pair.
+    """Results of the index on every labelled pair.
 
     Args:
         dedup: an index whose pages are clustered (after ``scan``).
-        labels: judged pairs.
+        labels: labelled pairs.
         progress: called with pairs done and all pairs, after each pair.
     """
     pages = dict.fromkeys(page for each in labels for page in each.pair)
     missing = tuple(page for page in pages if not _is_stored(dedup, page))
     absent = set(missing)
-    judged: dict[str, dict[Pair, MethodDecisions]] = {BY_RULES: {}}
+    decisions: dict[str, dict[Pair, MethodDecisions]] = {BY_RULES: {}}
     measures: dict[Pair, dict[str, float]] = {}
     limits: dict[str, Limit] = {}
     for done, each in enumerate(labels, 1):
         if not absent.intersection(each.pair):
             pair = dedup.explain(each.left, each.right)
-            _keep_judgements(pair, judged)
+            _keep_decisions(pair, decisions)
             measures[each.pair] = _measures(pair, limits)
         if progress is not None:
             progress(done, len(labels))
     proposed = {page: set(dedup.candidates(page)) for page in pages if page not in absent}
-    found = frozenset(
+    proposed_pairs = frozenset(
         each.pair
         for each in labels
         if each.right in proposed.get(each.left, ()) or each.left in proposed.get(each.right, ())
     )
-    return Measured(judged, {INDEX: found}, _clusters(dedup, pages), measures, limits, missing)
+    return Measured(decisions, {INDEX: proposed_pairs}, _clusters(dedup, pages), measures, limits, missing)
 
 
 def _is_stored(dedup: LabelledIndex, page_id: str) -> bool:
@@ -143,25 +145,25 @@ def _is_stored(dedup: LabelledIndex, page_id: str) -> bool:
     return True
 
 
-def _keep_judgements(pair: PairDecision, judged: dict[str, dict[Pair, MethodDecisions]]) -> None:
-    said = [(BY_RULES, pair.relation, pair.score)]
-    said += [(verdict.detector, verdict.relation, verdict.score) for verdict in pair.verdicts]
-    for name, relation, score in said:
-        key, value = judgement(pair.left, pair.right, relation, score)
-        judged.setdefault(name, {})[key] = value
+def _keep_decisions(pair: PairDecision, decisions: dict[str, dict[Pair, MethodDecisions]]) -> None:
+    decided = [(BY_RULES, pair.relation, pair.score)]
+    decided += [(verdict.detector, verdict.relation, verdict.score) for verdict in pair.verdicts]
+    for name, relation, score in decided:
+        key, value = method_decision(pair.left, pair.right, relation, score)
+        decisions.setdefault(name, {})[key] = value
 
 
 def _measures(pair: PairDecision, limits: dict[str, Limit]) -> dict[str, float]:
     """Numbers of all methods by ``method.measure``; limits met on the way are kept in ``limits``."""
-    found = {f"{BY_RULES}.score": pair.score}
+    measures = {f"{BY_RULES}.score": pair.score}
     sources = [(BY_RULES, pair.evidence)]
     for verdict in pair.verdicts:
-        found[f"{verdict.detector}.score"] = verdict.score
+        measures[f"{verdict.detector}.score"] = verdict.score
         sources.append((verdict.detector, verdict.evidence))
     for method, evidence in sources:
-        found |= numbers_of(method, evidence)
+        measures |= numbers_of(method, evidence)
         limits |= limits_of(method, evidence)
-    return found
+    return measures
 
 
 def numbers_of(method: str, evidence: Mapping[str, Number]) -> dict[str, float]:
@@ -174,13 +176,13 @@ def numbers_of(method: str, evidence: Mapping[str, Number]) -> dict[str, float]:
 
 def limits_of(method: str, evidence: Mapping[str, Number]) -> dict[str, Limit]:
     """Limits that a method's evidence names, by ``method.measure``."""
-    found = {}
+    limits = {}
     for name in evidence:
         for key, at_least in ((f"min_{name}", True), (f"max_{name}", False)):
             bound = _number(evidence.get(key))
             if bound is not None and _number(evidence[name]) is not None:
-                found[f"{method}.{name}"] = Limit(key, bound, at_least)
-    return found
+                limits[f"{method}.{name}"] = Limit(key, bound, at_least)
+    return limits
 
 
 def _number(value: Number) -> float | None:
@@ -189,9 +191,9 @@ def _number(value: Number) -> float | None:
 
 def _clusters(dedup: LabelledIndex, pages: Iterable[str]) -> dict[str, str]:
     wanted = set(pages)
-    found: dict[str, str] = {}
+    cluster_of: dict[str, str] = {}
     for cluster in dedup.clusters():
         for page in (cluster.representative, *(member.page_id for member in cluster.members)):
             if page in wanted:
-                found[page] = cluster.id
-    return found
+                cluster_of[page] = cluster.id
+    return cluster_of

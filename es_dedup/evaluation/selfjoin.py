@@ -1,4 +1,4 @@
-"""Candidates of one method alone: every page's probe against every page's stored terms, in memory."""
+"""Candidates of one method alone: every page's candidate query against every page's stored terms, in memory."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int64]
 
-CHUNK_HITS: Final = 2_000_000  # postings looked at in one go: about 100 MB
+CHUNK_HITS: Final = 2_000_000  # postings read in one go: about 100 MB
 
 
 @dataclass(frozen=True, slots=True)
 class SelfJoin:
-    """What the probes of all pages found.
+    """Candidates of all pages.
 
     Attributes:
         left, right: candidate pairs as places of pages, ``left`` < ``right``; each once, ascending.
-        asked: pages that ask for any term.
-        found: candidates over all of these pages, the asking page itself not counted.
+        queried: pages with any query term.
+        found: candidates over all of these pages, the query page itself not counted.
         terms: stored terms over all pages.
-        capped_terms: probe terms left out because too many pages carry them.
+        capped_terms: query terms left out because they have too many postings.
     """
 
     left: Rows
     right: Rows
-    asked: int
+    queried: int
     found: int
     terms: int
     capped_terms: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Questions:
-    """What all pages ask: a row for each of their terms, what it weighs, and in how many pages it may be found."""
+class _QueryTerms:
+    """Query terms of all pages: a row for each term, with its weight and its limit on postings."""
 
     pages: Rows
     terms: NDArray[np.uint64]
@@ -60,7 +60,7 @@ def self_join(
     limit: int | None = None,
     max_df: int | None = None,
 ) -> SelfJoin:
-    """Join a corpus with itself by one method's probes, as an index answers them page by page.
+    """Join a corpus with itself by one method's candidate queries, as an index answers them page by page.
 
     Args:
         detector: the method.
@@ -71,33 +71,33 @@ def self_join(
     """
     count = max(len(features), 1)
     stored, owners = _stored(detector, features)
-    asked = _questions(detector, features, max_df)
-    low = np.searchsorted(stored, asked.terms)
-    counts = np.searchsorted(stored, asked.terms, side="right") - low
-    capped = counts > asked.most
+    queried = _query_terms(detector, features, max_df)
+    low = np.searchsorted(stored, queried.terms)
+    counts = np.searchsorted(stored, queried.terms, side="right") - low
+    capped = counts > queried.most
     counts[capped] = 0
     order = np.arange(count) if ids is None else np.argsort(np.argsort(np.array(ids, dtype=object)))
     parts, found = [], 0
-    for start, end in _blocks(asked.pages, counts):
+    for start, end in _blocks(queried.pages, counts):
         rows, number = counts[start:end], int(counts[start:end].sum())
         first = np.cumsum(rows) - rows
         place = np.repeat(low[start:end] - first, rows) + np.arange(number)
-        hits = np.repeat(asked.pages[start:end], rows) * count + owners[place]
+        hits = np.repeat(queried.pages[start:end], rows) * count + owners[place]
         pairs, at = np.unique(hits, return_inverse=True)
-        weights = np.bincount(at, weights=np.repeat(asked.weights[start:end], rows), minlength=len(pairs))
-        asker, other = np.divmod(pairs, count)
-        keep = (weights >= ENOUGH) & (asker != other)
-        asker, other, weights = asker[keep], other[keep], weights[keep]
+        weights = np.bincount(at, weights=np.repeat(queried.weights[start:end], rows), minlength=len(pairs))
+        query, other = np.divmod(pairs, count)
+        keep = (weights >= ENOUGH) & (query != other)
+        query, other, weights = query[keep], other[keep], weights[keep]
         if limit is not None:
-            ranked = np.lexsort((order[other], -weights, asker))
-            asker, other = asker[ranked], other[ranked]
-            keep = rank_within(asker, count) < limit
-            asker, other = asker[keep], other[keep]
-        found += len(asker)
-        parts.append(np.minimum(asker, other) * count + np.maximum(asker, other))
+            ranked = np.lexsort((order[other], -weights, query))
+            query, other = query[ranked], other[ranked]
+            keep = rank_within(query, count) < limit
+            query, other = query[keep], other[keep]
+        found += len(query)
+        parts.append(np.minimum(query, other) * count + np.maximum(query, other))
     every = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *parts]))
     left, right = np.divmod(every, count)
-    return SelfJoin(left, right, len(np.unique(asked.pages)), found, len(stored), int(capped.sum()))
+    return SelfJoin(left, right, len(np.unique(queried.pages)), found, len(stored), int(capped.sum()))
 
 
 def _stored(detector: Detector[Any], features: Sequence[Any]) -> tuple[NDArray[np.uint64], Rows]:
@@ -108,7 +108,7 @@ def _stored(detector: Detector[Any], features: Sequence[Any]) -> tuple[NDArray[n
     return values[order], owners[order]
 
 
-def _questions(detector: Detector[Any], features: Sequence[Any], max_df: int | None) -> _Questions:
+def _query_terms(detector: Detector[Any], features: Sequence[Any], max_df: int | None) -> _QueryTerms:
     pages: list[int] = []
     weights: list[tuple[int, int]] = []
     most: list[int] = []
@@ -117,11 +117,11 @@ def _questions(detector: Detector[Any], features: Sequence[Any], max_df: int | N
         if candidate_query is None:
             continue
         own, general = limits_of(candidate_query), candidate_query.max_df if max_df is None else max_df
-        asked = weights_of(candidate_query).items()
-        weights += asked
-        pages += [page] * len(asked)
-        most += [own.get(term, general) for term, _ in asked]
-    return _Questions(
+        queried = weights_of(candidate_query).items()
+        weights += queried
+        pages += [page] * len(queried)
+        most += [own.get(term, general) for term, _ in queried]
+    return _QueryTerms(
         np.array(pages, dtype=np.int64),
         np.array([term for term, _ in weights], dtype=np.uint64),
         np.array([weight for _, weight in weights], dtype=np.int64),
@@ -130,7 +130,7 @@ def _questions(detector: Detector[Any], features: Sequence[Any], max_df: int | N
 
 
 def _blocks(pages: Rows, counts: Rows) -> Iterator[tuple[int, int]]:
-    """Slices of about ``CHUNK_HITS`` postings that never cut what a page asks in two."""
+    """Slices of about ``CHUNK_HITS`` postings that never cut the terms of a page in two."""
     total = np.cumsum(counts)
     start, done = 0, 0
     while start < len(pages):

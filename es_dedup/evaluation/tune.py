@@ -78,7 +78,7 @@ class TuneReport:
         chosen: best limits on all labels; what to use.
         in_sample: their figures on the same labels: too good by nature.
         out_of_fold: figures of each fold under the limits chosen without it, added up: the ones to believe.
-        folds: one by one; limits that differ much between folds are not settled by these labels.
+        folds: one by one; limits that differ much between folds are not determined by these labels.
         groups: connected groups of labelled pages, which folds never cut.
         largest_group: pairs of the largest group; when it holds most pairs, folds differ much in size.
         bound_kept: False when no limit keeps the goal's bound on merged ``diff`` pairs; the chosen one then merges
@@ -128,7 +128,7 @@ def tune(
     A pair is merged when it keeps the limits of all axes; a pair or a measure that is missing keeps none.
 
     Args:
-        labels: judged pairs, each once.
+        labels: labelled pairs, each once.
         measures: pair (ids in order) to its measures by name.
         axes: the limits, at least one.
         current: axis name to today's limit, for every axis.
@@ -164,7 +164,7 @@ def fold_of(labels: Sequence[LabelledPair], folds: int) -> tuple[list[int], list
     Groups go, largest first, to the fold with the fewest pairs.
 
     Raises:
-        ValueError: fewer than two folds are asked for, or fewer than two groups exist.
+        ValueError: fewer than two folds are given, or fewer than two groups exist.
     """
     root = connected((), (each.pair for each in labels))
     sizes = Counter(root[each.left] for each in labels)

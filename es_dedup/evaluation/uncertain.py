@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from es_dedup.evaluation.labels import Pair
     from es_dedup.model import PairDecision
 
-POOL: Final = 20  # pairs judged for each pair that is wanted
+POOL: Final = 20  # pairs compared for each pair that is wanted
 MIDDLE: Final = 0.5
 
 
-class Judged(Protocol):
-    """The part of ``Deduplicator`` that is asked."""
+class PairExplainer(Protocol):
+    """The part of ``Deduplicator`` that is needed."""
 
     def candidates(self, page_id: str) -> list[str]:
-        """Ids that the probes of a stored page find."""
+        """Candidates of a stored page, by id."""
 
     def explain(self, left: str, right: str) -> PairDecision:
         """How two stored pages stand to each other."""
@@ -32,30 +32,30 @@ class Judged(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Uncertain:
-    """A judged pair and how much in doubt it is, in [0, 1]."""
+    """A decided pair and how much in doubt it is, in [0, 1]."""
 
-    judged: PairDecision
+    decision: PairDecision
     doubt: float
 
     @property
     def pair(self) -> Pair:
         """The two ids, the smaller one first."""
-        return ordered_pair(self.judged.left, self.judged.right)
+        return ordered_pair(self.decision.left, self.decision.right)
 
 
-def doubt_of(judged: PairDecision) -> float:
+def doubt_of(decision: PairDecision) -> float:
     """How far the methods disagree, and how near the score lies to the middle: the mean of both, in [0, 1]."""
-    merged = [verdict.relation is not Relation.DIFFERENT for verdict in judged.verdicts]
+    merged = [verdict.relation is not Relation.DIFFERENT for verdict in decision.verdicts]
     share = sum(merged) / len(merged) if merged else 0.0
     disagreement = 1 - abs(2 * share - 1)
-    nearness = 1 - min(abs(judged.score - MIDDLE) / MIDDLE, 1.0)
+    nearness = 1 - min(abs(decision.score - MIDDLE) / MIDDLE, 1.0)
     return (disagreement + nearness) / 2
 
 
 def uncertain_pairs(
-    dedup: Judged, pages: Iterable[str], *, count: int, known: AbstractSet[Pair], seed: int
+    dedup: PairExplainer, pages: Iterable[str], *, count: int, known: AbstractSet[Pair], seed: int
 ) -> list[Uncertain]:
-    """The pairs most in doubt, from a random draw of pages and what their probes find.
+    """The pairs most in doubt, from a random draw of pages and their candidates.
 
     Args:
         dedup: an index whose pages are clustered.
@@ -65,21 +65,21 @@ def uncertain_pairs(
         seed: of the draw; the same seed draws the same pages.
 
     Returns:
-        Most doubtful first; exact copies are never asked about.
+        Most doubtful first; exact copies are left out.
     """
     ids = sorted(pages)
     random.Random(seed).shuffle(ids)  # noqa: S311 - a seeded draw, no secrets
-    asked = set(known)
-    found: list[Uncertain] = []
+    compared = set(known)
+    uncertain: list[Uncertain] = []
     for page in ids:
         for other in dedup.candidates(page):
             pair = ordered_pair(page, other)
-            if page == other or pair in asked:
+            if page == other or pair in compared:
                 continue
-            asked.add(pair)
-            judged = dedup.explain(*pair)
-            if judged.relation is not Relation.EXACT:
-                found.append(Uncertain(judged, doubt_of(judged)))
-        if len(found) >= POOL * count:
+            compared.add(pair)
+            decision = dedup.explain(*pair)
+            if decision.relation is not Relation.EXACT:
+                uncertain.append(Uncertain(decision, doubt_of(decision)))
+        if len(uncertain) >= POOL * count:
             break
-    return sorted(found, key=lambda each: (-each.doubt, each.pair))[:count]
+    return sorted(uncertain, key=lambda each: (-each.doubt, each.pair))[:count]

@@ -158,7 +158,7 @@ def distinct(edges: Iterable[Edge]) -> list[Edge]:
 def replaced_meanwhile(looked: CandidateSearchResult, index: Index) -> set[str]:
     """Pages of which the store now holds something else than what was compared, or nothing."""
     compared: dict[str, bytes] = {}
-    for pages in (looked.comparison.right, looked.asked):
+    for pages in (looked.comparison.right, looked.pages):
         compared.update(zip(pages.ids, pack(pages.table), strict=True))
     now = index.payloads(compared)
     return {name for name, payload in compared.items() if name not in now or now[name][0] != payload}
@@ -179,9 +179,9 @@ def take(chunk: Chunk, rows: list[int]) -> Chunk:
 
 def add_evidence(decisions: dict[str, Decision], looked: CandidateSearchResult) -> None:
     """Give decisions their strongest accepted pairs, at most ``EVIDENCE``."""
-    related = set(looked.comparison.left_rows[looked.comparison.judgements.rule == 0].tolist())
+    related = set(looked.comparison.left_rows[looked.comparison.decisions.rule == 0].tolist())
     for row in related:
-        name = looked.asked.ids[row]
+        name = looked.pages.ids[row]
         if name in decisions:
             strongest = tuple(looked.related(row, verdicts=False)[:EVIDENCE])
             decisions[name] = replace(decisions[name], verdicts=strongest)

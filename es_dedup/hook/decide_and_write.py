@@ -220,14 +220,14 @@ class BatchDecider:
             index.drop_edges(replaced)
         edges = [edge for edge in distinct(looked.edges()) if not {edge.left, edge.right} & set(other)]
         alone = self._place(todo.records, touched, edges, cache, lookup) if new else []
-        cut = {looked.asked.ids[row] for row in looked.inconclusive}
+        cut = {looked.pages.ids[row] for row in looked.inconclusive}
         stored_now = StoredBatch(new, replaced, cut)
         of_same = index.edges_of(same) if same else []
         decisions = decisions_of(index, stored_now, edges, (same, of_same))
         gone = left_out(new, edges) if policy is WritePolicy.SKIP else {}
         decisions.update(stored_now.without(gone, edges, index.assignments(new)) if gone else {})
         add_evidence(decisions, looked)
-        for name in set(looked.asked.ids).intersection(other):
+        for name in set(looked.pages.ids).intersection(other):
             decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
         others = {name for edge in (*edges, *before) for name in (edge.left, edge.right)}
         dedup_fields = dedup_fields_of_groups([[each] for each in alone], edges)
@@ -248,7 +248,7 @@ class BatchDecider:
             left_out=gone,
             replaces=replaced_by(policy, seen, edges, of_same),
             unanswered=[
-                *(looked.asked.ids[row] for row in looked.unanswered),
+                *(looked.pages.ids[row] for row in looked.unanswered),
                 *other,
                 *(name for name in same if MEANWHILE in decisions[name].notes),
             ],

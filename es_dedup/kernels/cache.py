@@ -1,6 +1,6 @@
 """Where compiled kernels are kept between processes, and which of them are still valid.
 
-numba's own cache looks at the file of a kernel alone, so a constant or a kernel that was imported from elsewhere stays
+numba's own cache depends on the file of a kernel alone, so a constant or a kernel that was imported from elsewhere stays
 compiled in after it has changed; and it wants to write where it only has to read. The cache here is valid by what was
 compiled in, and may lie in a folder that this user cannot write to.
 
@@ -63,7 +63,7 @@ def _fixed(value: Any) -> str:
 
 
 class _Locator:
-    """Where the machine code of one kernel lies; what ``numba.core.caching`` asks of a locator."""
+    """Where the machine code of one kernel lies; the interface of locators of ``numba.core.caching``."""
 
     folder: ClassVar[Path]
 

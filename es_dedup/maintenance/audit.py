@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.batch.recluster import UNSETTLED
+from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.index.dedup_field import dedup_fields_of_groups
 from es_dedup.maintenance.backfill import GROUP_PAGES, outdated, together
 from es_dedup.maintenance.dedup_field_writes import forget, update_dedup_fields
@@ -103,7 +103,7 @@ def audit(context: MaintenanceContext, *, repair: bool = False, force: bool = Fa
         context.source_index.refresh(target.target)
     dead = {letter.page_id for letter in context.jobs.dead(limit=100_000)}
     found.dead = len(dead)
-    if context.index.note(UNSETTLED) is not None:
+    if context.index.note(CLUSTERS_PENDING) is not None:
         found.add("unsettled", ["index"])
     for groups in together(context.index.clusters(), GROUP_PAGES):
         _look_at_clusters(context, groups, found)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.batch.featurise import make_chunk
 from es_dedup.batch.ingest import changed
 from es_dedup.batch.out_of_core import recluster_out_of_core
-from es_dedup.batch.recluster import UNSETTLED, write_session
+from es_dedup.batch.recluster import CLUSTERS_PENDING, write_session
 from es_dedup.errors import ConfigError
 from es_dedup.index.source_index import Shard, SourceFields
 from es_dedup.maintenance.dead_letters import bury, bury_failed
@@ -108,9 +108,9 @@ class Recluster:
             return
         settings = settings_of(context, job)
         with write_session(context.index):
-            context.index.set_note(UNSETTLED, "1")
+            context.index.set_note(CLUSTERS_PENDING, "1")
             settled = recluster_out_of_core(context.index, settings)
-            context.index.set_note(UNSETTLED, None)
+            context.index.set_note(CLUSTERS_PENDING, None)
         total = settled.stored
         yield Step(1, total, {"settled": total, "pairs": settled.pairs, "edges": settled.related})
 

@@ -45,7 +45,7 @@ _REVERSED = {Relation.CONTAINS: Relation.CONTAINED, Relation.CONTAINED: Relation
 
 
 class Outcome(StrEnum):
-    """What is said of one page against all that is stored."""
+    """Outcome of one page against all that is stored."""
 
     UNIQUE = "unique"
     DUPLICATE = "duplicate"
@@ -166,7 +166,7 @@ READ_WITHOUT_FEATURES: Final = frozenset((NO_WORDS, NO_MAIN_TEXT))
 
 @dataclass(frozen=True, slots=True)
 class TermGroup:
-    """Terms of which ``min_shared`` are enough to answer the probe; each counts as one part in so many.
+    """Terms of which ``min_shared`` are enough to match the candidate query; each counts as one part in so many.
 
     Attributes:
         terms: distinct.
@@ -174,7 +174,7 @@ class TermGroup:
         common_df: a term found in more pages than this counts half as much; None: all count alike.
         max_df: a term found in more pages than this is left out; None: ``CandidateQuery.max_df`` holds.
         tree: an index that keeps trees over terms answers by one: no term is too common, no other group helps.
-        method: who asks; for reports.
+        method: name of the method; for reports.
     """
 
     terms: tuple[int, ...]
@@ -187,7 +187,7 @@ class TermGroup:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Limits a probe to part of the index; each field None means: no limit."""
+    """Limits a candidate query to part of the index; each field None means: no limit."""
 
     site: str | None = None
     published_from: str | None = None
@@ -205,7 +205,7 @@ class CandidateQuery:
         limit: most candidates to return, at least 1.
         max_df: a term found in more pages than this, or than its group allows, is left out, and named as capped.
         scope: optional restriction.
-        exclude: a page id that is never returned (the page that asks).
+        exclude: a page id that is never returned (the query page).
         labels: text of terms that an index may store as text, such as the characters of a period signature.
     """
 
@@ -219,7 +219,7 @@ class CandidateQuery:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A stored page that may be related, and how much of what was asked for it has: at least 1, see ``CandidateQuery``."""
+    """A stored page that may be related, and how much of the query it has: at least 1, see ``CandidateQuery``."""
 
     page_id: str
     weight: float
@@ -231,8 +231,8 @@ class CandidateResult:
 
     Attributes:
         candidates: at most ``CandidateQuery.limit``.
-        truncated: more pages satisfied the probe than were returned.
-        capped: probe terms left out because too many pages carry them.
+        truncated: more pages matched the query than were returned.
+        capped: query terms left out because they have too many postings.
         problem: why a part of the index did not answer, so that candidates may be missing; empty when all did.
     """
 
@@ -243,13 +243,13 @@ class CandidateResult:
 
     @property
     def capped_terms(self) -> int:
-        """How many probe terms were left out."""
+        """How many query terms were left out."""
         return len(self.capped)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict(WithShares):
-    """One detector's judgement of one pair.
+    """One detector's verdict on one pair.
 
     Attributes:
         relation: seen from the left page.
@@ -294,7 +294,7 @@ class PairDecision(WithShares):
 
     @property
     def reversed(self) -> PairDecision:
-        """The same judgement seen from the right page (detectors' verdicts are left as they are)."""
+        """The same decision seen from the right page (detectors' verdicts are left as they are)."""
         found = replace(self, left=self.right, right=self.left, relation=self.relation.reversed)
         return replace(found, evidence=turned(self.evidence))
 
@@ -360,7 +360,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is said of one page.
+    """Decision on one page.
 
     Attributes:
         page_id: the page.
@@ -369,7 +369,7 @@ class Decision:
         duplicate_of: page id of the representative it duplicates, or None. A page that has itself become the
             representative of pages stored before it names the one of them it matches best.
         contained_in, contains: related pages that are not duplicates.
-        verdicts: the judged pairs, strongest first, seen from this page.
+        verdicts: the decided pairs, strongest first, seen from this page.
         notes: why a decision is inconclusive, what was skipped or capped, in plain words.
     """
 
@@ -422,7 +422,7 @@ class AddReport:
         decisions: for each page of this call that is not unique, its decision, by page id; without detectors' verdicts
             (``explain`` gives them).
         pairs: pairs compared exactly.
-        capped_terms: probe terms left out because too many pages carry them.
+        capped_terms: query terms left out because they have too many postings.
         truncated: pages whose candidate list was cut.
         seconds: stage to wall seconds.
         skipped_pages: page id to reason, of the pages counted in ``skipped`` the first 1,000.

@@ -35,7 +35,7 @@ class Why:
         kept, dropped: number of blocks.
         dropped_chars: characters in the dropped blocks, without white space.
         doubt: what makes it likely that the text is not the main text, or not all of it; mostly empty.
-        blocks: a note for each block in page order; only when an explanation was asked for.
+        blocks: a note for each block in page order; only when an explanation was requested.
     """
 
     rule: str

@@ -1,4 +1,4 @@
-"""How much of each of two pages stands in the other one, out of the evidence of a judgement."""
+"""How much of each of two pages stands in the other one, out of the evidence of a decision."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SIDES: Final = {"left": "right", "right": "left"}
 
 
 class WithShares:
-    """A judgement with evidence."""
+    """A decision with evidence."""
 
     __slots__ = ()
     evidence: Mapping[str, Any]

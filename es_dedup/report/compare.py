@@ -69,8 +69,8 @@ def _text(page: PageView, role: str, spans: list[tuple[int, int, float]], chars:
 
 
 def _evidence(each: MemberComparison) -> str:
-    judged = each.judged
-    shared = shares_in_words(judged, "the left page", "the right page", judged.score)
+    decision = each.decision
+    shared = shares_in_words(decision, "the left page", "the right page", decision.score)
     cells = (
         (
             element("b", escape(verdict.detector)),
@@ -78,9 +78,11 @@ def _evidence(each: MemberComparison) -> str:
             f"{verdict.score:.3f}",
             "".join(_numbers(verdict.evidence)),
         )
-        for verdict in judged.all_verdicts
+        for verdict in decision.all_verdicts
     )
-    reason = element("p", relation_tag(str(judged.relation)), f" {escape(shared)} – ", escape(judged.reason))
+    reason = element(
+        "p", relation_tag(str(decision.relation)), f" {escape(shared)} – ", escape(decision.reason)
+    )
     return reason + table(
         ("Method", "Relation", "Score", "Numbers and the limits they were held against"), cells
     )

@@ -111,7 +111,7 @@ class MemberComparison:
 
     member: Member
     page: PageView
-    judged: PairDecision
+    decision: PairDecision
     clauses: Sequence[Clause]
     fields: Sequence[FieldPair] = ()
 

@@ -59,11 +59,11 @@ def percent(share: float) -> str:
     return f"{math.floor(share * 100 + ROUNDING)} %"
 
 
-def shares_in_words(judged: WithShares, left: str, right: str, score: float) -> str:
+def shares_in_words(decision: WithShares, left: str, right: str, score: float) -> str:
     """How much of each page stands in the other: ``73 % of a, 100 % of b``; the score where that was not measured."""
-    if judged.shares is None:
+    if decision.shares is None:
         return f"score {score:.2f}"
-    return f"{percent(judged.shares[0])} of {left}, {percent(judged.shares[1])} of {right}"
+    return f"{percent(decision.shares[0])} of {left}, {percent(decision.shares[1])} of {right}"
 
 
 def share_spans(cluster: Cluster) -> tuple[str, str]:

@@ -110,7 +110,9 @@ class IndexConfig(Section):
     """Candidates and storage."""
 
     limit: int = Field(50, ge=1, le=1000, description="candidates per page")
-    max_df: int = Field(200, ge=10, le=1_000_000, description="terms in more pages than this are probed last")
+    max_df: int = Field(
+        200, ge=10, le=1_000_000, description="terms in more pages than this are queried last"
+    )
     keep_text: bool = Field(default=True, description="keep main texts for search, reports and highlighting")
     lock_seconds: float = Field(10.0, ge=0, le=3600, description="how long to wait for another writer")
 
@@ -391,8 +393,8 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[s
         elif (listed := _listed(environ[name].strip())) is not None:
             values[key] = listed
         else:
-            said = "must be names separated by commas, or a JSON array of texts"
-            problems.append(f"environment variable {name}: {said}, got {shorten(environ[name], 80)!r}")
+            rule = "must be names separated by commas, or a JSON array of texts"
+            problems.append(f"environment variable {name}: {rule}, got {shorten(environ[name], 80)!r}")
     return values
 
 
@@ -494,5 +496,5 @@ def _in_words(detail: ErrorDetails, origins: Mapping[str, str]) -> str:
     rule = words.format_map(detail.get("ctx", {})) if words else detail["msg"].removeprefix("Value error, ")
     if not key:  # settings that do not go together name themselves
         return rule
-    said = "" if key in SECRETS else f", got {detail['input']!r}"
-    return f"{_place(key, origins.get(key, ''))}: {rule}{said}"
+    value = "" if key in SECRETS else f", got {detail['input']!r}"
+    return f"{_place(key, origins.get(key, ''))}: {rule}{value}"

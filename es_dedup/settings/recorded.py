@@ -88,8 +88,8 @@ def _digest(key: str, path: str) -> str:
         if not Path(path).is_dir():
             return _digest_of_file(Path(path))
         files = sorted(each for each in Path(path).iterdir() if each.is_file())
-        told = "\n".join(f"{each.name} {_digest_of_file(each)}" for each in files)
-        return xxhash.xxh3_64_hexdigest(told.encode())
+        digests = "\n".join(f"{each.name} {_digest_of_file(each)}" for each in files)
+        return xxhash.xxh3_64_hexdigest(digests.encode())
     except OSError as error:
         raise ConfigError((f"{key}: {path} cannot be read: {error.strerror or error}",)) from error
 
@@ -149,7 +149,7 @@ def with_recorded(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
-        said = tuple(
+        problems = tuple(
             ": ".join(
                 (
                     *filter(None, [".".join(map(str, detail["loc"]))]),
@@ -158,7 +158,7 @@ def with_recorded(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
             )
             for detail in error.errors()
         )
-        raise ConfigError(said, "settings recorded in the index") from error
+        raise ConfigError(problems, "settings recorded in the index") from error
 
 
 def _same(settings: Settings, key: str, value: Any) -> bool:

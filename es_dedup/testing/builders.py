@@ -59,7 +59,7 @@ def random_records(count: int, *, seed: int, terms: int = 20, vocabulary: int = 
 
 
 def candidate_query(*terms: int, min_shared: int = 1, **fields: Any) -> CandidateQuery:
-    """A probe with one group; other fields of ``CandidateQuery`` by name."""
+    """A candidate query with one group; other fields of ``CandidateQuery`` by name."""
     return CandidateQuery((TermGroup(terms, min_shared),), **fields)
 
 

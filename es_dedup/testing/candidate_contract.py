@@ -1,4 +1,4 @@
-"""What probes must answer on every index; part of ``FeatureIndexContract``."""
+"""Results of candidate queries on every index; part of ``FeatureIndexContract``."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A detector's test class inherits ``DetectorContract`` and supplies a fixture ``detector``. It may override
 ``contents`` (ordinary pages, some of them near-duplicates), ``poor`` (pages that give the method nothing) and
-``tags`` (the tags its terms carry).
+``tags`` (the tags of its terms).
 """
 
 from __future__ import annotations
@@ -271,9 +271,9 @@ class DetectorContract:
             assert detector.verify(found, found).relation is Relation.DUPLICATE
 
     @staticmethod
-    def finds(detector: Detector[Any], asking: Any, stored: Any) -> bool:
-        """Whether the probe of one page is answered by the stored terms of another; True without a probe."""
-        candidate_query = detector.candidate_query(asking)
+    def finds(detector: Detector[Any], querying: Any, stored: Any) -> bool:
+        """Whether the stored terms of one page match the candidate query of another; True without a query."""
+        candidate_query = detector.candidate_query(querying)
         terms = frozenset(detector.terms(stored))
         return candidate_query is None or any(
             len(terms & set(group.terms)) >= group.min_shared for group in candidate_query.groups

@@ -62,7 +62,7 @@ def powers(base: int, count: int) -> NDArray[np.uint64]:
 
 
 def tagged_terms(tag: int, hashes: NDArray[np.unsignedinteger]) -> NDArray[np.uint64]:
-    """Probe terms: the tag of a detector (8 bits) above the lowest 40 bits of each hash.
+    """Candidate terms: the tag of a detector (8 bits) above the lowest 40 bits of each hash.
 
     Args:
         tag: 0-255.

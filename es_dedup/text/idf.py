@@ -64,7 +64,7 @@ def learned(pages: Iterable[Iterable[str]]) -> Idf:
 
 @cache
 def general() -> Idf:
-    """Idf of general Chinese: the list that jieba carries (about 260,000 words); unknown words get its median.
+    """Idf of general Chinese: the list that jieba contains (about 260,000 words); unknown words get its median.
 
     Returns:
         Values from 0.1 to 14. Words of other scripts are hardly in the list: within a page they differ by count alone.

@@ -117,7 +117,7 @@ def find(
         known: ascending, distinct, below 2^bits.
         values: in any order, below 2^bits, of the same type.
         bits: width of the values, at least ``FILTER_BITS``; they should be spread evenly, as hashes are.
-        buckets: ``Buckets.of(known, bits)``, for who asks often.
+        buckets: ``Buckets.of(known, bits)``, for repeated calls.
 
     Returns:
         Places in ``values`` of those that occur, ascending, and for each its place in ``known``.

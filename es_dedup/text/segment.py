@@ -58,7 +58,7 @@ class JiebaSegmenter:
     """Words by jieba.
 
     Args:
-        hmm: as for ``RjiebaSegmenter``; ``jieba.cut(text)`` does so where nothing else is said.
+        hmm: as for ``RjiebaSegmenter``; ``jieba.cut(text)`` does so by default.
     """
 
     def __init__(self, *, hmm: bool = False) -> None:

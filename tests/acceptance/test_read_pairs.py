@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from judged import measured
 from labelled import READ, read_sets
+from measured_pairs import measured
 
 from es_dedup.decision.thresholds import BALANCED
 from es_dedup.evaluation import Label

@@ -35,7 +35,7 @@ SMALL: Final = {
     "bench_features": ["--pages", "20", "--rounds", "1"],
     "bench_comparators": ["--pages", "40", "--rounds", "1"],
     "bench_methods": ["--sets", "portal-zh", "edits-zh"],
-    "bench_judge": ["--items", "40"],
+    "bench_rules": ["--items", "40"],
     "bench_presets": ["--no-read"],
     "bench_relations": ["--no-read", "--sets", "portal-zh"],
     "bench_leave_out": ["--no-read", "--rounds", "1", "--sets", "portal-zh", "edits-zh"],

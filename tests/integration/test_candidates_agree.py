@@ -46,7 +46,7 @@ def found_by(
     with Deduplicator.open(":memory:", settings=settings) as dedup:
         dedup.scan(pages)
         of_index = measure(dedup, labels)
-        accepted = {pair for pair, said in of_index.judged[method].items() if said.relation != "different"}
+        accepted = {pair for pair, said in of_index.decisions[method].items() if said.relation != "different"}
         edges = dedup._index.edges_of([page.id for page in pages])
     with Deduplicator.open(":memory:", settings=Settings(workers=1)) as dedup:
         dedup.scan(pages)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_dedup import Deduplicator, Page, Settings
-from es_dedup.batch.recluster import UNSETTLED, unsettled
+from es_dedup.batch.recluster import CLUSTERS_PENDING, clusters_pending
 from es_dedup.errors import ConfigError, IndexUnavailable, NotAnIndex
 from es_dedup.settings.loading import IndexConfig
 from tests.samples import edges, partition, story
@@ -71,7 +71,7 @@ def kept(path: Path) -> int:
 def note(path: Path) -> bool:
     """Whether the file says that pages are not clustered yet."""
     with Deduplicator.open(path, read_only=True) as dedup:
-        return dedup._index.note(UNSETTLED) is not None
+        return dedup._index.note(CLUSTERS_PENDING) is not None
 
 
 class TestKill:
@@ -88,12 +88,12 @@ class TestKill:
         assert there >= (PAGES if stage != "features" else read - 256)
         assert note(path)
         with Deduplicator.open(path, settings=ALONE, read_only=True) as dedup:
-            assert dedup.stats()["unsettled"] is True
+            assert dedup.stats()["clusters_pending"] is True
             page = next(iter(corpus()))
             said = dedup.check(replace(page, id="asked"))
             assert dedup.cluster(said.duplicate_of or "").id == said.cluster_id
         with Deduplicator.open(path, settings=ALONE) as dedup:
-            assert dedup.stats()["unsettled"] is False
+            assert dedup.stats()["clusters_pending"] is False
             clustered = partition(dedup)
             assert sum(map(len, clustered)) == there
             assert clustered <= undisturbed[0] or stage == "features"
@@ -155,7 +155,7 @@ with Deduplicator.open(sys.argv[1]) as dedup:
 
 def remove_and_stop(dedup: Deduplicator, page_id: str) -> None:
     """What ``remove`` has done when it is interrupted before the repair."""
-    with unsettled(dedup._index):
+    with clusters_pending(dedup._index):
         dedup._index.delete_many([page_id])
         raise KeyboardInterrupt
 

@@ -182,4 +182,4 @@ class TestOpening:
             one.add_many(made_up(20, seed=1))
             two.add_many(made_up(40, seed=1)[20:])
             assert one.stats()["pages"] == 40
-            assert not one.unsettled
+            assert not one.clusters_pending

@@ -89,12 +89,12 @@ class Library:
         else:
             act(self._dedup, step)
             self._follow(step)
-        self._check(settled=step["op"] == "recluster")
+        self._check(reclustered=step["op"] == "recluster")
 
     def finish(self) -> None:
         """See ``System``."""
         self._dedup.recluster()
-        self._check(settled=True)
+        self._check(reclustered=True)
 
     def remove(self) -> None:
         """See ``System``."""
@@ -143,7 +143,7 @@ class Library:
                 real.get(name) in either, "neither the old nor the new version", name, real.get(name), either
             )
         intended, self._model.live = self._model.live, real
-        self._check(settled=False)
+        self._check(reclustered=False)
         act(self._dedup, step["step"])
         self._model.live = intended
 
@@ -181,9 +181,9 @@ class Library:
                 found[record.page_id] = Version(content, _day(content, record.published))
         return found
 
-    def _check(self, *, settled: bool) -> None:
+    def _check(self, *, reclustered: bool) -> None:
         """Compare pages, and where they must be equal clusters."""
-        demand(not self._dedup.unsettled, "left unsettled")
+        demand(not self._dedup.clusters_pending, "clusters were left pending")
         equal("pages", self._stored(), self._model.live)
         found, ids = {}, {}
         for cluster in self._dedup.clusters():
@@ -193,7 +193,7 @@ class Library:
                 found[name] = (cluster.representative, sorted(pages), relation)
                 ids[name] = (cluster.id, set(pages))
         cluster_ids(ids, self._model.live.keys())
-        if settled or not self._templates:
+        if reclustered or not self._templates:
             equal("clusters", found, partition(self._model.expected()))
         equal("clustered pages", dict.fromkeys(found), dict.fromkeys(self._model.live))
 

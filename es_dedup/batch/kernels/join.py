@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @kernel
 def shared_terms(
-    asker: NDArray[np.int64],
+    query: NDArray[np.int64],
     starts: NDArray[np.int64],
     counts: NDArray[np.int64],
     owners: NDArray[np.int64],
@@ -23,13 +23,13 @@ def shared_terms(
     """Pairs with a term in common.
 
     Args:
-        asker: row that asks for a known term, ascending; one element per term asked.
+        query: row that queries a known term, ascending; one element per term queried.
         starts, counts: which slice of ``owners`` answers.
-        owners: rows that carry the terms.
+        owners: rows of the postings.
         rows: number of all rows.
 
     Returns:
-        Asker, row found (another one) and terms in common; each pair once, by asker, in no other order.
+        Query row, matching row (another one) and terms in common; each pair once, by query row, in no other order.
     """
     shared = np.zeros(rows, dtype=np.int64)
     met = np.empty(rows, dtype=np.int64)
@@ -37,9 +37,9 @@ def shared_terms(
     left, right = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     common = np.empty(size, dtype=np.int64)
     done = at = 0
-    while at < len(asker):
-        row, many = asker[at], 0
-        while at < len(asker) and asker[at] == row:
+    while at < len(query):
+        row, many = query[at], 0
+        while at < len(query) and query[at] == row:
             for place in range(starts[at], starts[at] + counts[at]):
                 other = owners[place]
                 if shared[other] == 0:

@@ -106,13 +106,13 @@ class SpilledCorpus:
         return unpack([raw[start:end] for start, end in pairwise(edges)])
 
     def of_pairs(self, left: Rows, right: Rows) -> tuple[Pages, Rows, Rows, Rows]:
-        """See ``Corpus.of_pairs``; the pages have no ids: deciding looks at none."""
+        """See ``Corpus.of_pairs``; the pages have no ids: the decision rules need none."""
         rows, at = np.unique(np.concatenate((left, right)), return_inverse=True)
         pages = Pages([""] * len(rows), self.features(rows), self.days[rows])
         return pages, at[: len(left)], at[len(left) :], rows
 
     def keys_of(self, rows: Rows) -> list[PageKey]:
-        """What the canonical order looks at, of these rows."""
+        """Sort keys of the canonical order of these rows."""
         raw, offsets = self._keys.take(rows)
         text, edges = raw.tobytes(), offsets.tolist()
         return [PageKey(*json.loads(text[start:end])) for start, end in pairwise(edges)]

@@ -35,7 +35,7 @@ PAGES: Final = 2_000  # pages and edges that are objects at a time
 def recluster_out_of_core(
     index: Index, settings: Settings, *, most: int = MOST, pages: int = PAGES
 ) -> ClusteringResult:
-    """Learn statistics, find and judge all pairs, cluster everything, and store the result.
+    """Learn statistics, find and decide all candidate pairs, cluster everything, and store the result.
 
     The result is that of ``recluster_corpus`` over ``load_corpus``.
 
@@ -49,7 +49,7 @@ def recluster_out_of_core(
         What was done; ``edges`` is left empty, ``pairs`` and the statistics are there.
     """
     with (
-        TemporaryDirectory(prefix="es-dedup-settle-") as name,
+        TemporaryDirectory(prefix="es-dedup-recluster-") as name,
         closing(SpilledCorpus(index, settings, Path(name), most)) as stored,
     ):
         found = related_pairs(stored, settings, lambda _: None)

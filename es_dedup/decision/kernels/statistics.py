@@ -30,7 +30,7 @@ _EACH, _ONE, _TWO, _FOUR, _TOP = (
 class Rules(NamedTuple):
     """The limits of ``decision.statistics``."""
 
-    min_carriers: int
+    min_postings: int
     postings: int
     title: tuple[float, float]
     link: tuple[float, float]
@@ -82,7 +82,7 @@ def weighed(
         pages: their columns.
         rules: limits.
     """
-    known = np.empty(len(keys) // rules.min_carriers + 1, dtype=np.uint32)
+    known = np.empty(len(keys) // rules.min_postings + 1, dtype=np.uint32)
     weights = np.empty(len(known), dtype=np.float32)
     rows, places = np.empty(rules.postings, dtype=np.int64), np.empty(rules.postings, dtype=np.int64)
     linked = np.empty(rules.postings, dtype=np.bool_)
@@ -92,8 +92,8 @@ def weighed(
         end = start + 1
         while end < len(keys) and keys[end] >> HALF == value:
             end += 1
-        if end - start >= rules.min_carriers:
-            size = _first_carriers(keys[start:end], owners, masks, pages.place, (rows, places, linked))
+        if end - start >= rules.min_postings:
+            size = _first_postings(keys[start:end], owners, masks, pages.place, (rows, places, linked))
             known[count] = value
             weights[count] = _weight(rows[:size], linked[:size], pages, rules)
             count += 1
@@ -102,14 +102,14 @@ def weighed(
 
 
 @kernel
-def _first_carriers(
+def _first_postings(
     keys: NDArray[np.uint64],
     owners: NDArray[np.int32],
     masks: NDArray[np.uint32],
     place: NDArray[np.int64],
     kept: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]],
 ) -> int:
-    """Write the carriers that come first by page key, in that order, and whether each is linked; returns how many."""
+    """Write the postings that come first by page key, in that order, and whether each is linked; returns how many."""
     rows, places, linked = kept
     size = 0
     for key in keys:

@@ -17,7 +17,7 @@ class Collection:
 
     Attributes:
         terms: hashes, ascending, distinct.
-        df: pages that carry each of them, at least 1.
+        df: document frequency of each of them, at least 1.
         pages: pages counted.
     """
 
@@ -32,7 +32,7 @@ class Collection:
         return cls(terms, df, pages)
 
     def frequency(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Pages that carry each of these features; 0 for those never seen."""
+        """Document frequency of each of these features; 0 for those never seen."""
         if not len(self.terms):
             return np.zeros(len(hashes), dtype=np.int64)
         place = np.minimum(np.searchsorted(self.terms, hashes), len(self.terms) - 1)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 TAG: Final = 60
 PAYLOAD: Final = 1
 GRAM: Final = 3  # characters
-PROBED_SHARE: Final = 4  # one gram in so many must be shared
+SHARED_PART: Final = 4  # one gram in so many must be shared
 MIN_WORD_CHARS: Final = 2
 LONGEST_WORD: Final = 4  # characters that a word's length counts up to
 _WHITE: Final = (0x20, 0x0A)
@@ -142,7 +142,7 @@ class FeatureSentence:
     def candidate_query(self, features: Text) -> CandidateQuery:
         """Pages that share a quarter of the runs; the source compares every pair of pages instead."""
         terms = self.terms(features)
-        return CandidateQuery((TermGroup(terms, max(1, len(terms) // PROBED_SHARE)),))
+        return CandidateQuery((TermGroup(terms, max(1, len(terms) // SHARED_PART)),))
 
     def verify(self, left: Text, right: Text) -> Verdict:
         """Duplicate iff the common subsequence is long enough for the longer sentence."""

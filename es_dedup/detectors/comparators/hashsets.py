@@ -113,7 +113,7 @@ def jaccard(shared: int, left: int, right: int) -> float:
 
 
 def pack(bag: HashBag, version: int, *, with_counts: bool) -> bytes:
-    """A head of five bytes, five bytes a hash and, where asked for, one byte a count."""
+    """A head of five bytes, five bytes a hash and, where wanted, one byte a count."""
     raw = bag.values.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :HASH_BYTES].tobytes()
     return _HEAD.pack(version, len(bag)) + raw + (bag.counts.tobytes() if with_counts else b"")
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SPOT_TAG: Final = 57
 PERIOD_TAG: Final = 58
 PAYLOAD: Final = 1
-MIN_PERIODS: Final = 3  # signatures, as CCDet asks for
+MIN_PERIODS: Final = 3  # signatures, as in CCDet
 
 
 class LshPeriods:
@@ -59,7 +59,7 @@ class LshPeriods:
         return self.featurise_many([content])[0]
 
     def featurise_many(self, contents: Sequence[Content]) -> list[HashBag | Skipped]:
-        """Signatures of several pages; the minima are made of them when terms are asked for."""
+        """Signatures of several pages; the minima are made of them when terms are needed."""
         return [
             bag
             if len(bag) >= self.least

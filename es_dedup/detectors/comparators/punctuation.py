@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 TAG: Final = 61
 PAYLOAD: Final = 1
-PROBED_SHARE: Final = 4  # the surroundings of one mark in so many must be shared
+SHARED_PART: Final = 4  # the surroundings of one mark in so many must be shared
 MARKS: Final = "。.,!?;:、…"  # in the normalised form
 
 
@@ -98,7 +98,7 @@ class Punctuation:
     def candidate_query(self, features: Text) -> CandidateQuery:
         """Pages that share a quarter of them; the source compares every pair of pages instead."""
         terms = self.terms(features)
-        return CandidateQuery((TermGroup(terms, max(1, len(terms) // PROBED_SHARE)),))
+        return CandidateQuery((TermGroup(terms, max(1, len(terms) // SHARED_PART)),))
 
     def verify(self, left: Text, right: Text) -> Verdict:
         """Duplicate iff the common subsequence is long enough for the longer string."""

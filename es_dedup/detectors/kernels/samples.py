@@ -123,10 +123,10 @@ def gram_samples(
         longest = max(longest, offsets[page + 1] - offsets[page])
     keys = np.empty(longest, dtype=np.uint64)
     grams = np.empty(longest, dtype=np.uint64)
-    room = 0
+    size = 0
     for page in range(pages):
-        room += min(offsets[page + 1] - offsets[page], limits[2])
-    values, merged = np.empty(room, dtype=np.uint32), np.empty(room, dtype=np.uint32)
+        size += min(offsets[page + 1] - offsets[page], limits[2])
+    values, merged = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint32)
     end = 0
     for page in range(pages):
         first, last = offsets[page], offsets[page + 1]

@@ -13,7 +13,7 @@ import pytest
 
 from es_dedup.batch.candidate_pairs import CorpusJoin
 from es_dedup.batch.corpus import MemoryCorpus, Weighing
-from es_dedup.batch.join import CARRIERS, CLAUSE_SHARE, COPIES, FEW_TERMS, GRAM_SHARE
+from es_dedup.batch.join import CLAUSE_SHARE, COPIES, FEW_TERMS, GRAM_SHARE, MAX_POSTINGS
 from es_dedup.decision.comparison import Pages
 from es_dedup.decision.statistics import Statistics
 from es_dedup.detectors import coverage, fingerprint
@@ -42,19 +42,21 @@ def corpus(seed: int, pages: int = 60) -> FeatureTable:
     return featurise(texts, [""] * len(texts), SETTINGS)
 
 
-def sampled_pairs(asked: coverage.Sampled, stored: coverage.Sampled, share: float) -> Pairs:
+def sampled_pairs(queried: coverage.Sampled, stored: coverage.Sampled, share: float) -> Pairs:
     """The asker holds that share of the other's stored terms that it can know of, and two of them or most of few."""
     found: Pairs = set()
     rows = len(stored.offsets) - 1
-    held = [set(asked.values[asked.offsets[row] : asked.offsets[row + 1]].tolist()) for row in range(rows)]
+    held = [
+        set(queried.values[queried.offsets[row] : queried.offsets[row + 1]].tolist()) for row in range(rows)
+    ]
     kept = [stored.values[stored.offsets[row] : stored.offsets[row + 1]].tolist() for row in range(rows)]
-    for asker in range(rows):
+    for query in range(rows):
         for other in range(rows):
-            shared = len(held[asker].intersection(kept[other]))
-            known = sum(value <= int(asked.bound[asker]) for value in kept[other])
+            shared = len(held[query].intersection(kept[other]))
+            known = sum(value <= int(queried.bound[query]) for value in kept[other])
             few = known <= FEW_TERMS and 2 * shared >= known
-            if asker != other and shared and (few or shared >= max(2, math.ceil(share * known))):
-                found.add((min(asker, other), max(asker, other)))
+            if query != other and shared and (few or shared >= max(2, math.ceil(share * known))):
+                found.add((min(query, other), max(query, other)))
     return found
 
 
@@ -158,12 +160,12 @@ class TestCap:
         }
 
     def test_a_common_term_joins_with_its_first_carriers_in_canonical_order(self) -> None:
-        count = CARRIERS + 20
+        count = MAX_POSTINGS + 20
         table = alike(count)
         ranks = list(range(count))
         random.Random(5).shuffle(ranks)
         pairs, capped = joined(table, ranks, "coverage")
-        first = {row for row in range(count) if ranks[row] < CARRIERS}
+        first = {row for row in range(count) if ranks[row] < MAX_POSTINGS}
         assert pairs == {
             (left, right)
             for left in range(count)
@@ -171,16 +173,16 @@ class TestCap:
             if left in first or right in first
         }
         cover = table.coverage
-        asked = len(coverage.query_grams(cover).values) + len(coverage.query_clauses(cover).values)
+        queried = len(coverage.query_grams(cover).values) + len(coverage.query_clauses(cover).values)
         stored = Counter(coverage.stored_grams(cover).values.tolist())
         stored += Counter(coverage.stored_clauses(cover).values.tolist())
         assert all(postings == count for postings in stored.values())
-        assert 0 < capped == count * len(stored) <= asked
+        assert 0 < capped == count * len(stored) <= queried
 
     def test_as_many_as_the_cap_are_not_capped(self) -> None:
-        pairs, capped = joined(alike(CARRIERS), list(range(CARRIERS)), "coverage")
-        assert (len(pairs), capped) == (CARRIERS * (CARRIERS - 1) // 2, 0)
+        pairs, capped = joined(alike(MAX_POSTINGS), list(range(MAX_POSTINGS)), "coverage")
+        assert (len(pairs), capped) == (MAX_POSTINGS * (MAX_POSTINGS - 1) // 2, 0)
 
     def test_pairs_grow_linearly(self) -> None:
         pairs, _ = joined(alike(2_000), list(range(2_000)), *SETTINGS.detectors)
-        assert len(pairs) <= 2_000 * CARRIERS
+        assert len(pairs) <= 2_000 * MAX_POSTINGS

@@ -52,14 +52,14 @@ def test_the_cheap_pass_loses_nothing(corpus: Pages, statistics: Statistics) -> 
     left, right = all_pairs(len(corpus.ids))
     weights = statistics.weights(corpus.table.coverage)
     cover = corpus.table.coverage
-    judged = decide_rows(measure(cover, left, cover, right, weights, weights), corpus, left, corpus, right)
-    wanted = np.flatnonzero(judged.rule == 0)
+    decisions = decide_rows(measure(cover, left, cover, right, weights, weights), corpus, left, corpus, right)
+    wanted = np.flatnonzero(decisions.rule == 0)
     found = verify(corpus, left, right, weights)
     assert len(wanted) > 100
     assert np.array_equal(found.left, left[wanted])
     assert np.array_equal(found.right, right[wanted])
-    assert np.array_equal(found.relation, judged.relation[wanted])
-    assert np.allclose(found.score, judged.score[wanted], atol=0)
+    assert np.array_equal(found.relation, decisions.relation[wanted])
+    assert np.allclose(found.score, decisions.score[wanted], atol=0)
 
 
 def test_the_judge_says_the_same_from_both_sides(corpus: Pages, statistics: Statistics) -> None:

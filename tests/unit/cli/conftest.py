@@ -42,7 +42,7 @@ class FakeDeduplicator:
     """The part of the pipeline that commands use, over a JSON file."""
 
     on_scan: ClassVar[Callable[[], None] | None] = None
-    unsettled: ClassVar[bool] = False
+    clusters_pending: ClassVar[bool] = False
     settings_differ: ClassVar[SettingsDiffer | None] = None
 
     def __init__(self, path: str, *, read_only: bool) -> None:
@@ -179,7 +179,7 @@ class FakeDeduplicator:
         return {
             "pages": len(self.pages),
             "clusters": sum(n > 1 for n in sizes.values()),
-            "unsettled": self.unsettled,
+            "clusters_pending": self.clusters_pending,
         }
 
 
@@ -190,7 +190,7 @@ def fake_pipeline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakeD
     module.Deduplicator = FakeDeduplicator  # type: ignore[attr-defined]  # a module made by hand
     monkeypatch.setitem(sys.modules, "es_dedup.deduplicator.deduplicator", module)
     monkeypatch.setattr(FakeDeduplicator, "on_scan", None)
-    monkeypatch.setattr(FakeDeduplicator, "unsettled", False)
+    monkeypatch.setattr(FakeDeduplicator, "clusters_pending", False)
     monkeypatch.setattr(FakeDeduplicator, "settings_differ", None)
     monkeypatch.chdir(tmp_path)
     return FakeDeduplicator

@@ -212,7 +212,7 @@ class TestUnsettled:
     def test_commands_say_so_and_export_ends(
         self, scanned: None, fake_pipeline: type, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(fake_pipeline, "unsettled", True)
+        monkeypatch.setattr(fake_pipeline, "clusters_pending", True)
         said = "pages are stored that are not clustered yet: run the same scan again"
         result = run("export", "-o", "out.jsonl")
         assert (result.exit_code, said in result.stderr) == (1, True)

@@ -24,7 +24,7 @@ def filled(fake_pipeline: Any) -> Any:
 
 def test_every_method_is_asked_about_every_pair_that_is_stored(fake_pipeline: Any) -> None:
     measured = measure(filled(fake_pipeline), LABELS)
-    assert {name: sorted(found) for name, found in measured.judged.items()} == {
+    assert {name: sorted(found) for name, found in measured.decisions.items()} == {
         "rules": [("a", "b"), ("a", "c")],
         "ccdet": [("a", "b"), ("a", "c")],
     }

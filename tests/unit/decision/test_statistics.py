@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.decision.statistics import LEAST_WEIGHT, MIN_CARRIERS, Statistics, learn
+from es_dedup.decision.statistics import LEAST_WEIGHT, MIN_POSTINGS, Statistics, learn
 from es_dedup.errors import DamagedData
 from es_dedup.text.hashing import hash64
 from tests.texts import article
@@ -91,9 +91,9 @@ class TestWeights:
         assert min(clause_weights(learned(copies), WIRE)) == 1.0
 
     def test_what_fewer_pages_carry_is_not_known(self) -> None:
-        statistics = learned(template_pages(MIN_CARRIERS - 1))
+        statistics = learned(template_pages(MIN_POSTINGS - 1))
         assert len(statistics.grams) == len(statistics.clauses) == 0
-        assert len(learned(template_pages(MIN_CARRIERS)).clauses) == 2 * len(NOTICE)
+        assert len(learned(template_pages(MIN_POSTINGS)).clauses) == 2 * len(NOTICE)
 
     def test_weights_lie_in_their_range(self) -> None:
         statistics = LEARNED

@@ -42,29 +42,29 @@ def measured_by(*names: str, settings: Settings | None = None) -> Measured:
 
 def test_a_method_that_is_not_stored_judges_by_itself() -> None:
     found = measured_by("dwdcs", "char_frequency")
-    assert set(found.judged["dwdcs"]) == {("a", "b"), ("a", "c")}
+    assert set(found.decisions["dwdcs"]) == {("a", "b"), ("a", "c")}
     one, other = Dwdcs(Settings().dwdcs).featurise_many([Content(TEXTS["a"]), Content(TEXTS["b"])])
     verdict = Dwdcs(Settings().dwdcs).verify(one, other)  # type: ignore[arg-type]
-    assert found.judged["dwdcs"]["a", "b"].relation is verdict.relation
+    assert found.decisions["dwdcs"]["a", "b"].relation is verdict.relation
     assert found.measures["a", "b"]["dwdcs.score"] == verdict.score
     assert found.limits["dwdcs.similarity"] == Limit("min_similarity", 0.9, at_least=True)
     assert found.limits["dwdcs.position_variance"] == Limit("max_position_variance", 0.05, at_least=False)
     assert found.candidates["dwdcs"] == {("a", "b")}
-    assert set(found.judged["char_frequency"]) == {("a", "b"), ("a", "c")}
+    assert set(found.decisions["char_frequency"]) == {("a", "b"), ("a", "c")}
 
 
 def test_methods_of_the_index_stay_as_they_are() -> None:
     plain, more = measured_by(), measured_by("ccdet", "dwdcs")
-    assert more.judged["ccdet"] == plain.judged["ccdet"]
-    assert replace(plain, judged={}, candidates={}, measures={}, limits={}) == replace(
-        more, judged={}, candidates={}, measures={}, limits={}
+    assert more.decisions["ccdet"] == plain.decisions["ccdet"]
+    assert replace(plain, decisions={}, candidates={}, measures={}, limits={}) == replace(
+        more, decisions={}, candidates={}, measures={}, limits={}
     )
     assert "ccdet" not in more.candidates
 
 
 def test_an_index_without_texts_is_refused() -> None:
     settings = Settings.model_validate({"index": {"keep_text": False}})
-    assert "ccdet" in measured_by("ccdet", settings=settings).judged
+    assert "ccdet" in measured_by("ccdet", settings=settings).decisions
     with pytest.raises(ConfigError, match="dwdcs run on the texts"):
         measured_by("dwdcs", settings=settings)
 

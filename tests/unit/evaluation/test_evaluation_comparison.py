@@ -16,7 +16,7 @@ from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.evaluation import Goal, labelled
 from es_dedup.evaluation.comparison import compare
 from es_dedup.evaluation.labels import Label, LabelledPair
-from es_dedup.evaluation.methods import Cost, MethodRun, run_judge, run_method
+from es_dedup.evaluation.methods import Cost, MethodRun, run_method, run_rules
 from es_dedup.evaluation.selfjoin import self_join
 from es_dedup.model import CandidateQuery, Content, Page, Relation, TermGroup, Verdict
 from es_dedup.settings import Settings
@@ -55,9 +55,9 @@ def slow_join(pages: Sequence[Any], max_df: int) -> tuple[set[tuple[int, int]], 
     stored = {at: set(page[0]) for at, page in enumerate(pages) if page}
     parts = [
         {
-            term: max(Fraction(1, least) for asked, least in page[1] if term in asked)
-            for asked, _ in page[1]
-            for term in asked
+            term: max(Fraction(1, least) for queried, least in page[1] if term in queried)
+            for queried, _ in page[1]
+            for term in queried
         }
         if page
         else {}
@@ -65,11 +65,11 @@ def slow_join(pages: Sequence[Any], max_df: int) -> tuple[set[tuple[int, int]], 
     ]
     df = {term: sum(term in each for each in stored.values()) for each in stored.values() for term in each}
     found = {
-        (asker, other)
-        for asker, asked in enumerate(parts)
+        (query, other)
+        for query, queried in enumerate(parts)
         for other, terms in stored.items()
-        if other != asker
-        and sum(part for term, part in asked.items() if term in terms and df[term] <= max_df) >= 1
+        if other != query
+        and sum(part for term, part in queried.items() if term in terms and df[term] <= max_df) >= 1
     }
     return {(min(pair), max(pair)) for pair in found}, len(found)
 
@@ -82,7 +82,7 @@ def test_the_join_gives_what_each_probe_would_be_answered(pages: list[Any], max_
     assert set(zip(join.left.tolist(), join.right.tolist(), strict=True)) == expected
     assert len(join.left) == len(expected)
     assert join.found == answers
-    assert join.asked == sum(bool(page and page[1]) for page in pages)
+    assert join.queried == sum(bool(page and page[1]) for page in pages)
     assert join.terms == sum(len(page[0]) for page in pages if page)
 
 
@@ -220,7 +220,7 @@ def test_the_judge_runs_as_one_of_the_methods() -> None:
     pages = [Page("a", text=article(1)), Page("b", text=article(1) + "又及。"), Page("c", text=article(2))]
     labels = [labelled("a", "b", Label.DUP), labelled("a", "c", Label.DIFF), labelled("a", "zz", Label.DUP)]
     with Deduplicator.open(":memory:") as dedup:
-        run = run_judge(dedup, pages, labels)
+        run = run_rules(dedup, pages, labels)
     assert set(run.verdicts) == {("a", "b"), ("a", "c")}
     assert run.verdicts["a", "b"].relation is Relation.DUPLICATE
     assert ("a", "b") in run.candidates

@@ -20,8 +20,8 @@ from es_dedup.evaluation import (
     candidate_recall,
     connected,
     evaluate,
-    judgement,
     label_groups,
+    method_decision,
     pair_scores,
     relation_scores,
     wilson,
@@ -207,11 +207,11 @@ def test_a_report_holds_all_figures_and_is_json_ready() -> None:
 
 
 def test_a_judgement_is_turned_to_the_order_of_the_pair() -> None:
-    assert judgement("b", "a", Relation.CONTAINS, 0.5) == (
+    assert method_decision("b", "a", Relation.CONTAINS, 0.5) == (
         ("a", "b"),
         MethodDecisions(Relation.CONTAINED, 0.5),
     )
-    assert judgement("a", "b", Relation.CONTAINS, 0.5) == (
+    assert method_decision("a", "b", Relation.CONTAINS, 0.5) == (
         ("a", "b"),
         MethodDecisions(Relation.CONTAINS, 0.5),
     )

@@ -10,7 +10,7 @@ from es_dedup.model import PairDecision, Relation, Verdict
 YES, NO = Relation.DUPLICATE, Relation.DIFFERENT
 
 
-def judged(
+def decision(
     left: str, right: str, score: float, *relations: Relation, relation: Relation = NO
 ) -> PairDecision:
     """A pair of this score on which methods say these relations."""
@@ -21,13 +21,13 @@ def judged(
 @pytest.mark.parametrize(
     ("pair", "expected"),
     [
-        (judged("a", "b", 0.5, YES, NO), 1.0),
-        (judged("a", "b", 0.5, YES, YES), 0.5),
-        (judged("a", "b", 1.0, NO, YES), 0.5),
-        (judged("a", "b", 0.0, NO, NO), 0.0),
-        (judged("a", "b", 1.0, YES, YES), 0.0),
-        (judged("a", "b", 0.75, YES, NO, NO, NO), (0.5 + 0.5) / 2),
-        (judged("a", "b", 1.0), 0.0),
+        (decision("a", "b", 0.5, YES, NO), 1.0),
+        (decision("a", "b", 0.5, YES, YES), 0.5),
+        (decision("a", "b", 1.0, NO, YES), 0.5),
+        (decision("a", "b", 0.0, NO, NO), 0.0),
+        (decision("a", "b", 1.0, YES, YES), 0.0),
+        (decision("a", "b", 0.75, YES, NO, NO, NO), (0.5 + 0.5) / 2),
+        (decision("a", "b", 1.0), 0.0),
     ],
 )
 def test_doubt_is_disagreement_and_nearness(pair: PairDecision, expected: float) -> None:
@@ -49,7 +49,7 @@ class Index:
         self.asked += 1
         at = self.ids.index(left)
         relation = Relation.EXACT if at == 0 else NO
-        return judged(left, right, at / len(self.ids), YES, NO, relation=relation)
+        return decision(left, right, at / len(self.ids), YES, NO, relation=relation)
 
 
 def test_the_most_doubtful_come_first_and_each_pair_once() -> None:
