@@ -23,6 +23,7 @@ import lxml.html
 from harness import MIB, Row, data_file, expect, parser_of, report, rows_of
 
 from es_dedup.extraction import create_extractor, extractor_names
+from es_dedup.extraction.learning.labels import grams
 from es_dedup.model import Content
 from es_dedup.settings.loading import ExtractionConfig
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from es_dedup.extraction import HtmlExtractor
 
 SETS: Final = ("pages-mixed", "pages-en", "pages-zh", "pages-threads", "pages-web")
-GRAM: Final = 5
 GROWTH_MIB: Final = 50
 """What 10,000 pages in a row may add to the process: caches of names fill up."""
 
@@ -123,16 +123,6 @@ def agreement(gold: str, got: str) -> tuple[float, float, float]:
     shared = (wanted & found).total()
     precision, recall = shared / (found.total() or 1), shared / (wanted.total() or 1)
     return precision, recall, 2 * precision * recall / (precision + recall or 1)
-
-
-def grams(text: str) -> Counter[str]:
-    """Character 5-grams without white space; a shorter text is one gram."""
-    text = "".join(text.split())
-    return (
-        Counter(text[start : start + GRAM] for start in range(max(1, len(text) - GRAM + 1)))
-        if text
-        else Counter()
-    )
 
 
 def row_of(extractor: str, group: str, figures: list[dict[str, float]]) -> Row:

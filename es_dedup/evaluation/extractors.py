@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from dataclasses import dataclass, field
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import DedupError
 from es_dedup.extraction import create_extractor, extractor_names
+from es_dedup.extraction.learning.labels import agreement
 from es_dedup.model import Content
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 PEERS: Final = ("trafilatura", "readability", "resiliparse")
 """Extractors of other packages, in the order of the table."""
 
-GRAM: Final = 5
-"""Characters in a gram; agreement of two texts is the F1 of their grams as multisets, without white space."""
-
 
 @dataclass(frozen=True, slots=True)
 class PageTexts:
@@ -31,7 +28,7 @@ class PageTexts:
     Attributes:
         page: its name.
         chars: length of each text, by extractor; 0 for a page that was skipped.
-        agreement: F1 of each text and that of the first extractor, in [0, 1].
+        agreement: F1 of character 5-grams of each text and that of the first extractor, in [0, 1].
         gold: F1 of each text and the gold text; empty where there is none.
         milliseconds: processor time of each, from bytes to content.
     """
@@ -83,9 +80,9 @@ def compare_pages(
         first = texts[extractors[0].name]
         for name, text in texts.items():
             found.chars[name] = len(text)
-            found.agreement[name] = text_agreement(first, text)
+            found.agreement[name] = agreement(first, text)
             if gold is not None:
-                found.gold[name] = text_agreement(gold, text)
+                found.gold[name] = agreement(gold, text)
         yield found
 
 
@@ -129,16 +126,3 @@ def summarise(found: list[PageTexts]) -> list[ExtractorFigures]:
         )
         for name in (found[0].chars if found else ())
     ]
-
-
-def text_agreement(left: str, right: str) -> float:
-    """F1 of two texts' character grams as multisets; 1.0 for two empty texts."""
-    one, other = _grams(left), _grams(right)
-    total = one.total() + other.total()
-    return 2 * (one & other).total() / total if total else 1.0
-
-
-def _grams(text: str) -> Counter[str]:
-    text = "".join(text.split())
-    starts = range(max(1, len(text) - GRAM + 1)) if text else ()
-    return Counter(text[start : start + GRAM] for start in starts)

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from es_dedup.cli.main import app
-from es_dedup.evaluation.extractors import PageTexts, installed_peers, summarise, text_agreement
+from es_dedup.evaluation.extractors import PageTexts, installed_peers, summarise
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "pages"
 
@@ -63,13 +63,6 @@ def test_compare_shows_the_installed_ones_beside_it(folder: Path) -> None:
 
 def test_a_folder_without_pages_is_an_error(tmp_path: Path) -> None:
     assert "no page files" in run("extract", str(tmp_path), code=1)
-
-
-def test_agreement_is_that_of_character_grams() -> None:
-    assert text_agreement("abcdefgh", "abc defgh") == 1
-    assert text_agreement("abcdefgh", "abcdexyz") == pytest.approx(2 * 1 / 8)
-    assert text_agreement("", "") == 1
-    assert text_agreement("", "x") == 0
 
 
 def test_no_pages_have_no_figures() -> None:

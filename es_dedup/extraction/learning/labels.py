@@ -29,10 +29,10 @@ def grams(text: str) -> Counter[str]:
 
 
 def agreement(gold: str, found: str) -> float:
-    """F1 of the 5-gram multisets of two texts, in [0, 1]."""
+    """F1 of the 5-gram multisets of two texts, in [0, 1]; 1 for two empty texts."""
     wanted, given = grams(gold), grams(found)
-    shared = (wanted & given).total()
-    return 2 * shared / ((wanted.total() + given.total()) or 1)
+    total = wanted.total() + given.total()
+    return 2 * (wanted & given).total() / total if total else 1.0
 
 
 def block_labels(texts: Sequence[str], gold: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -51,7 +51,9 @@ def test_title_and_byline_stand_before_the_first_paragraph() -> None:
 def test_agreement_counts_grams_as_often_as_they_stand() -> None:
     assert agreement("abcdef", "abc def") == 1
     assert agreement("abcdefabcdef", "abcdef") == pytest.approx(2 * 2 / (8 + 2))
-    assert agreement("abc", "") == 0
+    assert agreement("abcdefgh", "abcdexyz") == pytest.approx(2 * 1 / 8)
+    assert agreement("abc", "") == agreement("", "abc") == 0
+    assert agreement("", "") == 1
 
 
 def test_no_text_has_no_labels() -> None:
