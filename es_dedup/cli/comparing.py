@@ -13,7 +13,7 @@ import typer
 
 from es_dedup.cli.figures import show_decider
 from es_dedup.cli.group import ExitCode
-from es_dedup.cli.inputs import Intake, with_input_options
+from es_dedup.cli.inputs import LABELS_HELP, Corpus, Folds, Intake, with_input_options
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
@@ -38,20 +38,8 @@ def register(app: typer.Typer) -> None:
 @with_input_options
 def compare(
     context: typer.Context,
-    corpus: Annotated[
-        list[Path],
-        typer.Option(
-            "--corpus", "-c", help="Input with the labelled pages; may be repeated.", show_default=False
-        ),
-    ],
-    labels: Annotated[
-        Path,
-        typer.Option(
-            help="TSV with a header, or JSONL: id_a, id_b, label (dup, contain, partial, diff).",
-            metavar="LABELS",
-            show_default=False,
-        ),
-    ],
+    corpus: Corpus,
+    labels: Annotated[Path, typer.Option(help=LABELS_HELP, metavar="LABELS", show_default=False)],
     options: ReadOptions,
     methods: Annotated[
         str, typer.Option(help="Methods to compare, separated by commas; rules is the whole path.")
@@ -62,7 +50,7 @@ def compare(
     csv_file: Annotated[
         Path | None, typer.Option("--csv", help="Write the table to this file.", show_default=False)
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
+    folds: Folds = 5,
     max_merged_diff: Annotated[
         float | None,
         typer.Option(

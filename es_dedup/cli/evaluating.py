@@ -10,7 +10,7 @@ import typer
 
 from es_dedup.cli.figures import show_decider, show_report, show_sweep
 from es_dedup.cli.group import ExitCode
-from es_dedup.cli.inputs import Intake, with_input_options
+from es_dedup.cli.inputs import LABELS_HELP, Corpus, Folds, Intake, with_input_options
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
@@ -28,20 +28,7 @@ SHOWN_MISSING: Final = 5
 MAX_VALUES: Final = 40
 """Values tried on one axis: those that pairs have, thinned out evenly."""
 
-Labels = Annotated[
-    Path,
-    typer.Argument(
-        help="TSV with a header, or JSONL: id_a, id_b, label (dup, contain, partial, diff).",
-        metavar="LABELS",
-        show_default=False,
-    ),
-]
-Corpus = Annotated[
-    list[Path],
-    typer.Option(
-        "--corpus", "-c", help="Input with the labelled pages; may be repeated.", show_default=False
-    ),
-]
+Labels = Annotated[Path, typer.Argument(help=LABELS_HELP, metavar="LABELS", show_default=False)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +87,7 @@ def tune(
         list[str] | None,
         typer.Option(help="Sweep method.measure (as `explain` names it); several: all together."),
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
+    folds: Folds = 5,
     max_merged_diff: Annotated[
         float,
         typer.Option(min=0, max=1, help="Best is the most recall at no larger share of merged diff pairs."),

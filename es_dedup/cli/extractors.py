@@ -10,7 +10,11 @@ import typer
 from es_dedup.cli.session import session_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from es_dedup.evaluation.extractors import ExtractorFigures, PageTexts
+
+    _Table = tuple[tuple[str, ...], Sequence[Sequence[object]]]
 
 MAX_PAGES: Final = 10_000
 _WORST: Final = 10
@@ -65,37 +69,49 @@ def extract(
     figures = summarise(found)
     for figure in figures:
         output.emit(figure)
-    if compare:
-        lower = sorted(found, key=lambda page: min(page.agreement.values()))[:_WORST]
-        head = ("page", *(f"{name} chars" for name in names), *(f"{name} agreement" for name in names[1:]))
-        rows = [
-            (page.page, *page.chars.values(), *(f"{page.agreement[name]:.2f}" for name in names[1:]))
-            for page in lower
-        ]
-    else:
-        head = ("page", "chars", "F1", "ms")
-        rows = [
-            (page.page, page.chars[own], _share(page.gold.get(own)), f"{page.milliseconds[own]:.1f}")
-            for page in found
-        ]
-    output.table(head, rows, in_parts=True)
+    output.table(*(_side_by_side(found, names) if compare else _by_page(found, own)), in_parts=True)
     output.line()
-    output.table(
-        ("extractor", "pages", "empty", "mean chars", "agreement", "gold pages", "gold F1", "ms median"),
-        [
-            (
-                figure.extractor,
-                figure.pages,
-                figure.empty,
-                f"{figure.mean_chars:.0f}",
-                f"{figure.agreement:.3f}",
-                figure.gold_pages,
-                _share(figure.gold_f1),
-                f"{figure.milliseconds:.1f}",
-            )
-            for figure in figures
-        ],
-    )
+    output.table(*_by_extractor(figures))
+
+
+def _side_by_side(found: Sequence[PageTexts], names: Sequence[str]) -> _Table:
+    """The pages on which the extractors agree least."""
+    least = sorted(found, key=lambda page: min(page.agreement.values()))[:_WORST]
+    peers = names[1:]
+    head = ("page", *(f"{name} chars" for name in names), *(f"{name} agreement" for name in peers))
+    rows = [
+        (page.page, *page.chars.values(), *(f"{page.agreement[name]:.2f}" for name in peers))
+        for page in least
+    ]
+    return head, rows
+
+
+def _by_page(found: Iterable[PageTexts], name: str) -> _Table:
+    """Each page as one extractor reads it."""
+    rows = [
+        (page.page, page.chars[name], _share(page.gold.get(name)), f"{page.milliseconds[name]:.1f}")
+        for page in found
+    ]
+    return ("page", "chars", "F1", "ms"), rows
+
+
+def _by_extractor(figures: Iterable[ExtractorFigures]) -> _Table:
+    """Each extractor over all pages."""
+    head = ("extractor", "pages", "empty", "mean chars", "agreement", "gold pages", "gold F1", "ms median")
+    rows = [
+        (
+            each.extractor,
+            each.pages,
+            each.empty,
+            f"{each.mean_chars:.0f}",
+            f"{each.agreement:.3f}",
+            each.gold_pages,
+            _share(each.gold_f1),
+            f"{each.milliseconds:.1f}",
+        )
+        for each in figures
+    ]
+    return head, rows
 
 
 def _share(value: float | None) -> str:

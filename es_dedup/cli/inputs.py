@@ -25,6 +25,7 @@ STDIN: Final = "-"
 SHOWN_FAILURES: Final = 20
 KEPT_FAILURES: Final = 1000
 SHOWN_KINDS: Final = 8
+LABELS_HELP: Final = "TSV with a header, or JSONL: id_a, id_b, label (dup, contain, partial, diff)."
 
 Paths = Annotated[
     list[Path],
@@ -34,6 +35,13 @@ Paths = Annotated[
         show_default=False,
     ),
 ]
+Corpus = Annotated[
+    list[Path],
+    typer.Option(
+        "--corpus", "-c", help="Input with the labelled pages; may be repeated.", show_default=False
+    ),
+]
+Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")]
 
 
 class Intake:
