@@ -1,0 +1,125 @@
+"""Facts about pairs by name, conditions on them, and rules made of conditions.
+
+A rule is data: which pairs it is asked of, and which of these it refuses. What ``refuses`` computes and what ``explain`` shows
+are therefore the same conditions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from es_dedup.decision.pair_facts import PairFacts
+
+    Mask = NDArray[np.bool_]
+
+AT_LEAST: Final = "≥"
+BELOW: Final = "<"
+IS: Final = "="
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fact:
+    """A fact about pairs, or a threshold that depends on the preset or the pair; comparing one gives a condition.
+
+    Attributes:
+        name: in the explanation of a pair.
+        of: its values for some pairs; shape (pairs,), or one value for all.
+        words: what it is, for readers.
+    """
+
+    name: str
+    of: Callable[[PairFacts], Any]
+    words: str = ""
+
+    def __ge__(self, bound: float | Fact) -> Condition:
+        return Condition(self, AT_LEAST, bound)
+
+    def __lt__(self, bound: float | Fact) -> Condition:
+        return Condition(self, BELOW, bound)
+
+    @property
+    def yes(self) -> Condition:
+        """Holds where the fact is true."""
+        return Condition(self, IS, bound=True)
+
+    @property
+    def no(self) -> Condition:
+        """Holds where the fact is false."""
+        return Condition(self, IS, bound=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A fact and the threshold it is held against.
+
+    Attributes:
+        fact: what is compared.
+        sign: ``AT_LEAST``, ``BELOW`` or ``IS``.
+        bound: the threshold.
+    """
+
+    fact: Fact
+    sign: str
+    bound: float | Fact
+
+    def threshold(self, facts: PairFacts) -> Any:
+        """The threshold for each pair, or one for all."""
+        return self.bound.of(facts) if isinstance(self.bound, Fact) else self.bound
+
+    def holds(self, facts: PairFacts) -> Mask:
+        """The pairs on which the condition holds; shape (pairs,)."""
+        value, threshold = self.fact.of(facts), self.threshold(facts)
+        found: Mask = (
+            value >= threshold
+            if self.sign == AT_LEAST
+            else value < threshold
+            if self.sign == BELOW
+            else value == threshold
+        )
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One reason to refuse pairs.
+
+    Attributes:
+        name: what the evidence says.
+        asked: the rule is asked of pairs on which all of these hold; of others it says nothing.
+        refused: of these it refuses pairs on which all conditions of one of the alternatives hold.
+        why: what it guards against.
+        group: ``series`` or ``titles``, of rules that presets leave out together; else empty.
+    """
+
+    name: str
+    asked: tuple[Condition, ...]
+    refused: tuple[tuple[Condition, ...], ...]
+    why: str
+    group: str = ""
+
+    def refuses(self, facts: PairFacts) -> Mask:
+        """The pairs that it refuses; shape (pairs,)."""
+        found = all_hold(self.asked, facts)
+        if not found.any():
+            return found
+        refused = np.zeros_like(found)
+        for alternative in self.refused:
+            refused |= all_hold(alternative, facts)
+        found &= refused
+        return found
+
+
+def all_hold(conditions: tuple[Condition, ...], facts: PairFacts) -> Mask:
+    """The pairs on which all conditions hold; shape (pairs,)."""
+    found = np.ones(len(facts.better), dtype=np.bool_)
+    for each in conditions:
+        found &= each.holds(facts)
+    return found
