@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.errors import DamagedData, UnknownPage
+from es_dedup.errors import DamagedData
 from es_dedup.index.embedded import (
     EmbeddedIndex,
     RecordBatch,
     compress_text,
     decompress_text,
     fulltext,
+    names,
     postings,
     sizes,
 )
@@ -163,23 +164,6 @@ class TestColumns:
         with pytest.raises(ValueError, match="differ in length"):
             RecordBatch(["a"], [1, 2], [2], [b"x"], none, np.zeros(2, dtype=np.int64))
 
-    def test_numbers_and_payloads(self, index: EmbeddedIndex) -> None:
-        index.put_many([record("b", payload=b"2"), record("a", payload=b"1")])
-        docs = index.docs_of(["a", "x", "b"])
-        assert docs[1] == -1
-        assert index.page_ids_of(docs[[2, 0]]) == ["b", "a"]
-        assert index.payloads_by_doc(docs[[0, 2, 0]]) == [b"1", b"2", b"1"]
-        for read in (index.payloads_by_doc, index.page_ids_of):
-            with pytest.raises(UnknownPage):
-                read([int(docs[0]), 99])
-        scanned = [
-            pair
-            for part, payloads in index.scan_payloads(batch=1)
-            for pair in zip(part, payloads, strict=True)
-        ]
-        assert sorted(scanned) == sorted([(docs[0], b"1"), (docs[2], b"2")])
-        assert list(index.scan_payloads(after_doc=int(docs.max()))) == []
-
     @pytest.mark.parametrize("least_for_scan", [0, 10_000])
     def test_postings_of_terms(
         self, index: EmbeddedIndex, monkeypatch: pytest.MonkeyPatch, least_for_scan: int
@@ -187,12 +171,15 @@ class TestColumns:
         monkeypatch.setattr(postings, "MIN_TERMS_FOR_SCAN", least_for_scan)
         monkeypatch.setattr(postings, "ROWS_PER_SCAN", 3)
         index.put_many([record("a", [1, 5]), record("b", [1, 3, 5]), record("c", [5, 1 << 47])])
-        a, b, c = index.docs_of(["a", "b", "c"]).tolist()
-        found = index.postings_of(np.array([0, 1, 3, 5, 1 << 47], dtype=np.uint64), 2)
+        with index._connection.reading() as connection:
+            docs = names.docs_by_id(connection, ["a", "b", "c"])
+            found = postings.find(connection, np.array([0, 1, 3, 5, 1 << 47], dtype=np.uint64), 2)
+            nothing = postings.find(connection, np.empty(0, dtype=np.uint64), 2)
+        a, b, c = docs["a"], docs["b"], docs["c"]
         assert found.term_index.tolist() == [1, 1, 2, 4]
         assert found.docs.tolist() == [a, b, b, c]
         assert found.capped.tolist() == [False, False, False, True, False]
-        assert len(index.postings_of(np.empty(0, dtype=np.uint64), 2).docs) == 0
+        assert len(nothing.docs) == 0
 
     def test_sizes_add_up_to_the_file(self, index: EmbeddedIndex, tmp_path: Path) -> None:
         index.put_many(random_records(500, seed=1))

@@ -5,24 +5,18 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from es_dedup.errors import IndexLocked
 from es_dedup.index import validation
 from es_dedup.index.closing import Closing
-from es_dedup.index.embedded import candidates, clusters, fulltext, names, postings, records, schema, sizes
+from es_dedup.index.embedded import candidates, clusters, fulltext, postings, records, schema, sizes
 from es_dedup.index.embedded.connection import Connection
 from es_dedup.index.embedded.edit_distance_search import EditDistanceTrees
-from es_dedup.index.embedded.schema import STORED
 from es_dedup.index.records import RecordBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from es_dedup.index.embedded.postings import Postings
     from es_dedup.index.port import Assignment, WriteReport
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import CandidateQuery, CandidateResult, Edge
@@ -31,7 +25,7 @@ CLUSTERS_PER_QUERY: Final = 500
 
 
 class EmbeddedIndex(Closing):
-    """All ports of ``es_dedup.index.port`` over one file; beside them, columns in and out for large batches.
+    """All ports of ``es_dedup.index.port`` over one file.
 
     One process writes at a time, any number read meanwhile. Threads may share one object: calls wait for each
     other. A call that writes is kept whole or not at all, and once it has returned it survives the death of
@@ -280,8 +274,6 @@ class EmbeddedIndex(Closing):
         with self._connection.transaction() as connection:
             clusters.replace_all(connection, edges, list(assignments))
 
-    # Columns, and what no port asks for
-
     def put_batch(self, batch: RecordBatch) -> WriteReport:
         """Store records given as columns, with the guarantees of ``put_many``; fastest in large batches.
 
@@ -291,53 +283,6 @@ class EmbeddedIndex(Closing):
         """
         with self._connection.transaction() as connection:
             return records.put_batch(connection, batch)
-
-    def docs_of(self, page_ids: Sequence[str]) -> NDArray[np.int64]:
-        """The number that stands for each stored page, at least 1, in order; -1 for unknown ids."""
-        with self._connection.reading() as connection:
-            found = names.docs_by_id(connection, page_ids, state=STORED)
-        return np.array([found.get(page_id, -1) for page_id in page_ids], dtype=np.int64)
-
-    def page_ids_of(self, docs: Sequence[int] | NDArray[np.int64]) -> list[str]:
-        """Page ids in the order of their numbers.
-
-        Raises:
-            UnknownPage: a number that stands for no page.
-        """
-        with self._connection.reading() as connection:
-            return names.ids_by_doc(connection, np.asarray(docs, dtype=np.int64).tolist())
-
-    def payloads_by_doc(self, docs: Sequence[int] | NDArray[np.int64]) -> list[bytes]:
-        """Payloads in the order of the pages' numbers.
-
-        Raises:
-            UnknownPage: a number of which no page is stored.
-        """
-        with self._connection.reading() as connection:
-            return records.payloads_by_doc(connection, np.asarray(docs, dtype=np.int64).tolist())
-
-    def scan_payloads(
-        self, *, after_doc: int = 0, batch: int = 10_000
-    ) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
-        """All pages' numbers and payloads in batches, by number ascending; resumable with the last number."""
-        last = after_doc
-        while True:
-            with self._connection.reading() as connection:
-                docs, payloads = records.scan_payloads(connection, last, batch)
-            if not payloads:
-                return
-            yield docs, payloads
-            last = int(docs[-1])
-
-    def postings_of(self, terms: NDArray[np.uint64], cap: int) -> Postings:
-        """The numbers of the pages that carry each term; terms of more than ``cap`` pages are left out.
-
-        Args:
-            terms: each in [0, 2^48); fastest when ascending.
-            cap: at least 0.
-        """
-        with self._connection.reading() as connection:
-            return postings.find(connection, terms, cap)
 
     def pages_with_hash(self, hashes: Sequence[int], *, limit: int | None = None) -> dict[int, list[str]]:
         """See ``FeatureIndex.pages_with_hash``."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.errors import UnknownPage
 from es_dedup.index import validation
 from es_dedup.index.embedded import names, postings
 from es_dedup.index.embedded.codec import (
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
     from es_dedup.index.records import RecordBatch
 
 _WORDS: Final = "published, site, language, skipped, url, title"
@@ -38,8 +34,6 @@ _PAGE_VALUES: Final = f"(?, ?, {STORED}, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RECORD: Final = f"""
     SELECT p.page_id, p.length, p.content_hash, f.terms, f.payload, {_WORDS}
     FROM pages AS p JOIN features AS f ON f.doc = p.doc"""
-_PAYLOADS: Final = """
-    SELECT d.key, f.payload FROM json_each(?) AS d CROSS JOIN features AS f ON f.doc = d.value"""
 
 
 def put_batch(connection: sqlite3.Connection, batch: RecordBatch) -> WriteReport:
@@ -174,28 +168,6 @@ def texts(connection: sqlite3.Connection, page_ids: Iterable[str]) -> dict[str, 
     return {
         page_id: decompress_text(body) for page_id, body in names.rows_by_id(connection, select, page_ids)
     }
-
-
-def payloads_by_doc(connection: sqlite3.Connection, docs: Sequence[int]) -> list[bytes]:
-    """Payloads in the order of the numbers.
-
-    Raises:
-        UnknownPage: a number of which no page is stored.
-    """
-    found: dict[int, bytes] = dict(connection.execute(_PAYLOADS, (json.dumps(docs),)))
-    if len(found) != len(docs):
-        missing = next(doc for place, doc in enumerate(docs) if place not in found)
-        raise UnknownPage(f"#{missing}")
-    return [found[place] for place in range(len(docs))]
-
-
-def scan_payloads(
-    connection: sqlite3.Connection, after_doc: int, limit: int
-) -> tuple[NDArray[np.int64], list[bytes]]:
-    """At most ``limit`` numbers above ``after_doc``, ascending, and their payloads."""
-    select = "SELECT doc, payload FROM features WHERE doc > ? ORDER BY doc LIMIT ?"
-    rows = connection.execute(select, (after_doc, limit)).fetchall()
-    return np.array([doc for doc, _ in rows], dtype=np.int64), [payload for _, payload in rows]
 
 
 def pages_with_hash(connection: sqlite3.Connection, hashes: Sequence[int]) -> dict[int, list[str]]:
