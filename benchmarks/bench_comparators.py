@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from harness import Row, data_file, expect, page_of, parser_of, report, rows_of
+from spot_index import SpotIndex
 
 from es_dedup.detectors.comparators.hashsets import HashBag
 from es_dedup.detectors.comparators.minhash import minima_table
-from es_dedup.detectors.comparators.spotsigs import SpotIndex, multiset_jaccard
+from es_dedup.detectors.comparators.spotsigs import multiset_jaccard
 from es_dedup.detectors.comparators.words import words_of
 from es_dedup.detectors.port import Learner
 from es_dedup.detectors.registry import create_detectors

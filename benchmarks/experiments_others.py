@@ -8,12 +8,12 @@ from statistics import mean, median
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from char_frequency_search import EditTree, PostingScan
 from experiments import Table, best_above, detector_of, own_scores, read, run, settings_of, spent_ms
 from harness import Row, data_file, expect, rows_of
 
 from es_dedup import Deduplicator, Page
 from es_dedup.detectors.char_frequency_features import WORD, FrequentUnits
-from es_dedup.detectors.char_frequency_search import EditTree, PostingScan
 from es_dedup.detectors.dwdcs_network import Merger, concepts_of, network
 from es_dedup.detectors.dwdcs_paths import removal_sums
 from es_dedup.text.normalise import normalise_many

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
+from char_frequency_search import EditTree, PostingScan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from es_dedup.detectors.char_frequency import CharFrequency, needed
 from es_dedup.detectors.char_frequency_features import CODES, WORD, FrequentUnits, gb_code
-from es_dedup.detectors.char_frequency_search import EditTree, PostingScan
 from es_dedup.evaluation.selfjoin import self_join
 from es_dedup.model import Content, Relation
 from es_dedup.settings.sections import CharFrequencyConfig

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spot_index import SpotIndex
 
 from es_dedup.detectors.comparators.hashsets import HashBag
 from es_dedup.detectors.comparators.spots import ANTECEDENTS_EN, ANTECEDENTS_ZH, STOP_WORDS
-from es_dedup.detectors.comparators.spotsigs import SpotIndex, Spotsigs, fewest_shared, multiset_jaccard
+from es_dedup.detectors.comparators.spotsigs import Spotsigs, fewest_shared, multiset_jaccard
 from es_dedup.model import Content, Relation, Skipped
 from tests.comparator_cases import (
     close,

@@ -117,7 +117,7 @@ def mutate(
     kept = min(1.0, sum(map(len, sentences)) / before)
     body = _small("".join(sentences), source, rates, chinese=chinese)
     if "punctuation" in kinds:
-        body = body.translate(_WIDE if chinese and source.random() < 0.5 else _QUOTES)  # noqa: PLR2004
+        body = body.translate(_WIDE if chinese and source.random() < 0.5 else _QUOTES)
     if "recut" in kinds:
         body = _recut(body, source)
     heads, tails = (CHINESE_HEADS, CHINESE_TAILS) if chinese else (ENGLISH_HEADS, ENGLISH_TAILS)
@@ -143,7 +143,7 @@ def _cut(sentences: list[str], source: random.Random) -> list[str]:
 
 def _block(sentences: list[str], source: random.Random, spare: Sequence[str]) -> list[str]:
     """Without a run of sentences, or with one of another page; never less than half is left."""
-    if spare and source.random() < 0.5:  # noqa: PLR2004 - lost as often as gained
+    if spare and source.random() < 0.5:
         foreign = [match for match in _SENTENCE.findall(source.choice(spare)) if match]
         block = _run(foreign, source, sum(map(len, sentences)) // 3)
         place = source.randrange(len(sentences) + 1)
@@ -195,7 +195,7 @@ def _title(title: str, sentences: list[str], source: random.Random, *, chinese: 
     half = max(1, len(parts) // 2)
     space = "" if chinese else " "
     lead = re.split(r"[，,。；;：:\n]", "".join(sentences[:3]).strip())
-    clauses = [clause for clause in lead if 8 <= len(clause) <= 60]  # noqa: PLR2004
+    clauses = [clause for clause in lead if 8 <= len(clause) <= 60]
     ways = [
         title + (" - 每日要闻网" if chinese else " | Daily Courier"),
         space.join((*parts[half:], *parts[:half])),
