@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -16,10 +15,8 @@ from es_dedup.cli.session import session_of
 if TYPE_CHECKING:
     from es_dedup.model import Content
     from es_dedup.model.extraction import BlockNote
-    from es_dedup.settings.loading import ExtractionConfig
 
 FETCH_SECONDS: Final = 20.0
-MAX_SITE_PAGES: Final = 1_000
 _STDIN: Final = "-"
 _SHOWN_CHARS: Final = 90
 _SHORT_CHARS: Final = 24  # of a block that stands beside others
@@ -48,15 +45,6 @@ def explain_page(
     extractor: Annotated[
         str | None, typer.Option(help="Extractor in place of that of the settings.", metavar="NAME")
     ] = None,
-    with_site: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder with other pages of the site: lines that repeat on them are dropped too.",
-            metavar="FOLDER",
-            exists=True,
-            file_okay=False,
-        ),
-    ] = None,
     blocks: Annotated[bool, typer.Option(help="Show each block of text with what became of it.")] = True,
 ) -> None:
     """Show the main text of a page, what is said of it, and why each block was kept or dropped."""
@@ -68,8 +56,6 @@ def explain_page(
         config = config.model_copy(update={"extractor": extractor})
     html, address, charset = _read(source, config.max_bytes)
     content = extract(html, url=url or address, http_charset=charset, config=config, explain=True)
-    if with_site is not None:
-        content = _without_templates(content, with_site, config)
     session.output.emit(content)
     _show(session.output, content, blocks=blocks)
 
@@ -131,21 +117,6 @@ def _show_run(output: Output, notes: list[BlockNote]) -> None:
         texts = " · ".join(clean(block.text)[:_SHORT_CHARS] for block in rest)
         more = " …" if len(texts) > _SHOWN_CHARS else ""
         output.line(f"- {len(rest)} more, no likelier  {texts[:_SHOWN_CHARS]}{more}")
-
-
-def _without_templates(content: Content, folder: Path, config: ExtractionConfig) -> Content:
-    """The content without the lines that stand on several pages of a folder, whatever site these name."""
-    from es_dedup.extraction import create_extractor
-    from es_dedup.extraction.site_templates import SiteTemplates
-    from es_dedup.model import Content
-
-    site = content.site or folder.name
-    extractor, templates = create_extractor(config), SiteTemplates()
-    for path in sorted(folder.rglob("*.htm*"))[:MAX_SITE_PAGES]:
-        found = extractor.extract(_read(str(path), config.max_bytes)[0])
-        if isinstance(found, Content):
-            templates.learn(replace(found, site=site))
-    return replace(templates.clean(replace(content, site=site)), site=content.site)
 
 
 def _read(source: str, max_bytes: int) -> tuple[bytes, str | None, str | None]:

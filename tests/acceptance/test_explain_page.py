@@ -76,22 +76,3 @@ def test_what_cannot_be_read_is_an_error_without_a_traceback(source: str) -> Non
     done = CliRunner().invoke(app, ["explain-page", source])
     assert done.exit_code == 1
     assert "Traceback" not in done.output
-
-
-def test_lines_that_repeat_on_the_site_are_dropped(tmp_path: Path) -> None:
-    notice = "本台消息，由本台记者采写，每日更新。"
-    for number in range(4):
-        body = "".join(
-            f"<p>第{number}篇的第{line}段，讲的是第{number * 7 + line}件事情。</p>" for line in range(4)
-        )
-        (tmp_path / f"{number}.html").write_text(
-            f"<meta charset=utf-8><title>第{number}篇报道</title><body><p>{notice}</p>{body}",
-            encoding="utf-8",
-        )
-    page = str(tmp_path / "0.html")
-    alone = run("explain-page", page, "--no-blocks")
-    beside_others = run("explain-page", page, "--no-blocks", "--with-site", str(tmp_path))
-    assert notice in alone
-    assert notice not in beside_others
-    assert "第0篇的第3段" in beside_others
-    assert "1 lines stand on other pages" in beside_others
