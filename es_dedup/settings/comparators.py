@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
 from pydantic import Field
 
-from es_dedup.settings.sections import SHAPES, Section
+from es_dedup.settings.sections import SHAPES, Section, feature_setting
+
+ShingleChars = Annotated[
+    int, Field(ge=2, le=20, description="characters of a Chinese shingle", json_schema_extra=SHAPES)
+]
+ShingleWords = Annotated[
+    int, Field(ge=1, le=20, description="words of any other shingle", json_schema_extra=SHAPES)
+]
+Bands = Annotated[int, Field(ge=1, le=64, description="bands of a signature", json_schema_extra=SHAPES)]
+Rows = Annotated[int, Field(ge=1, le=16, description="minima of a band", json_schema_extra=SHAPES)]
 
 
 class ShinglingConfig(Section):
@@ -14,15 +23,11 @@ class ShinglingConfig(Section):
 
     detector = ("shingling", "shingling_containment", "supershingles")
 
-    chars: int = Field(
-        5, ge=2, le=20, description="characters of a Chinese shingle", json_schema_extra=SHAPES
-    )
-    words: int = Field(5, ge=1, le=20, description="words of any other shingle", json_schema_extra=SHAPES)
-    modulus: int = Field(
-        8, ge=1, le=100, description="one shingle in so many is kept", json_schema_extra=SHAPES
-    )
-    min_shingles: int = Field(
-        4, ge=1, le=100, description="kept shingles a page needs to be compared", json_schema_extra=SHAPES
+    chars: ShingleChars = 5
+    words: ShingleWords = 5
+    modulus: int = feature_setting(8, ge=1, le=100, description="one shingle in so many is kept")
+    min_shingles: int = feature_setting(
+        4, ge=1, le=100, description="kept shingles a page needs to be compared"
     )
     min_resemblance: float = Field(0.5, gt=0, le=1, description="resemblance that accepts")
     min_containment: float = Field(
@@ -39,15 +44,11 @@ class MinhashConfig(Section):
 
     detector = "minhash"
 
-    chars: int = Field(
-        5, ge=2, le=20, description="characters of a Chinese shingle", json_schema_extra=SHAPES
-    )
-    words: int = Field(3, ge=1, le=20, description="words of any other shingle", json_schema_extra=SHAPES)
-    bands: int = Field(32, ge=1, le=64, description="bands of a signature", json_schema_extra=SHAPES)
-    rows: int = Field(4, ge=1, le=16, description="minima of a band", json_schema_extra=SHAPES)
-    min_shingles: int = Field(
-        4, ge=1, le=100, description="shingles a page needs to be compared", json_schema_extra=SHAPES
-    )
+    chars: ShingleChars = 5
+    words: ShingleWords = 3
+    bands: Bands = 32
+    rows: Rows = 4
+    min_shingles: int = feature_setting(4, ge=1, le=100, description="shingles a page needs to be compared")
     min_similarity: float = Field(0.5, gt=0, le=1, description="share of equal minima that accepts")
 
 
@@ -56,23 +57,19 @@ class SpotsigsConfig(Section):
 
     detector = ("spotsigs", "imatch_s", "lsh_s")
 
-    antecedents: tuple[str, ...] = Field(
-        (),
-        description="words that start a signature; empty: the built-in Chinese and English lists",
-        json_schema_extra=SHAPES,
+    antecedents: tuple[str, ...] = feature_setting(
+        (), description="words that start a signature; empty: the built-in Chinese and English lists"
     )
-    distance: int = Field(
-        1, ge=1, le=10, description="words from one link of a chain to the next", json_schema_extra=SHAPES
-    )
-    chain: int = Field(2, ge=1, le=6, description="words of a chain", json_schema_extra=SHAPES)
+    distance: int = feature_setting(1, ge=1, le=10, description="words from one link of a chain to the next")
+    chain: int = feature_setting(2, ge=1, le=6, description="words of a chain")
     min_idf: float = Field(
         0.2, ge=0, le=1, description="signatures below this normalised idf are dropped; needs statistics"
     )
     max_idf: float = Field(
         1.0, ge=0, le=1, description="signatures above this normalised idf are dropped; needs statistics"
     )
-    min_signatures: int = Field(
-        4, ge=1, le=100, description="signatures a page needs to be compared", json_schema_extra=SHAPES
+    min_signatures: int = feature_setting(
+        4, ge=1, le=100, description="signatures a page needs to be compared"
     )
     min_similarity: float = Field(0.5, gt=0, le=1, description="multiset Jaccard similarity that accepts")
 
@@ -88,14 +85,10 @@ class ImatchConfig(Section):
     max_idf: float = Field(
         0.8, ge=0, le=1, description="words above this normalised idf are left out; needs statistics"
     )
-    lexicons: int = Field(
-        10, ge=1, le=50, description="random lexicons of imatch_random", json_schema_extra=SHAPES
-    )
-    kept: float = Field(
-        0.7, gt=0, lt=1, description="share of the lexicon that a random one keeps", json_schema_extra=SHAPES
-    )
-    min_terms: int = Field(
-        4, ge=1, le=100, description="terms a signature needs; below there is none", json_schema_extra=SHAPES
+    lexicons: int = feature_setting(10, ge=1, le=50, description="random lexicons of imatch_random")
+    kept: float = feature_setting(0.7, gt=0, lt=1, description="share of the lexicon that a random one keeps")
+    min_terms: int = feature_setting(
+        4, ge=1, le=100, description="terms a signature needs; below there is none"
     )
 
 
@@ -104,8 +97,8 @@ class LshConfig(Section):
 
     detector = ("lsh_s", "lsh_p")
 
-    bands: int = Field(64, ge=1, le=64, description="bands of a signature", json_schema_extra=SHAPES)
-    rows: int = Field(3, ge=1, le=16, description="minima of a band", json_schema_extra=SHAPES)
+    bands: Bands = 64
+    rows: Rows = 3
     min_similarity: float = Field(0.5, gt=0, le=1, description="Jaccard similarity that accepts")
 
 
@@ -114,12 +107,8 @@ class CodetConfig(Section):
 
     detector = "codet_like"
 
-    depth: int = Field(
-        4, ge=2, le=8, description="words of a sentence that make its path", json_schema_extra=SHAPES
-    )
-    min_sentences: int = Field(
-        2, ge=1, le=100, description="sentences a page needs to be compared", json_schema_extra=SHAPES
-    )
+    depth: int = feature_setting(4, ge=2, le=8, description="words of a sentence that make its path")
+    min_sentences: int = feature_setting(2, ge=1, le=100, description="sentences a page needs to be compared")
     min_similarity: float = Field(0.5, ge=0.34, le=1, description="share of the shorter page that accepts")
     min_ratio: float = Field(0.5, ge=0, le=1, description="length ratio below which a match is containment")
 
@@ -129,19 +118,11 @@ class FeatureSentenceConfig(Section):
 
     detector = "feature_sentence"
 
-    frequency: float = Field(
-        0.4, ge=0, le=1, description="weight of how often a word occurs", json_schema_extra=SHAPES
-    )
-    location: float = Field(
-        0.2, ge=0, le=1, description="weight of how early it first occurs", json_schema_extra=SHAPES
-    )
-    in_title: float = Field(
-        0.3, ge=0, le=1, description="weight of standing in the title", json_schema_extra=SHAPES
-    )
-    length: float = Field(0.1, ge=0, le=1, description="weight of its length", json_schema_extra=SHAPES)
-    min_chars: int = Field(
-        8, ge=2, le=100, description="characters a feature sentence needs", json_schema_extra=SHAPES
-    )
+    frequency: float = feature_setting(0.4, ge=0, le=1, description="weight of how often a word occurs")
+    location: float = feature_setting(0.2, ge=0, le=1, description="weight of how early it first occurs")
+    in_title: float = feature_setting(0.3, ge=0, le=1, description="weight of standing in the title")
+    length: float = feature_setting(0.1, ge=0, le=1, description="weight of its length")
+    min_chars: int = feature_setting(8, ge=2, le=100, description="characters a feature sentence needs")
     min_similarity: float = Field(0.8, gt=0, le=1, description="common subsequence over the longer sentence")
 
 
@@ -150,13 +131,9 @@ class PunctuationConfig(Section):
 
     detector = "punctuation"
 
-    before: int = Field(
-        2, ge=0, le=10, description="characters taken before a mark", json_schema_extra=SHAPES
-    )
-    after: int = Field(2, ge=1, le=10, description="characters taken after a mark", json_schema_extra=SHAPES)
-    min_marks: int = Field(
-        3, ge=1, le=100, description="marks a page needs to be compared", json_schema_extra=SHAPES
-    )
+    before: int = feature_setting(2, ge=0, le=10, description="characters taken before a mark")
+    after: int = feature_setting(2, ge=1, le=10, description="characters taken after a mark")
+    min_marks: int = feature_setting(3, ge=1, le=100, description="marks a page needs to be compared")
     min_similarity: float = Field(0.8, gt=0, le=1, description="common subsequence over the longer string")
 
 

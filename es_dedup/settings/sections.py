@@ -1,4 +1,4 @@
-"""Settings of the methods beyond the default ones; ``config`` has the sections of those and everything that loads them.
+"""Settings of the detection methods and of the decision rules; ``loading`` has the other sections and reads all of them.
 
 Each number carries the range that its source states; a combination that the source rules out is refused.
 """
@@ -6,7 +6,7 @@ Each number carries the range that its source states; a combination that the sou
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -17,7 +17,7 @@ FILE: Final[dict[str, Any]] = SHAPES | {"file": {"except": [""]}}
 SYNONYMS: Final[dict[str, Any]] = SHAPES | {"file": {"except": ["wordnet", "none"]}}
 """The same for a file, or a folder, of synonyms."""
 ROUNDING: Final = 1e-9
-"""Room for decimal fractions: 1.5 times 0.4 is a little more than 0.6 in binary."""
+"""Tolerance for decimal fractions: 1.5 times 0.4 is a little more than 0.6 in binary."""
 
 
 class Section(BaseModel):
@@ -38,13 +38,34 @@ class Section(BaseModel):
         return names is None or not set(names).isdisjoint(detectors)
 
 
+def feature_setting(default: Any, **options: Any) -> Any:
+    """A field that stored features depend on; options as of ``pydantic.Field``."""
+    return Field(default, json_schema_extra=SHAPES, **options)
+
+
+IdfFile = Annotated[
+    str,
+    Field(
+        description="for weights by tf-idf: file of learned inverse document frequencies (es-dedup idf makes one); empty: general Chinese",
+        json_schema_extra=FILE,
+    ),
+]
+Synonyms = Annotated[
+    str,
+    Field(
+        min_length=1,
+        description="synonyms: wordnet (Chinese Open Wordnet, shipped), none, or the path of a file",
+        json_schema_extra=SYNONYMS,
+    ),
+]
+
+
 class WordsConfig(Section):
     """How Chinese text is cut into words."""
 
-    segmenter: Literal["rjieba", "jieba", "rjieba-hmm", "jieba-hmm"] = Field(
+    segmenter: Literal["rjieba", "jieba", "rjieba-hmm", "jieba-hmm"] = feature_setting(
         "rjieba",
         description="what cuts Chinese text into words, by jieba's dictionary: rjieba (native code) or jieba itself; with -hmm also words that are not in it, by its model",
-        json_schema_extra=SHAPES,
     )
 
 
@@ -53,47 +74,29 @@ class MultiSimhashConfig(Section):
 
     detector = "multi_simhash"
 
-    keywords: int = Field(10, ge=5, le=15, description="keywords of a page, N1", json_schema_extra=SHAPES)
-    context: int = Field(
-        10, ge=6, le=14, description="words taken on each side of a keyword, N2", json_schema_extra=SHAPES
-    )
+    keywords: int = feature_setting(10, ge=5, le=15, description="keywords of a page, N1")
+    context: int = feature_setting(10, ge=6, le=14, description="words taken on each side of a keyword, N2")
     max_bits: int = Field(2, ge=1, le=3, description="differing bits of either SimHash that accept, k1")
     max_text_bits: int = Field(
         6, ge=5, le=7, description="differing bits of the text up to which the keywords decide, k2"
     )
-    tfidf_weight: float = Field(0.8, gt=0, le=1, description="share of tf-idf, λ1", json_schema_extra=SHAPES)
-    speech_weight: float = Field(
-        0.5, gt=0, le=1, description="share of the part of speech, λ2", json_schema_extra=SHAPES
+    tfidf_weight: float = feature_setting(0.8, gt=0, le=1, description="share of tf-idf, λ1")
+    speech_weight: float = feature_setting(0.5, gt=0, le=1, description="share of the part of speech, λ2")
+    length_weight: float = feature_setting(0.05, gt=0, le=1, description="share of the word's length, λ3")
+    place_weight: float = feature_setting(0.1, gt=0, le=1, description="share of an early place, λ4")
+    noun: float = feature_setting(0.6, gt=0.5, le=1, description="weight of a noun")
+    adjective: float = feature_setting(0.4, ge=0, le=1, description="weight of an adjective")
+    verb: float = feature_setting(0.3, ge=0, le=1, description="weight of a verb")
+    other: float = feature_setting(0.1, ge=0, le=1, description="weight of any other word")
+    weights: Literal["count", "tfidf"] = feature_setting(
+        "count", description="how words vote in the SimHash of the text"
     )
-    length_weight: float = Field(
-        0.05, gt=0, le=1, description="share of the word's length, λ3", json_schema_extra=SHAPES
-    )
-    place_weight: float = Field(
-        0.1, gt=0, le=1, description="share of an early place, λ4", json_schema_extra=SHAPES
-    )
-    noun: float = Field(0.6, gt=0.5, le=1, description="weight of a noun", json_schema_extra=SHAPES)
-    adjective: float = Field(0.4, ge=0, le=1, description="weight of an adjective", json_schema_extra=SHAPES)
-    verb: float = Field(0.3, ge=0, le=1, description="weight of a verb", json_schema_extra=SHAPES)
-    other: float = Field(0.1, ge=0, le=1, description="weight of any other word", json_schema_extra=SHAPES)
-    weights: Literal["count", "tfidf"] = Field(
-        "count", description="how words vote in the SimHash of the text", json_schema_extra=SHAPES
-    )
-    windows: Literal["once", "each"] = Field(
+    windows: Literal["once", "each"] = feature_setting(
         "once",
         description="a word that stands in several windows around keywords counts once, or in each window",
-        json_schema_extra=SHAPES,
     )
-    idf: str = Field(
-        "",
-        description="file of learned inverse document frequencies (es-dedup idf makes one); empty: general Chinese",
-        json_schema_extra=FILE,
-    )
-    synonyms: str = Field(
-        "wordnet",
-        min_length=1,
-        description="synonyms: wordnet (Chinese Open Wordnet, shipped), none, or the path of a file",
-        json_schema_extra=SYNONYMS,
-    )
+    idf: IdfFile = ""
+    synonyms: Synonyms = "wordnet"
 
     @model_validator(mode="after")
     def _as_the_source_orders(self) -> MultiSimhashConfig:
@@ -117,22 +120,18 @@ class CharFrequencyConfig(Section):
 
     detector = "char_frequency"
 
-    count_above: int = Field(
-        3, ge=1, le=50, description="a character counts when it occurs more often", json_schema_extra=SHAPES
+    count_above: int = feature_setting(
+        3, ge=1, le=50, description="a character counts when it occurs more often"
     )
-    characters: Literal["level1", "gb2312", "all"] = Field(
+    characters: Literal["level1", "gb2312", "all"] = feature_setting(
         "level1",
         description="which characters count: GB 2312 level 1, levels 1 and 2, or with digits and letters",
-        json_schema_extra=SHAPES,
     )
-    min_characters: int = Field(
-        5, ge=1, le=100, description="frequent characters a page needs", json_schema_extra=SHAPES
-    )
-    followers: Literal["adjacent", "coded"] = Field(
+    min_characters: int = feature_setting(5, ge=1, le=100, description="frequent characters a page needs")
+    followers: Literal["adjacent", "coded"] = feature_setting(
         "adjacent",
         description="what follows a frequent character: the next character, whatever it is, or the next that has a number "
         "(punctuation is passed over)",
-        json_schema_extra=SHAPES,
     )
     min_main: float = Field(
         0.8, gt=0, lt=1, description="share of frequent characters found again that must be passed, M"
@@ -156,8 +155,8 @@ class CharFrequencyConfig(Section):
         description="how an embedded index finds candidates of a page: by posting lists, or by the edit-distance tree of the "
         "source; pages accepted are the same, but that a tree leaves out no character as common",
     )
-    stop_characters: bool = Field(
-        default=True, description="leave function words out of the main comparison", json_schema_extra=SHAPES
+    stop_characters: bool = feature_setting(
+        default=True, description="leave function words out of the main comparison"
     )
 
 
@@ -166,61 +165,33 @@ class DwdcsConfig(Section):
 
     detector = ("dwdcs", "dwswn")
 
-    hubs: int = Field(
-        30, ge=5, le=63, description="nodes of highest degree that are tried, l", json_schema_extra=SHAPES
+    hubs: int = feature_setting(30, ge=5, le=63, description="nodes of highest degree that are tried, l")
+    key_concepts: int = feature_setting(20, ge=5, le=63, description="concepts that stand for a page, p")
+    window: int = feature_setting(2, ge=1, le=5, description="distance within which concepts are joined")
+    min_occurrences: int = feature_setting(
+        2, ge=1, le=10, description="occurrences that make a concept a node"
     )
-    key_concepts: int = Field(
-        20, ge=5, le=63, description="concepts that stand for a page, p", json_schema_extra=SHAPES
+    min_concepts: int = feature_setting(10, ge=3, le=200, description="nodes a page needs to be compared")
+    max_concepts: int = feature_setting(
+        2000, ge=100, le=5_000, description="nodes kept of a page, the most frequent"
     )
-    window: int = Field(
-        2, ge=1, le=5, description="distance within which concepts are joined", json_schema_extra=SHAPES
+    min_overlap: float = feature_setting(
+        0.5, ge=0, lt=1, description="overlap of synonyms above which concepts merge"
     )
-    min_occurrences: int = Field(
-        2, ge=1, le=10, description="occurrences that make a concept a node", json_schema_extra=SHAPES
-    )
-    min_concepts: int = Field(
-        10, ge=3, le=200, description="nodes a page needs to be compared", json_schema_extra=SHAPES
-    )
-    max_concepts: int = Field(
-        2000,
-        ge=100,
-        le=5_000,
-        description="nodes kept of a page, the most frequent",
-        json_schema_extra=SHAPES,
-    )
-    min_overlap: float = Field(
-        0.5,
-        ge=0,
-        lt=1,
-        description="overlap of synonyms above which concepts merge",
-        json_schema_extra=SHAPES,
-    )
-    senses: int = Field(1, ge=1, le=10, description="meanings of a word that count", json_schema_extra=SHAPES)
-    synonyms: str = Field(
-        "wordnet",
-        min_length=1,
-        description="synonyms: wordnet (Chinese Open Wordnet, shipped), none, or the path of a file",
-        json_schema_extra=SYNONYMS,
-    )
-    min_phrase_occurrences: int = Field(
+    senses: int = feature_setting(1, ge=1, le=10, description="meanings of a word that count")
+    synonyms: Synonyms = "wordnet"
+    min_phrase_occurrences: int = feature_setting(
         0,
         ge=0,
         le=20,
         description="neighbouring words that stand together so often on a page are one phrase; 0: a phrase is one word",
-        json_schema_extra=SHAPES,
     )
-    weights: Literal["count", "tfidf", "contribution"] = Field(
+    weights: Literal["count", "tfidf", "contribution"] = feature_setting(
         "count",
         description="weight of a key concept in the cosine: its occurrences, these by idf, or its contribution CB to the "
         "network",
-        json_schema_extra=SHAPES,
     )
-    idf: str = Field(
-        "",
-        description="for weights by tf-idf: file of learned inverse document frequencies (es-dedup idf makes one); empty: "
-        "general Chinese",
-        json_schema_extra=FILE,
-    )
+    idf: IdfFile = ""
     min_similarity: float = Field(0.9, ge=0, lt=1, description="cosine of key concepts that must be passed")
     max_position_variance: float = Field(
         0.05,
@@ -275,14 +246,10 @@ class CcdetConfig(Section):
 
     detector = "ccdet"
 
-    window: int = Field(
-        10, ge=2, le=64, description="characters before a full stop", json_schema_extra=SHAPES
-    )
+    window: int = feature_setting(10, ge=2, le=64, description="characters before a full stop")
     min_ccs: float = Field(0.6, ge=0, le=1, description="common containment similarity that accepts")
     min_clr: float = Field(0.5, ge=0, le=1, description="length ratio below which a match is containment")
-    min_features: int = Field(
-        3, ge=1, le=100, description="signatures a page needs to be compared", json_schema_extra=SHAPES
-    )
+    min_features: int = feature_setting(3, ge=1, le=100, description="signatures a page needs to be compared")
     min_common: int = Field(2, ge=1, le=100, description="signatures two pages must share")
     prune: Literal["site", "idf", "none"] = Field("site", description="which signatures are dropped as noise")
     prune_min_pages: int = Field(
@@ -309,16 +276,11 @@ class SimhashConfig(Section):
     detector = "simhash"
 
     max_hamming_distance: int = Field(3, ge=0, le=7, description="differing bits of 64 that still accept")
-    features: Literal["words", "grams", "words-tfidf"] = Field(
+    features: Literal["words", "grams", "words-tfidf"] = feature_setting(
         "grams",
         description="what is hashed: pairs of neighbouring tokens, or segmented words, each once or by tf-idf",
-        json_schema_extra=SHAPES,
     )
-    idf: str = Field(
-        "",
-        description="file of learned inverse document frequencies (es-dedup idf makes one); empty: general Chinese",
-        json_schema_extra=FILE,
-    )
+    idf: IdfFile = ""
 
 
 class CoverageConfig(Section):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr
 
-from es_dedup.settings.sections import SHAPES, Section
+from es_dedup.settings.sections import Section, feature_setting
 
 
 class ElasticConfig(Section):
@@ -26,11 +26,10 @@ class ElasticConfig(Section):
     refresh: str = Field(
         "1s", pattern=r"^(-1|\d+(ms|s|m))$", description="time until a write is seen by searches"
     )
-    also_stored: tuple[str, ...] = Field(
+    also_stored: tuple[str, ...] = feature_setting(
         ("dwdcs",),
         description="methods beside those of detectors whose features are stored in named fields; they take no part in "
         "candidates and decisions",
-        json_schema_extra=SHAPES,
     )
     durability: Literal["request", "async"] = Field(
         "request", description="async: faster, but a crash of the server may lose 5 s of features"
