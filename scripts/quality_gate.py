@@ -19,9 +19,13 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup import Deduplicator
 from es_dedup.errors import DedupError
-from es_dedup.evaluation import check, pin, read_floors, read_labels
+from es_dedup.evaluation import read_labels
 from es_dedup.evaluation.runner import run
 from es_dedup.readers import InputFailure, read_pages
+
+sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from scripts.floors import check, pin, read_floors  # noqa: E402 - the path comes first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

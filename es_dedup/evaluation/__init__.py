@@ -1,7 +1,7 @@
-"""Labelled pairs, metrics, threshold sweeps, the quality gate.
+"""Labelled pairs, metrics, threshold sweeps.
 
 ``read_labels`` reads what people labelled, ``evaluate`` measures methods, candidates and clusters against it,
-``tune`` chooses limits with cross-validation, ``check`` and ``pin`` are the gate.
+``tune`` chooses limits with cross-validation.
 
 Traps:
 
@@ -12,16 +12,6 @@ Traps:
 - B-cubed knows only the labelled pages and takes unlabelled pairs of a group's different pages as different.
 """
 
-from es_dedup.evaluation.gate import (
-    CEILINGS,
-    Figure,
-    FloorLowered,
-    Floors,
-    check,
-    figures,
-    pin,
-    read_floors,
-)
 from es_dedup.evaluation.groups import BCubed, bcubed, connected, label_groups
 from es_dedup.evaluation.labels import (
     Label,
@@ -53,14 +43,10 @@ from es_dedup.evaluation.tune import Axis, Fold, Goal, TuneReport, fold_of, tune
 
 __all__ = [
     "BANDS",
-    "CEILINGS",
     "Axis",
     "BCubed",
     "Band",
     "EvaluationReport",
-    "Figure",
-    "FloorLowered",
-    "Floors",
     "Fold",
     "Goal",
     "Label",
@@ -76,11 +62,9 @@ __all__ = [
     "bcubed",
     "by_band",
     "candidate_recall",
-    "check",
     "connected",
     "digest",
     "evaluate",
-    "figures",
     "fold_of",
     "is_merged",
     "label_groups",
@@ -89,8 +73,6 @@ __all__ = [
     "ordered_pair",
     "pair_scores",
     "parse_labels",
-    "pin",
-    "read_floors",
     "read_labels",
     "relation_scores",
     "tune",

@@ -11,20 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup.errors import InputError
-from es_dedup.evaluation import (
-    EvaluationReport,
-    FloorLowered,
-    Floors,
-    Label,
-    LabelledPair,
-    MethodDecisions,
-    check,
-    evaluate,
-    figures,
-    pin,
-    read_floors,
-)
+from es_dedup.evaluation import EvaluationReport, Label, LabelledPair, MethodDecisions, evaluate
 from es_dedup.model import Relation
+from scripts.floors import FloorLowered, Floors, check, figures, pin, read_floors
 
 if TYPE_CHECKING:
     from pathlib import Path
