@@ -1,148 +1,251 @@
-"""What does each rule of the decision rules do? Recall and wrong merges with all rules, and with one rule left out at a time.
+"""What does each decision rule do? Every labelled set with all rules, and with one rule left out at a time.
 
-For every labelled set: the share of duplicate and containing pairs that are accepted, and the share of different pairs
-that are accepted too. Rows: the decision rules as it is; without corpus statistics; without the demand that grows with the days
-between two pages; then without each rule. A rule is left out of its place in the order; the rules after it stay.
-Sets with groups in place of labels (edits-zh) take random pairs of different groups as different ones. broadcast-zh has no
-labels: there the column is a count of accepted pairs of different days, most of them issues of one series.
+Sets: the labelled ones, those with titles also as text only; the pairs read for this project; edited copies, with the
+candidate pairs of a copy and a page that has nothing of its original as different ones; broadcast-zh, whose candidate
+pairs of different days count as different (most are issues of a series; they have no labels). A rule is left out of its
+place in the order; the rules after it stay. Features and measures of a set are computed once. ``--write`` renews
+docs/benchmarks/rule-effects.md.
 """
 
 from __future__ import annotations
 
+import random
 import sys
-from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
-from unittest.mock import patch
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from harness import Row, data_file, expect, page_of, parser_of, report, rows_of, share
-from labelled import GROUPED, LABELLED, joined, pair_sets, scan
+from bench_mutants import NOTHING, SETS, original_of, pages_of, with_copies
+from harness import ROOT, Row, data_file, expect, page_of, parser_of, ran_on, report, rows_of
+from labelled import READ, TEXT_ONLY, joined, pair_sets, read_sets, scan
+from measured_pairs import measured, measured_rows, shown
 
-from es_dedup.decision import pair_facts, required_coverage
-from es_dedup.decision.comparison import BLOCK, decide_rows
+from es_dedup.decision.comparison import BLOCK
 from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.statistics import Statistics
-from es_dedup.decision.thresholds import BALANCED
-from es_dedup.detectors.coverage_pairs import best_cover, measure
+from es_dedup.decision.thresholds import PRESETS, thresholds_of
+from es_dedup.detectors.coverage_pairs import best_cover
+from es_dedup.evaluation import Label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from labelled import Scanned
+    from measured_pairs import Measured, Score
     from numpy.typing import NDArray
 
     from es_dedup.decision.thresholds import Thresholds
-    from es_dedup.detectors.coverage_pairs import PairMeasures
 
     Rows = NDArray[np.int64]
-    Block = tuple[PairMeasures, Rows, Rows]
 
-ALL_SETS: Final = (*LABELLED, *GROUPED)
+PAGE: Final = ROOT / "docs" / "benchmarks" / "rule-effects.md"
+BROADCAST: Final = "broadcast-zh"
+PAIR_SETS: Final = (
+    *("portal-zh", "news-zh-2025", "edits-zh", "judged-en", "judged-gov", "news-en"),
+    *(f"{name}{TEXT_ONLY}" for name in ("portal-zh", "news-zh-2025", "news-en")),
+)
+EDITED: Final = tuple(f"{name}, edited copies" for name in SETS)
+ALL_SETS: Final = (*PAIR_SETS, *EDITED, BROADCAST)
+LEAST_COVER: Final = 0.40  # of the better covered page of pairs without labels: no preset accepts below
+PAGE_COMMAND: Final = "benchmarks/bench_rules.py --write"
+SETS_IN_WORDS: Final = """\
+*Same* are duplicate and containing pairs, *different* those of different articles; pairs that share only a passage count in *relations right* alone, where they
+should be different. *Text only*: without titles and times. *Look-alikes* and *short*: pairs read for this project. *Edited copies*: pages with
+copies edited by a program, and the pairs of a copy with a page that has nothing of its original, if at least 0.40 of one page is covered. *broadcast-zh* has no
+labels: its pairs of different days, so covered, count as different, since most are issues of a series."""
+EFFECTS_IN_WORDS: Final = """\
+*Worse*, *better*: the number of sets on which F1 falls or rises when the rule is left out and all others stay (broadcast-zh: more or fewer pairs accepted). What is
+not named does not change. A pair that two rules refuse shows in neither row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A set with all rules and with one left out."""
+
+    name: str
+    every: Score
+    fewer: Score
+
+    @property
+    def gain(self) -> float:
+        """What leaving the rule out changes: of F1, or less of accepted pairs where a set has only different ones."""
+        if self.every.f1 is None or self.fewer.f1 is None:
+            return (self.every.merged - self.fewer.merged) / max(self.every.merged_of, 1)
+        return self.fewer.f1 - self.every.f1
+
+    def changes(self) -> Row:
+        """Figures that differ, before and after."""
+        figures = (
+            ("F1", _figure(self.every.f1), _figure(self.fewer.f1)),
+            ("recall", _figure(self.every.recall), _figure(self.fewer.recall)),
+            ("different accepted", f"{self.every.merged:,}", f"{self.fewer.merged:,}"),
+            ("relations", _figure(self.every.relation), _figure(self.fewer.relation)),
+        )
+        known = figures if self.every.recall is not None else figures[2:3]
+        return {name: f"{before} → {after}" for name, before, after in known if before != after}
+
+    def __str__(self) -> str:
+        return f"{self.name}: {', '.join(f'{name} {change}' for name, change in self.changes().items())}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     parser = parser_of(__doc__)
     parser.add_argument("--sets", nargs="*", default=ALL_SETS, choices=ALL_SETS)
-    parser.add_argument("--items", type=int, default=20_000, help="first items of broadcast-zh; 0: none")
+    parser.add_argument("--no-read", action="store_true", help="without the pairs read for this project")
+    parser.add_argument("--items", type=int, default=20_000, help="first items of broadcast-zh")
+    parser.add_argument("--originals", type=int, default=400, help="pages of a set that are edited")
+    parser.add_argument("--preset", default="balanced", choices=tuple(PRESETS))
+    parser.add_argument("--write", action="store_true", help=f"renew {PAGE.relative_to(ROOT)}")
     given = parser.parse_args(arguments)
-    table: dict[str, Row] = {}
-    notes: dict[str, str] = {}
-    for pairs in pair_sets(given.data, given.sets):
-        scanned = scan(pairs.pages)
-        with scanned.dedup:
-            asked = [scanned.rows(pairs.same), scanned.rows(pairs.other)]
-            for name, (same, other) in variants(scanned, asked):
-                row = table.setdefault(name, {"judge": name})
-                row[f"{pairs.name} recall"] = share(same, len(pairs.same))
-                row[f"{pairs.name} merged"] = share(other, len(pairs.other))
-        notes[pairs.name] = f"{len(pairs.same)} same, {len(pairs.other)} different pairs"
-    if given.items:
-        scanned = scan(
-            [page_of(row) for row in rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), given.items)]
-        )
-        with scanned.dedup:
-            left, right = days_apart(scanned)
-            for name, (accepted,) in variants(scanned, [(left, right)]):
-                table.setdefault(name, {"judge": name})["broadcast-zh"] = accepted
-        notes["broadcast-zh"] = (
-            f"of {len(left):,} covered pairs of different days among {given.items:,} items, how many are accepted"
-        )
-    report("Recall of same pairs, share of different pairs merged", list(table.values()), given.json, notes)
+    began = time.monotonic()
+    sets = list(
+        sets_of(given.data, given.sets, items=given.items, originals=given.originals, read=not given.no_read)
+    )
+    preset = thresholds_of(given.preset)
+    every = {each.name: each.score(preset) for each in sets}
+    effects = {
+        name: [Effect(each.name, every[each.name], score) for each, score in zip(sets, scores, strict=True)]
+        for name, scores in variants(sets, preset)
+    }
+    for rule in RULES:
+        fewer = [each.name for each in effects[rule.name] if each.fewer.merged < each.every.merged]
+        expect(not fewer, f"without the rule {rule.name!r} fewer different pairs are accepted in {fewer}")
+    rows: list[Row] = [
+        {"left out": "", "set": name}
+        | {"F1": _figure(score.f1), "recall / different / relations": shown(score)}
+        for name, score in every.items()
+    ]
+    rows += [
+        {"left out": name, "set": each.name} | changes
+        for name, found in effects.items()
+        for each in found
+        if (changes := each.changes())
+    ]
+    minutes = (time.monotonic() - began) / 60
+    notes = {name: f"{_same(score):,} same, {score.merged_of:,} different" for name, score in every.items()}
+    report("Effect of leaving out each rule", rows, given.json, notes | {"minutes": round(minutes, 1)})
+    if given.write:
+        PAGE.write_text(page(every, effects, given.preset, minutes), encoding="utf-8")
     return 0
 
 
-def days_apart(scanned: Scanned) -> tuple[Rows, Rows]:
-    """Candidate pairs of different days that are covered enough to come before the decision rules."""
-    pages = scanned.corpus.pages
-    found = joined(scanned)
-    apart = pages.days[found.left] != pages.days[found.right]
-    left, right = found.left[apart], found.right[apart]
-    cover, weights = pages.table.coverage, scanned.statistics.weights(pages.table.coverage)
-    likely = [
-        best_cover(cover, ours, cover, theirs, weights, weights) >= BALANCED.least_cover
-        for ours, theirs in blocks(left, right)
-    ]
-    keep = np.concatenate(likely) if likely else np.zeros(0, dtype=np.bool_)
-    return left[keep], right[keep]
+def sets_of(
+    folder: Path | None, names: Sequence[str], *, items: int, originals: int, read: bool
+) -> Iterator[Measured]:
+    """The sets with their measures."""
+    yield from measured(pair_sets(folder, [name for name in names if name in PAIR_SETS]))
+    yield from measured(read_sets(folder, READ) if read else ())
+    for name in names:
+        if name in EDITED:
+            yield edited_copies(folder, name.removesuffix(", edited copies"), items // 4, originals)
+    if BROADCAST in names and items:
+        yield days_apart(folder, items)
 
 
-def blocks(left: Rows, right: Rows) -> Iterator[tuple[Rows, Rows]]:
-    """The pairs, a bounded number at a time."""
-    for start in range(0, len(left), BLOCK):
-        yield left[start : start + BLOCK], right[start : start + BLOCK]
-
-
-def variants(scanned: Scanned, asked: Sequence[tuple[Rows, Rows]]) -> Iterator[tuple[str, list[int]]]:
-    """Name of each variant, and how many pairs of each group it accepts."""
-    measured = [measured_blocks(scanned, pairs, scanned.statistics) for pairs in asked]
-    every = [accepted(scanned, group) for group in measured]
-    yield "all", every
-    yield (
-        "without statistics",
-        [accepted(scanned, measured_blocks(scanned, pairs, Statistics.empty())) for pairs in asked],
-    )
-    with without_days():
-        yield "without the demand that grows with the days", [accepted(scanned, group) for group in measured]
+def variants(sets: Sequence[Measured], preset: Thresholds) -> Iterator[tuple[str, list[Score]]]:
+    """Name of each variant, and the score of each set."""
+    yield "statistics of the corpus", [each.score(preset, learned=False) for each in sets]
+    timeless = replace(preset, late_cover=0.0)
+    yield "required coverage that grows with the days", [each.score(timeless) for each in sets]
     for rule in RULES:
-        fewer = replace(BALANCED, without=frozenset((rule.name,)))
-        found = [accepted(scanned, group, fewer) for group in measured]
-        expect(
-            all(more >= less for more, less in zip(found, every, strict=True)),
-            f"without the rule {rule.name!r} fewer pairs are accepted",
-        )
-        yield f"without: {rule.name}", found
+        fewer = replace(preset, without=preset.without | {rule.name})
+        yield rule.name, [each.score(fewer) for each in sets]
 
 
-def measured_blocks(scanned: Scanned, pairs: tuple[Rows, Rows], statistics: Statistics) -> list[Block]:
-    """Measures of the pairs, made once for all variants of the decision rules."""
-    cover = scanned.corpus.pages.table.coverage
-    weights = statistics.weights(cover)
-    return [
-        (measure(cover, left, cover, right, weights, weights), left, right) for left, right in blocks(*pairs)
+def edited_copies(folder: Path | None, name: str, items: int, originals: int) -> Measured:
+    """Copies and their originals as duplicates; with pages that have nothing of their original as different pages."""
+    pages, others = (pages_of(folder, each, items) for each in (name, SETS[name]))
+    edited = with_copies(pages, others, originals, 2, random.Random(1))
+    scanned = scan(edited.pages)
+    with scanned.dedup:
+        originals_of, copies = scanned.rows((original_of(copy), copy) for copy in edited.mutants)
+        found = joined(scanned)
+        ids = scanned.corpus.pages.ids
+        original = np.array([scanned.row[original_of(each)] for each in ids])
+        copied = np.array([each in edited.mutants for each in ids])
+        left, right = found.left, found.right
+        keep = (copied[left] | copied[right]) & (original[left] != original[right])
+        left, right = left[keep], right[keep]
+        keep = covers(scanned, left, right) >= LEAST_COVER
+        left, right = left[keep], right[keep]
+        keep = covers(scanned, original[left], original[right], weighted=False) < NOTHING
+        left, right = left[keep], right[keep]
+        labels = [Label.DUP] * len(copies) + [Label.DIFF] * len(left)
+        left, right = np.concatenate((originals_of, left)), np.concatenate((copies, right))
+        return measured_rows(f"{name}, edited copies", scanned, left, right, labels)
+
+
+def days_apart(folder: Path | None, items: int) -> Measured:
+    """Candidate pairs of different days, covered enough to come before the decision rules, as different pages."""
+    rows = rows_of(data_file(folder, f"{BROADCAST}.jsonl.xz"), items)
+    scanned = scan([page_of(row) for row in rows])
+    with scanned.dedup:
+        days = scanned.corpus.pages.days
+        found = joined(scanned)
+        apart = days[found.left] != days[found.right]
+        left, right = found.left[apart], found.right[apart]
+        keep = covers(scanned, left, right) >= LEAST_COVER
+        return measured_rows(BROADCAST, scanned, left[keep], right[keep], [Label.DIFF] * int(keep.sum()))
+
+
+def covers(scanned: Scanned, left: Rows, right: Rows, *, weighted: bool = True) -> NDArray[np.float64]:
+    """Coverage of the better covered page of each pair, a bounded number at a time; shape (pairs,)."""
+    table = scanned.corpus.pages.table.coverage
+    weights = (scanned.statistics if weighted else Statistics.empty()).weights(table)
+    found = [
+        best_cover(table, left[at : at + BLOCK], table, right[at : at + BLOCK], weights, weights)
+        for at in range(0, len(left), BLOCK)
     ]
+    return np.concatenate(found) if found else np.zeros(0)
 
 
-def accepted(scanned: Scanned, measured: list[Block], limits: Thresholds = BALANCED) -> int:
-    """How many of the pairs the decision rules take for related."""
-    pages = scanned.corpus.pages
-    return sum(
-        int((decide_rows(measures, pages, left, pages, right, limits).rule == 0).sum())
-        for measures, left, right in measured
-    )
+def page(every: dict[str, Score], effects: dict[str, list[Effect]], preset: str, minutes: float) -> str:
+    """The page of docs/benchmarks."""
+    ran = ran_on()
+    lines = [
+        "# What does leaving out each rule change?",
+        "",
+        "<!-- Generated by the command below; do not edit. -->",
+        "",
+        "```sh",
+        f".venv/bin/python {PAGE_COMMAND}",
+        "```",
+        "",
+        (
+            f"Generated by this command in {minutes:.0f} minutes ({ran['cores']} cores, {ran['date']}, es-dedup {ran['es_dedup']}, "
+            f"preset `{preset}`). `es-dedup eval --without RULE` measures the same on your own labels."
+        ),
+        "",
+        "## All rules",
+        "",
+        SETS_IN_WORDS,
+        "",
+        "| set | same, different | F1 | recall | different accepted | relations right |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {name} | {_same(score):,}, {score.merged_of:,} | {_figure(score.f1)} | {_figure(score.recall)} "
+        f"| {score.merged:,} | {_figure(score.relation) if score.recall is not None else '–'} |"
+        for name, score in every.items()
+    ]
+    lines += ["", "## Each rule left out", "", EFFECTS_IN_WORDS, ""]
+    lines += ["| left out | worse | better | changes |", "|---|---|---|---|"]
+    for name, found in effects.items():
+        changes = "<br>".join(str(each) for each in found if each.changes()) or "–"
+        worse, better = (sum(each.gain * sign > 0 for each in found) for sign in (-1, 1))
+        lines.append(f"| {name} | {worse} | {better} | {changes} |")
+    return "\n".join(lines) + "\n"
 
 
-@contextmanager
-def without_days() -> Iterator[None]:
-    """The decision rules as if all pages were of one day, in what it demands of the covers; the rules still see the days."""
-    plain = required_coverage.required_coverage
+def _same(score: Score) -> int:
+    return sum(count for (label, _), count in score.table.items() if label in (Label.DUP, Label.CONTAIN))
 
-    def timeless(measures: Any, known: Any, limits: Any) -> Any:
-        return plain(measures, replace(known, days=np.zeros_like(known.days)), limits)
 
-    with patch.object(pair_facts, "required_coverage", timeless):
-        yield
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
 
 
 if __name__ == "__main__":

@@ -135,11 +135,12 @@ def report(
     for name, value in (notes or {}).items():
         print(f"{name}: {_text(value)}")
     if where is not None:
-        found = {"benchmark": title, "rows": rows, "notes": notes or {}, "ran": _ran()}
+        found = {"benchmark": title, "rows": rows, "notes": notes or {}, "ran": ran_on()}
         where.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
-def _ran() -> dict[str, Any]:
+def ran_on() -> dict[str, Any]:
+    """Versions, machine and date of this run."""
     return {
         "es_dedup": es_dedup.__version__,
         "python": platform.python_version(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -34,6 +34,8 @@ LABELLED: Final = {"portal-zh": "zh", "news-zh-2025": "zh", "judged-en": "en"}
 FURTHER: Final = {"judged-gov": "en", "news-en": "en"}
 """Labelled sets that were not looked at while the defaults were chosen."""
 GROUPED: Final = {"edits-zh": "zh"}
+TEXT_ONLY: Final = " (text only)"
+"""Behind the name of a set: its pages without titles and times."""
 UNDECIDED: Final = "?"
 """In the place of a label: the readers did not agree; the pair is left out."""
 READ: Final = ROOT / "tests" / "golden" / "labels"
@@ -117,8 +119,18 @@ def joined(scanned: Scanned, settings: Settings | None = None) -> Joined:
 
 
 def pair_sets(folder: Path | None, names: Iterable[str]) -> list[PairSet]:
-    """The named sets with their pairs."""
-    return [_grouped(folder, name) if name in GROUPED else _labelled(folder, name) for name in names]
+    """The named sets with their pairs; ``news-en (text only)``: without titles and times."""
+    found = []
+    for name in names:
+        whole = name.removesuffix(TEXT_ONLY)
+        pairs = _grouped(folder, whole) if whole in GROUPED else _labelled(folder, whole)
+        found.append(pairs if name == whole else _text_only(pairs))
+    return found
+
+
+def _text_only(pairs: PairSet) -> PairSet:
+    pages = [replace(page, title="", published=None) for page in pairs.pages]
+    return replace(pairs, name=f"{pairs.name}{TEXT_ONLY}", pages=pages)
 
 
 def _labelled(folder: Path | None, name: str) -> PairSet:

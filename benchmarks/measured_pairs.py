@@ -16,9 +16,9 @@ from es_dedup.evaluation import Label
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from labelled import PairSet
+    from labelled import PairSet, Scanned
     from numpy.typing import NDArray
 
     from es_dedup.decision.comparison import Pages
@@ -53,6 +53,21 @@ class Score:
     partial_of: int
     relation: float | None
     table: dict[tuple[Label, Label], int]
+
+    @property
+    def f1(self) -> float | None:
+        """F1 of acceptance on duplicate and containing against different pairs; None without any of the former."""
+        accepted, refused = (
+            sum(
+                count
+                for (label, said), count in self.table.items()
+                if label in (Label.DUP, Label.CONTAIN) and (said == Label.DIFF) == different
+            )
+            for different in (False, True)
+        )
+        if not accepted + refused:
+            return None
+        return 2 * accepted / (2 * accepted + refused + self.merged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,26 +120,35 @@ def measured(sets: Iterable[PairSet]) -> list[Measured]:
         if key not in scans:
             with (scanned := scan(pairs.pages)).dedup:
                 scans[key] = scanned
-        scanned = scans[key]
-        left, right = scanned.rows(pairs.labels)
-        pages = scanned.corpus.pages
-        cover = pages.table.coverage
-        learned, none = (each.weights(cover) for each in (scanned.statistics, Statistics.empty()))
-        labels = np.array(list(pairs.labels.values()), dtype=object)
+        left, right = scans[key].rows(pairs.labels)
         group = {page.id: pairs.groups.get(page.id, "") for page in pairs.pages}
-        found.append(
-            Measured(
-                pairs.name,
-                labels,
-                pages,
-                left,
-                right,
-                measure(cover, left, cover, right, learned, learned),
-                measure(cover, left, cover, right, none, none),
-                np.array([group[pair[0]] for pair in pairs.labels], dtype=object),
-            )
-        )
+        groups = [group[pair[0]] for pair in pairs.labels]
+        found.append(measured_rows(pairs.name, scans[key], left, right, [*pairs.labels.values()], groups))
     return found
+
+
+def measured_rows(
+    name: str,
+    scanned: Scanned,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    labels: Sequence[Label],
+    groups: Sequence[str] = (),
+) -> Measured:
+    """Labelled pairs of rows of one corpus, measured with its statistics and without any."""
+    pages = scanned.corpus.pages
+    cover = pages.table.coverage
+    learned, none = (each.weights(cover) for each in (scanned.statistics, Statistics.empty()))
+    return Measured(
+        name,
+        np.array(labels, dtype=object),
+        pages,
+        left,
+        right,
+        measure(cover, left, cover, right, learned, learned),
+        measure(cover, left, cover, right, none, none),
+        np.array(groups or [""] * len(labels), dtype=object),
+    )
 
 
 def shown(score: Score) -> str:

@@ -261,6 +261,13 @@ def test_the_document_has_each_rule_in_its_place_with_its_reason() -> None:
     assert [(name, why) for name, _, why in rows] == [(rule.name, rule.why) for rule in RULES]
 
 
+def test_the_generated_effects_are_those_of_today_s_rules() -> None:
+    text = (Path(__file__).parents[3] / "docs/benchmarks/rule-effects.md").read_text(encoding="utf-8")
+    table = text.partition("| left out |")[2]
+    rows = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
+    assert rows[2:] == [rule.name for rule in RULES], "run benchmarks/bench_rules.py --write"
+
+
 def test_every_rule_has_a_case() -> None:
     assert {each.rule for each in CASES} == {rule.name for rule in RULES}
 
