@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from typing import Final
 
@@ -29,6 +30,7 @@ _KINDS: Final = (
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\v\f\r\x0e\x0f\x1b")) + b"\x7f"
 """Control characters that no text holds; charsets of seven bits shift with 0e, 0f and 1b."""
 _MOST_CONTROLS: Final = 0.02  # of the bytes: random bytes have 10 %, damaged pages single ones
+_WIDE_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _FEW_CONTROLS: Final = 2  # are no sign however short the page is
 
 
@@ -43,8 +45,5 @@ def binary_kind(data: bytes) -> str | None:
         if pattern.match(head):
             return kind
     controls = len(head) - len(head.translate(None, _CONTROLS))
-    if controls <= max(_FEW_CONTROLS, _MOST_CONTROLS * len(head)):
-        return None
-    from es_dedup.extraction.reading.charset import decode  # rarely needed, and slow to load
-
-    return None if decode(head).charset.startswith(("utf-16", "utf-32")) else "binary data"
+    may_be_text = controls <= max(_FEW_CONTROLS, _MOST_CONTROLS * len(head)) or head.startswith(_WIDE_MARKS)
+    return None if may_be_text else "binary data"

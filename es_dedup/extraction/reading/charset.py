@@ -12,8 +12,6 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from es_dedup.extraction.reading.other_charsets import encoded_once, mostly_utf8, other_charset
-
 META_BYTES: Final = 4096
 """How far a ``<meta>`` declaration is looked for; browsers use 1,024, pages in the wild put it later."""
 
@@ -40,9 +38,12 @@ _SUPERSETS: Final = {
     "big5": "big5hkscs",
     "shift_jis": "cp932",
     "euc_kr": "cp949",
+    "iso2022_jp": "iso2022_jp_2",
 }
 _LATIN: Final = frozenset({"iso8859-1", "latin_1", "cp1252", "iso8859-15", "ascii"})
-_SEVEN_BIT: Final = frozenset({"iso2022_jp", "iso2022_kr", "hz"})
+_SEVEN_BIT: Final = frozenset({"iso2022_jp_2", "iso2022_kr", "hz"})
+"""Bytes of ASCII alone, so they would pass as valid UTF-8."""
+
 _MULTI_BYTE: Final = frozenset(
     "utf-8 gb18030 big5hkscs cp950 euc_tw cp932 shift_jisx0213 euc_jp euc_jisx0213 euc_jis_2004 cp949 johab".split()
 )
@@ -54,13 +55,8 @@ _COMMON: Final = frozenset(
 )
 _DECLARED_BONUS: Final = 0.05  # breaks near-ties, never outweighs a wrong look
 _GOOD_ENOUGH: Final = 0.2  # common characters are about 40 % of real Chinese, below 5 % in misread text
-_NOT_NATURAL: Final = 0.15
 _SAMPLE_CHARS: Final = 10_000  # beyond ASCII
 _SAMPLE_BYTES: Final = 400_000
-_WIDE_HEAD_BYTES: Final = 4096
-_WIDE_MIN_BYTES: Final = 8
-_MANY_ZEROS: Final = 0.3  # of the bytes at one place of four; Chinese text fills some of them
-_FEW_ZEROS: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,77 +122,37 @@ def decode(data: bytes, http_charset: str | None = None) -> Decoded:
     for mark, name in _BOMS:
         if data.startswith(mark):
             return Decoded(data[len(mark) :].decode(name, "replace"), name)
-    if wide := _wide_without_mark(data):
-        return Decoded(data.decode(wide, "replace"), wide, (f"no byte order mark, read as {wide}",))
-    http = normal_name((http_charset or "").rpartition("=")[2])
-    meta = declared_in_markup(data)
-    if seven := _seven_bit(data, (http, meta)):
-        return Decoded(data.decode(seven, "replace"), seven)
+    declared = [
+        name
+        for name in (normal_name((http_charset or "").rpartition("=")[2]), declared_in_markup(data))
+        if name
+    ]
+    seven_bit = [name for name in declared if name in _SEVEN_BIT]
+    if seven_bit and data.isascii() and (b"\x1b$" in data or b"~{" in data):
+        return Decoded(data.decode(seven_bit[0], "replace"), seven_bit[0])
     try:
-        text = codecs.utf_8_decode(data, "strict")[0]
+        text, name = codecs.utf_8_decode(data, "strict")[0], "utf-8"
     except UnicodeDecodeError:
-        return _best(data, http, meta)
-    if once := encoded_once(data, text):
-        return Decoded(once, "utf-8", ("encoded as UTF-8 twice",))
-    return Decoded(text, "utf-8", _lied("utf-8", (http, meta)))
+        text, name = _best(data, [name for name in declared if name not in _LATIN | _SEVEN_BIT])
+    return Decoded(text, name, _lied(name, declared))
 
 
-def _lied(used: str, declared: tuple[str | None, ...]) -> tuple[str, ...]:
-    wrong = sorted({name for name in declared if name and name != used and name not in _LATIN})
+def _lied(used: str, declared: list[str]) -> tuple[str, ...]:
+    wrong = sorted({name for name in declared if name != used and name not in _LATIN})
     return (f"declared {', '.join(wrong)}, read as {used}",) if wrong else ()
 
 
-def _wide_without_mark(data: bytes) -> str | None:
-    """UTF-16 or UTF-32 without a mark: markup is ASCII, so its zero bytes stand at fixed places."""
-    head = data[:_WIDE_HEAD_BYTES]
-    head = head[: len(head) // 4 * 4]
-    if len(head) < _WIDE_MIN_BYTES or head.count(0) * 4 < len(head):
-        return None
-    zeros = [head[place::4].count(0) * 4 / len(head) for place in range(4)]
-    layouts = (
-        ("utf-32-le", (0, 1, 1, 1)), ("utf-32-be", (1, 1, 1, 0)), ("utf-16-le", (0, 1, 0, 1)), ("utf-16-be", (1, 0, 1, 0)),
-    )  # fmt: skip
-    for name, layout in layouts:
-        if all(
-            (share > _MANY_ZEROS) if wanted else (share < _FEW_ZEROS)
-            for share, wanted in zip(zeros, layout, strict=True)
-        ):
-            return name
-    return None
-
-
-def _seven_bit(data: bytes, declared: tuple[str | None, ...]) -> str | None:
-    """ISO-2022 and HZ use ASCII bytes only, so they would pass as valid UTF-8."""
-    names = [name for name in declared if name and name.startswith(("iso2022", "hz"))]
-    if (not names and not _has_escape(data[:65536])) or not data.isascii():
-        return None
-    if b"\x1b$)C" in data:
-        return "iso2022_kr"
-    if b"\x1b$" in data:
-        return "iso2022_jp_2"
-    return "hz" if "hz" in names and b"~{" in data else None
-
-
-def _has_escape(head: bytes) -> bool:
-    return b"\x1b" in head and b"\x1b$" in head  # one byte is found far faster than two
-
-
-def _best(data: bytes, http: str | None, meta: str | None) -> Decoded:
-    if text := mostly_utf8(data):
-        return Decoded(text, "utf-8", ("parts of the page are in another charset",))
-    declared = [name for name in (http, meta) if name and name not in _LATIN and name not in _SEVEN_BIT]
+def _best(data: bytes, declared: list[str]) -> tuple[str, str]:
+    """The text that looks most natural, and its charset."""
     best: tuple[float, str, str] = (float("-inf"), "", "")
     for name in dict.fromkeys([*declared, "gb18030", "utf-8", "big5hkscs", "cp1252"]):
         text = data.decode(name, "replace")
         score = _look(text, name, data) + (_DECLARED_BONUS if name in declared else 0.0)
         if score > best[0]:
-            best = (score, name, text)
+            best = (score, text, name)
         if name in declared and score > _GOOD_ENOUGH:
             break
-    score, name, text = best
-    if not declared and score < _NOT_NATURAL and (other := other_charset(data)):
-        name, text = other, data.decode(other, "replace")
-    return Decoded(text, name, _lied(name, (http, meta)))
+    return best[1:]
 
 
 def _look(text: str, name: str, data: bytes) -> float:
