@@ -18,17 +18,18 @@ from es_dedup.model import Content
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.evaluation.labels import LabelledPair, Pair
     from es_dedup.evaluation.methods import MethodRun
     from es_dedup.evaluation.metrics import MethodDecisions
-    from es_dedup.evaluation.runner import LabelledIndex, Limit, Measured
+    from es_dedup.evaluation.runner import Limit, Measured
     from es_dedup.index.records import FeatureRecord
     from es_dedup.settings import Settings
 
 
 def with_methods(
     measured: Measured,
-    dedup: LabelledIndex,
+    dedup: IndexReader,
     labels: Sequence[LabelledPair],
     names: Iterable[str],
     settings: Settings,
@@ -59,7 +60,7 @@ def with_methods(
     return measured
 
 
-def _content(dedup: LabelledIndex, record: FeatureRecord) -> Content:
+def _content(dedup: IndexReader, record: FeatureRecord) -> Content:
     text = dedup.text(record.page_id)
     return Content(text, record.title, record.language, record.url or None, record.site)
 

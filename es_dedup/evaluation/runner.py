@@ -3,44 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import UnknownPage
 from es_dedup.evaluation.report import EvaluationReport, evaluate, method_decision
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.evaluation.labels import LabelledPair, Pair
     from es_dedup.evaluation.metrics import MethodDecisions
-    from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import Cluster, Number, PairDecision
+    from es_dedup.model import Number, PairDecision
 
 BY_RULES: Final = "rules"
 INDEX: Final = "index"
 """Source of candidates: the candidate queries of all detectors together."""
-
-
-class LabelledIndex(Protocol):
-    """The part of ``Deduplicator`` that an evaluation needs."""
-
-    def record(self, page_id: str) -> FeatureRecord:
-        """What is stored of a page; raises ``UnknownPage``."""
-
-    def records(self) -> Iterator[FeatureRecord]:
-        """What is stored of all pages, by page id."""
-
-    def text(self, page_id: str) -> str:
-        """Main text of a stored page; empty when texts are not kept."""
-
-    def explain(self, left: str, right: str) -> PairDecision:
-        """How two stored pages stand to each other."""
-
-    def candidates(self, page_id: str) -> list[str]:
-        """Candidates of a stored page, by id."""
-
-    def clusters(self, *, min_size: int = 1) -> Iterator[Cluster]:
-        """All clusters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +58,7 @@ class Measured:
 
 
 def run(
-    dedup: LabelledIndex, labels: Sequence[LabelledPair], methods: Iterable[str] | None = None
+    dedup: IndexReader, labels: Sequence[LabelledPair], methods: Iterable[str] | None = None
 ) -> EvaluationReport:
     """Every figure of the evaluation for an index that holds the labelled pages.
 
@@ -104,7 +82,7 @@ def report(
 
 
 def measure(
-    dedup: LabelledIndex,
+    dedup: IndexReader,
     labels: Sequence[LabelledPair],
     progress: Callable[[int, int], None] | None = None,
 ) -> Measured:
@@ -137,7 +115,7 @@ def measure(
     return Measured(decisions, {INDEX: proposed_pairs}, _clusters(dedup, pages), measures, limits, missing)
 
 
-def _is_stored(dedup: LabelledIndex, page_id: str) -> bool:
+def _is_stored(dedup: IndexReader, page_id: str) -> bool:
     try:
         dedup.record(page_id)
     except UnknownPage:
@@ -189,7 +167,7 @@ def _number(value: Number) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def _clusters(dedup: LabelledIndex, pages: Iterable[str]) -> dict[str, str]:
+def _clusters(dedup: IndexReader, pages: Iterable[str]) -> dict[str, str]:
     wanted = set(pages)
     cluster_of: dict[str, str] = {}
     for cluster in dedup.clusters():

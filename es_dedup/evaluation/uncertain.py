@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.evaluation.labels import ordered_pair
 from es_dedup.model import Relation
@@ -13,21 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Set as AbstractSet
 
+    from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.evaluation.labels import Pair
     from es_dedup.model import PairDecision
 
 POOL: Final = 20  # pairs compared for each pair that is wanted
 MIDDLE: Final = 0.5
-
-
-class PairExplainer(Protocol):
-    """The part of ``Deduplicator`` that is needed."""
-
-    def candidates(self, page_id: str) -> list[str]:
-        """Candidates of a stored page, by id."""
-
-    def explain(self, left: str, right: str) -> PairDecision:
-        """How two stored pages stand to each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +44,7 @@ def doubt_of(decision: PairDecision) -> float:
 
 
 def uncertain_pairs(
-    dedup: PairExplainer, pages: Iterable[str], *, count: int, known: AbstractSet[Pair], seed: int
+    dedup: IndexReader, pages: Iterable[str], *, count: int, known: AbstractSet[Pair], seed: int
 ) -> list[Uncertain]:
     """The pairs most in doubt, from a random draw of pages and their candidates.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from es_dedup.report.data import ReportLimits, ReportSource, gather
+from es_dedup.report.data import ReportLimits, gather
 from es_dedup.report.render import render
 from es_dedup.report.target import open_target
 
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-__all__ = ["ReportLimits", "ReportSource", "write_report"]
+    from es_dedup.deduplicator.index_reader import IndexReader
+
+__all__ = ["ReportLimits", "write_report"]
 
 
 def write_report(
-    source: ReportSource,
+    source: IndexReader,
     path: Path,
     *,
     title: str,

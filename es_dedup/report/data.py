@@ -5,66 +5,18 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from es_dedup.report.features import compared_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from es_dedup.detectors.page_features import PageFeatures
+    from es_dedup.decision.spans import SharedClause
+    from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Cluster, Member, PairDecision
     from es_dedup.report.features import FieldPair
-
-
-class Clause(Protocol):
-    """A clause that two texts share; offsets count characters of the stored texts."""
-
-    @property
-    def left_start(self) -> int:
-        """First character in the left text."""
-
-    @property
-    def left_end(self) -> int:
-        """Behind the last character in the left text."""
-
-    @property
-    def right_start(self) -> int:
-        """First character in the right text."""
-
-    @property
-    def right_end(self) -> int:
-        """Behind the last character in the right text."""
-
-    @property
-    def weight(self) -> float:
-        """In [0, 1]; below 0.5 the clause is discounted as template."""
-
-
-class ReportSource(Protocol):
-    """The part of ``Deduplicator`` that a report reads."""
-
-    def clusters(self, *, min_size: int = 1) -> Iterator[Cluster]:
-        """All clusters."""
-
-    def record(self, page_id: str) -> FeatureRecord:
-        """What is stored of a page."""
-
-    def text(self, page_id: str) -> str:
-        """A page's main text; empty when texts are not kept."""
-
-    def explain(self, left: str, right: str) -> PairDecision:
-        """How two pages stand to each other, with every method's verdict."""
-
-    def features(self, page: str) -> PageFeatures:
-        """All features of a page by their names."""
-
-    def shared_clauses(self, left_id: str, right_id: str) -> Sequence[Clause]:
-        """The clauses that stand in both texts."""
-
-    def stats(self) -> Mapping[str, object]:
-        """Facts of the whole index; ``pages`` is the number of pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +64,7 @@ class MemberComparison:
     member: Member
     page: PageView
     decision: PairDecision
-    clauses: Sequence[Clause]
+    clauses: Sequence[SharedClause]
     fields: Sequence[FieldPair] = ()
 
 
@@ -138,7 +90,7 @@ class ReportData:
 
 
 def gather(
-    source: ReportSource,
+    source: IndexReader,
     limits: ReportLimits,
     *,
     run: Mapping[str, object] | None = None,
@@ -162,7 +114,7 @@ def gather(
     return ReportData(source.stats(), totals, listed, detailed, limits, run or {})
 
 
-def _count(source: ReportSource, keep: int) -> tuple[Totals, list[Cluster]]:
+def _count(source: IndexReader, keep: int) -> tuple[Totals, list[Cluster]]:
     sizes: Counter[int] = Counter()
     scores: Counter[int] = Counter()
     relations: Counter[str] = Counter()
@@ -193,7 +145,7 @@ class _Last(str):
         return str.__gt__(self, other)
 
 
-def _view(source: ReportSource, cluster: Cluster, limits: ReportLimits) -> ClusterView:
+def _view(source: IndexReader, cluster: Cluster, limits: ReportLimits) -> ClusterView:
     chosen = sorted(cluster.members, key=lambda member: (member.score, member.page_id))[: limits.members]
     ours = source.features(cluster.representative)
     comparisons = [
@@ -209,5 +161,5 @@ def _view(source: ReportSource, cluster: Cluster, limits: ReportLimits) -> Clust
     return ClusterView(cluster, _page(source, cluster.representative), comparisons)
 
 
-def _page(source: ReportSource, page_id: str) -> PageView:
+def _page(source: IndexReader, page_id: str) -> PageView:
     return PageView(source.record(page_id), source.text(page_id))

@@ -7,7 +7,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -122,7 +122,9 @@ class Structure(HTMLParser):
 
 def page_of(index: FakeIndex, tmp_path: Path, limits: ReportLimits | None = None) -> str:
     """The written page."""
-    write_report(index, tmp_path / "r.html", title="测试 & run", limits=limits, run={"left out": 3})
+    write_report(
+        cast("Any", index), tmp_path / "r.html", title="测试 & run", limits=limits, run={"left out": 3}
+    )
     return (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
@@ -206,7 +208,7 @@ def test_ten_thousand_clusters_make_a_small_page(tmp_path: Path) -> None:
 
 def test_the_largest_clusters_come_first_then_by_id() -> None:
     clusters = [*clusters_of(30, 1), Cluster("big", "big", clusters_of(1, 9)[0].members)]
-    data = gather(FakeIndex(clusters), ReportLimits(clusters=1, listed=3))
+    data = gather(cast("Any", FakeIndex(clusters)), ReportLimits(clusters=1, listed=3))
     assert [cluster.id for cluster, _ in data.listed] == ["big", "c0", "c1"]
     assert [view.cluster.id for view in data.detailed] == ["big"]
 
