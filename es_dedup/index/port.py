@@ -157,10 +157,13 @@ class FeatureIndex(Protocol):
     def candidates_with_copies(
         self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None
     ) -> tuple[list[CandidateResult], dict[int, list[str]]]:
-        """What ``candidates_many`` and ``pages_with_hash`` answer, asked for together: of a server in fewer requests."""
+        """What ``candidates_many`` answers; and exact copies: page ids, ascending, by content hash, however common their terms.
 
-    def document_frequency(self, terms: Sequence[int]) -> list[int]:
-        """For each term the number of stored pages that carry it, in order; 0 for unknown terms."""
+        Args:
+            candidate_queries: as for ``candidates_many``.
+            hashes: content hashes, each in [0, 2^64); 0 finds nothing.
+            limit: most ids for one hash, the first ones; None gives all.
+        """
 
     def delete_many(self, page_ids: Iterable[str]) -> int:
         """Remove pages with their terms, texts, edges and assignments; unknown ids are no error.
@@ -192,14 +195,6 @@ class FeatureIndex(Protocol):
         Titles and kept texts are searched for plain words: no character of the query is read as syntax. Pages
         with all words are found or, where there is none, pages with any of them. A query without words finds
         nothing.
-        """
-
-    def pages_with_hash(self, hashes: Sequence[int], *, limit: int | None = None) -> dict[int, list[str]]:
-        """Page ids, ascending, by content hash: exact copies, however common their terms; 0 finds nothing.
-
-        Args:
-            hashes: each in [0, 2^64).
-            limit: most ids for one hash, the first ones; None gives all.
         """
 
     def note(self, name: str) -> str | None:

@@ -12,6 +12,8 @@ from es_dedup.model import CandidateQuery, Edge, Relation, TermGroup
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from es_dedup.index.port import FeatureIndex
+
 TERMS_OF_NO_RECORD = (0xFFFF_FFFF_FFFE, 0xFFFF_FFFF_FFFF)
 """The two greatest terms; ``random_records`` never gives them."""
 
@@ -61,6 +63,17 @@ def random_records(count: int, *, seed: int, terms: int = 20, vocabulary: int = 
 def candidate_query(*terms: int, min_shared: int = 1, **fields: Any) -> CandidateQuery:
     """A candidate query with one group; other fields of ``CandidateQuery`` by name."""
     return CandidateQuery((TermGroup(terms, min_shared),), **fields)
+
+
+def carriers(index: FeatureIndex, *terms: int) -> list[int]:
+    """For each term how many stored pages carry it, at most 1,000."""
+    queries = [candidate_query(term, limit=1_000, max_df=1_000_000) for term in terms]
+    return [len(answer.candidates) for answer in index.candidates_many(queries)]
+
+
+def copies(index: FeatureIndex, *hashes: int, limit: int | None = None) -> dict[int, list[str]]:
+    """Pages by content hash, asked for alone."""
+    return index.candidates_with_copies((), hashes, limit=limit)[1]
 
 
 def edge(left: str, right: str, relation: Relation = Relation.DUPLICATE, score: float = 0.9) -> Edge:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_dedup.model import Candidate, CandidateQuery, Scope, TermGroup
-from es_dedup.testing.builders import candidate_query, record
+from es_dedup.testing.builders import candidate_query, copies, record
 from es_dedup.testing.contract_fixtures import IndexFixtures, ids
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class CandidateContract(IndexFixtures):
     def test_asked_together_the_answers_are_the_same(self, filled: FeatureIndex) -> None:
         filled.put_many([record("e", [4], content_hash=7), record("f", content_hash=7)])
         candidate_queries = [candidate_query(4), candidate_query(77), CandidateQuery(())]
-        expected = filled.candidates_many(candidate_queries), filled.pages_with_hash([7, 9], limit=1)
+        expected = filled.candidates_many(candidate_queries), copies(filled, 7, 9, limit=1)
         assert expected[1] == {7: ["e"]}
         assert filled.candidates_with_copies(candidate_queries, [7, 9], limit=1) == expected
         assert filled.candidates_with_copies([], [7]) == ([], {7: ["e", "f"]})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_dedup.testing.builders import candidate_query, full_record, random_records, record
+from es_dedup.testing.builders import candidate_query, carriers, copies, full_record, random_records, record
 from es_dedup.testing.candidate_contract import CandidateContract
 from es_dedup.testing.cluster_contract import ClusterStoreContract, StatisticsStoreContract
 from es_dedup.testing.contract_fixtures import IndexFixtures, ids, same_record
@@ -49,7 +49,7 @@ class PutContract(IndexFixtures):
     def test_a_known_id_replaces_the_terms(self, index: FeatureIndex) -> None:
         index.put_many([record("a", [1, 2, 3])])
         index.put_many([record("a", [3, 4])])
-        assert index.document_frequency([1, 2, 3, 4]) == [0, 0, 1, 1]
+        assert carriers(index, 1, 2, 3, 4) == [0, 0, 1, 1]
 
     def test_a_known_id_replaces_the_text(self, index: FeatureIndex) -> None:
         index.put_many([record("a", text="old words")])
@@ -64,7 +64,7 @@ class PutContract(IndexFixtures):
         )
         assert report.written == 2
         assert index.get_many(["a"])["a"].title == "last"
-        assert index.document_frequency([1, 2]) == [1, 1]
+        assert carriers(index, 1, 2) == [1, 1]
 
     @pytest.mark.parametrize(
         ("page_id", "fields"),
@@ -106,7 +106,7 @@ class PutContract(IndexFixtures):
 
 
 class GetContract(IndexFixtures):
-    """``get_many``, ``payloads``, ``texts``, ``count`` and ``document_frequency``."""
+    """``get_many``, ``payloads``, ``texts`` and ``count``."""
 
     def test_unknown_ids_are_absent(self, index: FeatureIndex) -> None:
         index.put_many([record("a", text="words")])
@@ -152,31 +152,26 @@ class GetContract(IndexFixtures):
         index.delete_many(["page-0000"])
         assert index.count() == 4
 
-    def test_document_frequency_is_in_order_of_the_terms(self, index: FeatureIndex) -> None:
-        index.put_many([record("a", [1, 2]), record("b", [2])])
-        assert index.document_frequency([2, 9, 1, 2]) == [2, 0, 1, 2]
-        assert index.document_frequency([]) == []
-
 
 class HashContract(IndexFixtures):
-    """``pages_with_hash``."""
+    """Copies that ``candidates_with_copies`` finds."""
 
     def test_pages_by_hash_ascending_and_zero_finds_nothing(self, index: FeatureIndex) -> None:
         top = (1 << 64) - 1
         index.put_many(
             [record("b", content_hash=top), record("a", content_hash=top), record("c", content_hash=0)]
         )
-        assert index.pages_with_hash([top, 0, 5, top]) == {top: ["a", "b"]}
-        assert index.pages_with_hash([]) == {}
+        assert copies(index, top, 0, 5, top) == {top: ["a", "b"]}
+        assert copies(index) == {}
         index.delete_many(["a"])
-        assert index.pages_with_hash([top]) == {top: ["b"]}
+        assert copies(index, top) == {top: ["b"]}
 
     def test_at_most_so_many_for_each_hash(self, index: FeatureIndex) -> None:
         names = [f"p{number:04}" for number in range(1100)]
         index.put_many([record(name, content_hash=7 if name < "p1095" else 8) for name in reversed(names)])
-        assert index.pages_with_hash([7, 8], limit=3) == {7: names[:3], 8: names[1095:1098]}
-        assert index.pages_with_hash([8], limit=9) == {8: names[1095:]}
-        assert len(index.pages_with_hash([7])[7]) == 1095
+        assert copies(index, 7, 8, limit=3) == {7: names[:3], 8: names[1095:1098]}
+        assert copies(index, 8, limit=9) == {8: names[1095:]}
+        assert len(copies(index, 7)[7]) == 1095
 
 
 class NoteContract(IndexFixtures):
@@ -198,8 +193,8 @@ class RepeatContract(IndexFixtures):
 
     def test_the_same_batch_twice_changes_nothing(self, index: FeatureIndex) -> None:
         records = random_records(20, seed=9)
-        before = [index.put_many(records), list(index.scan()), index.document_frequency(range(50))]
-        assert before == [index.put_many(records), list(index.scan()), index.document_frequency(range(50))]
+        before = [index.put_many(records), list(index.scan()), carriers(index, *range(50))]
+        assert before == [index.put_many(records), list(index.scan()), carriers(index, *range(50))]
 
     def test_a_write_session_may_be_nested(self, index: FeatureIndex) -> None:
         with index.writing(), index.writing():
@@ -214,7 +209,7 @@ class DeleteContract(IndexFixtures):
         index.put_many([record("a", [1, 2], text="words"), record("b", [1])])
         assert index.delete_many(["a"]) == 1
         assert (index.get_many(["a"]), index.texts(["a"]), index.search("words")) == ({}, {}, [])
-        assert index.document_frequency([1, 2]) == [1, 0]
+        assert carriers(index, 1, 2) == [1, 0]
         assert ids(index.candidates_many([candidate_query(1, 2)])[0]) == ["b"]
 
     def test_unknown_ids_are_no_error(self, index: FeatureIndex) -> None:
@@ -227,7 +222,7 @@ class DeleteContract(IndexFixtures):
         index.put_many([record("a", [1], text="old")])
         index.delete_many(["a"])
         index.put_many([record("a", [2], text="new")])
-        assert (index.count(), index.document_frequency([1, 2]), index.texts(["a"])) == (
+        assert (index.count(), carriers(index, 1, 2), index.texts(["a"])) == (
             1,
             [0, 1],
             {"a": "new"},

@@ -98,7 +98,6 @@ def test_pages_clusters_texts_and_notes_are_read_and_nothing_is_written(old: str
             lambda: index.delete_many(["page-03"]),
             lambda: index.replace_all([], []),
             lambda: index.candidates_with_copies((), [record.content_hash]),
-            lambda: index.document_frequency([1]),
         ):
             with pytest.raises(SchemaMismatch):
                 refused()

@@ -18,7 +18,7 @@ from es_dedup.index.elastic import ElasticIndex, Options, TermFields, parse_addr
 from es_dedup.index.source_index import DedupField, Shard, SourceDocument, document_key
 from es_dedup.model import Page
 from es_dedup.settings import Settings
-from es_dedup.testing.builders import assignment, candidate_query, edge, record
+from es_dedup.testing.builders import assignment, candidate_query, copies, edge, record
 from tests.fuzz.harness import Target
 from tests.fuzz.node import DEAD, JOB, PART, Node
 from tests.fuzz.target_formats import contents, payloads
@@ -45,12 +45,11 @@ INDEX: Final[Mapping[str, Callable[[Any], object]]] = {
     "probe": lambda index: index.candidates_with_copies(
         [candidate_query(1, 2), candidate_query(2, 3, limit=1)], [5, 6], limit=2
     ),
-    "frequency": lambda index: index.document_frequency([1, 2]),
     "put": lambda index: index.put_many([record("p1", (1, 2)), record("p2", (2,))]),
     "delete": lambda index: index.delete_many(IDS),
     "scan": lambda index: list(index.scan(batch=5)),
     "search": lambda index: index.search("水"),
-    "hash": lambda index: index.pages_with_hash([5]),
+    "hash": lambda index: copies(index, 5),
     "note": lambda index: (index.note("a"), index.set_note("a", "b")),
     "count": lambda index: index.count(),
     "edges": lambda index: (index.edges_of(IDS), index.put_edges([edge("p0", "p1")]), index.drop_edges(IDS)),

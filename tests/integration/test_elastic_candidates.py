@@ -7,7 +7,7 @@ import pytest
 from es_dedup.index.elastic import ElasticIndex, Options, parse_address
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import CandidateQuery, TermGroup
-from es_dedup.testing.builders import candidate_query, random_records, record
+from es_dedup.testing.builders import candidate_query, copies, random_records, record
 
 FEATURES = {"ccdet.window": 10}
 
@@ -50,7 +50,7 @@ def test_answers_are_those_of_the_embedded_index(own_address: str, shards: int) 
         hashes = [each.content_hash for each in stored[100:110]]
         assert index.candidates_with_copies(candidate_queries, hashes) == (
             expected,
-            plain.pages_with_hash(hashes),
+            copies(plain, *hashes),
         )
 
 

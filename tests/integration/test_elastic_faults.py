@@ -26,7 +26,7 @@ from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.model import Outcome
 from es_dedup.settings import load_settings
-from es_dedup.testing.builders import assignment, candidate_query, edge, random_records, record
+from es_dedup.testing.builders import assignment, candidate_query, copies, edge, random_records, record
 from scripts.serversupport.nodes import WORKER
 from tests.proxy import Proxy
 from tests.servers import fresh_name, our_urls, remove, server_of, url_of
@@ -80,7 +80,7 @@ class TestNetwork:
             lambda: through.get_many(["a"]),
             through.count,
             lambda: list(through.scan()),
-            lambda: through.pages_with_hash([1]),
+            lambda: copies(through, 1),
             lambda: through.edges_of(["a"]),
             lambda: through.assignments(["a"]),
             lambda: through.note("x"),
@@ -232,9 +232,6 @@ class TestPressure:
             tripped("1b")
             (answer,) = index.candidates_many([COUNTED])
             assert "circuit_breaking" in answer.problem
-            with pytest.raises(IndexUnavailable, match="circuit_breaking") as caught:
-                index.document_frequency([1])
-            assert caught.value.retryable
             tripped(None)
             assert [each.page_id for each in index.candidates_many([COUNTED])[0].candidates] == ["a"]
 

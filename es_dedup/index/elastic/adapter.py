@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import IndexError_, IndexUnavailable
+from es_dedup.errors import IndexError_
 from es_dedup.index import validation
 from es_dedup.index.closing import Closing
 from es_dedup.index.elastic import clusters, fulltext, records
@@ -289,15 +289,6 @@ class ElasticIndex(Store, Closing):
             copies[value] = sorted({*copies.get(value, ()), *names})[:limit]
         return answers, copies
 
-    def document_frequency(self, terms: Sequence[int]) -> list[int]:
-        """See ``FeatureIndex.document_frequency``."""
-        self._schema.must_be_current()
-        self._show(FEATURES)
-        counts, problem = self._prober.count(terms)
-        if problem:
-            raise IndexUnavailable(self._server.name, problem)
-        return [counts[term] for term in terms]
-
     def delete_many(self, page_ids: Iterable[str]) -> int:
         """See ``FeatureIndex.delete_many``."""
         wanted = storable(page_ids)
@@ -334,10 +325,6 @@ class ElasticIndex(Store, Closing):
             return []
         self._catch_up(TEXTS)
         return fulltext.search(self._server, self._of[TEXTS], self._segment(query), limit, offset)
-
-    def pages_with_hash(self, hashes: Sequence[int], *, limit: int | None = None) -> dict[int, list[str]]:
-        """See ``FeatureIndex.pages_with_hash``."""
-        return self.candidates_with_copies((), hashes, limit=limit)[1]
 
     def note(self, name: str) -> str | None:
         """See ``FeatureIndex.note``."""

@@ -87,11 +87,6 @@ class CandidateSearcher:
             told = list(pool.map(self._answer, parts, [beside, *[()] * (len(parts) - 1)]))
         return list(chain.from_iterable(some for some, _ in told)), told[0][1]
 
-    def count(self, terms: Iterable[int]) -> tuple[dict[int, int], str]:
-        """For each term the number of pages that carry it, and why that is not known; the reason is empty when it is."""
-        distinct = sorted(set(terms))
-        return _counted(distinct, self._search(_counts(self._schema.fields.values_of(distinct, {}))))
-
     def _answer(
         self, candidate_queries: Sequence[CandidateQuery], beside: Sequence[str]
     ) -> tuple[list[CandidateResult], list[Answer]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.errors import IndexLocked
 from es_dedup.index import validation
 from es_dedup.index.closing import Closing
-from es_dedup.index.embedded import candidates, clusters, fulltext, postings, records, schema, sizes
+from es_dedup.index.embedded import candidates, clusters, fulltext, records, schema, sizes
 from es_dedup.index.embedded.connection import Connection
 from es_dedup.index.embedded.edit_distance_search import EditDistanceTrees
 from es_dedup.index.records import RecordBatch
@@ -123,11 +123,6 @@ class EmbeddedIndex(Closing):
         """See ``FeatureIndex.candidates_many``."""
         with self._connection.reading() as connection:
             return candidates.candidates_many(connection, candidate_queries, self._trees)
-
-    def document_frequency(self, terms: Sequence[int]) -> list[int]:
-        """See ``FeatureIndex.document_frequency``."""
-        with self._connection.reading() as connection:
-            return postings.count(connection, terms)
 
     def delete_many(self, page_ids: Iterable[str]) -> int:
         """See ``FeatureIndex.delete_many``."""
@@ -284,17 +279,13 @@ class EmbeddedIndex(Closing):
         with self._connection.transaction() as connection:
             return records.put_batch(connection, batch)
 
-    def pages_with_hash(self, hashes: Sequence[int], *, limit: int | None = None) -> dict[int, list[str]]:
-        """See ``FeatureIndex.pages_with_hash``."""
-        with self._connection.reading() as connection:
-            found = records.pages_with_hash(connection, hashes)
-        return {value: page_ids[:limit] for value, page_ids in found.items()}
-
     def candidates_with_copies(
         self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None
     ) -> tuple[list[CandidateResult], dict[int, list[str]]]:
         """See ``FeatureIndex.candidates_with_copies``."""
-        return self.candidates_many(candidate_queries), self.pages_with_hash(hashes, limit=limit)
+        with self._connection.reading() as connection:
+            copies = records.pages_with_hash(connection, hashes)
+        return self.candidates_many(candidate_queries), {each: ids[:limit] for each, ids in copies.items()}
 
     def payloads_with_assignments(
         self, page_ids: Iterable[str]

@@ -10,7 +10,6 @@ import numpy as np
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -39,9 +38,6 @@ _SCAN: Final = """
 _CAPPED: Final = """
     SELECT key FROM json_each(?1)
     WHERE (SELECT 1 FROM postings AS c WHERE c.term = value LIMIT 1 OFFSET ?2) IS NOT NULL"""
-_COUNT: Final = (
-    "SELECT (SELECT count(*) FROM postings WHERE term = t.value) FROM json_each(?1) AS t ORDER BY t.key"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +127,3 @@ def _pairs(
     if left is None:
         return _EMPTY, _EMPTY
     return np.fromstring(left, dtype=np.int64, sep=" "), np.fromstring(right, dtype=np.int64, sep=" ")
-
-
-def count(connection: sqlite3.Connection, terms: Sequence[int]) -> list[int]:
-    """Number of pages per term."""
-    return [found for (found,) in connection.execute(_COUNT, (json.dumps(list(terms)),))]
