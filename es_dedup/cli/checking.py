@@ -86,12 +86,15 @@ def explain(
     right: Annotated[
         str, typer.Argument(help="Id of a stored page, or a page file.", metavar="B", show_default=False)
     ],
+    evidence: Annotated[
+        bool, typer.Option("--evidence", help="Show what every rule and every method says, with thresholds.")
+    ] = False,
     method: Methods = None,
     with_features: Annotated[
         bool, typer.Option("--features", help="Show the named features of both pages beside each other.")
     ] = False,
 ) -> None:
-    """Show how two pages stand to each other, with the numbers of every method and their limits.
+    """Say in three lines how two pages stand to each other, and why; --evidence shows every rule and method.
 
     A page id that is stored comes before a file of the same name.
     """
@@ -102,18 +105,11 @@ def explain(
         roots = dedup.roots().covering(named)
         sides = [_page_or_id(dedup, name, roots) for name in (left, right)]
         pair = dedup.explain(*sides, also=tuple(method or ()))
-        silent = set(method or ()) - {verdict.detector for verdict in pair.verdicts}
-        features = (
-            [dedup.features(side, also=tuple(method or ())) for side in sides]
-            if with_features or silent
-            else []
-        )
-    shown = {"features": features} if with_features else {}
-    reasons = {name: _why(name, features) for name in sorted(silent)}
-    session.output.emit({**pair.as_dict(), **shown, **({"skipped": reasons} if reasons else {})})
-    show_pair(session.output, pair)
-    for name, reason in reasons.items():
-        session.output.line(f"  {name:<10} nothing to compare: {clean(reason)}")
+        features = [dedup.features(side, also=tuple(method or ())) for side in sides] if with_features else []
+    session.output.emit({**pair.as_dict(), **({"features": features} if with_features else {})})
+    show_pair(session.output, pair, methods=None if evidence else method or ())
+    if evidence:
+        _show_rules(session.output, pair)
     if with_features:
         _show_fields(session.output, *features)
 
@@ -146,12 +142,6 @@ def features(
     session.output.facts({"page": found.page_id, **dict(feature_rows(found))})
 
 
-def _why(method: str, pages: Sequence[PageFeatures]) -> str:
-    """Why a method that was asked said nothing of a pair."""
-    found = [f"{page.page_id}: {page.skipped[method]}" for page in pages if method in page.skipped]
-    return "; ".join(found) or "the text of a page is not kept"
-
-
 def _page_on_stdin(session: Session) -> Page:
     """A page of standard input: HTML where there is a tag in its beginning, else text in UTF-8."""
     data = sys.stdin.buffer.read(session.settings.extraction.max_bytes + 1)
@@ -171,16 +161,29 @@ def _show_fields(output: Output, left: PageFeatures, right: PageFeatures) -> Non
                 output.line(f"  {each.name:<24} {side:<10} {len(texts):>4}  {clean(listed(texts))}")
 
 
-def show_pair(output: Output, pair: PairDecision) -> None:
-    """A judged pair for people: the relation and its reason, then one line per method."""
-    from es_dedup.report.evidence import measures, shares_in_words
+def show_pair(output: Output, pair: PairDecision, *, methods: Sequence[str] | None = None) -> None:
+    """A decided pair for people: three lines, then one line for each method, or for each of ``methods``."""
+    from es_dedup.report.evidence import measures
 
-    left, right = clean(pair.left), clean(pair.right)
-    shared = shares_in_words(pair, left, right, pair.score)
-    output.line(f"{left} ~ {right}: {pair.relation}, {shared} ({clean(pair.reason)})")
+    first, *rest = pair.explanation
+    output.line(clean(first))
+    for line in rest:
+        output.line(f"  {clean(line)}")
     for verdict in pair.all_verdicts:
-        shown = ", ".join(clean(measure) for measure in measures(verdict.evidence))
-        output.line(f"  {verdict.detector:<10} {verdict.relation!s:<10} {verdict.score:.3f}  {shown}")
+        if methods is None or verdict.detector in methods:
+            shown = ", ".join(clean(measure) for measure in measures(verdict.evidence))
+            output.line(f"  {verdict.detector:<10} {verdict.relation!s:<10} {verdict.score:.3f}  {shown}")
+    for name, reason in pair.skipped.items():
+        if methods is None or name in methods:
+            output.line(f"  {name:<10} not applicable: {clean(reason)}")
+
+
+def _show_rules(output: Output, pair: PairDecision) -> None:
+    """Each rule in order, with the conditions that its outcome follows from."""
+    from es_dedup.report.evidence import rule_rows
+
+    if pair.rules:
+        output.table(("rule", "outcome", "because"), rule_rows(pair.rules))
 
 
 def _decisions(dedup: Deduplicator, intake: Intake) -> Iterator[Decision]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from es_dedup.cli.figures import show_decider, show_report, show_sweep
+from es_dedup.cli.figures import show_decider, show_pairs, show_report, show_sweep
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import LABELS_HELP, Corpus, Folds, Intake, with_input_options
 from es_dedup.cli.progress import ProgressDisplay
@@ -55,24 +55,42 @@ def evaluate(
     method: Annotated[
         list[str] | None, typer.Option(help="Method to report beside the decision rules (else all).")
     ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Decide with this rule, or group of rules, left out too; may be repeated.",
+            metavar="RULE",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Measure candidates, judgements and clusters against labelled pairs; the corpus is scanned in memory.
 
     Partial pairs count neither for nor against; they are reported apart.
     """
     from es_dedup.decision.voting import decided_by
-    from es_dedup.evaluation.runner import report
+    from es_dedup.evaluation.runner import merged_without, report
 
     session = session_of(context)
     _check_methods(session, method or ())
-    ground = _measure(session, labels, corpus, options, method or ())
+    _check_rules(session, without or ())
+    ground = _measure(session, labels, corpus, options, method or (), without or ())
     found = report(ground.measured, ground.labels, method or None)
     decider = decided_by(session.settings)
+    changed = merged_without(ground.measured, ground.labels)
     session.output.emit(
         found.as_dict()
         | {"decided_by": decider, "missing_pages": ground.measured.missing, "left_out": ground.left_out}
+        | {
+            "merged_without": {
+                name: [[each.left, each.right, str(each.label)] for each in pairs]
+                for name, pairs in changed.items()
+            }
+        }
     )
     show_report(session.output, found)
+    for name, pairs in changed.items():
+        show_pairs(session.output, f"merged by {name}", pairs)
     show_decider(session.output, decider)
     _end(session, ground)
 
@@ -112,7 +130,12 @@ def tune(
 
 
 def _measure(
-    session: Session, labels: Path, corpus: list[Path], options: ReadOptions, methods: Iterable[str]
+    session: Session,
+    labels: Path,
+    corpus: list[Path],
+    options: ReadOptions,
+    methods: Iterable[str],
+    without: Iterable[str] = (),
 ) -> _Ground:
     """What the index says, and what the methods among ``methods`` say that it does not store."""
     from es_dedup.errors import InputError
@@ -124,7 +147,7 @@ def _measure(
     intake = Intake(corpus, options, session, leave=labels)
     with session.scratch() as dedup, ProgressDisplay(quiet=session.output.quiet) as progress:
         done = dedup.scan(intake.pages(), progress=progress)
-        measured = measure(dedup, pairs, lambda at, total: progress.count("verify", at, total))
+        measured = measure(dedup, pairs, lambda at, total: progress.count("verify", at, total), without)
         further = [name for name in methods if name != BY_RULES]
         measured = with_methods(measured, dedup, pairs, further, session.settings)
     wanted = len({page for each in pairs for page in each.pair})
@@ -150,6 +173,24 @@ def _check_methods(session: Session, methods: Iterable[str]) -> None:
             raise typer.BadParameter(
                 f"no method {name!r}; known are {', '.join(known)}", param_hint="--method"
             )
+
+
+def _check_rules(session: Session, names: Iterable[str]) -> None:
+    from es_dedup.decision.rules import without_rules
+    from es_dedup.decision.thresholds import thresholds_of
+    from es_dedup.decision.voting import decided_by, voters_of
+    from es_dedup.errors import ConfigError
+
+    if not names:
+        return
+    if voters_of(session.settings):
+        raise typer.BadParameter(
+            f"no rule is asked, {decided_by(session.settings)} decides", param_hint="--without"
+        )
+    try:
+        without_rules(thresholds_of(session.settings.decision.preset), names)
+    except ConfigError as error:
+        raise typer.BadParameter("; ".join(error.problems), param_hint="--without") from error
 
 
 def _nothing_to_measure(missing: Sequence[str]) -> str:

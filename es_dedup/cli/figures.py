@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from es_dedup.cli.output import Output
-    from es_dedup.evaluation import EvaluationReport, MethodReport, PairScores, Share, TuneReport
+    from es_dedup.evaluation import (
+        EvaluationReport,
+        LabelledPair,
+        MethodReport,
+        PairScores,
+        Share,
+        TuneReport,
+    )
     from es_dedup.evaluation.runner import Measured
 
 SHOWN_PAIRS: Final = 10
@@ -20,6 +29,8 @@ def show_decider(output: Output, decided_by: str) -> None:
 
 def show_report(output: Output, found: EvaluationReport) -> None:
     """Candidates, methods, bands and clusters of one evaluation."""
+    from es_dedup.evaluation.runner import WITHOUT
+
     counts = ", ".join(f"{count} {label}" for label, count in found.labels.items())
     output.line(f"{found.pairs} labelled pairs: {counts}")
     for name, share in found.candidates.items():
@@ -34,7 +45,12 @@ def show_report(output: Output, found: EvaluationReport) -> None:
         ],
     )
     output.line()
-    bands = [row for name, method in found.methods.items() for row in _bands(name, method)]
+    bands = [
+        row
+        for name, method in found.methods.items()
+        if not name.startswith(WITHOUT)
+        for row in _bands(name, method)
+    ]
     output.table(("method", "score", "dup", "contain", "partial", "diff (merged of all)"), bands)
     if found.clusters is not None:
         facts = {
@@ -93,9 +109,14 @@ def show_sweep(output: Output, measured: Measured, found: TuneReport) -> None:
     if found.current is not None:
         rows.insert(0, ("now", *_scores(found.current)))
     output.table(("limits", "recall", "diff merged", "precision", "F1", "partial merged"), rows)
-    for word, pairs in (("newly merged", found.gained), ("no longer merged", found.lost)):
-        for pair in pairs[:SHOWN_PAIRS]:
-            output.line(f"  {word}: {pair.left} ~ {pair.right} ({pair.label})")
-        if len(pairs) > SHOWN_PAIRS:
-            output.line(f"  {word}: {len(pairs) - SHOWN_PAIRS} more")
+    show_pairs(output, "newly merged", found.gained)
+    show_pairs(output, "no longer merged", found.lost)
     output.line()
+
+
+def show_pairs(output: Output, word: str, pairs: Sequence[LabelledPair]) -> None:
+    """The first labelled pairs of some, each with its label."""
+    for pair in pairs[:SHOWN_PAIRS]:
+        output.line(f"  {word}: {pair.left} ~ {pair.right} ({pair.label})")
+    if len(pairs) > SHOWN_PAIRS:
+        output.line(f"  {word}: {len(pairs) - SHOWN_PAIRS} more")

@@ -95,9 +95,16 @@ def decide_rows(
     limits: Thresholds = BALANCED,
 ) -> PairDecisions:
     """The decision rules on measured pairs of these rows."""
+    return rules.apply_rules(measures, context_of(left, left_rows, right, right_rows), limits)
+
+
+def context_of(
+    left: Pages, left_rows: NDArray[np.int64], right: Pages, right_rows: NDArray[np.int64]
+) -> PairContext:
+    """What the decision rules know of these pairs beside their measures."""
     ours, theirs = left.table, right.table
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
-    known = PairContext(
+    return PairContext(
         np.diff(ours.coverage.title_offsets)[left_rows],
         np.diff(theirs.coverage.title_offsets)[right_rows],
         ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows],
@@ -105,7 +112,6 @@ def decide_rows(
         same,
         _of_lists(ours, left_rows, theirs, right_rows),
     )
-    return rules.apply_rules(measures, known, limits)
 
 
 def _days_between(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -168,6 +174,7 @@ def _evidence(comparison: PairComparison, pair: int, statistics: Statistics) -> 
     lost = (int(measures.left.lost_numbers[pair]), int(measures.right.lost_numbers[pair]))
     left, right = comparison.left_rows[[pair]], comparison.right_rows[[pair]]
     days = _days_between(comparison.left.days[left], comparison.right.days[right])
+    dated = comparison.left.days[left[0]] > 0 and comparison.right.days[right[0]] > 0
     return {
         "left_cover": round(float(decisions.left_cover[pair]), 4),
         "right_cover": round(float(decisions.right_cover[pair]), 4),
@@ -179,6 +186,7 @@ def _evidence(comparison: PairComparison, pair: int, statistics: Statistics) -> 
         "discounted_clauses": int(measures.discounted_clauses[pair]),
         "title_overlap": round(overlap, 4) if overlap >= 0 else None,
         "opening_overlap": round(opening, 4) if opening >= 0 else None,
+        "days_apart": int(days[0]) if dated else None,
         "about_title": round(float(decisions.about[pair]), 4),
         "min_about_title": comparison.limits.about_title,
         "distinguishing": round(float(decisions.distinguishing[pair]), 4),

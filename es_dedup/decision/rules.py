@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,9 +11,12 @@ from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.pair_facts import facts_of
 from es_dedup.decision.required_coverage import is_like
 from es_dedup.decision.thresholds import BALANCED
+from es_dedup.errors import ConfigError
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from es_dedup.decision.pair_context import PairContext
@@ -67,6 +70,22 @@ RELATIONS: Final = (
     Relation.CONTAINS,
     Relation.CONTAINED,
 )
+
+
+def without_rules(limits: Thresholds, names: Iterable[str]) -> Thresholds:
+    """The thresholds with further rules left out, by name or by group.
+
+    Raises:
+        ConfigError: there is no such rule.
+    """
+    known = dict.fromkeys(part for rule in RULES for part in (rule.name, rule.group) if part)
+    wanted = tuple(names)
+    if unknown := [name for name in wanted if name not in known]:
+        raise ConfigError(
+            tuple(f"no rule or group {name!r}; known are {', '.join(map(repr, known))}" for name in unknown),
+            "rules to leave out",
+        )
+    return replace(limits, without=limits.without.union(wanted))
 
 
 def apply_rules(measures: PairMeasures, known: PairContext, limits: Thresholds = BALANCED) -> PairDecisions:

@@ -26,8 +26,10 @@ from es_dedup.batch.featurise import (
 from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decision
+from es_dedup.decision.explanation import rule_results
 from es_dedup.decision.method_rules import decided
 from es_dedup.decision.page_decisions import decide
+from es_dedup.decision.rules import BY_RULES, without_rules
 from es_dedup.decision.spans import shared_clauses
 from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.detectors.features import unpack
@@ -145,31 +147,38 @@ class IndexReader(Closing):
         most = self._settings.index.limit
         return lookup.among(asked, [[name for name in names[:most] if name != page.id]]).related(0)
 
-    def explain(self, left: str | Page, right: str | Page, *, also: Sequence[str] = ()) -> PairDecision:
-        """The relation of two pages, stored (by id) or given, with all evidence and each detector's verdict.
+    def explain(
+        self, left: str | Page, right: str | Page, *, also: Sequence[str] = (), without: Sequence[str] = ()
+    ) -> PairDecision:
+        """The relation of two pages, stored (by id) or given, with all evidence, each rule's result and each method's verdict.
 
         Args:
             left, right: the pages.
             also: methods that compare beside the enabled ones, and beside those of ``elastic.also_stored`` where the index
                 keeps these. They need the texts of both pages, and have no part in the relation.
+            without: decision rules that are left out, by name or by group.
 
         Raises:
             UnknownPage: an id that is not stored.
-            ConfigError: an unknown method.
+            ConfigError: an unknown method or rule.
         """
         self._warn()
-        statistics = self._statistics()
+        settings, statistics = self._settings, self._statistics()
         sides = [self._pages_of(side) for side in (left, right)]
         row = np.zeros(1, dtype=np.int64)
-        comparison = compare(
-            sides[0], row, sides[1], row, statistics, thresholds_of(self._settings.decision.preset)
+        limits = without_rules(thresholds_of(settings.decision.preset), without)
+        comparison = compare(sides[0], row, sides[1], row, statistics, limits)
+        decision = pair_decision(decided(comparison, settings, statistics), 0, settings, statistics)
+        stored = settings.elastic.also_stored if self._index.keeps_named else ()
+        further = dict.fromkeys((*stored, *also))
+        verdicts = (*decision.verdicts, *self._verdicts_of(further, left, right))
+        silent = dict.fromkeys((*settings.detectors, *further)).keys() - {each.detector for each in verdicts}
+        return replace(
+            decision,
+            verdicts=verdicts,
+            rules=rule_results(comparison) if settings.decision.method == BY_RULES else (),
+            skipped={name: self._why_skipped(name, left, right) for name in sorted(silent)},
         )
-        decision = pair_decision(
-            decided(comparison, self._settings, statistics), 0, self._settings, statistics
-        )
-        stored = self._settings.elastic.also_stored if self._index.keeps_named else ()
-        further = self._verdicts_of(dict.fromkeys((*stored, *also)), left, right)
-        return replace(decision, verdicts=(*decision.verdicts, *further))
 
     def _verdicts_of(self, names: Iterable[str], *sides: str | Page) -> Iterator[Verdict]:
         """What methods that are not enabled say of a pair; nothing of one that skips a page or cannot have its text."""
@@ -182,6 +191,18 @@ class IndexReader(Closing):
             left, right = detector.featurise_many(known)
             if not isinstance(left, Skipped) and not isinstance(right, Skipped):
                 yield detector.verify(left, right)
+
+    def _why_skipped(self, name: str, *sides: str | Page) -> str:
+        """Why a method gives no verdict on a pair."""
+        (detector,) = create_detectors(self._settings.model_copy(update={"detectors": (name,)})).values()
+        reasons = []
+        for side in sides:
+            content = self._content_of(side)
+            made = Skipped("its text is not kept") if content is None else detector.featurise(content)
+            if isinstance(made, Skipped):
+                page = side.id if isinstance(side, Page) else side
+                reasons.append(f"{made.detail or made.reason} in {page}")
+        return "; ".join(reasons) or "nothing to compare"
 
     def _content_of(self, side: str | Page) -> Content | None:
         if isinstance(side, Page):

@@ -247,9 +247,7 @@ class Ccdet:
     def _features(self, table: PeriodTable, row: int) -> PeriodFeatures | Skipped:
         features = table.row(row)
         if features.total < self._config.min_features:
-            return Skipped(
-                "few-full-stops", f"{features.total} signatures, {self._config.min_features} needed"
-            )
+            return Skipped("few-full-stops", f"{features.total} of {self._config.min_features} signatures")
         return features
 
     def fields(

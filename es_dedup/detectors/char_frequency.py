@@ -124,7 +124,7 @@ class CharFrequency:
     def _or_skipped(self, page: FrequentUnits) -> FrequentUnits | Skipped:
         found, least = len(self.compared(page)), self._config.min_characters
         if found < least:
-            return Skipped("few-frequent-characters", f"{found} characters, {least} needed")
+            return Skipped("few-frequent-characters", f"{found} of {least} characters")
         return page
 
     def compared(self, page: FrequentUnits) -> NDArray[np.uint32]:

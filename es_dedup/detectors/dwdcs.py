@@ -149,7 +149,7 @@ class Dwdcs:
         return [
             page
             if len(page.concepts)
-            else Skipped("few-concepts", f"{page.nodes} nodes, {self._config.min_concepts} needed")
+            else Skipped("few-concepts", f"{page.nodes} of {self._config.min_concepts} nodes")
             for page in key_concepts(words, self._config, self._merger)
         ]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import UnknownPage
 from es_dedup.evaluation.report import EvaluationReport, evaluate, method_decision
+from es_dedup.model import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from es_dedup.model import Number, PairDecision
 
 BY_RULES: Final = "rules"
+WITHOUT: Final = f"{BY_RULES} without "
 INDEX: Final = "index"
 """Source of candidates: the candidate queries of all detectors together."""
 
@@ -41,7 +43,8 @@ class Measured:
     """Results of an index on labelled pairs.
 
     Attributes:
-        decisions: method (the decision rules too) to pair to its decision; pairs of missing pages are absent.
+        decisions: method (the decision rules too, and ``rules without NAME``) to pair to its decision; pairs of missing pages
+            are absent.
         candidates: source to the labelled pairs it proposes, from either page.
         clusters: labelled page to its cluster.
         measures: pair to ``method.measure`` to value; the score of a method is ``method.score``.
@@ -76,7 +79,9 @@ def report(
     """The same for measurements at hand."""
     wanted = None if methods is None else {BY_RULES, *methods}
     decisions = {
-        name: pairs for name, pairs in measured.decisions.items() if wanted is None or name in wanted
+        name: pairs
+        for name, pairs in measured.decisions.items()
+        if wanted is None or name in wanted or name.startswith(WITHOUT)
     }
     return evaluate(labels, decisions, measured.candidates, measured.clusters)
 
@@ -85,6 +90,7 @@ def measure(
     dedup: IndexReader,
     labels: Sequence[LabelledPair],
     progress: Callable[[int, int], None] | None = None,
+    without: Iterable[str] = (),
 ) -> Measured:
     """Results of the index on every labelled pair.
 
@@ -92,17 +98,26 @@ def measure(
         dedup: an index whose pages are clustered (after ``scan``).
         labels: labelled pairs.
         progress: called with pairs done and all pairs, after each pair.
+        without: decision rules, or groups of them; the pairs are also decided with each left out, and with all of them left out.
+
+    Raises:
+        ConfigError: an unknown rule.
     """
+    variants = left_out(without)
     pages = dict.fromkeys(page for each in labels for page in each.pair)
     missing = tuple(page for page in pages if not _is_stored(dedup, page))
     absent = set(missing)
-    decisions: dict[str, dict[Pair, MethodDecisions]] = {BY_RULES: {}}
+    decisions: dict[str, dict[Pair, MethodDecisions]] = {BY_RULES: {}, **{name: {} for name in variants}}
     measures: dict[Pair, dict[str, float]] = {}
     limits: dict[str, Limit] = {}
     for done, each in enumerate(labels, 1):
         if not absent.intersection(each.pair):
             pair = dedup.explain(each.left, each.right)
             _keep_decisions(pair, decisions)
+            for name, rules in variants.items():
+                refused = pair.relation is Relation.DIFFERENT  # an accepted pair stays accepted
+                other = dedup.explain(each.left, each.right, without=rules) if refused else pair
+                _keep(name, other, other.relation, other.score, decisions)
             measures[each.pair] = _measures(pair, limits)
         if progress is not None:
             progress(done, len(labels))
@@ -123,12 +138,46 @@ def _is_stored(dedup: IndexReader, page_id: str) -> bool:
     return True
 
 
+def left_out(rules: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Each rule to leave out, and of several all together, by the name under which they are reported."""
+    names = tuple(dict.fromkeys(rules))
+    variants: dict[str, tuple[str, ...]] = {f"{WITHOUT}{name}": (name,) for name in names}
+    if len(names) > 1:
+        variants[f"{WITHOUT}these {len(names)}"] = names
+    return variants
+
+
+def merged_without(measured: Measured, labels: Sequence[LabelledPair]) -> dict[str, list[LabelledPair]]:
+    """Labelled pairs that are merged only with rules left out, by the name under which that is reported."""
+    every = measured.decisions[BY_RULES]
+    return {
+        name: [
+            each
+            for each in labels
+            if each.pair in pairs
+            and every[each.pair].relation is Relation.DIFFERENT
+            and pairs[each.pair].relation is not Relation.DIFFERENT
+        ]
+        for name, pairs in measured.decisions.items()
+        if name.startswith(WITHOUT)
+    }
+
+
 def _keep_decisions(pair: PairDecision, decisions: dict[str, dict[Pair, MethodDecisions]]) -> None:
-    decided = [(BY_RULES, pair.relation, pair.score)]
-    decided += [(verdict.detector, verdict.relation, verdict.score) for verdict in pair.verdicts]
-    for name, relation, score in decided:
-        key, value = method_decision(pair.left, pair.right, relation, score)
-        decisions.setdefault(name, {})[key] = value
+    _keep(BY_RULES, pair, pair.relation, pair.score, decisions)
+    for verdict in pair.verdicts:
+        _keep(verdict.detector, pair, verdict.relation, verdict.score, decisions)
+
+
+def _keep(
+    name: str,
+    pair: PairDecision,
+    relation: Relation,
+    score: float,
+    decisions: dict[str, dict[Pair, MethodDecisions]],
+) -> None:
+    key, value = method_decision(pair.left, pair.right, relation, score)
+    decisions.setdefault(name, {})[key] = value
 
 
 def _measures(pair: PairDecision, limits: dict[str, Limit]) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """The values that flow from step to step: page, content, features, candidate, verdict, decision, cluster.
 
-Everything here is immutable, holds no behaviour beyond small derived properties, and imports nothing of the project but ``shares`` and ``why``.
+Everything here is immutable, holds no behaviour beyond small derived properties, and imports nothing of the project but the modules of this package.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from es_dedup.model.explanation import WithExplanation
 from es_dedup.model.shares import WithShares, turned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from es_dedup.model.explanation import RuleResult
     from es_dedup.model.extraction import Why
 
 Number: TypeAlias = float | int | str | bool | None
@@ -264,7 +266,7 @@ class Verdict(WithShares):
 
 
 @dataclass(frozen=True, slots=True)
-class PairDecision(WithShares):
+class PairDecision(WithExplanation):
     """The relation of two pages, named by their ids, from all evidence.
 
     Attributes:
@@ -274,6 +276,8 @@ class PairDecision(WithShares):
         evidence: the numbers it rests on, with limits and with what was discounted.
         verdicts: each detector's own verdict.
         decided_by: ``rules``, the method that decides in its place, or a rule with the methods: ``any: ccdet, simhash``.
+        rules: what each rule says, in order; empty where the pair was not explained, or methods decide.
+        skipped: methods that give no verdict because a page has too little for them, with the reason; of an explained pair.
     """
 
     left: str
@@ -284,6 +288,8 @@ class PairDecision(WithShares):
     evidence: Mapping[str, Number]
     verdicts: tuple[Verdict, ...] = ()
     decided_by: str = "rules"
+    rules: tuple[RuleResult, ...] = ()
+    skipped: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def all_verdicts(self) -> tuple[Verdict, ...]:
@@ -309,10 +315,13 @@ class PairDecision(WithShares):
             "decided_by": self.decided_by,
             "evidence": dict(self.evidence),
             "shares": self.shares,
+            "explanation": list(self.explanation),
+            "rules": [rule.as_dict() for rule in self.rules],
             "verdicts": [
                 {**asdict(verdict), "relation": str(verdict.relation), "score": round(verdict.score, 4)}
                 for verdict in self.verdicts
             ],
+            "skipped": dict(self.skipped),
         }
 
 

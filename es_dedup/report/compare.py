@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from es_dedup.report.evidence import Measure, measures, shares_in_words
+from es_dedup.report.evidence import Measure, measures, rule_rows
 from es_dedup.report.features import listed
 from es_dedup.report.markup import element, escape, highlighted, link, table
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import Number
+    from es_dedup.model import Number, PairDecision
     from es_dedup.report.data import MemberComparison, PageView
 
 
@@ -70,8 +71,7 @@ def _text(page: PageView, role: str, spans: list[tuple[int, int, float]], chars:
 
 def _evidence(each: MemberComparison) -> str:
     decision = each.decision
-    shared = shares_in_words(decision, "the left page", "the right page", decision.score)
-    cells = (
+    cells = [
         (
             element("b", escape(verdict.detector)),
             relation_tag(str(verdict.relation)),
@@ -79,12 +79,25 @@ def _evidence(each: MemberComparison) -> str:
             "".join(_numbers(verdict.evidence)),
         )
         for verdict in decision.all_verdicts
-    )
-    reason = element(
-        "p", relation_tag(str(decision.relation)), f" {escape(shared)} – ", escape(decision.reason)
-    )
-    return reason + table(
-        ("Method", "Relation", "Score", "Numbers and the limits they were held against"), cells
+    ]
+    cells += [
+        (element("b", escape(name)), "not applicable", "", escape(reason))
+        for name, reason in decision.skipped.items()
+    ]
+    first, *rest = replace(decision, left="the left page", right="the right page").explanation
+    reason = element("p", relation_tag(str(decision.relation)), " ", escape(first))
+    reason += "".join(element("p", escape(line)) for line in rest)
+    methods = table(("Method", "Relation", "Score", "Numbers and the limits they were held against"), cells)
+    return reason + methods + _rules(decision)
+
+
+def _rules(decision: PairDecision) -> str:
+    """What each rule says, closed at first."""
+    if not decision.rules:
+        return ""
+    cells = (tuple(map(escape, row)) for row in rule_rows(decision.rules))
+    return element(
+        "details", element("summary", "Rules in order"), table(("Rule", "Outcome", "Because"), cells)
     )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.model.explanation import format_number
 from es_dedup.report.curves import bar_list, line_chart
-from es_dedup.report.evidence import format_number
 from es_dedup.report.markup import element, escape, table
 from es_dedup.report.shell import document
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.model.explanation import format_number, percent
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from es_dedup.model import Cluster, Number
+    from es_dedup.model.explanation import RuleResult
     from es_dedup.model.shares import WithShares
 
-ROUNDING: Final = 1e-9
-"""Room for binary fractions: 0.29 times 100 is a little less than 29."""
 _LIMITS: Final = {"min_": "≥", "max_": "≤"}
 _STRICT_LIMITS: Final = {"min_": ">", "max_": "<"}
 STRICT: Final = "strict_limits"
@@ -54,9 +54,9 @@ def measures(evidence: Mapping[str, Number]) -> list[Measure]:
     return [measure for measure in found if measure.name not in used]
 
 
-def percent(share: float) -> str:
-    """A share in whole percents, rounded down, so that only all of a page is 100 %."""
-    return f"{math.floor(share * 100 + ROUNDING)} %"
+def rule_rows(rules: Iterable[RuleResult]) -> list[tuple[str, str, str]]:
+    """For each rule its name, its outcome, and the conditions that this follows from, value beside threshold."""
+    return [(each.name, str(each.outcome), ", ".join(map(str, each.deciding))) for each in rules]
 
 
 def shares_in_words(decision: WithShares, left: str, right: str, score: float) -> str:
@@ -74,17 +74,6 @@ def share_spans(cluster: Cluster) -> tuple[str, str]:
         for side in zip(*shares, strict=True)
     ]
     return (spans[0], spans[1]) if spans else ("", "")
-
-
-def format_number(value: Number) -> str:
-    """A value in at most five significant places: ``0.913``, ``12,345``, ``yes``, ``–`` for None."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if value.is_integer() and value else f"{value:.3g}"
-    return f"{value:,}" if isinstance(value, int) else value
 
 
 def _met(value: Number, limits: list[tuple[str, Number]], *, strict: bool) -> bool | None:

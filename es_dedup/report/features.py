@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.report.evidence import format_number
+from es_dedup.model.explanation import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.model.explanation import format_number
 from es_dedup.report.charts import bar_chart, score_bars, size_bars
 from es_dedup.report.compare import comparison, relation_tag, title_of
-from es_dedup.report.evidence import format_number, share_spans, shares_in_words
+from es_dedup.report.evidence import share_spans, shares_in_words
 from es_dedup.report.markup import element, escape, table
 from es_dedup.report.shell import document
 

@@ -63,9 +63,9 @@ def test_both_shares_are_known_and_change_sides_with_the_pages(path: Path) -> No
 def test_each_command_shows_both_shares(path: Path, tmp_path: Path) -> None:
     with Deduplicator.open(path, read_only=True) as dedup:
         whole, part = dedup.explain("a", "b").shares or pytest.fail("no shares")
-    words = f"{int(whole * 100)} % of a, 100 % of b"
+    words = f"{int(whole * 100)} % of a stands in b, 100 % of b in a"
     assert words in run(path, "explain", "a", "b")
-    assert f"100 % of b, {int(whole * 100)} % of a" in run(path, "explain", "b", "a")
+    assert f"100 % of b stands in a, {int(whole * 100)} % of a in b" in run(path, "explain", "b", "a")
     head, row = run(path, "clusters").splitlines()
     assert head.split("\t")[-2:] == ["shared of it", "of the others"]
     assert row.split("\t")[-2:] == [f"{int(whole * 100)} %", "100 %"]

@@ -110,7 +110,7 @@ class CodetLike:
         return [
             bag
             if number >= config.min_sentences
-            else Skipped("few-sentences", f"{number} sentences, {config.min_sentences} needed")
+            else Skipped("few-sentences", f"{number} of {config.min_sentences} sentences")
             for bag, number in zip(bags(hashes, owners, len(contents), depths), sentences, strict=True)
         ]
 

@@ -133,7 +133,7 @@ class Imatch:
         return [
             signatures
             if signatures.values[0]
-            else Skipped("few-lexicon-terms", f"{len(each)} terms, {config.min_terms} needed")
+            else Skipped("few-lexicon-terms", f"{len(each)} of {config.min_terms} terms")
             for each, signatures in zip(found, made, strict=True)
         ]
 

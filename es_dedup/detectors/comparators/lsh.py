@@ -61,9 +61,7 @@ class LshPeriods:
     def featurise_many(self, contents: Sequence[Content]) -> list[HashBag | Skipped]:
         """Signatures of several pages; the minima are made of them when terms are needed."""
         return [
-            bag
-            if len(bag) >= self.least
-            else Skipped(self.skipped, f"{len(bag)} signatures, {self.least} needed")
+            bag if len(bag) >= self.least else Skipped(self.skipped, f"{len(bag)} of {self.least} signatures")
             for bag in self.sets([content.text for content in contents])
         ]
 

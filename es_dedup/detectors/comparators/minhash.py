@@ -76,9 +76,7 @@ class Minhash:
         table, sizes = minima_table(tokens, len(contents), self._config)
         least = self._config.min_shingles
         return [
-            MinimaOfPage(row)
-            if size >= least
-            else Skipped("few-shingles", f"{size} shingles, {least} needed")
+            MinimaOfPage(row) if size >= least else Skipped("few-shingles", f"{size} of {least} shingles")
             for row, size in zip(table, sizes.tolist(), strict=True)
         ]
 

@@ -87,7 +87,7 @@ class Punctuation:
         return [
             Text(text[:most])
             if len(text) >= config.min_marks * self._width
-            else Skipped("few-marks", f"{len(text) // self._width} marks, {config.min_marks} needed")
+            else Skipped("few-marks", f"{len(text) // self._width} of {config.min_marks} marks")
             for text in punctuation_strings(batch, config.before, config.after)
         ]
 

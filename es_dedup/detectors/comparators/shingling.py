@@ -83,7 +83,7 @@ class Shingling:
         return [
             HashBag(bag.values, np.ones_like(bag.counts))
             if len(bag) >= config.min_shingles
-            else Skipped("few-shingles", f"{len(bag)} in the sketch, {config.min_shingles} needed")
+            else Skipped("few-shingles", f"{len(bag)} of {config.min_shingles} shingles in the sketch")
             for bag in found
         ]
 
@@ -181,7 +181,7 @@ class Supershingles:
 
     def _groups(self, hashes: NDArray[np.uint64]) -> SuperShingles | Skipped:
         if len(hashes) < self._config.min_shingles:
-            return Skipped("few-shingles", f"{len(hashes)} shingles, {self._config.min_shingles} needed")
+            return Skipped("few-shingles", f"{len(hashes)} of {self._config.min_shingles} shingles")
         return SuperShingles(tuple(band_hashes(permuted(hashes, GROUPS * GROUP_SIZE), GROUPS).tolist()))
 
     def terms(self, features: SuperShingles) -> tuple[int, ...]:

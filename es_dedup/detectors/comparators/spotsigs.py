@@ -75,9 +75,7 @@ class Spotsigs:
         """Signatures of several pages; those the collection refuses are taken out when pages are compared."""
         least = self._config.min_signatures
         return [
-            bag
-            if len(bag) >= least
-            else Skipped("few-spot-signatures", f"{len(bag)} signatures, {least} needed")
+            bag if len(bag) >= least else Skipped("few-spot-signatures", f"{len(bag)} of {least} signatures")
             for bag in spot_bags([content.text for content in contents], self._config)
         ]
 

@@ -156,8 +156,8 @@ class TestCheck:
 
 class TestExplain:
     def test_two_ids(self, scanned: None) -> None:
-        result = run("explain", "a", "b")
-        assert "a ~ b: exact, score 1.00 (by text)" in result.stdout
+        result = run("explain", "a", "b", "--evidence")
+        assert "merged (exact): score 1.00 for a and b\n" in result.stdout
         assert "ccs 1 (≥ 0.6)" in result.stdout
 
     def test_an_id_and_a_file(self, scanned: None) -> None:
@@ -167,7 +167,7 @@ class TestExplain:
     def test_two_files_need_no_index(self) -> None:
         Path("x.txt").write_text("一", encoding="utf-8")
         Path("y.txt").write_text("二", encoding="utf-8")
-        assert "different" in run("explain", "x.txt", "y.txt").stdout
+        assert run("explain", "x.txt", "y.txt").stdout.startswith("not merged: ")
 
     def test_an_unknown_id_is_an_error(self, scanned: None) -> None:
         result = run("explain", "a", "nothing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -266,6 +267,13 @@ def test_the_generated_effects_are_those_of_today_s_rules() -> None:
     table = text.partition("| left out |")[2]
     rows = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
     assert rows[2:] == [rule.name for rule in RULES], "run benchmarks/bench_rules.py --write"
+
+
+def test_the_guide_defines_every_value_that_a_rule_compares() -> None:
+    guide = (Path(__file__).parents[3] / "docs/how-to/explain-a-pair.md").read_text(encoding="utf-8")
+    table = guide.partition("| value of a rule |")[2].partition("\n\n")[0]
+    facts = {each.fact.name for rule in RULES for part in (rule.asked, *rule.refused) for each in part}
+    assert set(re.findall(r"`(\w+)`", table)) == facts
 
 
 def test_every_rule_has_a_case() -> None:

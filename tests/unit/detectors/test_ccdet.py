@@ -275,7 +275,7 @@ def test_too_few_signatures_are_skipped_with_the_number_needed(text: str, needed
     skipped = Ccdet(CcdetConfig(min_features=needed)).featurise(Content(text))
     assert isinstance(skipped, Skipped)
     assert skipped.reason == "few-full-stops"
-    assert f"{needed} needed" in skipped.detail
+    assert skipped.detail.endswith(f"of {needed} signatures")
 
 
 def test_bytes_of_another_length_are_refused() -> None:

@@ -346,7 +346,7 @@ def test_both_stages_are_needed() -> None:
 
 def test_small_networks_are_skipped_with_their_size() -> None:
     found = Dwdcs(CONFIG).featurise(Content("水泵 设备 水泵 设备"))
-    assert found == Skipped("few-concepts", "2 nodes, 10 needed")
+    assert found == Skipped("few-concepts", "2 of 10 nodes")
 
 
 def test_long_pages_take_wide_positions() -> None:

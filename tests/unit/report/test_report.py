@@ -15,10 +15,11 @@ from es_dedup.detectors.page_features import PageFeatures
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.index.records import FeatureRecord
 from es_dedup.model import Cluster, Content, Member, PairDecision, Relation, Verdict
+from es_dedup.model.explanation import format_number
 from es_dedup.report import ReportLimits, write_report
 from es_dedup.report.charts import score_bars, size_bars
 from es_dedup.report.data import gather
-from es_dedup.report.evidence import format_number, measures
+from es_dedup.report.evidence import measures
 from es_dedup.report.features import FieldPair, compared_fields
 from es_dedup.report.markup import highlighted
 from es_dedup.settings import Settings

@@ -101,7 +101,7 @@ def test_what_is_accepted_is_always_proposed(left: str, right: str) -> None:
 @pytest.mark.parametrize("text", ["", "泵站。", "泵站。检修。设备。"])
 def test_sentences_of_one_word_are_no_sentences(text: str) -> None:
     (found,) = features(detector("codet_like", **LOOSE), text)
-    assert found == Skipped("few-sentences", "0 sentences, 1 needed")
+    assert found == Skipped("few-sentences", "0 of 1 sentences")
 
 
 def test_pages_do_not_share_sentences_across_their_border() -> None:

@@ -1,0 +1,201 @@
+"""Why a pair was decided as it was: the result of each rule, and the decision in three lines."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from es_dedup.model.shares import WithShares
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Value: TypeAlias = float | int | str | bool | None
+ROUNDING: Final = 1e-9
+"""Tolerance for binary fractions: 0.29 times 100 is a little less than 29."""
+TITLES_AGREE: Final = 0.80  # overlap of the titles; below, they agree in part
+TITLES_DIFFER: Final = 0.20  # below, they differ
+
+
+class RuleOutcome(StrEnum):
+    """What a rule says of a pair."""
+
+    REFUSES = "refuses"
+    PASSES = "passes"
+    NOT_APPLICABLE = "not applicable"
+    LEFT_OUT = "left out"
+    """The preset, or the caller, leaves the rule out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionResult:
+    """One fact about a pair against its threshold.
+
+    Attributes:
+        fact: its name.
+        words: what it is.
+        value: None when it is unknown.
+        sign: ``≥``, ``<`` or ``=``.
+        threshold: what the value is held against.
+        holds: whether the condition holds.
+    """
+
+    fact: str
+    words: str
+    value: Value
+    sign: str
+    threshold: Value
+    holds: bool
+
+    def __str__(self) -> str:
+        if isinstance(self.threshold, bool):
+            return f"{self.fact} {format_number(self.value)}"
+        return f"{self.fact} {format_number(self.value)} ({self.sign} {format_number(self.threshold)})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "fact": self.fact,
+            "value": self.value,
+            "sign": self.sign,
+            "threshold": self.threshold,
+            "holds": self.holds,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """What one rule says of a pair.
+
+    Attributes:
+        name: of the rule.
+        outcome: whether it refuses the pair. Of several rules that refuse, the first is the reason.
+        asked: conditions under which the rule is asked; it is not applicable where one does not hold.
+        refused: it refuses where all conditions of one of these alternatives hold.
+    """
+
+    name: str
+    outcome: RuleOutcome
+    asked: tuple[ConditionResult, ...]
+    refused: tuple[tuple[ConditionResult, ...], ...]
+
+    @property
+    def deciding(self) -> tuple[ConditionResult, ...]:
+        """The conditions that the outcome follows from.
+
+        Of a rule that refuses, those of the alternative that holds; of one that passes, those that do not hold; of one that is not
+        applicable, those for being asked that do not hold.
+        """
+        if self.outcome is RuleOutcome.REFUSES:
+            return next(each for each in self.refused if all(one.holds for one in each))
+        asked = self.outcome is RuleOutcome.NOT_APPLICABLE
+        conditions = self.asked if asked else tuple(chain.from_iterable(self.refused))
+        return tuple(each for each in conditions if not each.holds)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "rule": self.name,
+            "outcome": str(self.outcome),
+            "asked": [each.as_dict() for each in self.asked],
+            "refused": [[each.as_dict() for each in alternative] for alternative in self.refused],
+        }
+
+
+class WithExplanation(WithShares):
+    """A decided pair that can be told in words."""
+
+    __slots__ = ()
+    left: str
+    right: str
+    relation: Any
+    score: float
+    reason: str
+    rules: tuple[RuleResult, ...]
+    decided_by: str
+
+    @property
+    def explanation(self) -> tuple[str, str, str]:
+        """The decision in three lines for readers.
+
+        The outcome with the coverage of both pages; what titles, times and numbers say; the rule that refused or why the pair was
+        accepted, with value and threshold.
+        """
+        return _outcome(self), _looked_at(self.evidence), _decided(self)
+
+
+def percent(share: float) -> str:
+    """A share in whole percents, rounded down, so that only all of a page is 100 %."""
+    return f"{math.floor(share * 100 + ROUNDING)} %"
+
+
+def format_number(value: Value) -> str:
+    """A value in at most five significant places: ``0.913``, ``12,345``, ``yes``, ``–`` for None."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() and value else f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else value
+
+
+def _outcome(pair: WithExplanation) -> str:
+    relation = str(pair.relation)
+    if relation in ("exact", "duplicate"):
+        outcome = f"merged ({relation})"
+    elif relation == "different":
+        outcome = "not merged"
+    else:
+        verb = "contains" if relation == "contains" else "is contained in"
+        outcome = f"not merged, {pair.left} {verb} {pair.right}"
+    if pair.shares is None:
+        return f"{outcome}: score {pair.score:.2f} for {pair.left} and {pair.right}"
+    left, right = map(percent, pair.shares)
+    return f"{outcome}: {left} of {pair.left} stands in {pair.right}, {right} of {pair.right} in {pair.left}"
+
+
+def _looked_at(evidence: Mapping[str, Any]) -> str:
+    """What titles, times and numbers say, in words."""
+    overlap, days = evidence.get("title_overlap"), evidence.get("days_apart")
+    if overlap is None:
+        titles = "titles not compared (one is missing)"
+    elif overlap >= 1:
+        titles = "titles are equal"
+    else:
+        verb = (
+            "agree" if overlap >= TITLES_AGREE else "differ" if overlap < TITLES_DIFFER else "agree in part"
+        )
+        titles = f"titles {verb} (overlap {format_number(overlap)})"
+    if days is None:
+        times = "times not compared (one is unknown)"
+    else:
+        times = (
+            f"published {days:,} day{'s' if days > 1 else ''} apart" if days else "published on the same day"
+        )
+    left, right = (evidence.get(f"{side}_other_numbers") or 0 for side in ("left", "right"))
+    numbers = f"conflicting numbers: {left:,} and {right:,}" if left and right else "no conflicting numbers"
+    return f"{titles}; {times}; {numbers}"
+
+
+def _decided(pair: WithExplanation) -> str:
+    if pair.decided_by != "rules":
+        return f"decided by {pair.decided_by}, not by the rules: {pair.reason}"
+    if pair.relation != "different":
+        accepted, needed = "accepted: no rule refuses", pair.evidence.get("min_cover")
+        if pair.shares is None or needed is None:
+            return accepted
+        better = format_number(max(pair.shares))
+        return f"{accepted}; coverage of the better covered page {better} (≥ {format_number(needed)})"
+    refused = next((each for each in pair.rules if each.name == pair.reason), None)
+    causes = "" if refused is None else ": " + ", ".join(_cause(each) for each in refused.deciding)
+    return f"refused by the rule “{pair.reason}”{causes}"
+
+
+def _cause(condition: ConditionResult) -> str:
+    if isinstance(condition.threshold, bool):
+        return condition.words
+    return f"{condition.words} {format_number(condition.value)} ({condition.sign} {format_number(condition.threshold)})"

@@ -1,0 +1,85 @@
+"""``eval --without RULE``: labelled pairs decided with and without a rule."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from es_dedup.cli.main import app
+from tests.unit.decision.decision_cases import lines, numbered
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+NUMBERS, TITLE = "numbers differ throughout", "same title on another day with other numbers"
+STORY = lines(1, 12)
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> tuple[str, ...]:
+    """Two reports of one form with other numbers, and two copies; with their labels."""
+    texts = {
+        "a": (*STORY, *numbered(3, 4, 100)),
+        "b": (*STORY, *numbered(4, 4, 200)),
+        "c": lines(5, 12),
+        "d": (*lines(5, 12), *lines(6, 1)),
+    }
+    pages, labels = tmp_path / "pages.jsonl", tmp_path / "labels.tsv"
+    rows = [
+        {"id": page, "text": "\n".join(text), "title": text[0][:10], "published": "2026-01-02"}
+        for page, text in texts.items()
+    ]
+    pages.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    labels.write_text("id_a\tid_b\tlabel\na\tb\tdiff\nc\td\tdup\n", encoding="utf-8")
+    return ("eval", str(labels), "--corpus", str(pages), "--method", "coverage")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments)
+
+
+def found_by(*arguments: str) -> dict[str, Any]:
+    """The result as JSON."""
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_a_rule_left_out_is_reported_beside_all_rules(given: tuple[str, ...]) -> None:
+    found = found_by(*given, "--without", NUMBERS)
+    merged = {
+        name: (each["pairs"]["recall"], each["pairs"]["merged_diff"]["value"])
+        for name, each in found["methods"].items()
+    }
+    assert merged == {"rules": (1.0, 0.0), f"rules without {NUMBERS}": (1.0, 1.0), "coverage": (1.0, 1.0)}
+    assert found["merged_without"] == {f"rules without {NUMBERS}": [["a", "b", "diff"]]}
+    assert f"merged by rules without {NUMBERS}: a ~ b (diff)" in run(*given, "--without", NUMBERS).stdout
+
+
+def test_several_are_left_out_one_by_one_and_together(given: tuple[str, ...]) -> None:
+    merged = found_by(*given, "--without", TITLE, "--without", "series", "--without", TITLE)["merged_without"]
+    assert {name: len(pairs) for name, pairs in merged.items()} == {
+        f"rules without {TITLE}": 0,
+        "rules without series": 1,
+        "rules without these 2": 1,
+    }
+
+
+def test_an_unknown_rule_is_refused_with_the_known_ones(given: tuple[str, ...]) -> None:
+    result = run(*given, "--without", "no such rule")
+    assert result.exit_code == 2
+    said = " ".join(result.stderr.replace("│", " ").split())
+    assert "'no such rule'" in said
+    assert f"'{NUMBERS}'" in said
+    assert "'series'" in said
+
+
+def test_rules_cannot_be_left_out_where_methods_decide(given: tuple[str, ...]) -> None:
+    result = run("--preset", "papers", *given, "--without", NUMBERS)
+    assert result.exit_code == 2
+    assert "no rule is asked" in result.stderr

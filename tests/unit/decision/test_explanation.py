@@ -1,0 +1,133 @@
+"""What is told of a pair follows from the rules that decided on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from es_dedup.decision.comparison import compare, pair_decision
+from es_dedup.decision.explanation import rule_results
+from es_dedup.decision.match_rules import RULES
+from es_dedup.decision.rules import without_rules
+from es_dedup.decision.statistics import Statistics
+from es_dedup.decision.thresholds import BALANCED, SERIES, VERSIONS
+from es_dedup.errors import ConfigError
+from es_dedup.model import PairDecision, Relation
+from es_dedup.model.explanation import RuleOutcome
+from tests.unit.decision.decision_cases import SETTINGS, Small, lines, numbered, rows_of
+from tests.unit.decision.test_rules import CASES
+
+if TYPE_CHECKING:
+    from es_dedup.decision.thresholds import Thresholds
+    from tests.unit.decision.test_rules import Case
+
+STORY = lines(1, 12)
+TITLE = STORY[0][:10]
+PAGE = Small(STORY, TITLE, 100)
+
+
+def explained(left: Small, right: Small, limits: Thresholds = BALANCED) -> PairDecision:
+    """The pair with the result of each rule."""
+    pages, known = rows_of([left, right]), Statistics.empty()
+    comparison = compare(pages, np.array([0]), pages, np.array([1]), known, limits)
+    decision = pair_decision(comparison, 0, SETTINGS, known)
+    return replace(decision, left="A", right="B", rules=rule_results(comparison))
+
+
+@pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
+def test_the_first_rule_that_refuses_is_the_reason(each: Case) -> None:
+    pair = explained(each.left, each.right)
+    assert [rule.name for rule in pair.rules] == [rule.name for rule in RULES]
+    first = next(rule for rule in pair.rules if rule.outcome is RuleOutcome.REFUSES)
+    assert first.name == pair.reason == each.rule
+    assert first.deciding
+    assert all(condition.holds for condition in (*first.asked, *first.deciding))
+    assert pair.explanation[0].startswith("not merged: ")
+    assert pair.explanation[2].startswith(f"refused by the rule “{each.rule}”: ")
+    assert all(condition.words in pair.explanation[2] for condition in first.deciding)
+
+
+@pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
+def test_no_rule_refuses_an_accepted_pair(each: Case) -> None:
+    pair = explained(each.cured_left, each.cured_right)
+    outcomes = {rule.outcome for rule in pair.rules}
+    assert outcomes <= {RuleOutcome.PASSES, RuleOutcome.NOT_APPLICABLE}
+    assert all(not one.holds for rule in pair.rules for one in rule.deciding)
+    assert pair.explanation[2].startswith("accepted: no rule refuses; coverage of the better covered page ")
+
+
+def test_three_lines_tell_coverage_titles_times_and_numbers() -> None:
+    copy = Small((*STORY, *lines(3, 4)), TITLE, 101)
+    first, second, third = explained(PAGE, copy).explanation
+    assert first.startswith("merged (duplicate): 100 % of A stands in B, 7")
+    assert first.endswith(" % of B in A")
+    assert second == "titles are equal; published 1 day apart; no conflicting numbers"
+    assert third.startswith("accepted: no rule refuses; coverage of the better covered page 1 (≥ 0.")
+
+
+def test_what_a_page_lacks_is_not_compared() -> None:
+    _, second, _ = explained(replace(PAGE, title="", day=0), PAGE).explanation
+    assert second.startswith("titles not compared (one is missing); times not compared (one is unknown); ")
+
+
+def test_numbers_conflict_when_each_page_has_its_own() -> None:
+    left, right = (
+        Small((*STORY, *numbered(seed, 2, start)), TITLE, 100) for seed, start in ((3, 10), (4, 50))
+    )
+    assert explained(left, right).explanation[1].endswith("conflicting numbers: 2 and 2")
+    assert explained(left, PAGE).explanation[1].endswith("no conflicting numbers")
+
+
+def test_containment_is_told_from_either_page() -> None:
+    longer = Small((*STORY, *lines(3, 30)), TITLE, 100)
+    assert explained(PAGE, longer).explanation[0].startswith("not merged, A is contained in B: 100 % of A")
+    assert explained(longer, PAGE).explanation[0].startswith("not merged, A contains B: ")
+
+
+def test_rules_that_a_preset_or_the_caller_leaves_out_are_named() -> None:
+    of_preset = {rule.name for rule in explained(PAGE, PAGE, VERSIONS).rules if rule.outcome == "left out"}
+    assert of_preset == {rule.name for rule in RULES if rule.group == SERIES}
+    limits = without_rules(BALANCED, ["too little covered"])
+    pair = explained(PAGE, Small(lines(5, 12), TITLE), limits)
+    assert pair.rules[0].outcome is RuleOutcome.LEFT_OUT
+    assert pair.reason != "too little covered"
+
+
+def test_an_unknown_rule_is_an_error_that_lists_the_names() -> None:
+    with pytest.raises(ConfigError, match=r"too little covered.*series.*titles") as raised:
+        without_rules(BALANCED, ["titles", "no such rule"])
+    assert "no such rule" in str(raised.value)
+
+
+def test_json_has_every_condition() -> None:
+    found = explained(PAGE, PAGE).as_dict()
+    assert found["explanation"] == list(explained(PAGE, PAGE).explanation)
+    covered = found["rules"][0]
+    assert covered == {
+        "rule": "too little covered",
+        "outcome": "passes",
+        "asked": [],
+        "refused": [
+            [
+                {
+                    "fact": "better_cover",
+                    "value": 1.0,
+                    "sign": "<",
+                    "threshold": pytest.approx(0.61, abs=0.1),
+                    "holds": False,
+                }
+            ]
+        ],
+    }
+
+
+def test_a_decision_by_methods_says_so() -> None:
+    pair = PairDecision(
+        "A", "B", Relation.EXACT, 1.0, "texts are equal", {}, decided_by="any: ccdet, simhash"
+    )
+    first, _, third = pair.explanation
+    assert first == "merged (exact): score 1.00 for A and B"
+    assert third == "decided by any: ccdet, simhash, not by the rules: texts are equal"
