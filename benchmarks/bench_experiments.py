@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import experiments_ccdet
 import experiments_others
 from harness import parser_of, report
-from labelled import FURTHER, GROUPED, LABELLED
+from labelled import GROUPED, LABELLED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ EXPERIMENTS: Final[Mapping[str, Callable[[Given], Table]]] = {
 }
 
 
-SETS: Final = (*LABELLED, *FURTHER, *GROUPED)
+SETS: Final = (*LABELLED, *GROUPED)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

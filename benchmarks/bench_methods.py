@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from harness import Row, expect, parser_of, report
-from labelled import FURTHER, GROUPED, LABELLED, pair_sets
+from labelled import GROUPED, LABELLED, pair_sets
 
 from es_dedup import Deduplicator, Settings
 from es_dedup.batch.featurise import content_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from es_dedup.evaluation.comparison import MethodComparison, MethodFigures
 
-SETS: Final = (*LABELLED, *FURTHER, *GROUPED)
+SETS: Final = (*LABELLED, *GROUPED)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,7 +2,8 @@
 
 Sets: the labelled ones, those with titles also as text only; the pairs read for this project; edited copies, with the
 candidate pairs of a copy and a page that has nothing of its original as different ones; broadcast-zh, whose candidate
-pairs of different days count as different (most are issues of a series; they have no labels). A rule is left out of its
+pairs of different days count as different (most are issues of a series; they have no labels), and news-en, whose unlabelled
+candidate pairs count as different where the titles name other companies or the days are a week apart. A rule is left out of its
 place in the order; the rules after it stay. Features and measures of a set are computed once. ``--write`` renews
 docs/benchmarks/rule-effects.md.
 """
@@ -10,6 +11,7 @@ docs/benchmarks/rule-effects.md.
 from __future__ import annotations
 
 import random
+import re
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from bench_mutants import NOTHING, SETS, original_of, pages_of, with_copies
 from harness import ROOT, Row, data_file, expect, page_of, parser_of, ran_on, report, rows_of
-from labelled import READ, TEXT_ONLY, joined, pair_sets, read_sets, scan
+from labelled import GRADED, READ, TEXT_ONLY, joined, pair_sets, read_sets, scan, text_only
 from measured_pairs import measured, measured_rows, shown
 
 from es_dedup.decision.comparison import BLOCK
@@ -42,19 +44,23 @@ if TYPE_CHECKING:
 
 PAGE: Final = ROOT / "docs" / "benchmarks" / "rule-effects.md"
 BROADCAST: Final = "broadcast-zh"
+FORMS: Final = "news-en, other issues"
 PAIR_SETS: Final = (
-    *("portal-zh", "news-zh-2025", "edits-zh", "judged-en", "judged-gov", "news-en"),
+    *("portal-zh", "news-zh-2025", "edits-zh", "judged-en", "judged-gov", f"judged-gov{GRADED}", "news-en"),
     *(f"{name}{TEXT_ONLY}" for name in ("portal-zh", "news-zh-2025", "news-en")),
 )
 EDITED: Final = tuple(f"{name}, edited copies" for name in SETS)
-ALL_SETS: Final = (*PAIR_SETS, *EDITED, BROADCAST)
+ALL_SETS: Final = (*PAIR_SETS, *EDITED, FORMS, f"{FORMS}{TEXT_ONLY}", BROADCAST)
+COMPANY: Final = re.compile(r"<([A-Z.]+)>")
+WEEK: Final = 7
 LEAST_COVER: Final = 0.40  # of the better covered page of pairs without labels: no preset accepts below
 PAGE_COMMAND: Final = "benchmarks/bench_rules.py --write"
 SETS_IN_WORDS: Final = """\
 *Same* are duplicate and containing pairs, *different* those of different articles; pairs that share only a passage count in *relations right* alone, where they
-should be different. *Text only*: without titles and times. *Look-alikes* and *short*: pairs read for this project. *Edited copies*: pages with
+should be different. *Text only*: without titles and times. *But for grade 1*: without pairs that are alike in form. *Look-alikes* and *short*: pairs read for this project. *Edited copies*: pages with
 copies edited by a program, and the pairs of a copy with a page that has nothing of its original, if at least 0.40 of one page is covered. *broadcast-zh* has no
-labels: its pairs of different days, so covered, count as different, since most are issues of a series."""
+labels: its pairs of different days, so covered, count as different, since most are issues of a series. *Other issues*: pairs of news-en without labels, so covered,
+whose titles name other companies (`<TICKER>`) or whose days are a week or more apart."""
 EFFECTS_IN_WORDS: Final = """\
 *Worse*, *better*: the number of sets on which F1 falls or rises when the rule is left out and all others stay (broadcast-zh: more or fewer pairs accepted). What is
 not named does not change. A pair that two rules refuse shows in neither row."""
@@ -141,6 +147,8 @@ def sets_of(
     for name in names:
         if name in EDITED:
             yield edited_copies(folder, name.removesuffix(", edited copies"), items // 4, originals)
+        elif name.removesuffix(TEXT_ONLY) == FORMS:
+            yield other_issues(folder, name)
     if BROADCAST in names and items:
         yield days_apart(folder, items)
 
@@ -189,6 +197,37 @@ def days_apart(folder: Path | None, items: int) -> Measured:
         left, right = found.left[apart], found.right[apart]
         keep = covers(scanned, left, right) >= LEAST_COVER
         return measured_rows(BROADCAST, scanned, left[keep], right[keep], [Label.DIFF] * int(keep.sum()))
+
+
+def other_issues(folder: Path | None, name: str) -> Measured:
+    """Covered candidate pairs without labels that are of one form and two events: other companies, or a week between."""
+    pairs = pair_sets(folder, ["news-en"])[0]
+    scanned = scan(pairs.pages)
+    with scanned.dedup:
+        found = joined(scanned)
+        keep = covers(scanned, found.left, found.right) >= LEAST_COVER
+        left, right = found.left[keep], found.right[keep]
+        pages = scanned.corpus.pages
+        names = {page.id: set(COMPANY.findall(page.title or "")) for page in pairs.pages}
+        titled = [names[each] for each in pages.ids]
+        other = np.array(
+            [
+                bool(titled[a] and titled[b] and not titled[a] & titled[b])
+                for a, b in zip(left, right, strict=True)
+            ]
+        )
+        labelled = {frozenset(pair) for pair in pairs.labels}
+        known = np.array(
+            [frozenset((pages.ids[a], pages.ids[b])) in labelled for a, b in zip(left, right, strict=True)]
+        )
+        keep = (other | (np.abs(pages.days[left] - pages.days[right]) >= WEEK)) & ~known
+        left, right = left[keep], right[keep]
+        if name == FORMS:
+            return measured_rows(name, scanned, left, right, [Label.DIFF] * len(left))
+    ids = [(pages.ids[a], pages.ids[b]) for a, b in zip(left, right, strict=True)]
+    scanned = scan(text_only(pairs).pages)
+    with scanned.dedup:
+        return measured_rows(name, scanned, *scanned.rows(ids), [Label.DIFF] * len(ids))
 
 
 def covers(scanned: Scanned, left: Rows, right: Rows, *, weighted: bool = True) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from harness import Row, expect, parser_of, report
-from labelled import FURTHER, GROUPED, LABELLED, joined, pair_sets, scan
+from labelled import GROUPED, LABELLED, joined, pair_sets, scan
 from measured_pairs import LABEL_OF, measured
 
 from es_dedup import Settings
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from es_dedup.model import Verdict
 
-SETS: Final = (*LABELLED, *FURTHER, *GROUPED)
+SETS: Final = (*LABELLED, *GROUPED)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

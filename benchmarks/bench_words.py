@@ -12,7 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from harness import Row, expect, parser_of, report
-from labelled import FURTHER, GROUPED, LABELLED, pair_sets
+from labelled import GROUPED, LABELLED, pair_sets
 
 from es_dedup import Settings
 from es_dedup.detectors.registry import create_detectors
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from labelled import PairSet
 
 METHODS: Final = ("multi_simhash", "dwdcs", "dwswn")
-SETS: Final = (*LABELLED, *FURTHER, *GROUPED)
+SETS: Final = (*LABELLED, *GROUPED)
 MICROSECONDS: Final = 1e6
 
 

@@ -15,7 +15,7 @@ from es_dedup.batch.candidate_pairs import CorpusJoin
 from es_dedup.batch.corpus import Weighing, load_corpus
 from es_dedup.decision.statistics import Statistics
 from es_dedup.evaluation import Label
-from es_dedup.evaluation.labels import parse_labels
+from es_dedup.evaluation.labels import ordered_pair, read_labels
 from es_dedup.index.factory import open_index
 
 if TYPE_CHECKING:
@@ -30,14 +30,18 @@ if TYPE_CHECKING:
     Pairs = list[tuple[str, str]]
 
 RANDOM_PAIRS: Final = 20_000  # of different groups, where a set has groups in place of labelled pairs
-LABELLED: Final = {"portal-zh": "zh", "news-zh-2025": "zh", "judged-en": "en"}
-FURTHER: Final = {"judged-gov": "en", "news-en": "en"}
-"""Labelled sets that were not looked at while the defaults were chosen."""
+LABELLED: Final = {
+    "portal-zh": "zh",
+    "news-zh-2025": "zh",
+    "judged-en": "en",
+    "judged-gov": "en",
+    "news-en": "en",
+}
 GROUPED: Final = {"edits-zh": "zh"}
+GRADED: Final = ", but for grade 1"
+"""Behind the name of a set whose labels are grades: without the pairs of grade 1, alike in form."""
 TEXT_ONLY: Final = " (text only)"
 """Behind the name of a set: its pages without titles and times."""
-UNDECIDED: Final = "?"
-"""In the place of a label: the readers did not agree; the pair is left out."""
 READ: Final = ROOT / "tests" / "golden" / "labels"
 """Labels of pairs that were read for this project."""
 
@@ -119,16 +123,27 @@ def joined(scanned: Scanned, settings: Settings | None = None) -> Joined:
 
 
 def pair_sets(folder: Path | None, names: Iterable[str]) -> list[PairSet]:
-    """The named sets with their pairs; ``news-en (text only)``: without titles and times."""
+    """The named sets with their pairs; ``news-en (text only)``: without titles and times; ``judged-gov, but for grade 1``."""
     found = []
     for name in names:
         whole = name.removesuffix(TEXT_ONLY)
-        pairs = _grouped(folder, whole) if whole in GROUPED else _labelled(folder, whole)
-        found.append(pairs if name == whole else _text_only(pairs))
+        pairs = _grouped(folder, whole) if whole in GROUPED else _labelled(folder, whole.removesuffix(GRADED))
+        if whole.endswith(GRADED):
+            pairs = _without_grade_1(folder, pairs, whole)
+        found.append(pairs if name == whole else text_only(pairs))
     return found
 
 
-def _text_only(pairs: PairSet) -> PairSet:
+def _without_grade_1(folder: Path | None, pairs: PairSet, name: str) -> PairSet:
+    lines = data_file(folder, f"{pairs.name}.pairs.tsv").read_text(encoding="utf-8").splitlines()
+    rows = [dict(zip(lines[0].split("\t"), line.split("\t"), strict=True)) for line in lines[1:]]
+    left_out = {ordered_pair(row["id_a"], row["id_b"]) for row in rows if row["label"] == "1"}
+    labels = {pair: label for pair, label in pairs.labels.items() if pair not in left_out}
+    return replace(pairs, name=name, labels=labels, same=[pair for pair in pairs.same if pair in labels])
+
+
+def text_only(pairs: PairSet) -> PairSet:
+    """The same pairs of pages without titles and times."""
     pages = [replace(page, title="", published=None) for page in pairs.pages]
     return replace(pairs, name=f"{pairs.name}{TEXT_ONLY}", pages=pages)
 
@@ -138,16 +153,12 @@ def _labelled(folder: Path | None, name: str) -> PairSet:
     pages = [page_of(row) for row in rows]
     groups = {row["id"]: row["group"] for row in rows if row.get("group")}
     file = data_file(folder, f"{name}.pairs.tsv")
-    lines = file.read_text(encoding="utf-8").splitlines()
-    decided = "\n".join(line for line in lines if UNDECIDED not in line.split("\t"))
-    labels = parse_labels(decided, str(file), jsonl=False)
+    labels = read_labels(file)
     kinds = {
         kind: [each.pair for each in labels if each.label == kind] for kind in ("dup", "contain", "diff")
     }
     every = {each.pair: each.label for each in labels}
-    return PairSet(
-        name, (LABELLED | FURTHER)[name], pages, kinds["dup"] + kinds["contain"], kinds["diff"], every, groups
-    )
+    return PairSet(name, LABELLED[name], pages, kinds["dup"] + kinds["contain"], kinds["diff"], every, groups)
 
 
 def read_sets(folder: Path | None, labels: Path) -> list[PairSet]:

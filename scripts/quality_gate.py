@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 FLOORS: Final = ROOT / "tests" / "golden" / "floors"
-DATA_SETS: Final = ("portal-zh", "news-zh-2025", "judged-en")
+DATA_SETS: Final = ("portal-zh", "news-zh-2025", "judged-en", "judged-gov", "news-en")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ SAME_TITLE: Final = 0.80  # the titles themselves are the same
 DISTINGUISHING: Final = 0.95  # title-distinguishing terms occur only in unshared text
 QUOTED_UNITS: Final = 40  # fewer may be a phrase that everybody uses
 SPOKEN_TERMS: Final = 2  # of each title, in shared text that is no boilerplate
+AGREEING_CLAUSES: Final = 3  # with numbers that are the same,
+AGREEING_FOLD: Final = 6  # and six of them for each that has other ones
 PASSAGE_UNITS: Final = 250  # more than two articles have in common by a form
 
 
@@ -39,8 +41,10 @@ class PairFacts:
         amount: shared units, template discounted.
         title_overlap, opening_overlap: of the titles and of the first words; negative where there are none.
         lost: numbers that the other page lacks, the smaller of both sides; ``least_lost`` their share of a page's numbers, the smaller of
-            both sides; ``inner_lost`` that of the better covered page.
+            both sides.
         same_numbers, other_numbers: clauses that are equal but for their numbers, with equal and with other numbers.
+        numbers_agree: three clauses or more of both pages have the same numbers, and at most one in seven other ones: what else differs
+            was added or left out, not replaced.
         renamed: the titles are the same but for a name, which stands only in what is not shared.
         same: pairs that would be duplicates rather than containment.
         note: a note that stands as a whole in a digest; ``passage``: nearly all of one article, in another one.
@@ -60,9 +64,9 @@ class PairFacts:
     opening_overlap: Floats
     lost: NDArray[np.int64]
     least_lost: Floats
-    inner_lost: Floats
     same_numbers: NDArray[np.int64]
     other_numbers: NDArray[np.int64]
+    numbers_agree: Mask
     renamed: Mask
     same: Mask
     note: Mask
@@ -84,7 +88,6 @@ def facts_of(measures: PairMeasures, known: PairContext, limits: Thresholds) -> 
     note, passage = _quoted(measures, known, distinguishing, limits)
     left_lost = left.lost_numbers / np.maximum(left.numbers, 1)
     right_lost = right.lost_numbers / np.maximum(right.numbers, 1)
-    inner_lost = np.where(left.cover > right.cover, left_lost, right_lost)
     return PairFacts(
         left_cover=left.cover,
         right_cover=right.cover,
@@ -98,9 +101,9 @@ def facts_of(measures: PairMeasures, known: PairContext, limits: Thresholds) -> 
         opening_overlap=measures.opening_overlap,
         lost=np.minimum(left.lost_numbers, right.lost_numbers),
         least_lost=np.minimum(left_lost, right_lost),
-        inner_lost=np.where(left.cover == right.cover, np.maximum(left_lost, right_lost), inner_lost),
         same_numbers=measures.same_numbers,
         other_numbers=measures.other_numbers,
+        numbers_agree=_numbers_agree(measures),
         renamed=_renamed(measures),
         same=both >= least_both(known.days, limits),
         note=note,
@@ -159,6 +162,12 @@ def _own(side: Side, terms: NDArray[np.int64]) -> Floats:
 def _distinguishing(side: Side) -> Floats:
     """Share of the words only this title has that occur only in what the other page lacks; one word is no sign."""
     return np.where(side.foreign_terms >= 2, side.foreign_lost / np.maximum(side.foreign_terms, 1), 0.0)  # noqa: PLR2004
+
+
+def _numbers_agree(measures: PairMeasures) -> Mask:
+    same, other = measures.same_numbers, measures.other_numbers
+    agree: Mask = (same >= AGREEING_CLAUSES) & (other * AGREEING_FOLD <= same)
+    return agree
 
 
 def _renamed(measures: PairMeasures) -> Mask:

@@ -43,6 +43,8 @@ class Thresholds:
         words_amounts, words_cover, words_contained: the same for texts of words, whose long pages share menus and lists.
         opening_overlaps, opening_cover: overlap of the first words of untitled texts of words that requires this cover of the
             less covered page, and from which on it requires nothing more.
+        form_numbers, form_share: numbers that differ, and their share, from which two untitled notices (fewer than 400 units in common)
+            are written from one form and not copies.
         near_copy: text this equal is not taken apart by numbers or dates.
         without: rules that do not apply, by name or by group.
     """
@@ -75,6 +77,8 @@ class Thresholds:
     words_contained: float = 0.95
     opening_overlaps: tuple[float, float] = (0.80, 0.86)
     opening_cover: float = 0.88
+    form_numbers: int = 3
+    form_share: float = 0.15
     near_copy: float = 0.95
     without: frozenset[str] = frozenset()
 

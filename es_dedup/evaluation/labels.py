@@ -49,6 +49,8 @@ _LABELS: Final = {str(label): label for label in Label} | {
     "2": Label.DUP,
     "3": Label.DUP,
 }
+UNDECIDED: Final = "?"
+"""In place of a label: the readers did not agree; the pair is left out."""
 _REQUIRED: Final = ("id_a", "id_b", "label")
 
 
@@ -127,7 +129,8 @@ def read_labels(path: str | Path) -> tuple[LabelledPair, ...]:
 
     A name that ends in ``.jsonl`` is read as one JSON object a line, any other as tab-separated text with a
     header. Needed are ``id_a``, ``id_b`` and ``label`` (dup, contain, partial, diff; or 0 for diff and 1-3
-    for dup); ``relation`` (of page a to page b) is optional; others are passed over. Blank lines are allowed.
+    for dup; ``?``: undecided, the pair is left out); ``relation`` (of page a to page b) is optional; others are passed
+    over. Blank lines are allowed.
 
     Raises:
         InputError: the file cannot be read, is not UTF-8, or has no usable header.
@@ -150,6 +153,8 @@ def parse_labels(text: str, source: str, *, jsonl: bool) -> tuple[LabelledPair, 
     problems: list[tuple[int, str]] = []
     seen: dict[Pair, int] = {}
     for line, row in rows:
+        if not isinstance(row, str) and row.get("label") == UNDECIDED:
+            continue
         try:
             pair = _parse(row)
         except ValueError as error:

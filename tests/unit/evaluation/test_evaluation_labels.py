@@ -60,6 +60,12 @@ def test_json_may_hold_numbers() -> None:
     assert found == (LabelledPair("10", "9", Label.DIFF),)
 
 
+def test_an_undecided_pair_is_left_out() -> None:
+    found = parse_labels(HEADER + "a\tb\t0\t?\t\na\tc\t0\tdup\t\n", "pairs.tsv", jsonl=False)
+    assert found == (LabelledPair("a", "c", Label.DUP),)
+    assert parse_labels('{"id_a": "a", "id_b": "b", "label": "?"}', "p", jsonl=True) == ()
+
+
 def test_all_problems_are_named_with_their_lines() -> None:
     text = (
         HEADER
