@@ -11,12 +11,15 @@ from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.ragged import gather
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from es_dedup.detectors.coverage_features import CoverageTable
 
     Floats: TypeAlias = NDArray[np.float64]
     Counts: TypeAlias = NDArray[np.int64]
+    _Measured: TypeAlias = tuple[Sequence[Floats], Floats, dict[str, Any]]
 
 CONTENT: Final = 0.5  # weight below which a feature is taken for template
 RUN_CHARS: Final = 200  # a clause so long is no clause: sentences of prose have marks long before
@@ -159,36 +162,44 @@ def measure(
         left_rows, right_rows: rows of the pairs, equally long.
         left_weights, right_weights: weights that belong to the tables.
     """
-    if worthwhile(len(left_rows)):
-        return _measured_by_kernel(left, left_rows, right, right_rows, left_weights, right_weights)
-    pairs = len(left_rows)
-    chosen = _Chosen(left, left_rows, left_weights), _Chosen(right, right_rows, right_weights)
-    grams, clauses, numbers = (_matched(kind, *chosen) for kind in _COLUMNS)
-    title_overlap, *new = _titles(left, left_rows, right, right_rows)
-    sides = [_side(chosen[at], grams[at], clauses[at], numbers[at], new[at]) for at in (0, 1)]
-    own, hit = clauses[0], clauses[0].hit
-    weight = left_weights.clauses[own.places[hit]]
-    shared = np.bincount(own.owners[hit], minlength=pairs)
-    lengths = left.clause_lengths[own.places[hit]]
-    same, other = _numbers(left, clauses[0], right, clauses[1], pairs)
-    shared_grams = np.bincount(grams[0].owners[grams[0].hit], minlength=pairs)
+    sides = _Chosen(left, left_rows, left_weights), _Chosen(right, right_rows, right_weights)
+    measured = _measured_by_kernel if worthwhile(len(left_rows)) else _measured
+    shares, overlap, columns = measured(*sides)
+    known = left.titled[left_rows], right.titled[right_rows]
     return PairMeasures(
-        left=sides[0],
-        right=sides[1],
-        shared_grams=shared_grams,
-        shared_tokens=np.minimum(
-            _shared_share(grams[0], left_weights, pairs) * left.tokens[left_rows],
-            _shared_share(grams[1], right_weights, pairs) * right.tokens[right_rows],
-        ),
-        shared_clauses=shared,
-        discounted_clauses=np.bincount(own.owners[hit][weight < CONTENT], minlength=pairs),
-        shared_chars=np.asarray(
-            np.bincount(own.owners[hit], weights=weight * lengths, minlength=pairs), dtype=np.float64
-        ),
-        title_overlap=np.where(left.titled[left_rows] & right.titled[right_rows], title_overlap, -1.0),
-        opening_overlap=np.where(left.titled[left_rows] | right.titled[right_rows], -1.0, title_overlap),
-        same_numbers=same,
-        other_numbers=other,
+        shared_tokens=np.minimum(shares[0] * left.tokens[left_rows], shares[1] * right.tokens[right_rows]),
+        title_overlap=np.where(known[0] & known[1], overlap, -1.0),
+        opening_overlap=np.where(known[0] | known[1], -1.0, overlap),
+        **columns,
+    )
+
+
+def _measured(left: _Chosen, right: _Chosen) -> _Measured:
+    """Shares of either side's grams that the other has, by weight; overlap of the titles; the other columns by name."""
+    pairs = len(left.rows)
+    grams, clauses, numbers = (_matched(kind, left, right) for kind in _COLUMNS)
+    overlap, *new = _titles(left.table, left.rows, right.table, right.rows)
+    own, hit = clauses[0], clauses[0].hit
+    owners = own.owners[hit]
+    weight = left.weights.clauses[own.places[hit]]
+    chars = weight * left.table.clause_lengths[own.places[hit]]
+    same, other = _numbers(left.table, clauses[0], right.table, clauses[1], pairs)
+    shares = tuple(
+        _shared_share(gram, side.weights, pairs) for gram, side in zip(grams, (left, right), strict=True)
+    )
+    return (
+        shares,
+        overlap,
+        {
+            "left": _side(left, grams[0], clauses[0], numbers[0], new[0]),
+            "right": _side(right, grams[1], clauses[1], numbers[1], new[1]),
+            "shared_grams": np.bincount(grams[0].owners[grams[0].hit], minlength=pairs),
+            "shared_clauses": np.bincount(owners, minlength=pairs),
+            "discounted_clauses": np.bincount(owners[weight < CONTENT], minlength=pairs),
+            "shared_chars": np.bincount(owners, weights=chars, minlength=pairs),
+            "same_numbers": same,
+            "other_numbers": other,
+        },
     )
 
 
@@ -213,45 +224,25 @@ def best_cover(
     return best
 
 
-def _measured_by_kernel(
-    left: CoverageTable,
-    left_rows: Counts,
-    right: CoverageTable,
-    right_rows: Counts,
-    left_weights: Weights,
-    right_weights: Weights,
-) -> PairMeasures:
+def _measured_by_kernel(left: _Chosen, right: _Chosen) -> _Measured:
+    """As ``_measured``."""
     from es_dedup.detectors.kernels import pairs as kernels  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
     counts, covers, shared, sums = kernels.measured(
-        kernels.columns_of(left),
-        left_rows,
-        (left_weights.grams, left_weights.clauses),
-        kernels.columns_of(right),
-        right_rows,
-        (right_weights.grams, right_weights.clauses),
+        kernels.columns_of(left.table),
+        left.rows,
+        (left.weights.grams, left.weights.clauses),
+        kernels.columns_of(right.table),
+        right.rows,
+        (right.weights.grams, right.weights.clauses),
     )
-    sides = []
-    for side in (0, 1):
-        columns: dict[str, Any] = {name: counts[:, side, at] for at, name in enumerate(kernels.COUNTS)}
-        columns |= {name: covers[:, side, at] for at, name in enumerate(kernels.COVERS)}
-        sides.append(Side(**columns))
-    return PairMeasures(
-        left=sides[0],
-        right=sides[1],
-        shared_grams=shared[:, 0],
-        shared_tokens=np.minimum(
-            covers[:, 0, kernels.SHARE] * left.tokens[left_rows],
-            covers[:, 1, kernels.SHARE] * right.tokens[right_rows],
-        ),
-        shared_clauses=shared[:, 1],
-        discounted_clauses=shared[:, 2],
-        shared_chars=sums[:, 0],
-        title_overlap=np.where(left.titled[left_rows] & right.titled[right_rows], sums[:, 1], -1.0),
-        opening_overlap=np.where(left.titled[left_rows] | right.titled[right_rows], -1.0, sums[:, 1]),
-        same_numbers=shared[:, 3],
-        other_numbers=shared[:, 4],
-    )
+    columns: dict[str, Any] = {name: shared[:, at] for at, name in enumerate(kernels.SHARED)}
+    for side, sided in enumerate(("left", "right")):
+        values: dict[str, Any] = {name: counts[:, side, at] for at, name in enumerate(kernels.COUNTS)}
+        values |= {name: covers[:, side, at] for at, name in enumerate(kernels.COVERS)}
+        columns[sided] = Side(**values)
+    shares = covers[:, 0, kernels.SHARE], covers[:, 1, kernels.SHARE]
+    return shares, sums[:, 1], columns | {"shared_chars": sums[:, 0]}
 
 
 def _matched(kind: str, left: _Chosen, right: _Chosen) -> tuple[_Matched, _Matched]:

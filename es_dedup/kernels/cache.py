@@ -46,8 +46,14 @@ def compile_with_cache(function: Callable[..., Any], folder: Path) -> Any:
 
 @cache
 def stamp(function: Callable[..., Any]) -> str:
-    """Digest of all that machine code is made from: the source, the constants it reads, and the kernels it calls."""
+    """Digest of all that machine code is made from: the source, the constants it reads, and the kernels it calls.
+
+    The fields of all named tuples of the module count, too: an argument may be one, and is read by position.
+    """
     digest = hashlib.sha256(inspect.getsource(function).encode())
+    for name, value in sorted(function.__globals__.items()):
+        if isinstance(value, type) and hasattr(value, "_fields"):
+            digest.update(f"{name}={value._fields};".encode())
     for name, value in sorted(inspect.getclosurevars(function).globals.items()):
         digest.update(f"{name}={_fixed(value)};".encode())
     return digest.hexdigest()

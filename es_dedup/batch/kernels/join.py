@@ -9,17 +9,11 @@ import numpy as np
 from es_dedup.kernels.dispatch import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from es_dedup.kernels.arrays import Ints
 
 
 @kernel
-def shared_terms(
-    query: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    owners: NDArray[np.int64],
-    rows: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def shared_terms(query: Ints, starts: Ints, counts: Ints, owners: Ints, rows: int) -> tuple[Ints, Ints, Ints]:
     """Pairs with a term in common.
 
     Args:

@@ -10,16 +10,14 @@ from es_dedup.kernels.dispatch import kernel
 from es_dedup.text.kernels.mixing import mix
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from es_dedup.kernels.arrays import Ints, UInts64
 
 _BITS = 64
 _ONE = np.uint64(1)
 
 
 @kernel
-def pair_fingerprints(
-    hashes: NDArray[np.uint64], offsets: NDArray[np.int64], base: np.uint64
-) -> NDArray[np.uint64]:
+def pair_fingerprints(hashes: UInts64, offsets: Ints, base: np.uint64) -> UInts64:
     """SimHash of each page from its tokens' hashes; 0 for a page without tokens.
 
     Sixty-four counters are added at once: ``planes[k]`` holds bit k of each, and a one ripples up as a carry does.

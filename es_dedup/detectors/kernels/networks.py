@@ -9,7 +9,7 @@ import numpy as np
 from es_dedup.kernels.dispatch import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from es_dedup.kernels.arrays import Ints
 
 _M1: Final = np.uint64(0x5555555555555555)
 _M2: Final = np.uint64(0x3333333333333333)
@@ -31,9 +31,7 @@ def _count(value: Any) -> Any:
 
 
 @kernel
-def _search(
-    starts: NDArray[np.int64], neighbours: NDArray[np.int64], low: int, high: int, gone: int
-) -> tuple[int, int, int]:
+def _search(starts: Ints, neighbours: Ints, low: int, high: int, gone: int) -> tuple[int, int, int]:
     """Sum of finite distances, pairs reached, and levels, of one graph without the node ``gone``."""
     size = high - low
     words = (size + 63) // 64
@@ -76,12 +74,7 @@ def _search(
 
 @kernel
 def removal_sums(
-    offsets: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    neighbours: NDArray[np.int64],
-    removed: NDArray[np.int64],
-    removed_offsets: NDArray[np.int64],
-    sums: NDArray[np.int64],
+    offsets: Ints, starts: Ints, neighbours: Ints, removed: Ints, removed_offsets: Ints, sums: Ints
 ) -> None:
     """See ``dwdcs_paths.removal_sums``; the answer is written to ``sums``."""
     for graph in range(len(offsets) - 1):

@@ -9,7 +9,7 @@ import numpy as np
 from es_dedup.kernels.dispatch import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from es_dedup.kernels.arrays import Bytes, Ints, UInts32
 
 HEAD = 33  # bytes of the header: five numbers of 4, five of 2, three of 1
 _NUMBERS, _COUNTS, _SMALL = 20, 10, 3
@@ -17,7 +17,7 @@ _SPARSE = 6
 
 
 @kernel
-def _wide(raw: NDArray[np.uint8], at: int) -> np.uint32:
+def _wide(raw: Bytes, at: int) -> np.uint32:
     return (
         np.uint32(raw[at])
         | (np.uint32(raw[at + 1]) << np.uint32(8))
@@ -27,12 +27,12 @@ def _wide(raw: NDArray[np.uint8], at: int) -> np.uint32:
 
 
 @kernel
-def _half(raw: NDArray[np.uint8], at: int) -> np.int64:
+def _half(raw: Bytes, at: int) -> np.int64:
     return np.int64(raw[at]) | (np.int64(raw[at + 1]) << 8)
 
 
 @kernel
-def counts_of(raw: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+def counts_of(raw: Bytes, offsets: Ints) -> Ints:
     """Elements of each row; shape (rows, 8).
 
     In order: grams, clauses, gram masks, clause masks, masked clauses, titles, numbers, and 1 where the bytes fit.
@@ -53,7 +53,7 @@ def counts_of(raw: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.
 
 
 @kernel
-def _scatter(raw: NDArray[np.uint8], at: int, count: int, column: NDArray[np.uint32]) -> bool:
+def _scatter(raw: Bytes, at: int, count: int, column: UInts32) -> bool:
     """Fill a mostly empty column from places and values; False where a place lies outside."""
     for element in range(count):
         place = _half(raw, at + 2 * element)
@@ -65,13 +65,13 @@ def _scatter(raw: NDArray[np.uint8], at: int, count: int, column: NDArray[np.uin
 
 @kernel
 def filled(
-    raw: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    wide: tuple[tuple[NDArray[np.int64], NDArray[np.uint32]], ...],
-    lengths: NDArray[np.uint8],
-    sparse: tuple[tuple[NDArray[np.int64], NDArray[np.uint32]], ...],
-    scalars: NDArray[np.uint32],
+    raw: Bytes,
+    offsets: Ints,
+    counts: Ints,
+    wide: tuple[tuple[Ints, UInts32], ...],
+    lengths: Bytes,
+    sparse: tuple[tuple[Ints, UInts32], ...],
+    scalars: UInts32,
 ) -> int:
     """Write rows into columns; the first row whose bytes are damaged, -1 when all are sound.
 

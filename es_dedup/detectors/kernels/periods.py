@@ -9,15 +9,13 @@ import numpy as np
 from es_dedup.kernels.dispatch import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from es_dedup.kernels.arrays import Ints, UInts32
 
 _SPACE, _NEWLINE = 0x20, 0x0A
 
 
 @kernel
-def without_white_space(
-    codes: NDArray[np.uint32], offsets: NDArray[np.int64]
-) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+def without_white_space(codes: UInts32, offsets: Ints) -> tuple[UInts32, Ints]:
     """Normalised text without spaces and newlines, and the pages' new offsets."""
     kept = np.empty(len(codes), dtype=np.uint32)
     bounds = np.zeros(len(offsets), dtype=np.int64)

@@ -10,7 +10,7 @@ from es_dedup.kernels.dispatch import kernel
 from es_dedup.text.kernels.mixing import mix
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from es_dedup.kernels.arrays import Bools, Ints, UInts32, UInts64
 
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
@@ -22,7 +22,7 @@ _FEW = 4_096  # keys; of more, so many may be equal that a bucket is no longer s
 
 
 @kernel
-def _ascending(keys: NDArray[np.uint64], largest: np.uint64) -> NDArray[np.uint64]:
+def _ascending(keys: UInts64, largest: np.uint64) -> UInts64:
     """Keys whose upper halves are hashes up to ``largest``, sorted: evenly spread, so buckets are nearly enough."""
     if len(keys) > _FEW:
         return np.sort(keys)
@@ -48,11 +48,7 @@ def _ascending(keys: NDArray[np.uint64], largest: np.uint64) -> NDArray[np.uint6
 
 @kernel
 def _page_grams(
-    hashes: NDArray[np.uint64],
-    single: NDArray[np.bool_],
-    sizes: tuple[int, int],
-    powers: NDArray[np.uint64],
-    grams: NDArray[np.uint64],
+    hashes: UInts64, single: Bools, sizes: tuple[int, int], powers: UInts64, grams: UInts64
 ) -> int:
     """Write the gram that begins at each token of a page, 0 where none does; how many there are.
 
@@ -74,12 +70,7 @@ def _page_grams(
 
 @kernel
 def _keep_smallest(
-    ordered: NDArray[np.uint64],
-    limit: int,
-    masks: NDArray[np.uint32],
-    values: NDArray[np.uint32],
-    merged: NDArray[np.uint32],
-    begin: int,
+    ordered: UInts64, limit: int, masks: UInts32, values: UInts32, merged: UInts32, begin: int
 ) -> int:
     """Write the first distinct hashes of a page with the title terms at each of their places; the new end."""
     end = begin
@@ -98,14 +89,14 @@ def _keep_smallest(
 
 @kernel
 def gram_samples(
-    hashes: NDArray[np.uint64],
-    single: NDArray[np.bool_],
-    offsets: NDArray[np.int64],
-    masks: NDArray[np.uint32],
+    hashes: UInts64,
+    single: Bools,
+    offsets: Ints,
+    masks: UInts32,
     sizes: tuple[int, int],
-    powers: NDArray[np.uint64],
+    powers: UInts64,
     limits: tuple[int, int, int],
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
+) -> tuple[Ints, UInts32, UInts32, UInts32]:
     """Offsets, hashes, masks and thresholds of the sampled grams.
 
     Args:
@@ -157,14 +148,8 @@ def gram_samples(
 
 @kernel
 def clauses_of(
-    hashes: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    clause: NDArray[np.int64],
-    count: int,
-    masks: NDArray[np.uint32],
-    base: np.uint64,
-) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]]:
+    hashes: UInts64, starts: Ints, ends: Ints, clause: Ints, count: int, masks: UInts32, base: np.uint64
+) -> tuple[UInts32, Ints, UInts32]:
     """Hash, characters and title terms of each clause; each of shape (clauses,)."""
     values, lengths = np.zeros(count, dtype=np.uint64), np.zeros(count, dtype=np.int64)
     merged = np.zeros(count, dtype=np.uint32)

@@ -9,16 +9,14 @@ import numpy as np
 from es_dedup.kernels.dispatch import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from es_dedup.kernels.arrays import Bools, Ints, UInts32
 
 PLANE = 0x10000
 SPACE, NEWLINE = np.uint32(0x20), np.uint32(0x0A)
 
 
 @kernel
-def flagged_pages(
-    codes: NDArray[np.uint32], offsets: NDArray[np.int64], flags: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def flagged_pages(codes: UInts32, offsets: Ints, flags: Bools) -> Bools:
     """Pages that hold a flagged character, or one beyond the basic plane; shape (pages,)."""
     found = np.zeros(len(offsets) - 1, dtype=np.bool_)
     for page in range(len(found)):
@@ -30,7 +28,7 @@ def flagged_pages(
 
 
 @kernel
-def mapped_codes(codes: NDArray[np.uint32], mapped: NDArray[np.uint32]) -> NDArray[np.uint32]:
+def mapped_codes(codes: UInts32, mapped: UInts32) -> UInts32:
     """Each character as the table says; those beyond the basic plane stay."""
     result = np.empty(len(codes), dtype=np.uint32)
     for place in range(len(codes)):
@@ -40,9 +38,7 @@ def mapped_codes(codes: NDArray[np.uint32], mapped: NDArray[np.uint32]) -> NDArr
 
 
 @kernel
-def collapsed(
-    codes: NDArray[np.uint32], offsets: NDArray[np.int64]
-) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+def collapsed(codes: UInts32, offsets: Ints) -> tuple[UInts32, Ints]:
     """Without removed characters (0); each run of white space one newline or one space, none at a page's ends."""
     result = np.empty(len(codes), dtype=np.uint32)
     bounds = np.zeros(len(offsets), dtype=np.int64)

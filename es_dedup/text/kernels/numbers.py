@@ -11,7 +11,7 @@ from es_dedup.text.characters import PLANE
 from es_dedup.text.kernels.mixing import mix
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from es_dedup.kernels.arrays import Bools, Bytes, Ints, Ints32, UInts32, UInts64
 
 _DIGITS = (0x30, 0x39)
 _ZERO, _DAY, _MONTH = 0x3007, ord("日"), ord("月")
@@ -20,14 +20,8 @@ _DATELINE = (ord("电"), ord("讯"))
 
 @kernel
 def flags_of(
-    codes: NDArray[np.uint32],
-    single: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    clause: NDArray[np.int64],
-    numerals: NDArray[np.bool_],
-    units: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
+    codes: UInts32, single: Bools, starts: Ints, ends: Ints, clause: Ints, numerals: Bools, units: Bools
+) -> Bools:
     """See ``number_tokens``; ``numerals`` and ``units`` are tables over the basic plane."""
     count = len(single)
     digit_word = np.zeros(count, dtype=np.bool_)
@@ -58,9 +52,7 @@ def flags_of(
 
 
 @kernel
-def _on_day(
-    codes: NDArray[np.uint32], starts: NDArray[np.int64], pages: NDArray[np.int32], run: tuple[int, int]
-) -> bool:
+def _on_day(codes: UInts32, starts: Ints, pages: Ints32, run: tuple[int, int]) -> bool:
     """Whether a run with the token after it is the day of an agency's dateline."""
     first, after = run
     beyond = min(after + 1, len(starts) - 1)
@@ -71,14 +63,14 @@ def _on_day(
 
 @kernel
 def runs_of(
-    codes: NDArray[np.uint32],
-    hashes: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    pages: NDArray[np.int32],
-    clause: NDArray[np.int64],
-    figures: NDArray[np.uint8],
+    codes: UInts32,
+    hashes: UInts64,
+    starts: Ints,
+    pages: Ints32,
+    clause: Ints,
+    figures: Bytes,
     base: np.uint64,
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+) -> tuple[UInts64, Ints]:
     """See ``number_runs``; ``figures`` is 1 for a number and 2 for a part of the one before, which is in that one's hash."""
     values, owners = np.empty(len(hashes), dtype=np.uint64), np.empty(len(hashes), dtype=np.int64)
     count, total = 0, len(hashes)

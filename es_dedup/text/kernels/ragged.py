@@ -11,12 +11,14 @@ from es_dedup.kernels.dispatch import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from es_dedup.kernels.arrays import Ints, Ints32, UInts64
+
 FILTER_BITS = 22
 _ONE, _SIX, _LOW = np.uint64(1), np.uint64(6), np.uint64(63)
 
 
 @kernel
-def bitmap_of(known: NDArray[Any], shift: int) -> NDArray[np.uint64]:
+def bitmap_of(known: NDArray[Any], shift: int) -> UInts64:
     """A bit for each ``value >> shift`` that occurs, 64 to a word; it fits into a near cache."""
     seen = np.zeros(1 << (FILTER_BITS - 6), dtype=np.uint64)
     for value in known:
@@ -27,13 +29,8 @@ def bitmap_of(known: NDArray[Any], shift: int) -> NDArray[np.uint64]:
 
 @kernel
 def found_in(
-    known: NDArray[Any],
-    values: NDArray[Any],
-    starts: NDArray[np.int32],
-    shift: int,
-    seen: NDArray[np.uint64],
-    filter_shift: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    known: NDArray[Any], values: NDArray[Any], starts: Ints32, shift: int, seen: UInts64, filter_shift: int
+) -> tuple[Ints, Ints]:
     """See ``find``.
 
     Args:

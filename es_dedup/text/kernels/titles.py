@@ -10,27 +10,22 @@ from es_dedup.kernels.dispatch import kernel
 from es_dedup.text.kernels.mixing import mix
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from es_dedup.kernels.arrays import Arrays, Bools, Ints, UInts32, UInts64
 
 _FILTER_BITS = 12  # few enough to stay in the nearest cache, enough to spare nearly every comparison
 _FILTER_SHIFT = np.uint64(64 - _FILTER_BITS)
 
 
 @kernel
-def _known(values: NDArray[np.uint64], value: np.uint64) -> bool:
+def _known(values: UInts64, value: np.uint64) -> bool:
     place = np.searchsorted(values, value)
     return bool(place < len(values) and values[place] == value)
 
 
 @kernel
 def distinct_terms(
-    title: tuple[NDArray, ...],  # type: ignore[type-arg]
-    body: tuple[NDArray, ...],  # type: ignore[type-arg]
-    function_words: NDArray[np.uint64],
-    pair_base: np.uint64,
-    most: int,
-    head: int,
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]:
+    title: Arrays, body: Arrays, function_words: UInts64, pair_base: np.uint64, most: int, head: int
+) -> tuple[UInts64, Ints, Bools]:
     """Terms of each page's title, or of its first tokens; see ``title_terms``.
 
     Args:
@@ -73,12 +68,7 @@ def distinct_terms(
 
 
 @kernel
-def masks_of(
-    body: tuple[NDArray, ...],  # type: ignore[type-arg]
-    terms: NDArray[np.uint64],
-    offsets: NDArray[np.int64],
-    pair_base: np.uint64,
-) -> NDArray[np.uint32]:
+def masks_of(body: Arrays, terms: UInts64, offsets: Ints, pair_base: np.uint64) -> UInts32:
     """See ``term_masks``; ``body`` as in ``distinct_terms``."""
     hashes, single, clause, tokens = body
     masks = np.zeros(len(hashes), dtype=np.uint32)

@@ -11,7 +11,7 @@ from es_dedup.text.characters import CJK, PLANE, SEPARATOR, WORD
 from es_dedup.text.kernels.mixing import mix
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from es_dedup.kernels.arrays import Arrays, Bytes, Ints, UInts32
 
 HARD, SOFT = 1, 2  # kinds of clause marks
 _POINT, _ZERO, _NINE, _A, _Z = 0x2E, 0x30, 0x39, 0x61, 0x7A
@@ -28,7 +28,7 @@ def _is_ascii_word(code: np.uint32) -> bool:
 
 
 @kernel
-def _inside_word(codes: NDArray[np.uint32], place: int) -> bool:
+def _inside_word(codes: UInts32, place: int) -> bool:
     """A point, comma or colon between digits, or a point between ASCII letters or digits."""
     if place == 0 or place + 1 >= len(codes):
         return False
@@ -40,14 +40,14 @@ def _inside_word(codes: NDArray[np.uint32], place: int) -> bool:
 
 @kernel
 def tokenised(
-    codes: NDArray[np.uint32],
-    page_offsets: NDArray[np.int64],
-    kinds: NDArray[np.uint8],
-    astral: NDArray[np.uint32],
-    astral_kinds: NDArray[np.uint8],
-    marks: NDArray[np.uint8],
+    codes: UInts32,
+    page_offsets: Ints,
+    kinds: Bytes,
+    astral: UInts32,
+    astral_kinds: Bytes,
+    marks: Bytes,
     base: np.uint64,
-) -> tuple[NDArray, ...]:  # type: ignore[type-arg]
+) -> Arrays:
     """The columns of ``TokenBatch``.
 
     Args:

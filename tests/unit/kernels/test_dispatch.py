@@ -206,6 +206,18 @@ def test_a_kernel_is_compiled_again_when_a_type_of_its_arguments_was_renamed(tmp
     assert answers == ["3 1\n", "3 1\n"]
 
 
+def test_a_kernel_is_compiled_again_when_the_fields_of_an_argument_change_places(tmp_path: Path) -> None:
+    answers = []
+    for fields_ in ("x y", "y x"):
+        (tmp_path / "outer.py").write_text(
+            "from collections import namedtuple\nfrom es_dedup.kernels.dispatch import kernel\n"
+            f"Pair = namedtuple('Pair', '{fields_}')\n@kernel\ndef outer(v):\n    return v.x\n"
+        )
+        code = "from outer import outer, Pair; print(outer(Pair(x=3, y=5)))"
+        answers.append(run_in(tmp_path, code, PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1"))
+    assert answers == ["3\n", "3\n"]
+
+
 @pytest.fixture(scope="module")
 def kernels_of_this_machine() -> Path:
     """The folder with all kernels, compiled here if need be."""
