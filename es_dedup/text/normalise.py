@@ -49,7 +49,7 @@ class TextBatch:
 def normalise(text: str) -> str:
     """Normalised form of one text.
 
-    Newlines are unified, NFKC applied, quotes and dashes straightened, letters lowered, traditional characters
+    Newlines are unified, NFKC applied, letters lowered, quotes and dashes straightened, traditional characters
     simplified, control and format characters removed, white space reduced to single spaces and newlines.
 
     Returns:

@@ -6,8 +6,8 @@ Order of the steps, each over the whole text:
 2. removal of lone surrogates (Cs), of control characters (Cc) except newline and tab, and of format
    characters (Cf: zero width, BOM, soft hyphen, directional marks);
 3. Unicode NFKC (the ideographic full stop U+3002 has no decomposition, so it needs no protection);
-4. quotes and dashes to ASCII;
-5. lower case (``str.lower``);
+4. lower case (``str.lower``), before the quotes: whether a sigma ends a word depends on the characters beside it;
+5. quotes and dashes to ASCII;
 6. traditional to simplified, OpenCC ``t2s``, phrase level;
 7. white space: every run of white space other than newline becomes one space, lines are stripped,
    empty lines dropped, the rest joined by newline.
@@ -94,7 +94,7 @@ def normalise(text: str) -> str:
     text = unify_newlines(text)
     text = remove_invisible(text)
     text = unicodedata.normalize("NFKC", text)
-    text = map_quotes_and_dashes(text)
     text = text.lower()
+    text = map_quotes_and_dashes(text)
     text = to_simplified(text)
     return collapse_white_space(text)

@@ -30,6 +30,7 @@ def test_sentences_of_every_script_equal_the_reference(text: str) -> None:
 @example("e\u180e\u0301")
 @example("e\ud800\u0301")
 @example("Ϲ Σ ΑΣ ΑΣ.")
+@example("H‚Σ")
 @example("\U000e0067a\U000110bd")
 @example("\r\n\r\r\n \t\n")
 def test_random_texts_equal_the_reference(text: str) -> None:
