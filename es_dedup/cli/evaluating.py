@@ -73,7 +73,7 @@ def evaluate(
 
     session = session_of(context)
     _check_methods(session, method or ())
-    _check_rules(session, without or ())
+    _check_rules(session, without or (), "--without")
     ground = _measure(session, labels, corpus, options, method or (), without or ())
     found = report(ground.measured, ground.labels, method or None)
     decider = decided_by(session.settings)
@@ -105,6 +105,14 @@ def tune(
         list[str] | None,
         typer.Option(help="Sweep method.measure (as `explain` names it); several: all together."),
     ] = None,
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Sweep each threshold of this decision rule, or group of rules; may be repeated.",
+            metavar="RULE",
+            show_default=False,
+        ),
+    ] = None,
     folds: Folds = 5,
     max_merged_diff: Annotated[
         float,
@@ -117,16 +125,56 @@ def tune(
 ) -> None:
     """Sweep limits on labelled pairs with cross-validation and show what would change; nothing is changed.
 
-    Without --measure the main measure of each method is swept by itself.
+    Without --measure and --rule the main measure of each method is swept by itself.
     """
     session = session_of(context)
+    _check_rules(session, rule or (), "--rule")
     ground = _measure(session, labels, corpus, options, _methods_of(measure or ()))
-    sweeps = [tuple(measure)] if measure else _main_measures(ground.measured)
+    bound = None if best_f1 else max_merged_diff
+    sweeps = [tuple(measure)] if measure else [] if rule else _main_measures(ground.measured)
     for names in sweeps:
-        found = _sweep(ground, names, folds, None if best_f1 else max_merged_diff)
+        found = _sweep(ground, names, folds, bound)
         session.output.emit({"measures": names, **found.as_dict()})
-        show_sweep(session.output, ground.measured, found)
+        limits = {name: ground.measured.limits[name] for name in names if name in ground.measured.limits}
+        show_sweep(
+            session.output,
+            found,
+            {name: f"{each.value:g} ({name.partition('.')[0]}.{each.key})" for name, each in limits.items()},
+        )
+    _sweep_rules(session, ground, rule or (), folds, bound)
     _end(session, ground)
+
+
+def _sweep_rules(
+    session: Session, ground: _Ground, names: Iterable[str], folds: int, max_merged_diff: float | None
+) -> None:
+    """Sweep each threshold of these rules, the others at their values of today."""
+    from es_dedup.decision.match_rules import RULES
+    from es_dedup.evaluation import Goal
+    from es_dedup.evaluation import tune as sweep
+    from es_dedup.evaluation.rule_thresholds import sweeps_of
+
+    for rule in (each.name for each in RULES if {each.name, each.group}.intersection(names)):
+        for each in sweeps_of(ground.measured.rules, rule, MAX_VALUES):
+            said = {"rule": rule, "measures": [each.name], "refuses": each.refuses, "now": each.threshold}
+            if each.axis is None:
+                session.output.emit({**said, "chosen": None})
+                session.output.line(f"{each.name}: no labelled pair depends on it\n")
+                continue
+            try:
+                found = sweep(
+                    ground.labels,
+                    each.measures,
+                    [each.axis],
+                    current={each.name: each.current},
+                    folds=folds,
+                    goal=Goal(max_merged_diff),
+                )
+            except ValueError as error:
+                raise typer.BadParameter(str(error)) from error
+            session.output.emit({**said, **found.as_dict()})
+            now = f"{each.threshold or 0:g} (refuses {each.refuses} the limit)"
+            show_sweep(session.output, found, {each.name: now})
 
 
 def _measure(
@@ -175,7 +223,7 @@ def _check_methods(session: Session, methods: Iterable[str]) -> None:
             )
 
 
-def _check_rules(session: Session, names: Iterable[str]) -> None:
+def _check_rules(session: Session, names: Iterable[str], option: str) -> None:
     from es_dedup.decision.rules import without_rules
     from es_dedup.decision.thresholds import thresholds_of
     from es_dedup.decision.voting import decided_by, voters_of
@@ -185,12 +233,12 @@ def _check_rules(session: Session, names: Iterable[str]) -> None:
         return
     if voters_of(session.settings):
         raise typer.BadParameter(
-            f"no rule is asked, {decided_by(session.settings)} decides", param_hint="--without"
+            f"no rule is asked, {decided_by(session.settings)} decides", param_hint=option
         )
     try:
         without_rules(thresholds_of(session.settings.decision.preset), names)
     except ConfigError as error:
-        raise typer.BadParameter("; ".join(error.problems), param_hint="--without") from error
+        raise typer.BadParameter("; ".join(error.problems), param_hint=option) from error
 
 
 def _nothing_to_measure(missing: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from es_dedup.cli.output import Output
     from es_dedup.evaluation import (
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         Share,
         TuneReport,
     )
-    from es_dedup.evaluation.runner import Measured
 
 SHOWN_PAIRS: Final = 10
 
@@ -93,11 +92,10 @@ def _figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def show_sweep(output: Output, measured: Measured, found: TuneReport) -> None:
-    """The best limits of one sweep, what they give, and which pairs they would change."""
+def show_sweep(output: Output, found: TuneReport, today: Mapping[str, str]) -> None:
+    """The best limits of one sweep, what they give, and which pairs they would change; ``today``: measure to its limit in words."""
     for name, value in found.chosen.items():
-        limit = measured.limits.get(name)
-        now = f", now {limit.value:g} ({name.partition('.')[0]}.{limit.key})" if limit else ""
+        now = f", now {today[name]}" if name in today else ""
         spread = sorted(fold.limits[name] for fold in found.folds)
         output.line(f"{name}: best limit {value:.4g}{now}; between folds {spread[0]:.4g} to {spread[-1]:.4g}")
     if not found.bound_kept:

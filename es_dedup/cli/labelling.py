@@ -129,9 +129,10 @@ def _write(target: Path, dedup: Deduplicator, each: Uncertain, said: str) -> int
 
 def _show(output: Output, dedup: Deduplicator, each: Uncertain, place: str, chars: int) -> None:
     """Both pages, side by side on a terminal and below each other elsewhere, shared clauses marked."""
-    from es_dedup.report.evidence import shares_in_words
+    from es_dedup.evaluation.rule_thresholds import deciding_conditions
 
     left, right = each.pair
+    nearest = [str(one) for one in deciding_conditions(each.decision.rules)[:1]]
     spans = dedup.shared_clauses(left, right)
     sides = (
         _side(dedup, left, [(span.left_start, span.left_end) for span in spans], chars),
@@ -142,16 +143,17 @@ def _show(output: Output, dedup: Deduplicator, each: Uncertain, place: str, char
         "relation": each.decision.relation,
         "score": each.decision.score,
         "reason": each.decision.reason,
+        "explanation": each.decision.explanation,
+        "nearest": nearest,
     }
     shown = [{"page": side.page, "title": side.title, "text": side.excerpt} for side in sides]
     output.emit({"pair": place, "left": shown[0], "right": shown[1], **said})
     if output.as_json:
         return
-    shared = shares_in_words(
-        each.decision, clean(each.decision.left), clean(each.decision.right), each.decision.score
-    )
     output.line()
-    output.line(f"{place}: {each.decision.relation}, {shared} – {each.decision.reason}")
+    output.line(f"{place}:")
+    for line in (*each.decision.explanation, *(f"nearest threshold: {one}" for one in nearest)):
+        output.line(f"  {clean(line)}")
     if sys.stdout.isatty():
         _draw(output, sides)
         return

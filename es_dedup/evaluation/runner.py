@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import UnknownPage
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from es_dedup.evaluation.labels import LabelledPair, Pair
     from es_dedup.evaluation.metrics import MethodDecisions
     from es_dedup.model import Number, PairDecision
+    from es_dedup.model.explanation import RuleResult
 
 BY_RULES: Final = "rules"
 WITHOUT: Final = f"{BY_RULES} without "
@@ -50,6 +51,7 @@ class Measured:
         measures: pair to ``method.measure`` to value; the score of a method is ``method.score``.
         limits: ``method.measure`` to its limit, for measures that have one.
         missing: labelled pages that are not stored, in order.
+        rules: pair to what each decision rule says of it.
     """
 
     decisions: Mapping[str, Mapping[Pair, MethodDecisions]]
@@ -58,6 +60,7 @@ class Measured:
     measures: Mapping[Pair, Mapping[str, float]]
     limits: Mapping[str, Limit]
     missing: tuple[str, ...]
+    rules: Mapping[Pair, tuple[RuleResult, ...]] = field(default_factory=dict)
 
 
 def run(
@@ -109,16 +112,18 @@ def measure(
     absent = set(missing)
     decisions: dict[str, dict[Pair, MethodDecisions]] = {BY_RULES: {}, **{name: {} for name in variants}}
     measures: dict[Pair, dict[str, float]] = {}
+    rules: dict[Pair, tuple[RuleResult, ...]] = {}
     limits: dict[str, Limit] = {}
     for done, each in enumerate(labels, 1):
         if not absent.intersection(each.pair):
             pair = dedup.explain(each.left, each.right)
             _keep_decisions(pair, decisions)
-            for name, rules in variants.items():
+            for name, names in variants.items():
                 refused = pair.relation is Relation.DIFFERENT  # an accepted pair stays accepted
-                other = dedup.explain(each.left, each.right, without=rules) if refused else pair
+                other = dedup.explain(each.left, each.right, without=names) if refused else pair
                 _keep(name, other, other.relation, other.score, decisions)
             measures[each.pair] = _measures(pair, limits)
+            rules[each.pair] = pair.rules
         if progress is not None:
             progress(done, len(labels))
     proposed = {page: set(dedup.candidates(page)) for page in pages if page not in absent}
@@ -127,7 +132,9 @@ def measure(
         for each in labels
         if each.right in proposed.get(each.left, ()) or each.left in proposed.get(each.right, ())
     )
-    return Measured(decisions, {INDEX: proposed_pairs}, _clusters(dedup, pages), measures, limits, missing)
+    return Measured(
+        decisions, {INDEX: proposed_pairs}, _clusters(dedup, pages), measures, limits, missing, rules
+    )
 
 
 def _is_stored(dedup: IndexReader, page_id: str) -> bool:

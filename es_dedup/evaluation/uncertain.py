@@ -1,4 +1,4 @@
-"""Pairs whose labels would teach most: those on which the methods disagree, or that lie near the limit."""
+"""Pairs whose labels would teach most: those on which the methods disagree, or that lie near the threshold of a rule."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.evaluation.labels import ordered_pair
+from es_dedup.evaluation.rule_thresholds import deciding_conditions
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
@@ -35,12 +36,18 @@ class Uncertain:
 
 
 def doubt_of(decision: PairDecision) -> float:
-    """How far the methods disagree, and how near the score lies to the middle: the mean of both, in [0, 1]."""
+    """How far the methods disagree, and how near the pair is to being decided otherwise: the mean of both, in [0, 1].
+
+    Where rules decide, that is how near the value of a fact is to the one threshold that would change the decision; else how near the score
+    is to the middle.
+    """
     merged = [verdict.relation is not Relation.DIFFERENT for verdict in decision.verdicts]
     share = sum(merged) / len(merged) if merged else 0.0
     disagreement = 1 - abs(2 * share - 1)
-    nearness = 1 - min(abs(decision.score - MIDDLE) / MIDDLE, 1.0)
-    return (disagreement + nearness) / 2
+    distance = abs(decision.score - MIDDLE) / MIDDLE
+    if decision.rules:
+        distance = next((each.margin for each in deciding_conditions(decision.rules)), 1.0)
+    return (disagreement + 1 - min(distance, 1.0)) / 2
 
 
 def uncertain_pairs(

@@ -1,4 +1,4 @@
-"""``eval --without RULE``: labelled pairs decided with and without a rule."""
+"""``eval --without RULE`` and ``tune --rule RULE``: labelled pairs without a rule, and with other thresholds of it."""
 
 from __future__ import annotations
 
@@ -83,3 +83,21 @@ def test_rules_cannot_be_left_out_where_methods_decide(given: tuple[str, ...]) -
     result = run("--preset", "papers", *given, "--without", NUMBERS)
     assert result.exit_code == 2
     assert "no rule is asked" in result.stderr
+
+
+def test_tune_sweeps_each_threshold_of_a_rule(given: tuple[str, ...]) -> None:
+    _, labels, *corpus = given[:4]
+    result = run("--json", "tune", labels, *corpus, "--rule", NUMBERS, "--folds", "2")
+    assert result.exit_code == 0, result.output
+    found = {each["measures"][0]: each for each in map(json.loads, result.stdout.splitlines())}
+    assert set(found) == {
+        f"{NUMBERS}: {fact}"
+        for fact in (
+            *("lesser_cover", "better_cover", "conflicting_numbers"),
+            *("conflicting_share", "conflicting_share_of_better"),
+        )
+    }
+    numbers = found[f"{NUMBERS}: conflicting_numbers"]
+    assert (numbers["now"], numbers["refuses"]) == (3, "above")
+    assert numbers["current"]["merged_diff"]["value"] == 0.0
+    assert run("tune", labels, *corpus, "--rule", "no such rule").exit_code == 2

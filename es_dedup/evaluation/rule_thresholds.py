@@ -1,0 +1,153 @@
+"""Thresholds of the decision rules on labelled pairs: which pairs one threshold decides, and what another value would change."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.evaluation.tune import Axis
+from es_dedup.model.explanation import RuleOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from es_dedup.evaluation.labels import Pair
+    from es_dedup.model.explanation import ConditionResult, RuleResult
+
+LEAST_THRESHOLD: Final = 0.1
+"""Margins are shares of the threshold, of a smaller one shares of this."""
+
+Place = tuple[int, int]
+"""Where a condition stands in a rule: alternative, -1 for those under which it is asked, and number."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecidingCondition:
+    """A condition that alone decides on a pair: with its threshold on the other side of the value, the decision is another.
+
+    Attributes:
+        rule: that it belongs to.
+        condition: with value and threshold.
+        margin: distance of the value from the threshold, as a share of the threshold.
+    """
+
+    rule: str
+    condition: ConditionResult
+    margin: float
+
+    def __str__(self) -> str:
+        return f"{self.condition} of “{self.rule}”"
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdSweep:
+    """One threshold of one rule as an axis for ``tune``.
+
+    Attributes:
+        name: rule and fact.
+        refuses: ``above`` or ``below`` the limit.
+        threshold: today's; None where it differs between pairs, and values are what a fact has more than its threshold.
+        current: today's limit on the axis.
+        axis: values to try; None when no pair depends on the threshold.
+        measures: pair to the value on the axis; infinite where the rule never refuses, absent where the pair is refused anyway.
+    """
+
+    name: str
+    refuses: str
+    threshold: float | None
+    current: float
+    axis: Axis | None
+    measures: dict[Pair, dict[str, float]]
+
+
+def deciding_conditions(rules: Sequence[RuleResult]) -> list[DecidingCondition]:
+    """The conditions that alone decide on a pair, nearest to their thresholds first."""
+    refusing = [rule for rule in rules if rule.outcome is RuleOutcome.REFUSES]
+    found = []
+    for rule in refusing or rules:
+        if len(refusing) > 1 or rule.outcome is RuleOutcome.LEFT_OUT:
+            continue
+        for place, each in _conditions(rule):
+            value, threshold = _numbers(each)
+            if value is not None and _refuses(rule, place, holds=True) != _refuses(rule, place, holds=False):
+                margin = abs(value - threshold) / max(abs(threshold), LEAST_THRESHOLD)
+                found.append(DecidingCondition(rule.name, each, margin))
+    return sorted(found, key=lambda each: each.margin)
+
+
+def sweeps_of(decided: Mapping[Pair, Sequence[RuleResult]], name: str, most: int) -> list[ThresholdSweep]:
+    """One sweep for each threshold of a rule.
+
+    Args:
+        decided: pair to the results of all rules, in order.
+        name: of the rule.
+        most: values tried on one axis.
+
+    Raises:
+        KeyError: there is no such rule.
+    """
+    first = next((each for rules in decided.values() for each in rules if each.name == name), None)
+    if first is None:
+        raise KeyError(name)
+    return [
+        _sweep(decided, name, place, most)
+        for place, each in _conditions(first)
+        if not isinstance(each.threshold, bool)
+    ]
+
+
+def _sweep(
+    decided: Mapping[Pair, Sequence[RuleResult]], name: str, place: Place, most: int
+) -> ThresholdSweep:
+    of_pair = {pair: next(each for each in rules if each.name == name) for pair, rules in decided.items()}
+    results = {pair: dict(_conditions(rule))[place] for pair, rule in of_pair.items()}
+    numbers = {pair: _numbers(each) for pair, each in results.items()}
+    thresholds = {threshold for _, threshold in numbers.values()}
+    (some, *_) = results.values()
+    below, varying = some.sign == "<", len(thresholds) > 1
+    never = math.inf if below else -math.inf  # on the axis: the rule never refuses
+    threshold = 0.0 if varying else thresholds.pop()
+    current = threshold if below else math.nextafter(threshold, -math.inf)
+    title = f"{name}: {some.fact}{' over its threshold' if varying else ''}"
+    measures: dict[Pair, dict[str, float]] = {}
+    for pair, rules in decided.items():
+        rule, (value, bound) = of_pair[pair], numbers[pair]
+        others = any(each.outcome is RuleOutcome.REFUSES for each in rules if each.name != name)
+        if others or _refuses(rule, place, holds=False):
+            continue
+        if rule.outcome is RuleOutcome.LEFT_OUT or value is None or not _refuses(rule, place, holds=True):
+            measures[pair] = {title: never}
+        else:
+            measures[pair] = {title: value - bound if varying else value}
+    values = sorted({each[title] for each in measures.values() if math.isfinite(each[title])})
+    axis = None
+    if values:
+        step = max(1, math.ceil(len(values) / most))
+        axis = Axis(title, tuple(sorted({*values[::step], current})), below)
+    shown = None if varying else threshold
+    return ThresholdSweep(title, "below" if below else "above", shown, current, axis, measures)
+
+
+def _conditions(rule: RuleResult) -> Iterator[tuple[Place, ConditionResult]]:
+    for number, alternative in enumerate((rule.asked, *rule.refused), -1):
+        for at, each in enumerate(alternative):
+            yield (number, at), each
+
+
+def _refuses(rule: RuleResult, place: Place, *, holds: bool) -> bool:
+    """Whether the rule would refuse if the condition at this place did or did not hold."""
+    asked, *alternatives = [
+        all(holds if place == (number, at) else each.holds for at, each in enumerate(alternative))
+        for number, alternative in enumerate((rule.asked, *rule.refused), -1)
+    ]
+    return asked and any(alternatives)
+
+
+def _numbers(condition: ConditionResult) -> tuple[float | None, float]:
+    """Value and threshold as numbers; value None where it is unknown, or true or false."""
+    value, threshold = condition.value, condition.threshold
+    if isinstance(value, (bool, str)) or value is None:
+        value = None
+    bound = threshold if isinstance(threshold, (int, float)) else 0.0
+    return (None if value is None else float(value)), float(bound)
