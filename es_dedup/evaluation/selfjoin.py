@@ -1,17 +1,19 @@
-"""Candidates of one method alone: every page's candidate query against every page's stored terms, in memory."""
+"""Candidates of one method alone: every page's candidate query, answered by an index in memory that holds the terms of all pages."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.index.term_weights import ENOUGH, limits_of, weights_of
-from es_dedup.text.ragged import rank_within
+from es_dedup.index import factory
+from es_dedup.index.records import FeatureRecord
+from es_dedup.index.term_weights import weights_of
+from es_dedup.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int64]
 
-CHUNK_HITS: Final = 2_000_000  # postings read in one go: about 100 MB
+ASKED: Final = 256  # pages asked for together
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +44,6 @@ class SelfJoin:
     capped_terms: int
 
 
-@dataclass(frozen=True, slots=True)
-class _QueryTerms:
-    """Query terms of all pages: a row for each term, with its weight and its limit on postings."""
-
-    pages: Rows
-    terms: NDArray[np.uint64]
-    weights: Rows
-    most: Rows
-
-
 def self_join(
     detector: Detector[Any],
     features: Sequence[Any],
@@ -60,7 +52,7 @@ def self_join(
     limit: int | None = None,
     max_df: int | None = None,
 ) -> SelfJoin:
-    """Join a corpus with itself by one method's candidate queries, as an index answers them page by page.
+    """Join a corpus with itself by one method's candidate queries.
 
     Args:
         detector: the method.
@@ -70,71 +62,28 @@ def self_join(
         max_df: for groups without a limit of their own; None: ``CandidateQuery.max_df``.
     """
     count = max(len(features), 1)
-    stored, owners = _stored(detector, features)
-    queried = _query_terms(detector, features, max_df)
-    low = np.searchsorted(stored, queried.terms)
-    counts = np.searchsorted(stored, queried.terms, side="right") - low
-    capped = counts > queried.most
-    counts[capped] = 0
-    order = np.arange(count) if ids is None else np.argsort(np.argsort(np.array(ids, dtype=object)))
-    parts, found = [], 0
-    for start, end in _blocks(queried.pages, counts):
-        rows, number = counts[start:end], int(counts[start:end].sum())
-        first = np.cumsum(rows) - rows
-        place = np.repeat(low[start:end] - first, rows) + np.arange(number)
-        hits = np.repeat(queried.pages[start:end], rows) * count + owners[place]
-        pairs, at = np.unique(hits, return_inverse=True)
-        weights = np.bincount(at, weights=np.repeat(queried.weights[start:end], rows), minlength=len(pairs))
-        query, other = np.divmod(pairs, count)
-        keep = (weights >= ENOUGH) & (query != other)
-        query, other, weights = query[keep], other[keep], weights[keep]
-        if limit is not None:
-            ranked = np.lexsort((order[other], -weights, query))
-            query, other = query[ranked], other[ranked]
-            keep = rank_within(query, count) < limit
-            query, other = query[keep], other[keep]
-        found += len(query)
-        parts.append(np.minimum(query, other) * count + np.maximum(query, other))
-    every = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *parts]))
-    left, right = np.divmod(every, count)
-    return SelfJoin(left, right, len(np.unique(queried.pages)), found, len(stored), int(capped.sum()))
-
-
-def _stored(detector: Detector[Any], features: Sequence[Any]) -> tuple[NDArray[np.uint64], Rows]:
-    terms = [detector.terms(each) if each is not None else () for each in features]
-    owners = np.repeat(np.arange(len(terms)), [len(each) for each in terms])
-    values = np.array([term for each in terms for term in each], dtype=np.uint64)
-    order = np.argsort(values, kind="stable")
-    return values[order], owners[order]
-
-
-def _query_terms(detector: Detector[Any], features: Sequence[Any], max_df: int | None) -> _QueryTerms:
-    pages: list[int] = []
-    weights: list[tuple[int, int]] = []
-    most: list[int] = []
-    for page, each in enumerate(features):
-        candidate_query = detector.candidate_query(each) if each is not None else None
-        if candidate_query is None:
-            continue
-        own, general = limits_of(candidate_query), candidate_query.max_df if max_df is None else max_df
-        queried = weights_of(candidate_query).items()
-        weights += queried
-        pages += [page] * len(queried)
-        most += [own.get(term, general) for term, _ in queried]
-    return _QueryTerms(
-        np.array(pages, dtype=np.int64),
-        np.array([term for term, _ in weights], dtype=np.uint64),
-        np.array([weight for _, weight in weights], dtype=np.int64),
-        np.array(most, dtype=np.int64),
-    )
-
-
-def _blocks(pages: Rows, counts: Rows) -> Iterator[tuple[int, int]]:
-    """Slices of about ``CHUNK_HITS`` postings that never cut the terms of a page in two."""
-    total = np.cumsum(counts)
-    start, done = 0, 0
-    while start < len(pages):
-        end = max(int(np.searchsorted(total, done + CHUNK_HITS, side="right")), start + 1)
-        end = int(np.searchsorted(pages, pages[end - 1], side="right"))
-        yield start, end
-        start, done = end, int(total[end - 1])
+    names = [f"{at:09}" for at in range(len(features))] if ids is None else list(ids)
+    row = {name: at for at, name in enumerate(names)}
+    records, queries = [], []
+    for name, each in zip(names, features, strict=True):
+        query = None if each is None else detector.candidate_query(each)
+        if each is not None:
+            records.append(FeatureRecord(name, 0, 0, tuple(detector.terms(each)), b""))
+        if query is not None and weights_of(query):
+            most = query.max_df if max_df is None else max_df
+            queries.append(replace(query, limit=limit or count, max_df=most, exclude=name))
+    found = capped = 0
+    parts = [np.zeros(0, dtype=np.int64)]
+    with factory.open_index(":memory:", Settings()) as index:
+        index.put_many(records)
+        for start in range(0, len(queries), ASKED):
+            some = queries[start : start + ASKED]
+            answers = index.candidates_many(some)
+            others = [[row[each.page_id] for each in answer.candidates] for answer in answers]
+            ours = np.repeat([row[query.exclude or ""] for query in some], list(map(len, others)))
+            theirs = np.array([each for listed in others for each in listed], dtype=np.int64)
+            parts.append(np.minimum(ours, theirs) * count + np.maximum(ours, theirs))
+            found += len(theirs)
+            capped += sum(answer.capped_terms for answer in answers)
+    left, right = np.divmod(np.unique(np.concatenate(parts)), count)
+    return SelfJoin(left, right, len(queries), found, sum(len(each.terms) for each in records), capped)

@@ -89,7 +89,7 @@ def test_the_join_gives_what_each_probe_would_be_answered(pages: list[Any], max_
 def test_the_join_works_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     pages = [(range(at, at + 6), [(range(at, at + 6), 2)]) for at in range(60)]
     whole = self_join(Plan(), pages)  # type: ignore[arg-type]
-    monkeypatch.setattr("es_dedup.evaluation.selfjoin.CHUNK_HITS", 7)
+    monkeypatch.setattr("es_dedup.evaluation.selfjoin.ASKED", 7)
     cut = self_join(Plan(), pages)  # type: ignore[arg-type]
     assert cut.left.tolist() == whole.left.tolist()
     assert cut.found == whole.found > 100
