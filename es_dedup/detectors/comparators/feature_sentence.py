@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.detectors.comparators import strings
 from es_dedup.detectors.comparators.spots import STOP_WORDS
-from es_dedup.detectors.comparators.strings import MOST_CHARS, Text, gram_terms, subsequence_verdict
+from es_dedup.detectors.comparators.strings import MOST_CHARS, StringComparator, Text, gram_terms
 from es_dedup.detectors.comparators.words import hashes_of, words_of
-from es_dedup.model import CandidateQuery, Skipped, TermGroup
+from es_dedup.model import Skipped
 from es_dedup.text.hashing import mix64
 from es_dedup.text.normalise import decode, normalise_many
 
@@ -25,13 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.detectors.comparators.words import SegmentedWords
-    from es_dedup.model import Content, Verdict
+    from es_dedup.model import Content
     from es_dedup.settings.comparators import FeatureSentenceConfig
 
 TAG: Final = 60
-PAYLOAD: Final = 1
 GRAM: Final = 3  # characters
-SHARED_PART: Final = 4  # one gram in so many must be shared
 MIN_WORD_CHARS: Final = 2
 LONGEST_WORD: Final = 4  # characters that a word's length counts up to
 _WHITE: Final = (0x20, 0x0A)
@@ -108,21 +105,17 @@ def _stop_words() -> NDArray[np.uint64]:
     return hashes_of(STOP_WORDS)
 
 
-class FeatureSentence:
+class FeatureSentence(StringComparator):
     """The detector."""
 
     name = "feature_sentence"
-    version = 1
 
     def __init__(self, config: FeatureSentenceConfig) -> None:
+        super().__init__(config.min_similarity)
         self._config = config
 
-    def featurise(self, content: Content) -> Text | Skipped:
-        """Feature sentence of one page, or ``Skipped`` when no word of it can be one's centre."""
-        return self.featurise_many([content])[0]
-
     def featurise_many(self, contents: Sequence[Content]) -> list[Text | Skipped]:
-        """Feature sentences of several pages, without white space."""
+        """Feature sentences of several pages, without white space; ``Skipped`` where no word can be the centre of one."""
         words = words_of(normalise_many([content.text for content in contents]))
         titles = words_of(normalise_many([content.title for content in contents]))
         spans = feature_sentences(words, titles, self._config)
@@ -138,20 +131,3 @@ class FeatureSentence:
     def terms(self, features: Text) -> tuple[int, ...]:
         """Terms to store: the runs of three characters."""
         return gram_terms(features.text, GRAM, 1, TAG)
-
-    def candidate_query(self, features: Text) -> CandidateQuery:
-        """Pages that share a quarter of the runs; the source compares every pair of pages instead."""
-        terms = self.terms(features)
-        return CandidateQuery((TermGroup(terms, max(1, len(terms) // SHARED_PART)),))
-
-    def verify(self, left: Text, right: Text) -> Verdict:
-        """Duplicate iff the common subsequence is long enough for the longer sentence."""
-        return subsequence_verdict(self.name, left, right, self._config.min_similarity)
-
-    def pack(self, features: Text) -> bytes:
-        """UTF-8 after a head of five bytes."""
-        return strings.pack(features, PAYLOAD)
-
-    def unpack(self, payload: bytes) -> Text:
-        """The sentence from ``pack``; raises ``ValueError`` on damaged bytes."""
-        return strings.unpack(payload, PAYLOAD)

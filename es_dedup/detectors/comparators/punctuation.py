@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.detectors.comparators import strings
-from es_dedup.detectors.comparators.strings import MOST_CHARS, Text, gram_terms, subsequence_verdict
-from es_dedup.model import CandidateQuery, Skipped, TermGroup
+from es_dedup.detectors.comparators.strings import MOST_CHARS, StringComparator, Text, gram_terms
+from es_dedup.model import Skipped
 from es_dedup.text.characters import PLANE
 from es_dedup.text.normalise import decode, normalise_many
 from es_dedup.text.tokens import character_kinds
@@ -24,13 +23,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.model import Content, Verdict
+    from es_dedup.model import Content
     from es_dedup.settings.comparators import PunctuationConfig
     from es_dedup.text.normalise import TextBatch
 
 TAG: Final = 61
-PAYLOAD: Final = 1
-SHARED_PART: Final = 4  # the surroundings of one mark in so many must be shared
 MARKS: Final = "。.,!?;:、…"  # in the normalised form
 
 
@@ -66,22 +63,18 @@ def _marks() -> NDArray[np.bool_]:
     return table
 
 
-class Punctuation:
+class Punctuation(StringComparator):
     """The detector."""
 
     name = "punctuation"
-    version = 1
 
     def __init__(self, config: PunctuationConfig) -> None:
+        super().__init__(config.min_similarity)
         self._config = config
         self._width = config.before + config.after
 
-    def featurise(self, content: Content) -> Text | Skipped:
-        """String of one page, or ``Skipped`` when it has fewer than ``min_marks`` marks."""
-        return self.featurise_many([content])[0]
-
     def featurise_many(self, contents: Sequence[Content]) -> list[Text | Skipped]:
-        """Strings of several pages, cut after ``MOST_CHARS`` characters."""
+        """Strings of several pages, cut after ``MOST_CHARS`` characters; ``Skipped`` with fewer than ``min_marks`` marks."""
         batch = normalise_many([content.text for content in contents])
         config, most = self._config, MOST_CHARS - MOST_CHARS % self._width
         return [
@@ -94,20 +87,3 @@ class Punctuation:
     def terms(self, features: Text) -> tuple[int, ...]:
         """Terms to store: the surroundings of each mark."""
         return gram_terms(features.text, self._width, self._width, TAG)
-
-    def candidate_query(self, features: Text) -> CandidateQuery:
-        """Pages that share a quarter of them; the source compares every pair of pages instead."""
-        terms = self.terms(features)
-        return CandidateQuery((TermGroup(terms, max(1, len(terms) // SHARED_PART)),))
-
-    def verify(self, left: Text, right: Text) -> Verdict:
-        """Duplicate iff the common subsequence is long enough for the longer string."""
-        return subsequence_verdict(self.name, left, right, self._config.min_similarity)
-
-    def pack(self, features: Text) -> bytes:
-        """UTF-8 after a head of five bytes."""
-        return strings.pack(features, PAYLOAD)
-
-    def unpack(self, payload: bytes) -> Text:
-        """The string from ``pack``; raises ``ValueError`` on damaged bytes."""
-        return strings.unpack(payload, PAYLOAD)

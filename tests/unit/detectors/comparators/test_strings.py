@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.detectors.comparators import strings
 from es_dedup.detectors.comparators.punctuation import MARKS
 from es_dedup.detectors.comparators.spots import STOP_WORDS
 from es_dedup.detectors.comparators.strings import MOST_CHARS, Text
@@ -130,4 +129,4 @@ def test_changed_surroundings_lower_the_score_and_others_do_not() -> None:
 )
 def test_damaged_texts_are_refused(payload: bytes) -> None:
     with pytest.raises(ValueError, match=r"version|bytes|characters|decode"):
-        strings.unpack(payload, 1)
+        detector("punctuation").unpack(payload)
