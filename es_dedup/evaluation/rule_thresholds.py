@@ -45,7 +45,7 @@ class ThresholdSweep:
     """One threshold of one rule as an axis for ``tune``.
 
     Attributes:
-        name: rule and fact.
+        name: rule, number of the alternative where there are several, fact and sign.
         refuses: ``above`` or ``below`` the limit.
         threshold: today's; None where it differs between pairs, and values are what a fact has more than its threshold.
         current: today's limit on the axis.
@@ -109,7 +109,10 @@ def _sweep(
     never = math.inf if below else -math.inf  # on the axis: the rule never refuses
     threshold = 0.0 if varying else thresholds.pop()
     current = threshold if below else math.nextafter(threshold, -math.inf)
-    title = f"{name}: {some.fact}{' over its threshold' if varying else ''}"
+    alternative = (
+        f" ({place[0] + 1})" if place[0] >= 0 and len(next(iter(of_pair.values())).refused) > 1 else ""
+    )
+    title = f"{name}{alternative}: {some.fact} {some.sign}{' its threshold' if varying else ''}"
     measures: dict[Pair, dict[str, float]] = {}
     for pair, rules in decided.items():
         rule, (value, bound) = of_pair[pair], numbers[pair]

@@ -93,7 +93,7 @@ class RuleResult:
             return next(each for each in self.refused if all(one.holds for one in each))
         asked = self.outcome is RuleOutcome.NOT_APPLICABLE
         conditions = self.asked if asked else tuple(chain.from_iterable(self.refused))
-        return tuple(each for each in conditions if not each.holds)
+        return tuple(dict.fromkeys(each for each in conditions if not each.holds))
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -197,5 +197,5 @@ def _decided(pair: WithExplanation) -> str:
 
 def _cause(condition: ConditionResult) -> str:
     if isinstance(condition.threshold, bool):
-        return condition.words
+        return f"{condition.words}: {format_number(condition.value)}"
     return f"{condition.words} {format_number(condition.value)} ({condition.sign} {format_number(condition.threshold)})"

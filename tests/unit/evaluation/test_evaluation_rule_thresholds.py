@@ -84,7 +84,7 @@ PAIRS = {
 
 def test_a_threshold_becomes_an_axis_on_which_today_s_limit_decides_as_today() -> None:
     days, numbers = sweeps_of(PAIRS, "numbers", 40)
-    assert (numbers.name, numbers.refuses, numbers.threshold) == ("numbers: numbers", "above", 3)
+    assert (numbers.name, numbers.refuses, numbers.threshold) == ("numbers: numbers ≥", "above", 3)
     assert numbers.axis is not None
     assert numbers.axis.values == (0.0, numbers.current, 4.0, 9.0)
     values = {pair: each[numbers.name] for pair, each in numbers.measures.items()}
@@ -105,8 +105,19 @@ def test_thresholds_that_differ_between_pairs_are_swept_by_their_margin() -> Non
         ("c", "d"): pair_of(0.6, 0, needed=0.7),
     }
     (sweep,) = sweeps_of(decided, "cover", 40)
-    assert (sweep.name, sweep.threshold, sweep.current) == ("cover: cover over its threshold", None, 0.0)
+    assert (sweep.name, sweep.threshold, sweep.current) == ("cover: cover < its threshold", None, 0.0)
     assert [each[sweep.name] for each in sweep.measures.values()] == pytest.approx([0.1, -0.1])
+
+
+def test_equal_facts_of_one_rule_have_names_of_their_own() -> None:
+    asked = [condition("a", 1, "≥", 0), condition("a", 1, "<", 2)]
+    one = rule("one", asked, [condition("b", 1, "<", 2)], [condition("b", 1, "<", 0)])
+    assert [each.name for each in sweeps_of({("a", "b"): (one,)}, "one", 9)] == [
+        "one: a ≥",
+        "one: a <",
+        "one (1): b <",
+        "one (2): b <",
+    ]
 
 
 def test_a_rule_that_decides_nothing_has_no_axis() -> None:
