@@ -15,12 +15,11 @@ from es_dedup.extraction.choice import Choice
 from es_dedup.extraction.columns import read_page
 from es_dedup.extraction.metadata.addresses import canonical_url
 from es_dedup.extraction.model import load_model
-from es_dedup.extraction.notices import is_notice, without_notices
+from es_dedup.extraction.notices import without_notices
 from es_dedup.extraction.plain import plain_text
-from es_dedup.extraction.reading.hydration import data_text, loads_more
+from es_dedup.extraction.reading.hydration import data_text
 from es_dedup.extraction.reasons import reasons
-from es_dedup.extraction.selection import SHORT_UNITS, Declared, best_set, choose, page_kind
-from es_dedup.extraction.text import clean
+from es_dedup.extraction.selection import SHORT_UNITS, Declared, choose, page_kind
 from es_dedup.model import PageKind
 
 if TYPE_CHECKING:
@@ -30,16 +29,13 @@ if TYPE_CHECKING:
     from es_dedup.settings.loading import ExtractionConfig
 
 RULE: Final = "block model"
+WHOLE: Final = "the whole page"
 MAX_BLOCKS: Final = 20_000
 """Of a page that is judged; time and memory for its numbers grow with them."""
 
 NOTICE: Final = "a notice of rights or consent at the edge of the text"
-_BESIDE_NOTICES: Final = (
-    0.25  # least probability of text on a page of notices; a line naming the editor has .17
-)
 _LITTLE_CHARS: Final = 300  # of main text; then the page's data are looked at
 _MORE_DATA: Final = 2.0  # times as long as the blocks' text
-_DESCRIPTIONS: Final = ("og:description", "description", "twitter:description")
 _PLAYERS: Final = ("video", "audio", "object", "embed")
 _ARTICLE_TYPES: Final = frozenset(
     "article blogposting newsarticle product reportagenewsarticle recipe socialmediaposting".split()
@@ -66,14 +62,15 @@ def block_choice(document: Document, config: ExtractionConfig) -> Choice:
 
     Returns:
         The blocks with the highest expected agreement with the main text. Where they are next to nothing, what the page's scripts
-        hold as data; nothing where they are notices of rights or consent; where no block is likely to be main text, all visible text
-        or the page's description, with a doubt.
+        hold as data; nothing where they are notices of rights or consent; where no block is likely to be main text, all visible text,
+        with a doubt.
     """
     blocks = document.blocks
     if not blocks.texts:
         return _or_data(document, Choice((), PageKind.EMPTY, rule="no text in the blocks"))
     if len(blocks.texts) > MAX_BLOCKS:
-        return _whole(document, config, f"more than {MAX_BLOCKS} blocks: none was judged")
+        doubt = f"more than {MAX_BLOCKS} blocks: none was judged"
+        return Choice((), rule=WHOLE, text=plain_text(document, config), doubt=doubt)
     page = page_of(document)
     model = load_model(config.model)
     reading = model.read(page)
@@ -85,9 +82,6 @@ def block_choice(document: Document, config: ExtractionConfig) -> Choice:
     if kind is PageKind.ARTICLE:
         places = _without_headline(document, places)
     kept = places if kind is PageKind.THREAD else without_notices(places, document.lines)
-    if places and not kept:  # the text may be shorter than they are
-        others = np.where([is_notice(line) for line in document.lines], 0.0, reading.blocks)
-        kept = np.flatnonzero(best_set(others, page.characters.lengths, _BESIDE_NOTICES)).tolist()
     notices = set(places).difference(kept)
     choice = Choice(kept, kind, rule=RULE, probabilities=reading.blocks.tolist())
     choice.reason = lambda place: NOTICE if place in notices else reason()[place]
@@ -96,12 +90,10 @@ def block_choice(document: Document, config: ExtractionConfig) -> Choice:
     if choice.text or choice.places or notices:
         if not (choice.text or choice.places):
             choice.kind = PageKind.EMPTY
-        if kind is not PageKind.ARTICLE and loads_more(document):
-            choice.doubt = "the page loads more by a script"
         return choice
-    found = _whole(document, config, "no block is likely to be main text")
-    found.kind, found.probabilities, found.reason = kind, choice.probabilities, choice.reason
-    return found
+    choice.rule, choice.text = WHOLE, plain_text(document, config)
+    choice.doubt = "no block is likely to be main text"
+    return choice
 
 
 def _without_headline(document: Document, places: list[int]) -> list[int]:
@@ -138,14 +130,4 @@ def _or_data(document: Document, choice: Choice) -> Choice:
     if own < _LITTLE_CHARS and len(text := data_text(document)) > _MORE_DATA * own:
         kind = PageKind.ARTICLE if choice.kind is PageKind.EMPTY else choice.kind
         return Choice((), kind, "data in a script", text=text, probabilities=choice.probabilities)
-    return choice
-
-
-def _whole(document: Document, config: ExtractionConfig, doubt: str) -> Choice:
-    """All visible text, or the page's description where that is longer."""
-    choice = Choice((), rule="the whole page", text=plain_text(document, config), doubt=doubt)
-    descriptions = (clean(document.metas.get(key, "")) for key in _DESCRIPTIONS)
-    description = next(filter(None, descriptions), "")
-    if len(choice.text) < len(description):
-        choice.text, choice.rule = description, "the page's description"
     return choice

@@ -26,13 +26,6 @@ _ERROR_TITLE = re.compile(
     r"access denied|just a moment)[.!…]{0,3}(?:$| [|-])",
     re.IGNORECASE,
 )
-_MISSING_TITLE = re.compile(
-    r"(?:404 ?[-–—:|_]? ?)?(?:(?:the )?page (?:you requested )?(?:was |is |could |can)?(?:not|n[o'’]t) (?:be )?found|"
-    r"(?:抱歉|很抱歉|对不起)?[，,]?(?:您|你)?(?:访问|要访问|要找|查看|查找)?的?(?:页面|網頁|网页|頁面)(?:不存在|未找到|已删除|没有找到|找不到|走丢了)|"
-    r"(?:找不到|未找到)(?:该|此)?(?:页面|网页|頁面|網頁)|404)[.!…！。]{0,3}(?:$| ?[|_–-])",
-    re.IGNORECASE,
-)
-_MISSING = "the title says that the page is not there"
 _LITTLE_CHARS = 200
 _NO_TEXT_CHARS = 80
 _LEADS_ON = re.compile(r"^\s*\d{1,2}\s*[;,]\s*url\s*=\s*['\"]?([^'\"\s]{1,2000})", re.IGNORECASE)
@@ -103,14 +96,12 @@ class HtmlExtractor:
     def _content(
         self, document: Document, notes: list[str], deadline: Deadline, *, explain: bool
     ) -> Content | Skipped:
-        document, choice = self._choose(document, deadline)
+        document, choice = self._choose(document)
         text = choice.main_text(document)
         deadline.check()
         about = read_metadata(document, is_list=choice.kind is PageKind.LIST)
         if len(text) <= _ERROR_CHARS and _ERROR_TITLE.match(about.title):
             return Skipped("empty", f"the error page of a server: {about.title}")
-        if len(text) <= _ERROR_CHARS and _MISSING_TITLE.match(about.title):
-            choice.doubt = _MISSING
         if len(text) < _LITTLE_CHARS and (target := _LEADS_ON.search(document.metas.get("refresh", ""))):
             return Skipped("empty", f"the page leads on to {target[1][:_SHOWN_CHARS]}")
         if not text:
@@ -135,16 +126,14 @@ class HtmlExtractor:
             why=why_of(document, choice, explain=explain),
         )
 
-    def _choose(self, document: Document, deadline: Deadline) -> tuple[Document, Choice]:
-        """The page with its choice; with the parts for browsers without scripts or frames, where its text stands in them."""
+    def _choose(self, document: Document) -> tuple[Document, Choice]:
+        """The page with its choice; with the parts for browsers without scripts, where its text stands in them."""
         choice = self._choice(document)
         text = choice.main_text(document)
-        if len(text) < _NO_TEXT_CHARS and (opened := with_hidden_content(document, self._config, deadline)):
+        if len(text) < _NO_TEXT_CHARS and (opened := with_hidden_content(document)):
             other = self._choice(opened)
             if is_worth(other.main_text(opened), text):
-                other.rule = (
-                    f"{other.rule}, with what is for browsers without scripts or frames, or for scripts"
-                )
+                other.rule = f"{other.rule}, with what is for browsers without scripts"
                 return opened, other
         return document, choice
 
