@@ -143,7 +143,7 @@ def _show(session: Session, dedup: Deduplicator, cluster: Cluster, *, evidence: 
         output.line(f"  stands inside {', '.join(map(clean, cluster.contained_in))}")
     for member in cluster.members:
         page = dedup.record(member.page_id)
-        shared = shares_in_words(member, "the canonical document", "this page", member.score)
+        shared = shares_in_words(member.shares, "the canonical document", "this page", member.score)
         head = f"  {member.relation}, {shared}  {clean(page.page_id)}  {clean(page.title)}  {clean(page.url)}"
         output.line(head)
         if evidence:

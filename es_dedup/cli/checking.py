@@ -206,7 +206,7 @@ def _in_words(decision: Decision) -> str:
             parts.append(f"{word} {', '.join(map(clean, ids))}")
     if decision.verdicts:
         first = decision.verdicts[0]
-        parts.append(shares_in_words(first, clean(first.left), clean(first.right), first.score))
+        parts.append(shares_in_words(first.shares, clean(first.left), clean(first.right), first.score))
     parts += [clean(note) for note in decision.notes]
     return ", ".join(parts).replace(", of ", " of ", 1)
 

@@ -166,6 +166,7 @@ def _as_read(page: Page, content: Content) -> Page:
 
 def _show(session: Session, found: Mapping[str, Any]) -> None:
     from es_dedup.report.comparison import COST, QUALITY, cost_row, quality_row
+    from es_dedup.report.evidence import shares_in_words
 
     output = session.output
     output.line(f"{found['pages']:,} pages, {found['pairs']:,} labelled pairs")
@@ -175,8 +176,10 @@ def _show(session: Session, found: Mapping[str, Any]) -> None:
     for each in found["alone"][:SHOWN_ALONE]:
         known = {name: value for name, value in each["evidence"].items() if value is not None}
         evidence = ", ".join(f"{name} {value}" for name, value in known.items()) or NO_VERDICT
+        shares = each["shares"]
+        covered = "" if shares is None else f"{shares_in_words(shares, each['left'], each['right'], 0)}; "
         output.line(
-            f"{each['method']} alone is {each['verdict']}: {each['left']} ~ {each['right']} ({each['label']}); {evidence}"
+            f"{each['method']} alone is {each['verdict']}: {each['left']} ~ {each['right']} ({each['label']}); {covered}{evidence}"
         )
     rest = len(found["alone"]) - SHOWN_ALONE
     if rest > 0:

@@ -123,7 +123,7 @@ class MethodComparison:
             "labels_sha256": digest(self.labels),
             "max_merged_diff": self.goal.max_merged_diff,
             "methods": {name: _method_dict(figures) for name, figures in self.methods.items()},
-            "alone": [_alone_dict(each, self.methods[each.method]) for each in self.alone],
+            "alone": [_alone_dict(each, self.methods) for each in self.alone],
         }
 
 
@@ -267,8 +267,11 @@ def _method_dict(figures: MethodFigures) -> dict[str, Any]:
     }
 
 
-def _alone_dict(each: Alone, figures: MethodFigures) -> dict[str, Any]:
-    verdict = figures.run.verdicts.get(each.pair.pair)
+def _alone_dict(each: Alone, methods: Mapping[str, MethodFigures]) -> dict[str, Any]:
+    figures, pair = methods[each.method], each.pair.pair
+    verdict = figures.run.verdicts.get(pair)
+    said = (one.run.verdicts.get(pair) for one in methods.values())
+    shares = next((one.shares for one in said if one is not None and one.shares is not None), None)
     return {
         "left": each.pair.left,
         "right": each.pair.right,
@@ -276,6 +279,7 @@ def _alone_dict(each: Alone, figures: MethodFigures) -> dict[str, Any]:
         "method": each.method,
         "verdict": "right" if each.right else "wrong",
         "threshold": figures.threshold,
+        "shares": shares,
         "evidence": dict(verdict.evidence) if verdict else {},
         "scores": {name: None if score is None else round(score, 4) for name, score in each.scores.items()},
     }

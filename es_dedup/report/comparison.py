@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.model.explanation import format_number
 from es_dedup.report.curves import bar_list, line_chart
+from es_dedup.report.evidence import shares_in_words
 from es_dedup.report.markup import element, escape, table
 from es_dedup.report.shell import document
 
@@ -174,10 +175,13 @@ def _alone_pair(each: Mapping[str, Any], texts: Mapping[str, tuple[str, str]]) -
     scores = ", ".join(
         f"{name} {'–' if score is None else f'{score:.3f}'}" for name, score in each["scores"].items()
     )
+    shares = each.get("shares")
+    covered = "" if shares is None else shares_in_words(shares, "the first page", "the second page", 0)
     return element(
         "div",
         element("h3", escape(head)),
         *(_page(each[side], texts) for side in ("left", "right")),
+        *([element("p", escape(covered), class_="note")] if covered else []),
         element("p", element("b", escape(each["method"])), " ", escape(evidence), class_="note"),
         element("p", "scores: ", escape(scores), class_="note"),
         class_="alone",

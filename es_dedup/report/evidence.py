@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from es_dedup.model import Cluster, Number
     from es_dedup.model.explanation import RuleResult
-    from es_dedup.model.shares import WithShares
 
 _LIMITS: Final = {"min_": "≥", "max_": "≤"}
 _STRICT_LIMITS: Final = {"min_": ">", "max_": "<"}
@@ -59,11 +58,11 @@ def rule_rows(rules: Iterable[RuleResult]) -> list[tuple[str, str, str]]:
     return [(each.name, str(each.outcome), ", ".join(map(str, each.deciding))) for each in rules]
 
 
-def shares_in_words(decision: WithShares, left: str, right: str, score: float) -> str:
+def shares_in_words(shares: tuple[float, float] | None, left: str, right: str, score: float) -> str:
     """How much of each page stands in the other: ``73 % of a, 100 % of b``; the score where that was not measured."""
-    if decision.shares is None:
+    if shares is None:
         return f"score {score:.2f}"
-    return f"{percent(decision.shares[0])} of {left}, {percent(decision.shares[1])} of {right}"
+    return f"{percent(shares[0])} of {left}, {percent(shares[1])} of {right}"
 
 
 def share_spans(cluster: Cluster) -> tuple[str, str]:

@@ -145,7 +145,7 @@ def _cluster(view: ClusterView, place: int, chars: int) -> str:
             relation_tag(str(member.relation)),
             " ",
             element("code", escape(member.page_id)),
-            f" {shares_in_words(member, 'the canonical document', 'this page', member.score)}",
+            f" {shares_in_words(member.shares, 'the canonical document', 'this page', member.score)}",
         )
         for member in cluster.members[:_LISTED_MEMBERS]
     ]

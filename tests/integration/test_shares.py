@@ -95,6 +95,26 @@ def test_each_command_shows_both_shares(path: Path, tmp_path: Path) -> None:
     )
 
 
+def test_library_command_line_and_report_explain_a_pair_alike(path: Path, tmp_path: Path) -> None:
+    with Deduplicator.open(path, read_only=True) as dedup:
+        pair = dedup.explain("a", "b")
+    shown = run(path, "explain", "a", "b").splitlines()
+    assert [line.strip() for line in shown] == list(pair.explanation)
+    found = json.loads(run(path, "--json", "explain", "a", "b"))
+    assert found["explanation"] == list(pair.explanation)
+    assert found["rules"] == [rule.as_dict() for rule in pair.rules]
+    table = run(path, "explain", "a", "b", "--evidence").partition("rule\toutcome\tbecause\n")[2].splitlines()
+    assert [line.split("\t")[:2] for line in table] == [[rule.name, str(rule.outcome)] for rule in pair.rules]
+    report = tmp_path / "report.html"
+    given = tmp_path / "none.jsonl"
+    given.write_text(json.dumps({"id": "e", "text": "Nothing alike."}) + "\n", encoding="utf-8")
+    run(path, "scan", str(given), "--report", str(report))
+    page = report.read_text(encoding="utf-8")
+    assert "Rules in order" in page
+    assert pair.explanation[1] in page
+    assert all(rule.name in page for rule in pair.rules)
+
+
 def test_clusters_are_counted_alike_everywhere(path: Path) -> None:
     """A page without duplicates is no cluster in any count."""
     listed = run(path, "--json", "clusters").splitlines()

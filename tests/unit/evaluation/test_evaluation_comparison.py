@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
@@ -171,7 +172,19 @@ def test_who_alone_is_right_or_wrong_is_named_with_every_score() -> None:
     ]
     assert found.alone[0].scores == {"a": None, "b": 0.8, "c": None}
     assert found.as_dict()["alone"][0]["evidence"] == {"s": 0.8}
+    assert found.as_dict()["alone"][0]["shares"] is None
     assert compare(runs[:2], labels, 12).alone == ()
+
+
+def test_coverage_of_both_pages_is_told_where_any_method_measures_it() -> None:
+    labels = pairs("dup", "dup")
+    measuring = run_of("c", {labels[0].pair: 0.9})
+    evidence = {"left_cover": 0.7, "right_cover": 1.0}
+    covered = Verdict("c", Relation.DUPLICATE, 0.9, evidence)
+    measuring = replace(measuring, verdicts={labels[0].pair: covered})
+    found = compare([run_of("a", {}), run_of("b", {labels[0].pair: 0.9}), measuring], labels, 4).as_dict()
+    (alone,) = found["alone"]
+    assert (alone["method"], alone["shares"]) == ("a", (0.7, 1.0))
 
 
 def test_predicted_chances_stand_beside_what_was_proposed() -> None:
