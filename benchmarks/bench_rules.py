@@ -63,7 +63,7 @@ labels: its pairs of different days, so covered, count as different, since most 
 whose titles name other companies (`<TICKER>`) or whose days are a week or more apart."""
 EFFECTS_IN_WORDS: Final = """\
 *Worse*, *better*: the number of sets on which F1 falls or rises when the rule is left out and all others stay (broadcast-zh: more or fewer pairs accepted). What is
-not named does not change. A pair that two rules refuse shows in neither row."""
+not named does not change. A pair that two rules reject shows in neither row."""
 
 
 @dataclass(frozen=True, slots=True)

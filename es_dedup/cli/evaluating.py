@@ -156,7 +156,7 @@ def _sweep_rules(
 
     for rule in (each.name for each in RULES if {each.name, each.group}.intersection(names)):
         for each in sweeps_of(ground.measured.rules, rule, MAX_VALUES):
-            said = {"rule": rule, "measures": [each.name], "refuses": each.refuses, "now": each.threshold}
+            said = {"rule": rule, "measures": [each.name], "rejects": each.rejects, "now": each.threshold}
             if each.axis is None:
                 session.output.emit({**said, "chosen": None})
                 session.output.line(f"{each.name}: no labelled pair depends on it\n")
@@ -173,7 +173,7 @@ def _sweep_rules(
             except ValueError as error:
                 raise typer.BadParameter(str(error)) from error
             session.output.emit({**said, **found.as_dict()})
-            now = f"{each.threshold or 0:g} (refuses {each.refuses} the limit)"
+            now = f"{each.threshold or 0:g} (rejects {each.rejects} the limit)"
             show_sweep(session.output, found, {each.name: now})
 
 

@@ -1,6 +1,6 @@
 """Facts about pairs by name, conditions on them, and rules made of conditions.
 
-A rule is data: which pairs it is asked of, and which of these it refuses. What ``refuses`` computes and what ``explain`` shows
+A rule is data: which pairs it is asked of, and which of these it rejects. What ``rejects`` computes and what ``explain`` shows
 are therefore the same conditions.
 """
 
@@ -89,31 +89,31 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One reason to refuse pairs.
+    """One reason to reject pairs.
 
     Attributes:
         name: what the evidence says.
-        asked: the rule is asked of pairs on which all of these hold; of others it says nothing.
-        refused: of these it refuses pairs on which all conditions of one of the alternatives hold.
+        applies_if: the rule is asked of pairs on which all of these hold; of others it says nothing.
+        rejects_if: of these it rejects pairs on which all conditions of one of the alternatives hold.
         why: what it guards against.
         group: ``series`` or ``titles``, of rules that presets leave out together; else empty.
     """
 
     name: str
-    asked: tuple[Condition, ...]
-    refused: tuple[tuple[Condition, ...], ...]
+    applies_if: tuple[Condition, ...]
+    rejects_if: tuple[tuple[Condition, ...], ...]
     why: str
     group: str = ""
 
-    def refuses(self, facts: PairFacts) -> Mask:
-        """The pairs that it refuses; shape (pairs,)."""
-        found = all_hold(self.asked, facts)
+    def rejects(self, facts: PairFacts) -> Mask:
+        """The pairs that it rejects; shape (pairs,)."""
+        found = all_hold(self.applies_if, facts)
         if not found.any():
             return found
-        refused = np.zeros_like(found)
-        for alternative in self.refused:
-            refused |= all_hold(alternative, facts)
-        found &= refused
+        rejected = np.zeros_like(found)
+        for alternative in self.rejects_if:
+            rejected |= all_hold(alternative, facts)
+        found &= rejected
         return found
 
 

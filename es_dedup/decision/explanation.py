@@ -29,15 +29,15 @@ def rule_results(comparison: PairComparison) -> tuple[RuleResult, ...]:
 def _result(rule: Rule, facts: PairFacts) -> RuleResult:
     if not facts.limits.without.isdisjoint((rule.name, rule.group)):
         outcome = RuleOutcome.LEFT_OUT
-    elif not all_hold(rule.asked, facts)[0]:
+    elif not all_hold(rule.applies_if, facts)[0]:
         outcome = RuleOutcome.NOT_APPLICABLE
     else:
-        outcome = RuleOutcome.REFUSES if rule.refuses(facts)[0] else RuleOutcome.PASSES
+        outcome = RuleOutcome.REJECTS if rule.rejects(facts)[0] else RuleOutcome.PASSES
     return RuleResult(
         rule.name,
         outcome,
-        tuple(_condition(each, facts) for each in rule.asked),
-        tuple(tuple(_condition(each, facts) for each in alternative) for alternative in rule.refused),
+        tuple(_condition(each, facts) for each in rule.applies_if),
+        tuple(tuple(_condition(each, facts) for each in alternative) for alternative in rule.rejects_if),
     )
 
 

@@ -1,9 +1,9 @@
-"""The rules that refuse a pair, in the order in which they apply.
+"""The rules that reject a pair, in the order in which they apply.
 
 Near-identical text is no proof (two pages may share nothing but a disclaimer), and half a text may be (a truncated copy). So the
 rules test: is enough covered, is it enough text, do the numbers agree, are the pages issues of a series, is the shared text what the
-titles speak of, do title-distinguishing terms occur only in unshared text? The first rule that refuses gives the reason; a pair that none
-refuses is accepted. docs/benchmarks/rule-effects.md has the measured effect of each.
+titles speak of, do title-distinguishing terms occur only in unshared text? The first rule that rejects gives the reason; a pair that none
+rejects is accepted. docs/benchmarks/rule-effects.md has the measured effect of each.
 """
 
 # ruff: noqa: PLR2004 - thresholds stand in the list of rules

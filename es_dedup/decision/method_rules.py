@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from es_dedup.decision.statistics import Statistics
     from es_dedup.settings import Settings
 
-REFUSED: Final = -1  # in ``PairDecisions.rule``: no rule refuses, the methods do
+REJECTED: Final = -1  # in ``PairDecisions.rule``: no rule rejects, the methods do
 
 
 def decided(comparison: PairComparison, settings: Settings, statistics: Statistics) -> PairComparison:
@@ -36,7 +36,7 @@ def decided(comparison: PairComparison, settings: Settings, statistics: Statisti
     left, right = comparison.left, comparison.right
     ours, theirs = left.table.hashes[comparison.left_rows], right.table.hashes[comparison.right_rows]
     equal = (ours == theirs) & (ours != 0)
-    rule = np.where(equal, 0, REFUSED).astype(np.int8)
+    rule = np.where(equal, 0, REJECTED).astype(np.int8)
     relation = np.where(equal, RELATIONS.index(Relation.EXACT), 0).astype(np.int8)
     scores = equal.astype(np.float64)
     open_pairs = np.flatnonzero(~equal).tolist()

@@ -36,7 +36,7 @@ class PairDecisions:
     """Decided pairs; every array has shape (pairs,).
 
     Attributes:
-        rule: index into ``REASONS``; 0 accepts. Negative: the method that decides in place of the decision rules refuses.
+        rule: index into ``REASONS``; 0 accepts. Negative: the method that decides in place of the decision rules rejects.
         left_cover, right_cover: weighted cover, in [0, 1].
         needed: cover that the better covered page had to reach.
         about: how much the shared text is about the titles, from 0; 1.5 when it is and the titles are equal.
@@ -100,9 +100,9 @@ def apply_rules(measures: PairMeasures, known: PairContext, limits: Thresholds =
     rule = np.zeros(len(facts.better), dtype=np.int8)
     for number, each in reversed(
         tuple(enumerate(RULES, 1))
-    ):  # the first that refuses is written last, and stays
+    ):  # the first that rejects is written last, and stays
         if limits.without.isdisjoint((each.name, each.group)):
-            rule[each.refuses(facts)] = number
+            rule[each.rejects(facts)] = number
     even = facts.left_cover == facts.right_cover
     duplicate = (facts.same & is_like(facts.better, facts.both, limits)) | even
     relation = np.where(duplicate, 2, np.where(facts.left_cover > facts.right_cover, 4, 3))

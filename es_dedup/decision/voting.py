@@ -50,7 +50,7 @@ def outcome(rule: str, votes: Sequence[Verdict | None]) -> Verdict | None:
         votes: what each voter says, in order; None where it skipped a page.
 
     Returns:
-        When the pair is accepted, the verdict of the first method that accepts; when it is refused, that of the first that refuses.
+        When the pair is accepted, the verdict of the first method that accepts; when it is rejected, that of the first that rejects.
     """
     given = [vote for vote in votes if vote is not None]
     if rule not in ("any", "majority", "all"):
@@ -63,7 +63,7 @@ def outcome(rule: str, votes: Sequence[Verdict | None]) -> Verdict | None:
 
 
 def reason(settings: Settings, relation: Relation, verdicts: Sequence[Verdict]) -> str:
-    """Why the methods decided so, in one phrase: ``accepted by majority: ccdet and simhash accept, dwdcs refuses``.
+    """Why the methods decided so, in one phrase: ``accepted by majority: ccdet and simhash accept, dwdcs rejects``.
 
     Args:
         settings: who decides.
@@ -73,14 +73,14 @@ def reason(settings: Settings, relation: Relation, verdicts: Sequence[Verdict]) 
     if relation is Relation.EXACT:
         return "texts are equal"
     method = settings.decision.method
-    outcome = f"{'refused' if relation is Relation.DIFFERENT else 'accepted'} by {method}"
+    outcome = f"{'rejected' if relation is Relation.DIFFERENT else 'accepted'} by {method}"
     if method not in VOTES or not verdicts:
         return outcome
     by_name = {verdict.detector: verdict.relation is not Relation.DIFFERENT for verdict in verdicts}
     parts = []
     for opinion, one, more in (
         (True, "accepts", "accept"),
-        (False, "refuses", "refuse"),
+        (False, "rejects", "reject"),
         (None, "cannot compare", "cannot compare"),
     ):
         names = [name for name in voters_of(settings) if by_name.get(name) is opinion]

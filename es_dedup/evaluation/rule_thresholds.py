@@ -46,15 +46,15 @@ class ThresholdSweep:
 
     Attributes:
         name: rule, number of the alternative where there are several, fact and sign.
-        refuses: ``above`` or ``below`` the limit.
+        rejects: ``above`` or ``below`` the limit.
         threshold: today's; None where it differs between pairs, and values are what a fact has more than its threshold.
         current: today's limit on the axis.
         axis: values to try; None when no pair depends on the threshold.
-        measures: pair to the value on the axis; infinite where the rule never refuses, absent where the pair is refused anyway.
+        measures: pair to the value on the axis; infinite where the rule never rejects, absent where the pair is rejected anyway.
     """
 
     name: str
-    refuses: str
+    rejects: str
     threshold: float | None
     current: float
     axis: Axis | None
@@ -63,14 +63,14 @@ class ThresholdSweep:
 
 def deciding_conditions(rules: Sequence[RuleResult]) -> list[DecidingCondition]:
     """The conditions that alone decide on a pair, nearest to their thresholds first."""
-    refusing = [rule for rule in rules if rule.outcome is RuleOutcome.REFUSES]
+    rejecting = [rule for rule in rules if rule.outcome is RuleOutcome.REJECTS]
     found = []
-    for rule in refusing or rules:
-        if len(refusing) > 1 or rule.outcome is RuleOutcome.LEFT_OUT:
+    for rule in rejecting or rules:
+        if len(rejecting) > 1 or rule.outcome is RuleOutcome.LEFT_OUT:
             continue
         for place, each in _conditions(rule):
             value, threshold = _numbers(each)
-            if value is not None and _refuses(rule, place, holds=True) != _refuses(rule, place, holds=False):
+            if value is not None and _rejects(rule, place, holds=True) != _rejects(rule, place, holds=False):
                 margin = abs(value - threshold) / max(abs(threshold), LEAST_THRESHOLD)
                 found.append(DecidingCondition(rule.name, each, margin))
     return sorted(found, key=lambda each: each.margin)
@@ -106,20 +106,20 @@ def _sweep(
     thresholds = {threshold for _, threshold in numbers.values()}
     (some, *_) = results.values()
     below, varying = some.sign == "<", len(thresholds) > 1
-    never = math.inf if below else -math.inf  # on the axis: the rule never refuses
+    never = math.inf if below else -math.inf  # on the axis: the rule never rejects
     threshold = 0.0 if varying else thresholds.pop()
     current = threshold if below else math.nextafter(threshold, -math.inf)
     alternative = (
-        f" ({place[0] + 1})" if place[0] >= 0 and len(next(iter(of_pair.values())).refused) > 1 else ""
+        f" ({place[0] + 1})" if place[0] >= 0 and len(next(iter(of_pair.values())).rejects_if) > 1 else ""
     )
     title = f"{name}{alternative}: {some.fact} {some.sign}{' its threshold' if varying else ''}"
     measures: dict[Pair, dict[str, float]] = {}
     for pair, rules in decided.items():
         rule, (value, bound) = of_pair[pair], numbers[pair]
-        others = any(each.outcome is RuleOutcome.REFUSES for each in rules if each.name != name)
-        if others or _refuses(rule, place, holds=False):
+        others = any(each.outcome is RuleOutcome.REJECTS for each in rules if each.name != name)
+        if others or _rejects(rule, place, holds=False):
             continue
-        if rule.outcome is RuleOutcome.LEFT_OUT or value is None or not _refuses(rule, place, holds=True):
+        if rule.outcome is RuleOutcome.LEFT_OUT or value is None or not _rejects(rule, place, holds=True):
             measures[pair] = {title: never}
         else:
             measures[pair] = {title: value - bound if varying else value}
@@ -133,16 +133,16 @@ def _sweep(
 
 
 def _conditions(rule: RuleResult) -> Iterator[tuple[Place, ConditionResult]]:
-    for number, alternative in enumerate((rule.asked, *rule.refused), -1):
+    for number, alternative in enumerate((rule.applies_if, *rule.rejects_if), -1):
         for at, each in enumerate(alternative):
             yield (number, at), each
 
 
-def _refuses(rule: RuleResult, place: Place, *, holds: bool) -> bool:
-    """Whether the rule would refuse if the condition at this place did or did not hold."""
+def _rejects(rule: RuleResult, place: Place, *, holds: bool) -> bool:
+    """Whether the rule would reject if the condition at this place did or did not hold."""
     asked, *alternatives = [
         all(holds if place == (number, at) else each.holds for at, each in enumerate(alternative))
-        for number, alternative in enumerate((rule.asked, *rule.refused), -1)
+        for number, alternative in enumerate((rule.applies_if, *rule.rejects_if), -1)
     ]
     return asked and any(alternatives)
 

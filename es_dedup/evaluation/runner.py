@@ -119,8 +119,8 @@ def measure(
             pair = dedup.explain(each.left, each.right)
             _keep_decisions(pair, decisions)
             for name, names in variants.items():
-                refused = pair.relation is Relation.DIFFERENT  # an accepted pair stays accepted
-                other = dedup.explain(each.left, each.right, without=names) if refused else pair
+                rejected = pair.relation is Relation.DIFFERENT  # an accepted pair stays accepted
+                other = dedup.explain(each.left, each.right, without=names) if rejected else pair
                 _keep(name, other, other.relation, other.score, decisions)
             measures[each.pair] = _measures(pair, limits)
             rules[each.pair] = pair.rules

@@ -23,7 +23,7 @@ TITLES_DIFFER: Final = 0.20  # below, they differ
 class RuleOutcome(StrEnum):
     """What a rule says of a pair."""
 
-    REFUSES = "refuses"
+    REJECTS = "rejects"
     PASSES = "passes"
     NOT_APPLICABLE = "not applicable"
     LEFT_OUT = "left out"
@@ -72,27 +72,27 @@ class RuleResult:
 
     Attributes:
         name: of the rule.
-        outcome: whether it refuses the pair. Of several rules that refuse, the first is the reason.
-        asked: conditions under which the rule is asked; it is not applicable where one does not hold.
-        refused: it refuses where all conditions of one of these alternatives hold.
+        outcome: whether it rejects the pair. Of several rules that reject, the first is the reason.
+        applies_if: conditions under which the rule is asked; it is not applicable where one does not hold.
+        rejects_if: it rejects where all conditions of one of these alternatives hold.
     """
 
     name: str
     outcome: RuleOutcome
-    asked: tuple[ConditionResult, ...]
-    refused: tuple[tuple[ConditionResult, ...], ...]
+    applies_if: tuple[ConditionResult, ...]
+    rejects_if: tuple[tuple[ConditionResult, ...], ...]
 
     @property
     def deciding(self) -> tuple[ConditionResult, ...]:
         """The conditions that the outcome follows from.
 
-        Of a rule that refuses, those of the alternative that holds; of one that passes, those that do not hold; of one that is not
+        Of a rule that rejects, those of the alternative that holds; of one that passes, those that do not hold; of one that is not
         applicable, those for being asked that do not hold.
         """
-        if self.outcome is RuleOutcome.REFUSES:
-            return next(each for each in self.refused if all(one.holds for one in each))
+        if self.outcome is RuleOutcome.REJECTS:
+            return next(each for each in self.rejects_if if all(one.holds for one in each))
         asked = self.outcome is RuleOutcome.NOT_APPLICABLE
-        conditions = self.asked if asked else tuple(chain.from_iterable(self.refused))
+        conditions = self.applies_if if asked else tuple(chain.from_iterable(self.rejects_if))
         return tuple(dict.fromkeys(each for each in conditions if not each.holds))
 
     def as_dict(self) -> dict[str, Any]:
@@ -100,8 +100,8 @@ class RuleResult:
         return {
             "rule": self.name,
             "outcome": str(self.outcome),
-            "asked": [each.as_dict() for each in self.asked],
-            "refused": [[each.as_dict() for each in alternative] for alternative in self.refused],
+            "applies_if": [each.as_dict() for each in self.applies_if],
+            "rejects_if": [[each.as_dict() for each in alternative] for alternative in self.rejects_if],
         }
 
 
@@ -121,7 +121,7 @@ class WithExplanation(WithShares):
     def explanation(self) -> tuple[str, str, str]:
         """The decision in three lines for readers.
 
-        The outcome with the coverage of both pages; what titles, times and numbers say; the rule that refused or why the pair was
+        The outcome with the coverage of both pages; what titles, times and numbers say; the rule that rejected or why the pair was
         accepted, with value and threshold.
         """
         return _outcome(self), _looked_at(self.evidence), _decided(self)
@@ -185,14 +185,14 @@ def _decided(pair: WithExplanation) -> str:
     if pair.decided_by != "rules":
         return f"decided by {pair.decided_by}, not by the rules: {pair.reason}"
     if pair.relation != "different":
-        accepted, needed = "accepted: no rule refuses", pair.evidence.get("min_cover")
+        accepted, needed = "accepted: no rule rejects", pair.evidence.get("min_cover")
         if pair.shares is None or needed is None:
             return accepted
         better = format_number(max(pair.shares))
         return f"{accepted}; coverage of the better covered page {better} (≥ {format_number(needed)})"
-    refused = next((each for each in pair.rules if each.name == pair.reason), None)
-    causes = "" if refused is None else ": " + ", ".join(_cause(each) for each in refused.deciding)
-    return f"refused by the rule “{pair.reason}”{causes}"
+    rejected = next((each for each in pair.rules if each.name == pair.reason), None)
+    causes = "" if rejected is None else ": " + ", ".join(_cause(each) for each in rejected.deciding)
+    return f"rejected by the rule “{pair.reason}”{causes}"
 
 
 def _cause(condition: ConditionResult) -> str:

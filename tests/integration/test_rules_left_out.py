@@ -72,7 +72,7 @@ def test_several_are_left_out_one_by_one_and_together(given: tuple[str, ...]) ->
     }
 
 
-def test_an_unknown_rule_is_refused_with_the_known_ones(given: tuple[str, ...]) -> None:
+def test_an_unknown_rule_is_rejected_with_the_known_ones(given: tuple[str, ...]) -> None:
     result = run(*given, "--without", "no such rule")
     assert result.exit_code == 2
     said = " ".join(result.stderr.replace("│", " ").split())
@@ -93,9 +93,9 @@ def test_tune_sweeps_each_threshold_of_a_rule(given: tuple[str, ...]) -> None:
     assert result.exit_code == 0, result.output
     found = {each["measures"][0]: each for each in map(json.loads, result.stdout.splitlines())}
     (rule,) = (each for each in RULES if each.name == NUMBERS)
-    swept = [each for part in (rule.asked, *rule.refused) for each in part if each.sign != IS]
+    swept = [each for part in (rule.applies_if, *rule.rejects_if) for each in part if each.sign != IS]
     assert len(found) == len(swept) >= 3
     numbers = found[f"{NUMBERS} (1): conflicting_numbers ≥"]
-    assert (numbers["now"], numbers["refuses"]) == (3, "above")
+    assert (numbers["now"], numbers["rejects"]) == (3, "above")
     assert numbers["current"]["merged_diff"]["value"] == 0.0
     assert run("tune", labels, *corpus, "--rule", "no such rule").exit_code == 2

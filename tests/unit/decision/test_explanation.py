@@ -38,25 +38,25 @@ def explained(left: Small, right: Small, limits: Thresholds = BALANCED) -> PairD
 
 
 @pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
-def test_the_first_rule_that_refuses_is_the_reason(each: Case) -> None:
+def test_the_first_rule_that_rejects_is_the_reason(each: Case) -> None:
     pair = explained(each.left, each.right)
     assert [rule.name for rule in pair.rules] == [rule.name for rule in RULES]
-    first = next(rule for rule in pair.rules if rule.outcome is RuleOutcome.REFUSES)
+    first = next(rule for rule in pair.rules if rule.outcome is RuleOutcome.REJECTS)
     assert first.name == pair.reason == each.rule
     assert first.deciding
-    assert all(condition.holds for condition in (*first.asked, *first.deciding))
+    assert all(condition.holds for condition in (*first.applies_if, *first.deciding))
     assert pair.explanation[0].startswith("not merged: ")
-    assert pair.explanation[2].startswith(f"refused by the rule “{each.rule}”: ")
+    assert pair.explanation[2].startswith(f"rejected by the rule “{each.rule}”: ")
     assert all(condition.words in pair.explanation[2] for condition in first.deciding)
 
 
 @pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
-def test_no_rule_refuses_an_accepted_pair(each: Case) -> None:
+def test_no_rule_rejects_an_accepted_pair(each: Case) -> None:
     pair = explained(each.cured_left, each.cured_right)
     outcomes = {rule.outcome for rule in pair.rules}
     assert outcomes <= {RuleOutcome.PASSES, RuleOutcome.NOT_APPLICABLE}
     assert all(not one.holds for rule in pair.rules for one in rule.deciding)
-    assert pair.explanation[2].startswith("accepted: no rule refuses; coverage of the better covered page ")
+    assert pair.explanation[2].startswith("accepted: no rule rejects; coverage of the better covered page ")
 
 
 def test_three_lines_tell_coverage_titles_times_and_numbers() -> None:
@@ -65,7 +65,7 @@ def test_three_lines_tell_coverage_titles_times_and_numbers() -> None:
     assert first.startswith("merged (duplicate): 100 % of A stands in B, 7")
     assert first.endswith(" % of B in A")
     assert second == "titles are equal; published 1 day apart; no conflicting numbers"
-    assert third.startswith("accepted: no rule refuses; coverage of the better covered page 1 (≥ 0.")
+    assert third.startswith("accepted: no rule rejects; coverage of the better covered page 1 (≥ 0.")
 
 
 def test_what_a_page_lacks_is_not_compared() -> None:
@@ -109,8 +109,8 @@ def test_json_has_every_condition() -> None:
     assert covered == {
         "rule": "too little covered",
         "outcome": "passes",
-        "asked": [],
-        "refused": [
+        "applies_if": [],
+        "rejects_if": [
             [
                 {
                     "fact": "better_cover",

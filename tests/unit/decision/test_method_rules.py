@@ -45,7 +45,7 @@ def test_a_pair_is_what_the_method_says(name: str) -> None:
             else:
                 verdict = detector.verify(ours, theirs)
                 assert (pair.relation, pair.score) == (verdict.relation, round(verdict.score, 4))
-                said = "refused" if verdict.relation is Relation.DIFFERENT else "accepted"
+                said = "rejected" if verdict.relation is Relation.DIFFERENT else "accepted"
                 assert pair.reason == f"{said} by {name}"
             assert pair.decided_by == pair.reversed.decided_by == name
             assert "rules" not in {verdict.detector for verdict in pair.all_verdicts}

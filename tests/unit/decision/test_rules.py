@@ -38,7 +38,7 @@ def named(name: str, seed: int) -> Small:
 
 @dataclass(frozen=True)
 class Case:
-    """A pair that one rule refuses, and what has to change for the pair to be accepted."""
+    """A pair that one rule rejects, and what has to change for the pair to be accepted."""
 
     rule: str
     left: Small
@@ -240,7 +240,7 @@ class TestPresets:
             Settings.model_validate({"decision": {"preset": "odd"}})
 
     @pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
-    def test_strict_refuses_whatever_balanced_refuses(self, each: Case) -> None:
+    def test_strict_rejects_whatever_balanced_rejects(self, each: Case) -> None:
         assert judge(each.left, each.right, limits=STRICT).relation is Relation.DIFFERENT
 
     @pytest.mark.parametrize(
@@ -250,9 +250,9 @@ class TestPresets:
             ("shared text is not what the titles are about", "fast"),
         ],
     )
-    def test_a_rule_that_is_left_out_refuses_nothing(self, rule: str, preset: str) -> None:
-        refused = next(each for each in CASES if each.rule == rule)
-        assert judge(refused.left, refused.right, limits=PRESETS[preset]).reason == ACCEPTED
+    def test_a_rule_that_is_left_out_rejects_nothing(self, rule: str, preset: str) -> None:
+        rejected = next(each for each in CASES if each.rule == rule)
+        assert judge(rejected.left, rejected.right, limits=PRESETS[preset]).reason == ACCEPTED
 
     def test_strict_asks_more_and_loose_less(self) -> None:
         left, right = PAGE, Small((*STORY[:8], *lines(3, 4)), TITLE)
@@ -280,7 +280,9 @@ def test_the_generated_effects_are_those_of_today_s_rules() -> None:
 def test_the_guide_defines_every_value_that_a_rule_compares() -> None:
     guide = (Path(__file__).parents[3] / "docs/how-to/explain-a-pair.md").read_text(encoding="utf-8")
     table = guide.partition("| value of a rule |")[2].partition("\n\n")[0]
-    facts = {each.fact.name for rule in RULES for part in (rule.asked, *rule.refused) for each in part}
+    facts = {
+        each.fact.name for rule in RULES for part in (rule.applies_if, *rule.rejects_if) for each in part
+    }
     assert set(re.findall(r"`(\w+)`", table)) == facts
 
 

@@ -71,9 +71,9 @@ def test_who_votes_and_how_it_is_said() -> None:
     assert decided_by(chosen) == "majority: dwdcs, ccdet"
     assert decided_by(voting("simhash")) == "simhash"
     said = reason(voting("any"), Relation.CONTAINED, (SAME, OTHER))
-    assert said == "accepted by any: ccdet accepts, dwdcs refuses, simhash cannot compare"
+    assert said == "accepted by any: ccdet accepts, dwdcs rejects, simhash cannot compare"
     assert reason(voting("any"), Relation.EXACT, ()) == "texts are equal"
-    assert reason(voting("simhash"), Relation.DIFFERENT, (ALIKE,)) == "refused by simhash"
+    assert reason(voting("simhash"), Relation.DIFFERENT, (ALIKE,)) == "rejected by simhash"
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_pair_is_what_the_voters_say(rule: str) -> None:
             assert pair.relation is (wanted.relation if wanted else Relation.DIFFERENT)
             assert pair.score == (round(wanted.score, 4) if wanted else 0.0)
             assert pair.reason.startswith(
-                f"{'refused' if pair.relation is Relation.DIFFERENT else 'accepted'} by {rule}"
+                f"{'rejected' if pair.relation is Relation.DIFFERENT else 'accepted'} by {rule}"
             )
             relations.add(pair.relation)
     assert Relation.DIFFERENT in relations

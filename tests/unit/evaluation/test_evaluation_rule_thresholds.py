@@ -25,14 +25,14 @@ def condition(fact: str, value: Number, sign: str, threshold: float) -> Conditio
     return ConditionResult(fact, fact, value, sign, threshold, holds)
 
 
-def rule(name: str, asked: Sequence[ConditionResult], *refused: Sequence[ConditionResult]) -> RuleResult:
+def rule(name: str, asked: Sequence[ConditionResult], *rejected: Sequence[ConditionResult]) -> RuleResult:
     """A rule with its outcome."""
     outcome = RuleOutcome.PASSES
     if not all(each.holds for each in asked):
         outcome = RuleOutcome.NOT_APPLICABLE
-    elif any(all(each.holds for each in alternative) for alternative in refused):
-        outcome = RuleOutcome.REFUSES
-    return RuleResult(name, outcome, tuple(asked), tuple(map(tuple, refused)))
+    elif any(all(each.holds for each in alternative) for alternative in rejected):
+        outcome = RuleOutcome.REJECTS
+    return RuleResult(name, outcome, tuple(asked), tuple(map(tuple, rejected)))
 
 
 def pair_of(cover: float, numbers: int, days: int = 1, needed: float = 0.5) -> tuple[RuleResult, ...]:
@@ -53,13 +53,13 @@ def test_an_accepted_pair_hangs_on_the_one_condition_that_fails_in_a_rule() -> N
     assert deciding(pair_of(0.6, 5, days=0)) == [("cover", 0.2), ("days", 1.0)]
 
 
-def test_a_refused_pair_hangs_on_each_condition_of_the_only_rule_that_refuses() -> None:
+def test_a_rejected_pair_hangs_on_each_condition_of_the_only_rule_that_rejects() -> None:
     assert deciding(pair_of(0.6, 4)) == [("days", 0.0), ("numbers", round(1 / 3, 9))]
     assert deciding(pair_of(0.4, 1)) == [("cover", 0.2)]
     assert deciding(pair_of(0.4, 4)) == []
 
 
-def test_alternatives_that_both_refuse_hang_on_nothing_alone() -> None:
+def test_alternatives_that_both_reject_hang_on_nothing_alone() -> None:
     both = rule("either", (), [condition("a", 1, "<", 2)], [condition("b", 1, "<", 2)])
     assert deciding((both,)) == []
     one = rule("either", (), [condition("a", 1, "<", 2)], [condition("b", 3, "<", 2)])
@@ -84,7 +84,7 @@ PAIRS = {
 
 def test_a_threshold_becomes_an_axis_on_which_today_s_limit_decides_as_today() -> None:
     days, numbers = sweeps_of(PAIRS, "numbers", 40)
-    assert (numbers.name, numbers.refuses, numbers.threshold) == ("numbers: numbers ≥", "above", 3)
+    assert (numbers.name, numbers.rejects, numbers.threshold) == ("numbers: numbers ≥", "above", 3)
     assert numbers.axis is not None
     assert numbers.axis.values == (0.0, numbers.current, 4.0, 9.0)
     values = {pair: each[numbers.name] for pair, each in numbers.measures.items()}
