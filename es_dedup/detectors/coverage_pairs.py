@@ -74,9 +74,8 @@ class PairMeasures:
 
     Attributes:
         left, right: the two sides.
-        shared_grams: sampled grams in common; ``shared_tokens`` the estimate for the whole pages, weighted.
+        shared_tokens: words in common, estimated from the sampled grams, weighted.
         shared_clauses, discounted_clauses: clauses in common, and those of them with weight below 0.5.
-        shared_chars: characters of the clauses in common, weighted.
         title_overlap: shared title terms over the shorter title's, in [0, 1]; -1 when a title is missing.
         opening_overlap: the same of the first words of two pages without titles; -1 when either has one.
         same_numbers, other_numbers: clauses equal after masking numbers: with equal and with other numbers.
@@ -84,11 +83,9 @@ class PairMeasures:
 
     left: Side
     right: Side
-    shared_grams: Counts
     shared_tokens: Floats
     shared_clauses: Counts
     discounted_clauses: Counts
-    shared_chars: Floats
     title_overlap: Floats
     opening_overlap: Floats
     same_numbers: Counts
@@ -182,7 +179,6 @@ def _measured(left: _Chosen, right: _Chosen) -> _Measured:
     own, hit = clauses[0], clauses[0].hit
     owners = own.owners[hit]
     weight = left.weights.clauses[own.places[hit]]
-    chars = weight * left.table.clause_lengths[own.places[hit]]
     same, other = _numbers(left.table, clauses[0], right.table, clauses[1], pairs)
     shares = tuple(
         _shared_share(gram, side.weights, pairs) for gram, side in zip(grams, (left, right), strict=True)
@@ -193,10 +189,8 @@ def _measured(left: _Chosen, right: _Chosen) -> _Measured:
         {
             "left": _side(left, grams[0], clauses[0], numbers[0], new[0]),
             "right": _side(right, grams[1], clauses[1], numbers[1], new[1]),
-            "shared_grams": np.bincount(grams[0].owners[grams[0].hit], minlength=pairs),
             "shared_clauses": np.bincount(owners, minlength=pairs),
             "discounted_clauses": np.bincount(owners[weight < CONTENT], minlength=pairs),
-            "shared_chars": np.bincount(owners, weights=chars, minlength=pairs),
             "same_numbers": same,
             "other_numbers": other,
         },
@@ -228,7 +222,7 @@ def _measured_by_kernel(left: _Chosen, right: _Chosen) -> _Measured:
     """As ``_measured``."""
     from es_dedup.detectors.kernels import pairs as kernels  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
-    counts, covers, shared, sums = kernels.measured(
+    counts, covers, shared, overlap = kernels.measured(
         kernels.columns_of(left.table),
         left.rows,
         (left.weights.grams, left.weights.clauses),
@@ -242,7 +236,7 @@ def _measured_by_kernel(left: _Chosen, right: _Chosen) -> _Measured:
         values |= {name: covers[:, side, at] for at, name in enumerate(kernels.COVERS)}
         columns[sided] = Side(**values)
     shares = covers[:, 0, kernels.SHARE], covers[:, 1, kernels.SHARE]
-    return shares, sums[:, 1], columns | {"shared_chars": sums[:, 0]}
+    return shares, overlap, columns
 
 
 def _matched(kind: str, left: _Chosen, right: _Chosen) -> tuple[_Matched, _Matched]:

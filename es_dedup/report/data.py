@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from es_dedup.decision.spans import SharedClause
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import Cluster, Member, PairDecision
+    from es_dedup.model import Cluster, PairDecision
     from es_dedup.report.features import FieldPair
 
 
@@ -61,7 +61,6 @@ class PageView:
 class MemberComparison:
     """A member beside its representative; ``fields``: their named features, the representative's on the left."""
 
-    member: Member
     page: PageView
     decision: PairDecision
     clauses: Sequence[SharedClause]
@@ -150,7 +149,6 @@ def _view(source: IndexReader, cluster: Cluster, limits: ReportLimits) -> Cluste
     ours = source.features(cluster.representative)
     comparisons = [
         MemberComparison(
-            member,
             _page(source, member.page_id),
             source.explain(cluster.representative, member.page_id),
             source.shared_clauses(cluster.representative, member.page_id),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Pair: TypeAlias = tuple[int, int]  # rows in the left and in the right table
     Weights: TypeAlias = tuple[Floats, Floats]
-    Rows: TypeAlias = tuple[Floats, Ints, Floats]  # covers, shared counts and sums of a pair
+    Rows: TypeAlias = tuple[Floats, Ints]  # covers and shared counts of a pair
     # title terms in what both pages have and in what this page alone has, for either page
     Masks: TypeAlias = tuple[tuple[np.uint32, np.uint32], tuple[np.uint32, np.uint32]]
 
@@ -34,7 +34,6 @@ COUNTS = (
     "lost_numbers",
 )
 SHARED = (  # for both sides together
-    "shared_grams",
     "shared_clauses",
     "discounted_clauses",
     "same_numbers",
@@ -212,15 +211,18 @@ def _title_counts(body: np.uint32, shared: np.uint32, apart: np.uint32, new: np.
 
 @kernel
 def _pair_of_grams(
-    left: PairColumns, right: PairColumns, pair: Pair, left_weights: Floats, right_weights: Floats, rows: Rows
+    left: PairColumns,
+    right: PairColumns,
+    pair: Pair,
+    left_weights: Floats,
+    right_weights: Floats,
+    covers: Floats,
 ) -> Masks:
-    """Write what the grams of a pair have in common into its rows of covers and shared counts."""
-    covers, shared, _ = rows
+    """Write what the grams of a pair have in common into its rows of covers."""
     one, two = pair
     a, b = left.gram_offsets[one], right.gram_offsets[two]
     bound = min(left.gram_threshold[one], right.gram_threshold[two])
     hit, hit_there = _hits(left.grams, left.gram_offsets, one, right.grams, right.gram_offsets, two, bound)
-    shared[0] = hit.sum()
     covers[0, 0], covers[0, 2], covers[0, 3], both, apart = _grams(left.gram_masks, left_weights, a, hit)
     cover, raw, share, both_there, apart_there = _grams(right.gram_masks, right_weights, b, hit_there)
     covers[1, 0], covers[1, 2], covers[1, 3] = cover, raw, share
@@ -231,8 +233,8 @@ def _pair_of_grams(
 def _pair_of_clauses(
     left: PairColumns, right: PairColumns, pair: Pair, left_weights: Floats, right_weights: Floats, rows: Rows
 ) -> Masks:
-    """The same of the clauses, after the grams."""
-    covers, shared, sums = rows
+    """The same of the clauses, after the grams; and the shared counts."""
+    covers, shared = rows
     one, two = pair
     a, b = left.clause_offsets[one], right.clause_offsets[two]
     bound = min(left.clause_threshold[one], right.clause_threshold[two])
@@ -243,11 +245,10 @@ def _pair_of_clauses(
         if not hit[place]:
             continue
         weight = left_weights[a + place]
-        shared[1] += 1
-        shared[2] += weight < CONTENT
-        shared[3] += left.clause_masked[a + place] != 0
-        sums[0] += weight * left.clause_lengths[a + place]
-    shared[4] = min(
+        shared[0] += 1
+        shared[1] += weight < CONTENT
+        shared[2] += left.clause_masked[a + place] != 0
+    shared[3] = min(
         _masked_alike(left.clause_masked, a, hit, right.clause_masked, b, hit_there),
         _masked_alike(right.clause_masked, b, hit_there, left.clause_masked, a, hit),
     )
@@ -291,23 +292,23 @@ def measured(
 
     Returns:
         Counts per side, shape (pairs, 2, 7), and covers per side, shape (pairs, 2, 4), in the order of ``COUNTS``, and of
-        ``COVERS`` and ``SHARE``; counts of both sides together, shape (pairs, 5), in the order of ``SHARED``; weighted
-        characters of shared clauses and title overlap, shape (pairs, 2).
+        ``COVERS`` and ``SHARE``; counts of both sides together, shape (pairs, 4), in the order of ``SHARED``; title
+        overlap, shape (pairs,).
     """
     pairs = len(left_rows)
     counts, covers = np.zeros((pairs, 2, 7), np.int64), np.zeros((pairs, 2, 4), np.float64)
-    shared, sums = np.zeros((pairs, 5), np.int64), np.zeros((pairs, 2), np.float64)
+    shared, overlap = np.zeros((pairs, 4), np.int64), np.zeros(pairs, np.float64)
     for pair in range(pairs):
         one, two = left_rows[pair], right_rows[pair]
-        rows = covers[pair], shared[pair], sums[pair]
-        by_grams = _pair_of_grams(left, right, (one, two), left_weights[0], right_weights[0], rows)
+        rows = covers[pair], shared[pair]
+        by_grams = _pair_of_grams(left, right, (one, two), left_weights[0], right_weights[0], rows[0])
         by_clauses = _pair_of_clauses(left, right, (one, two), left_weights[1], right_weights[1], rows)
         _pair_of_numbers(left, right, (one, two), counts[pair])
         a, a_end = left.title_offsets[one], left.title_offsets[one + 1]
         b, b_end = right.title_offsets[two], right.title_offsets[two + 1]
         new_a, known = _new_terms(left.titles, a, a_end, right.titles, b, b_end)
         new_b, _ = _new_terms(right.titles, b, b_end, left.titles, a, a_end)
-        sums[pair, 1] = known / max(min(a_end - a, b_end - b), 1)
+        overlap[pair] = known / max(min(a_end - a, b_end - b), 1)
         (both, apart), (both_there, apart_there) = by_grams
         (clause_both, clause_apart), (clause_both_there, clause_apart_there) = by_clauses
         _title_counts(left.body_mask[one], both | clause_both, apart | clause_apart, new_a, counts[pair, 0])
@@ -315,4 +316,4 @@ def measured(
         _title_counts(
             right.body_mask[two], both_there, apart_there | clause_apart_there, new_b, counts[pair, 1]
         )
-    return counts, covers, shared, sums
+    return counts, covers, shared, overlap

@@ -44,11 +44,9 @@ def random_pairs(seed: int) -> tuple[PairMeasures, PairContext]:
     measures = PairMeasures(
         left=side(),
         right=side(),
-        shared_grams=counts(500),
         shared_tokens=2.0 ** source.uniform(3, 12, PAIRS),
         shared_clauses=counts(50),
         discounted_clauses=counts(3),
-        shared_chars=source.random(PAIRS) * 900,
         title_overlap=np.minimum(share(), 1.0),
         opening_overlap=np.minimum(share(), 1.0),
         same_numbers=counts(9),

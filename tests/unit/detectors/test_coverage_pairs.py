@@ -125,7 +125,6 @@ def test_shared_features_equal_plain_sets(case: Case) -> None:
         weight = {value: case.clauses.get(value, 1.0) for value in shared}
         both = grams[0] & grams[1]
         counted = sum(case.grams.get(value, 1.0) for value in both)
-        assert found.shared_grams[at] == len(both)
         assert found.shared_tokens[at] == pytest.approx(
             min(
                 counted / max(len(own), 1) * row.tokens for own, row in zip(grams, (left, right), strict=True)
@@ -133,9 +132,6 @@ def test_shared_features_equal_plain_sets(case: Case) -> None:
         )
         assert found.shared_clauses[at] == len(shared)
         assert found.discounted_clauses[at] == sum(value < 0.5 for value in weight.values())
-        assert found.shared_chars[at] == pytest.approx(
-            sum(weight[value] * clause_length(value) for value in shared)
-        )
 
 
 @settings(max_examples=200, deadline=None)
@@ -222,7 +218,7 @@ def test_template_is_no_missing_content() -> None:
 def test_no_pairs_have_no_measures() -> None:
     found, best = measured(Case([Row()], [Row()], [], {}, {}))
     assert best == []
-    assert found.shared_grams.tolist() == found.left.cover.tolist() == found.title_overlap.tolist() == []
+    assert found.shared_tokens.tolist() == found.left.cover.tolist() == found.title_overlap.tolist() == []
 
 
 def test_what_is_no_prose_stands_in_runs_and_scraps() -> None:
