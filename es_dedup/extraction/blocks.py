@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.extraction.text import fold
 
@@ -47,6 +47,8 @@ _INLINE: Final = frozenset(
 )
 INLINE_MARKS: Final = {"b": 1, "strong": 1, "em": 2, "i": 2, "code": 4, "tt": 4, "time": 8, "img": 16, "small": 32, "label": 64,
                        "sup": 128, "cite": 2}  # fmt: skip
+_SIGNED: Final = ("class", "id", "itemprop", "role")
+_UNSIGNED: Final = (None, None, None, None)
 _BREAKS: Final = frozenset(("br", "hr"))
 _HIDDEN: Final = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|(?:^|[\s;])(?:left|top|text-indent|margin-left)\s*:\s*-\d{3}|"
@@ -179,9 +181,10 @@ class _Walk:
         self.in_link = False
         self.pieces.append(LINK_END)
 
-    def _signature(self, element: _Element) -> int:
-        get = element.get
-        key = (get("class"), get("id"), get("itemprop"), get("role"))
+    def _signature(self, element: _Element, names: list[str]) -> int:
+        key = tuple([element.get(name) if name in names else None for name in _SIGNED])
+        if key == _UNSIGNED:
+            return 0
         place = self.known.get(key)
         if place is None:
             name = key[0] or ""
@@ -205,16 +208,13 @@ class _Walk:
             context |= blocks.contexts[parent]
         if self.in_link:
             context |= _BIT["link"]
-        if element.attrib:
-            if (role := element.get("role")) in _ROLES:
+        names: Any = element.keys()
+        if names:
+            if "role" in names and (role := element.get("role")) in _ROLES:
                 context |= _BIT[_ROLES[role]]
-            if element.get("hidden") is not None or (
-                (style := element.get("style")) and _HIDDEN.search(style)
-            ):
+            if "hidden" in names or ("style" in names and _HIDDEN.search(element.get("style", ""))):
                 context |= _BIT["hidden"]
-            blocks.signatures.append(self._signature(element))
-        else:
-            blocks.signatures.append(0)
+        blocks.signatures.append(self._signature(element, names))
         blocks.elements.append(element)
         blocks.tags.append(tag)
         blocks.parents.append(parent)
@@ -229,8 +229,9 @@ class _Walk:
             self.marks |= mark
             if mark == INLINE_MARKS["img"]:
                 self.image_count += 1
-        if not self.inline_signature and tag != "img" and element.attrib:
-            self.inline_signature = self._signature(element)
+        if not self.inline_signature and tag != "img":
+            names: Any = element.keys()
+            self.inline_signature = self._signature(element, names)
 
     def _flush(self, container: int) -> None:
         """End the open block, if it has text."""

@@ -28,6 +28,9 @@ SPACE, LOWER, UPPER, IDEOGRAPH, KANA, LETTER, DIGIT, STOP, COMMA, SEPARATOR, BRA
 UNITS: Final = np.array([0, 1, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 0], np.float64) / 3
 """Length of a character of each kind: an ideograph is 1, a Latin letter a third."""
 
+SHORT_UNITS: Final = 40.0
+"""Words of longer blocks say nothing of what a block is."""
+
 _PLANE: Final = 0x10000
 _STOPS: Final = ".!?。！？…．｡؟۔।"
 _COMMAS: Final = ",;:，、；：،"
@@ -65,7 +68,7 @@ class Characters:
         dates: number of dates in each block.
         bigrams: hashes of pairs of characters without space and marks, small letters.
         bigram_blocks: block of each.
-        words: hashes of words (of letters) and of pairs of ideographs.
+        words: hashes of words (of letters) and of pairs of ideographs, of blocks of at most ``SHORT_UNITS``.
         word_blocks: block of each.
         first, last: kind of each block's first and last character.
         above, below: share of each block's text that stands in a block above it or below it, too.
@@ -162,7 +165,8 @@ def read_characters(texts: Sequence[str]) -> Characters:
     plain = (kinds != SPACE) & (kinds != MARK)
     order = np.flatnonzero(plain)
     pair_blocks, bigrams = _pairs(small[order], blocks[order])
-    word_blocks, words = _words(small, kinds, blocks)
+    short = np.repeat(counts.sum(axis=1) @ UNITS <= SHORT_UNITS, lengths)
+    word_blocks, words = _words(small[short], kinds[short], blocks[short])
     edge_kinds, edge_blocks = kinds[order], blocks[order]
     first, last = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.int64)
     last[edge_blocks] = edge_kinds  # the last of equal places wins

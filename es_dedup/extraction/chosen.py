@@ -53,7 +53,7 @@ _LISTING: Final = re.compile(
 def page_of(document: Document) -> Page:
     """What the block model is given of a page that has at least one block."""
     metas = document.metas
-    address = f"{document.url or ''} {canonical_url(document.root, metas, document.url) or ''}".strip()
+    address = f"{document.url or ''} {canonical_url(document) or ''}".strip()
     return read_page(document.blocks, read_about(document.title, metas, document.structured.types, address))
 
 

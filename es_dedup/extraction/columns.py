@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_dedup.extraction.characters import UNITS, read_characters
+from es_dedup.extraction.characters import read_characters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from es_dedup.extraction.characters import Characters
 
     Array = NDArray[Any]
-
-SHORT_UNITS: Final = 40.0
-"""Words of longer blocks say nothing of what a block is."""
 
 ONE, ALL, FREE, STOPS, PROSE, DATES, LINKS, LINKED, SHORT, COMMAS, ODDS = range(11)
 """Columns of what is summed over blocks: blocks, units, units outside links, stops, unlinked units of blocks that read like prose, dates,
@@ -47,11 +44,6 @@ class Page:
     blocks: Blocks
     characters: Characters
     about: About
-
-    def short_words(self) -> NDArray[np.uint64]:
-        """Hashes of the words of short blocks."""
-        units = self.characters.counts @ UNITS
-        return self.characters.words[units[self.characters.word_blocks] <= SHORT_UNITS]
 
 
 def read_page(blocks: Blocks, about: About) -> Page:

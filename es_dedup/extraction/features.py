@@ -18,12 +18,14 @@ from es_dedup.extraction.characters import (
     UPPER,
     hashed_bigrams,
 )  # fmt: skip
-from es_dedup.extraction.columns import ALL, DATES, FREE, ONE, PROSE, SHORT, SHORT_UNITS, ratio
+from es_dedup.extraction.columns import ALL, DATES, FREE, ONE, PROSE, SHORT, ratio
 from es_dedup.extraction.structure import Columns, read_structure
 from es_dedup.extraction.surroundings import HEADINGS, Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from es_dedup.extraction.columns import Array, Page
     from es_dedup.extraction.tokens import Odds
@@ -34,7 +36,6 @@ _CONTEXTS: Final = frozenset(
     "header aside article main table list item blockquote pre figure heading link hidden section".split()
 )
 _MAX_TITLE_CHARS: Final = 300
-_MIX, _CELL_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(48)
 _MAX_DESCRIPTION_CHARS: Final = 600
 
 
@@ -110,9 +111,8 @@ class _Features(Surroundings):
 
     def _words(self) -> None:
         """Odds of words of short blocks."""
-        chosen = self.units[self.characters.word_blocks] <= SHORT_UNITS
-        blocks = self.characters.word_blocks[chosen]
-        values = self.odds.of_words(self.characters.words[chosen]).astype(np.float64)
+        blocks = self.characters.word_blocks
+        values = self.odds.of_words(self.characters.words).astype(np.float64)
         count = np.bincount(blocks, minlength=self.count)
         total = np.bincount(blocks, values, minlength=self.count)
         low, high = np.zeros(self.count), np.zeros(self.count)
@@ -156,7 +156,7 @@ class _Features(Surroundings):
         bigrams, blocks = self.characters.bigrams, self.characters.bigram_blocks
         own = np.bincount(blocks, minlength=self.count).astype(np.float64)
         covers = np.zeros(self.count)
-        cells = bigrams * _MIX >> _CELL_SHIFT
+        cells = _cells(bigrams)
         for name, text, limit in (
             ("title", self.about.title, _MAX_TITLE_CHARS),
             ("description", self.about.description, _MAX_DESCRIPTION_CHARS),
@@ -165,7 +165,7 @@ class _Features(Surroundings):
             shared = np.zeros(self.count)
             if wanted.size:
                 possible = np.zeros(1 << 16, bool)  # few pairs of the page pass this; those are looked up
-                possible[wanted * _MIX >> _CELL_SHIFT] = True
+                possible[_cells(wanted)] = True
                 places = np.flatnonzero(possible[cells])
                 nearest = np.minimum(np.searchsorted(wanted, bigrams[places]), wanted.size - 1)
                 places = places[wanted[nearest] == bigrams[places]]
@@ -219,6 +219,12 @@ def page_features(whole: Array, count: int) -> list[float]:
         float(np.log1p(whole[ALL])), float(np.log1p(count)), float(1 - whole[FREE] / whole[ALL]), float(whole[PROSE] / whole[ALL]),
         float(whole[DATES] / whole[ONE]), float(whole[SHORT] / whole[ONE]), float(np.log1p(whole[ALL] / whole[ONE])),
     ]  # fmt: skip
+
+
+def _cells(bigrams: NDArray[np.uint64]) -> NDArray[np.uint16]:
+    """A number below 65,536 of each pair, by its two characters."""
+    parts: NDArray[np.uint16] = bigrams.astype("<u8", copy=False).view("<u2").reshape(-1, 4)
+    return np.asarray((parts[:, 1] << 3) ^ parts[:, 0], np.uint16)
 
 
 def _twins(texts: Sequence[str], digits: Sequence[int]) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +12,7 @@ from es_dedup.extraction.about import HINTS
 from es_dedup.extraction.columns import DATES, FREE, PROSE
 from es_dedup.extraction.features import PAGE_FEATURES, page_features
 from es_dedup.extraction.structure import MIN_RECORDS
-from es_dedup.extraction.tokens import part_tokens
+from es_dedup.extraction.tokens import CACHED, part_tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,9 +47,7 @@ def page_numbers(page: Page, columns: Columns, odds: Odds) -> NDArray[np.float32
     many = structure.group_counts >= MIN_RECORDS
     splits = [name.split() for name in blocks.names]
     parts = dict.fromkeys(chain.from_iterable(splits))
-    flagged = (
-        {part for part in parts if not words.isdisjoint(part_tokens(part))} for words in (_TALK, _BODY)
-    )
+    flagged = ({part for part in parts if _says(part)[which]} for which in (0, 1))
     talk, body = ([not said.isdisjoint(split) for split in splits] for said in flagged)
     records = [0.0] * 9
     if many.any():
@@ -64,9 +63,16 @@ def page_numbers(page: Page, columns: Columns, odds: Odds) -> NDArray[np.float32
         *page_features(whole, len(blocks.texts)), *(page.about.hints or (0.0,) * len(HINTS)), *records,
         _share(talk, page, columns, 1.0), _share(talk, page, columns, 0.5), _share(body, page, columns, 1.0),
         float(np.log1p(structure.group_counts[dated].max(initial=0))), float(free[dated].max(initial=0)),
-        float(np.log1p(whole[DATES])), float(np.mean([tag == "p" for tag in blocks.tags])), *odds.of_page(parts, page.short_words()),
+        float(np.log1p(whole[DATES])), blocks.tags.count("p") / len(blocks.tags), *odds.of_page(parts, page.characters.words),
     ]  # fmt: skip
     return np.array([numbers], np.float32)
+
+
+@lru_cache(CACHED)
+def _says(part: str) -> tuple[bool, bool]:
+    """A part of a name says talk, or body of a text."""
+    tokens = part_tokens(part)
+    return not tokens.isdisjoint(_TALK), not tokens.isdisjoint(_BODY)
 
 
 def _share(flags: list[bool], page: Page, columns: Columns, most: float) -> float:

@@ -18,11 +18,12 @@ _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
 PREFIX_CHARS: Final = 5
 """Of a longer word these stand for all words that begin so."""
 
-_CACHED: Final = 20_000
+CACHED: Final = 20_000
+"""Names that are remembered."""
 _BEST: Final = 5
 
 
-@lru_cache(_CACHED)
+@lru_cache(CACHED)
 def part_tokens(name: str) -> frozenset[str]:
     """Words of one class, id (``#``), itemprop (``=``) or role (``@``), first letters of long ones, and the name as a whole; in small letters."""
     mark = name[:1] if name[:1] in "#=@" else ""
@@ -69,7 +70,7 @@ class Odds:
                 odds |= self._of_part(part)
             values = odds.values()
             known = (min(0.0, *values), max(0.0, *values), sum(values)) if odds else (0.0, 0.0, 0.0)
-            if len(self._cache) >= _CACHED:
+            if len(self._cache) >= CACHED:
                 self._cache.clear()
             self._cache[signature] = known
         return known
@@ -79,7 +80,7 @@ class Odds:
         known = self._parts.get(name)
         if known is None:
             known = {token: self.names[token] for token in part_tokens(name) if token in self.names}
-            if len(self._parts) >= _CACHED:
+            if len(self._parts) >= CACHED:
                 self._parts.clear()
             self._parts[name] = known
         return known
@@ -88,10 +89,10 @@ class Odds:
         """Odds of a whole page by its distinct tokens, from the distinct parts of its names: of names and of words over the root of their number, and the mean of the five highest."""
         listed: dict[str, float] = {}
         for part in parts:
-            listed |= self._of_part(part)
+            if found := self._of_part(part):
+                listed |= found
         names = [value for value in listed.values() if value]
-        values = self.of_words(np.unique(hashes))
-        words = values[values != 0].astype(np.float64)
+        words = self.of_words(np.unique(hashes[self.of_words(hashes) != 0])).astype(np.float64)
         best = sorted([*names, *words.tolist()])[-_BEST:]
         return (
             sum(names) / max(len(names), 1) ** 0.5,

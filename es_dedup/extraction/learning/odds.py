@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import numpy as np
 
 from es_dedup.extraction.characters import UNITS
-from es_dedup.extraction.columns import SHORT_UNITS
 from es_dedup.extraction.tokens import Odds, name_tokens
 
 if TYPE_CHECKING:
@@ -27,18 +26,15 @@ _LEAST, _MOST = 0.005, 0.995
 Token = TypeVar("Token", str, int)
 
 
-class TokenCounts:
-    """How often blocks with a token are main text, by site.
+class _Counts:
+    """Shares of tokens of names and of words, by site."""
 
-    Args:
-        pages: with labels.
-    """
+    most_names: int
+    most_words: int
 
-    def __init__(self, pages: Iterable[LabelledPage]) -> None:
+    def __init__(self) -> None:
         self._names: dict[str, dict[str, list[float]]] = defaultdict(dict)
         self._words: dict[int, dict[str, list[float]]] = defaultdict(dict)
-        for page in pages:
-            self._count(page)
 
     def odds(self, use: Callable[[str], bool] = lambda _: True) -> Odds:
         """Odds of the tokens that stand on ``MIN_SITES`` sites and tell most.
@@ -46,12 +42,27 @@ class TokenCounts:
         Args:
             use: says of a site whether its pages count.
         """
-        words = sorted(_odds(self._words, MAX_WORDS, use).items())
+        words = sorted(_odds(self._words, self.most_words, use).items())
         return Odds(
-            _odds(self._names, MAX_NAMES, use),
+            _odds(self._names, self.most_names, use),
             np.array([word for word, _ in words], np.uint64),
             np.array([value for _, value in words], np.float32),
         )
+
+
+class TokenCounts(_Counts):
+    """How often blocks with a token are main text, by site.
+
+    Args:
+        pages: with labels.
+    """
+
+    most_names, most_words = MAX_NAMES, MAX_WORDS
+
+    def __init__(self, pages: Iterable[LabelledPage]) -> None:
+        super().__init__()
+        for page in pages:
+            self._count(page)
 
     def _count(self, labelled: LabelledPage) -> None:
         blocks, characters, labels = labelled.page.blocks, labelled.page.characters, labelled.labels
@@ -70,7 +81,7 @@ class TokenCounts:
                     found[1] += total[last] - total[first]
         for token, (inside, whole) in seen.items():
             _add(self._names[token], labelled.site, inside / whole)
-        chosen = known[characters.word_blocks] & (units[characters.word_blocks] <= SHORT_UNITS)
+        chosen = known[characters.word_blocks]
         values = labels[characters.word_blocks[chosen]]
         distinct, inverse = np.unique(characters.words[chosen], return_inverse=True)
         means = np.bincount(inverse, values, minlength=distinct.size) / np.maximum(
@@ -80,36 +91,24 @@ class TokenCounts:
             _add(self._words[word], labelled.site, mean)
 
 
-class ThreadCounts:
+class ThreadCounts(_Counts):
     """How often pages with a token are threads, by site.
 
     Args:
         pages: with their kinds.
     """
 
+    most_names = most_words = MAX_THREAD_TOKENS
+
     def __init__(self, pages: Iterable[LabelledPage]) -> None:
-        self._names: dict[str, dict[str, list[float]]] = defaultdict(dict)
-        self._words: dict[int, dict[str, list[float]]] = defaultdict(dict)
+        super().__init__()
         for page in pages:
             is_thread = float(page.kind == "thread")
             tokens = {token for name in page.page.blocks.names for token in name_tokens(name)}
             for token in tokens:
                 _add(self._names[token], page.site, is_thread)
-            for word in np.unique(page.page.short_words()).tolist():
+            for word in np.unique(page.page.characters.words).tolist():
                 _add(self._words[word], page.site, is_thread)
-
-    def odds(self, use: Callable[[str], bool] = lambda _: True) -> Odds:
-        """Odds of the tokens that tell most.
-
-        Args:
-            use: says of a site whether its pages count.
-        """
-        words = sorted(_odds(self._words, MAX_THREAD_TOKENS, use).items())
-        return Odds(
-            _odds(self._names, MAX_THREAD_TOKENS, use),
-            np.array([word for word, _ in words], np.uint64),
-            np.array([value for _, value in words], np.float32),
-        )
 
 
 def _add(by_site: dict[str, list[float]], site: str, share: float) -> None:

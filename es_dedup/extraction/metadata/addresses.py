@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lxml.html import HtmlElement
+    from es_dedup.extraction.reading.document import Document
 
 MAX_URL_CHARS: Final = 2_000
 
@@ -28,26 +25,27 @@ def site_of(url: str | None) -> str:
     return host.removeprefix("www.")
 
 
-def canonical_url(root: HtmlElement, metas: dict[str, str], url: str | None) -> str | None:
-    """The first usable address among ``link rel=canonical`` and ``og:url``, made absolute with ``url``."""
-    for candidate in chain(_related(root, "canonical", "link"), (metas.get("og:url", ""),)):
-        if candidate and (absolute := _absolute(candidate, url)):
+def canonical_url(document: Document) -> str | None:
+    """The first usable address among ``link rel=canonical`` and ``og:url``, made absolute with that of the page."""
+    for candidate in (*_related(document, "canonical", "link"), document.metas.get("og:url", "")):
+        if candidate and (absolute := _absolute(candidate, document.url)):
             return absolute
     return None
 
 
-def next_page_of(root: HtmlElement, url: str | None) -> str | None:
+def next_page_of(document: Document) -> str | None:
     """The absolute address of the first link or anchor with ``rel=next``, if it is usable."""
-    candidate = next(_related(root, "next", "link", "a"), None)
-    return _absolute(candidate, url) if candidate is not None else None
+    candidates = _related(document, "next", "link", "a")
+    return _absolute(candidates[0], document.url) if candidates else None
 
 
-def _related(root: HtmlElement, relation: str, *tags: str) -> Iterator[str]:
+def _related(document: Document, relation: str, *tags: str) -> list[str]:
     """Addresses of elements with a relation, in page order."""
-    for element in root.iter(*tags):
-        related = element.get("rel")
-        if related and relation in related.lower().split():
-            yield (element.get("href") or "").strip()
+    return [
+        element.get("href", "").strip()
+        for element in document.declaring
+        if element.tag in tags and relation in element.get("rel", "").lower().split()
+    ]
 
 
 def _absolute(candidate: str, url: str | None) -> str | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
-    from es_dedup.extraction.reading.document import Document, Names
+    from es_dedup.extraction.reading.document import Document
 
 MAX_NAME_CHARS: Final = 80
 MAX_AUTHORS: Final = 10
@@ -106,14 +106,14 @@ def author_of(document: Document, site_name: str = "", *, is_list: bool = False)
             return people
     if is_list:
         return ""
-    if people := _first_names(document.marked(_is_declared, _MAX_MARKED), site_name):
+    if people := _first_names(filter(_is_declared, document.declaring), site_name):
         return people
     line = _line(document, site_name)
     if line and _IDEOGRAPH.match(
         line
     ):  # says who wrote it; what is only called author may be the account that spreads it
         return line
-    return _first_names(document.marked(_is_called, _MAX_MARKED), site_name) or line
+    return _first_names(document.marked(_is_called), site_name) or line
 
 
 def _line(document: Document, site_name: str) -> str:
@@ -157,22 +157,22 @@ def _is_name(name: str) -> bool:
     )
 
 
-def _is_declared(names: Names) -> bool:
+def _is_declared(element: HtmlElement) -> bool:
     """Marked as author for machines, by ``rel`` or ``itemprop``."""
-    is_marked = "author" in names.rel.lower().split() or names.itemprop == "author"
-    return is_marked and not _OF_OTHERS.search(names.classes)
+    is_marked = "author" in element.get("rel", "").lower().split() or element.get("itemprop") == "author"
+    return is_marked and not _OF_OTHERS.search(element.get("class", ""))
 
 
-def _is_called(names: Names) -> bool:
+def _is_called(classes: str) -> bool:
     """A class says author."""
-    return any(map(_MARK.search, names.classes.split())) and not _OF_OTHERS.search(names.classes)
+    return any(map(_MARK.search, classes.split())) and not _OF_OTHERS.search(classes)
 
 
-def _first_names(elements: list[HtmlElement], site_name: str) -> str:
+def _first_names(elements: Iterable[HtmlElement], site_name: str) -> str:
     """Names in the first of some elements, and in those right behind it: of one text."""
     found: list[str] = []
     first: HtmlElement | None = None
-    for element in elements:
+    for element in islice(elements, _MAX_MARKED):
         if first is not None and not _is_near(first, element):
             break
         text = _first_line(element) or element.get("content") or ""

@@ -46,7 +46,7 @@ def read_metadata(document: Document, *, is_list: bool = False) -> Metadata:
         document: the page.
         is_list: the page leads elsewhere; names and days in its text are those of other pages.
     """
-    address = canonical_url(document.root, document.metas, document.url) or document.url
+    address = canonical_url(document) or document.url
     site = site_of(address)
     title = title_of(document, site)
     site_name = site_name_of(document) or name_beside(title, plain(document.title))
@@ -57,5 +57,5 @@ def read_metadata(document: Document, *, is_list: bool = False) -> Metadata:
         published=published_of(document, address, title, is_list=is_list),
         author=author_of(document, site_name, is_list=is_list),
         site_name=site_name,
-        next_page=next_page_of(document.root, document.url),
+        next_page=next_page_of(document),
     )

@@ -10,7 +10,6 @@ from lxml import etree
 
 from es_dedup.extraction.blocks import HEADING_CONTEXTS
 from es_dedup.extraction.metadata.dates import LABELS, has_cue, labelled_moment, parse_moment, url_moment
-from es_dedup.extraction.reading.document import selected
 from es_dedup.extraction.text import clean, text_inside
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
-    from es_dedup.extraction.reading.document import Document, Names
+    from es_dedup.extraction.reading.document import Document
 
 MAX_DATE_LINE_CHARS: Final = 200
 """Longer lines are prose: a date in them is not the page's own."""
@@ -50,7 +49,6 @@ _OTHER_TIME: Final = re.compile(
     re.IGNORECASE,
 )
 _WHEN: Final = "datePublished"
-_SAYS_WHEN: Final = etree.XPath(f"descendant-or-self::*[contains(@itemprop, '{_WHEN}')]")
 _MAX_TIMES: Final = 100
 _BEFORE_ELEMENTS: Final = 15  # between a heading and the time above or below it
 _BEHIND_ELEMENTS: Final = 40
@@ -79,7 +77,7 @@ def published_of(
         return moment
     if is_list:
         return None
-    if moment := _first(_times(document.root, title), american=american):
+    if moment := _first(_times(document, title), american=american):
         return moment
     lines = [line for line in document.lines if len(line) <= MAX_DATE_LINE_CHARS]
     return (
@@ -102,20 +100,20 @@ def _declared(document: Document, *, is_list: bool) -> Iterator[str]:
     yield from (metas[key] for key in _KEYS if key in metas)
     if is_list:
         return
-    said = selected(_SAYS_WHEN, document.root)
-    said = [element for element in said if _WHEN in (element.get("itemprop") or "").split()]
-    for element in said[:_MAX_TIMES]:
+    said = (element for element in document.declaring if _WHEN in element.get("itemprop", "").split())
+    for element in islice(said, _MAX_TIMES):
         yield element.get("content") or element.get("datetime") or clean(text_inside(element))
 
 
-def _times(root: HtmlElement, title: str) -> Iterator[str]:
+def _times(document: Document, title: str) -> Iterator[str]:
     """What those ``time`` elements say that are near the heading with the title, or marked as the page's own.
 
     Where no heading of the first rank has the title, the first element counts as near it.
     """
-    times = list(islice(root.iter("time"), _MAX_TIMES))
-    heads = {head for head in root.iter("h1") if times and title and clean(text_inside(head)) in title}
-    places = {element: place for place, element in enumerate(root.iter(etree.Element)) if heads}
+    times = document.tagged["time"][:_MAX_TIMES]
+    headings = document.tagged["h1"] if times and title else ()
+    heads = {head for head in headings if clean(text_inside(head)) in title}
+    places = {element: place for place, element in enumerate(document.root.iter(etree.Element)) if heads}
     is_first = not heads
     for element in times:
         if _OTHER_TIME.search((element.get("class") or "") + (element.get("itemprop") or "")):
@@ -154,17 +152,23 @@ def _date_line(lines: Sequence[str]) -> datetime | None:
 
 def _marked(document: Document, *, american: bool) -> datetime | None:
     """The day in the first short element whose class or id says date."""
-    for element in document.marked(_says_date, _MAX_MARKED):
+    marked = (element for element in document.marked(_says_date, by_id=True) if not _is_other(element))
+    for element in islice(marked, _MAX_MARKED):
         text = clean(text_inside(element))
         if len(text) <= _MARKED_CHARS and (moment := _day_in(text, american=american)):
             return moment
     return None
 
 
-def _says_date(names: Names) -> bool:
-    """Class or id say date, and not that of something else."""
-    words = _CAMEL.sub("-", f"{names.classes} {names.id}")
-    return any(map(_MARK.search, words.split())) and not _OTHER_TIME.search(words)
+def _says_date(name: str) -> bool:
+    """A class or id says date."""
+    return any(map(_MARK.search, _CAMEL.sub("-", name).split()))
+
+
+def _is_other(element: HtmlElement) -> bool:
+    """Class or id say that it is the date of something else."""
+    names = f"{element.get('class', '')} {element.get('id', '')}"
+    return _OTHER_TIME.search(_CAMEL.sub("-", names)) is not None
 
 
 def _beside_title(document: Document, title: str, *, american: bool) -> datetime | None:

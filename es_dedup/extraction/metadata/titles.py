@@ -11,7 +11,7 @@ from es_dedup.extraction.metadata.byline import MAX_NAME_CHARS
 from es_dedup.extraction.text import clean, text_inside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from es_dedup.extraction.reading.document import Document
 
@@ -22,7 +22,6 @@ _MIN_SEGMENT_CHARS: Final = 4  # a shorter part of a title is a section, not a h
 _MIN_HOST_CHARS: Final = 4
 _MIN_NAME_CHARS: Final = 2
 _IDEOGRAPH: Final = re.compile("[\u3400-\u9fff]")
-_MAX_SECTION_WORDS: Final = 3
 _HOST_SHARE: Final = 1 / 3  # of the letters of a site's name
 _SEPARATOR: Final = re.compile(
     r"[|｜_»›·•丨:–—-](?:(?<=[|｜_»›·•丨])|(?<=:):|(?<=-)-+|(?<=—)—|(?<=\s[-–—])(?=\s)|"
@@ -55,7 +54,7 @@ def title_of(document: Document, site: str) -> str:
         site: its host.
     """
     metas = document.metas
-    found = (heading for element in document.root.iter("h1") if (heading := plain(text_inside(element))))
+    found = (heading for element in document.tagged["h1"] if (heading := plain(text_inside(element))))
     heads = list(islice(found, _MAX_HEADS))
     declared = [metas[key] for key in _TITLE_KEYS if key in metas]
     names = [metas[key] for key in ("og:site_name", "application-name") if key in metas]
@@ -103,7 +102,7 @@ def plain(text: str) -> str:
 
 def _is_lesser_heading(text: str, document: Document) -> bool:
     return len(text) >= _MIN_SEGMENT_CHARS and any(
-        clean(text_inside(element)) == text for element in document.root.iter("h2", "h3")
+        clean(text_inside(element)) == text for element in (*document.tagged["h2"], *document.tagged["h3"])
     )
 
 
@@ -135,11 +134,7 @@ def cut_site_name(title: str, *, names: Sequence[str], headings: Sequence[str], 
     left = [
         s for s in segments if s.casefold() not in known and not any(s.casefold() in name for name in known)
     ]
-    while len(left) > 1 and (
-        _is_site(left[-1], left[0])
-        or _is_host(left[-1], site)
-        or _opens_with_name(left[-1], (*known, *site.split(".")[:-1]))
-    ):
+    while len(left) > 1 and (_is_site(left[-1], left[0]) or _is_host(left[-1], site)):
         left.pop()
     if len(left) > 1 and _is_host(left[0], site) and len(left[0]) <= len("".join(left[1:])):
         left.pop(0)
@@ -157,12 +152,6 @@ def _is_host(segment: str, site: str) -> bool:
         and (letters in part or (part in letters and len(part) >= _HOST_SHARE * len(letters)))
         for part in site.split(".")[:-1]
     )
-
-
-def _opens_with_name(segment: str, names: Iterable[str]) -> bool:
-    """A few words of which the first is a name of the site: "CNN Politics"."""
-    words = segment.casefold().split()
-    return 1 <= len(words) <= _MAX_SECTION_WORDS and len(words[0]) > 1 and words[0] in names
 
 
 def _is_site(last: str, first: str) -> bool:

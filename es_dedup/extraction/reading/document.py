@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -18,7 +17,7 @@ from es_dedup.extraction.reading.structured import Structured, parsed, read_stru
 from es_dedup.extraction.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from es_dedup.extraction.reading.guard import Deadline
     from es_dedup.settings.loading import ExtractionConfig
@@ -36,15 +35,6 @@ MOST_DEPTH: Final = 2_000
 _META_KEYS: Final = ("property", "name", "itemprop", "http-equiv")
 _MAX_KEY_CHARS: Final = 80
 _HEAD_BYTES: Final = 64
-
-
-class Names(NamedTuple):
-    """What an element is called: attributes of the same names (``class``, ``id``, ``rel``, ``itemprop``)."""
-
-    classes: str
-    id: str
-    rel: str
-    itemprop: str
 
 
 class Document:
@@ -77,7 +67,7 @@ class Document:
             return [({"type": "application/json"}, self._data)]
         return [
             ({name: value for name in ("id", "type") if (value := script.get(name))}, script.text)
-            for script in self.root.iter("script")
+            for script in self.tagged["script"]
             if script.text
         ]
 
@@ -95,40 +85,39 @@ class Document:
             for text in texts
         ]
 
-    def marked(self, says: Callable[[Names], bool], most: int) -> list[HtmlElement]:
-        """The first elements whose names say something.
-
-        Args:
-            says: asked once for equal names.
-            most: so many elements at most.
-        """
-        known: dict[Names, bool] = {}
-        found = (
-            element
-            for element, names in self._named
-            if (known[names] if names in known else known.setdefault(names, says(names)))
-        )
-        return list(islice(found, most))
+    @cached_property
+    def tagged(self) -> dict[str, list[HtmlElement]]:
+        """Elements of the tags in ``_TAGGED``, in page order, by one walk for all."""
+        found: dict[str, list[HtmlElement]] = {tag: [] for tag in _TAGGED}
+        for element in self.root.iter(*_TAGGED):
+            found[element.tag].append(element)
+        return found
 
     @cached_property
-    def _named(self) -> list[tuple[HtmlElement, Names]]:
-        found: list[tuple[HtmlElement, Names]] = []
-        made: dict[tuple[str | None, ...], Names] = {}
-        for element in selected(_NAMED, self.root):
-            get = element.get
-            key = (get("class"), get("id"), get("rel"), get("itemprop"))
-            names = made.get(key)
-            if names is None:
-                names = made[key] = Names(*(value or "" for value in key))
-            if any(key):
-                found.append((element, names))
-        return found
+    def declaring(self) -> list[HtmlElement]:
+        """Elements with ``rel`` or ``itemprop``, in page order."""
+        return cast("list[HtmlElement]", _DECLARING(self.root))
+
+    def marked(self, says: Callable[[str], bool], *, by_id: bool = False) -> Iterator[HtmlElement]:
+        """Elements whose class says something, in page order.
+
+        Args:
+            says: asked once for equal values.
+            by_id: or whose id does.
+        """
+        known: dict[str, bool] = {}
+        last: HtmlElement | None = None
+        for value in cast("list[Any]", (_CLASSES_AND_IDS if by_id else _CLASSES)(self.root)):
+            if known[value] if value in known else known.setdefault(value, says(value)):
+                if (element := value.getparent()) is not last:
+                    yield element
+                last = element
 
     @cached_property
     def metas(self) -> dict[str, str]:
         """``name``, ``property``, ``itemprop`` and ``http-equiv`` in small letters to content; the first of equal names wins."""
         found: dict[str, str] = {}
-        for element in self.root.iter("meta"):
+        for element in self.tagged["meta"]:
             if not (content := (element.get("content") or "").strip()):
                 continue
             for attribute in _META_KEYS:
@@ -147,18 +136,16 @@ class Document:
         """Text of the first title element that says something; may be empty."""
         titles = (
             clean(element.text or "")
-            for element in self.root.iter("title")
+            for element in self.tagged["title"]
             if (parent := element.getparent()) is None or parent.tag != "svg"
         )
         return next(filter(None, titles), "")
 
 
-_NAMED: Final = etree.XPath("descendant-or-self::*[@class or @id or @rel or @itemprop]")
-
-
-def selected(path: etree.XPath, root: HtmlElement) -> list[HtmlElement]:
-    """Elements by an expression that gives elements."""
-    return cast("list[HtmlElement]", path(root))
+_TAGGED: Final = ("meta", "title", "script", "h1", "h2", "h3", "time")
+_DECLARING: Final = etree.XPath("descendant-or-self::*[@rel or @itemprop]")
+_CLASSES: Final = etree.XPath("descendant-or-self::*/@class")
+_CLASSES_AND_IDS: Final = etree.XPath("descendant-or-self::*/@*[name() = 'class' or name() = 'id']")
 
 
 def read_document(

@@ -87,17 +87,17 @@ def test_a_json_document_is_a_script_of_an_empty_page() -> None:
 
 
 def test_elements_are_found_by_what_they_are_called() -> None:
-    document = read("<p class='a b' id=c>1</p><p class='a b' id=c>2</p><i rel=d itemprop=e>3</i><p>4</p>")
+    document = read("<p class='a b' id=c>1</p><p class='a b'>2</p><i rel=d itemprop=e>3</i><p id=c>4</p>")
     asked: list[str] = []
 
-    def says(names: object) -> bool:
-        asked.append(str(names))
+    def says(name: str) -> bool:
+        asked.append(name)
         return True
 
-    assert [element.text for element in document.marked(says, 9)] == ["1", "2", "3"]
-    assert len(asked) == 2, "equal names are asked about once"
-    assert [element.text for element in document.marked(lambda names: names.rel == "d", 9)] == ["3"]
-    assert [element.text for element in document.marked(says, 1)] == ["1"]
+    assert [element.text for element in document.marked(says)] == ["1", "2"]
+    assert asked == ["a b"], "equal values are asked about once"
+    assert [element.text for element in document.marked(says, by_id=True)] == ["1", "2", "4"]
+    assert [element.text for element in document.declaring] == ["3"]
 
 
 def test_limits_are_noted_and_text_survives_them() -> None:
