@@ -115,7 +115,7 @@ imports: $(DEV)  ## the dependency rule of ARCHITECTURE.md
 	$(BIN)/lint-imports
 
 docs: $(DEV)  ## the site of the documents, in site/; broken links and public names without reference text are errors
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir $(SITE)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(SITE)
 
 bench: $(DEV)  ## the quick benchmarks; docs/benchmarks/README.md has them all
 	@for name in $(BENCH); do \

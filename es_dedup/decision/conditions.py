@@ -33,11 +33,13 @@ class Fact:
         name: in the explanation of a pair.
         of: its values for some pairs; shape (pairs,), or one value for all.
         words: what it is, for readers.
+        otherwise: of a yes-or-no fact, what is true of pairs on which it is not.
     """
 
     name: str
     of: Callable[[PairFacts], Any]
     words: str = ""
+    otherwise: str = ""
 
     def __ge__(self, bound: float | Fact) -> Condition:
         return Condition(self, AT_LEAST, bound)

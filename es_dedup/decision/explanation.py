@@ -43,10 +43,11 @@ def _result(rule: Rule, facts: PairFacts) -> RuleResult:
 
 def _condition(condition: Condition, facts: PairFacts) -> ConditionResult:
     fact = condition.fact
+    value = _number(fact.of(facts))
     return ConditionResult(
         fact.name,
-        fact.words or fact.name,
-        _number(fact.of(facts)),
+        fact.otherwise if value is False else fact.words or fact.name,
+        value,
         condition.sign,
         _number(condition.threshold(facts)),
         bool(condition.holds(facts)[0]),

@@ -67,7 +67,7 @@ BETTER: Final = Fact("better_cover", lambda facts: facts.better, "coverage of th
 LESSER: Final = Fact("lesser_cover", lambda facts: facts.both, "coverage of the less covered page")
 UNITS: Final = Fact("shared_tokens", lambda facts: facts.amount, "units in common, boilerplate discounted")
 DAYS: Final = Fact("days", lambda facts: facts.days, "days between the publications; 0 when one is unknown")
-TITLED: Final = Fact("titled", lambda facts: facts.titled, "both pages have titles")
+TITLED: Final = Fact("titled", lambda facts: facts.titled, "both pages have titles", "a title is missing")
 TITLE_OVERLAP: Final = Fact("title_overlap", lambda facts: facts.title_overlap, "overlap of the titles")
 ABOUT_TITLE: Final = Fact(
     "about_title", lambda facts: facts.about, "how much the shared text is about the titles"
@@ -97,20 +97,27 @@ SAME_CLAUSES: Final = Fact(
 NUMBERS_AGREE: Final = Fact(
     "numbers_agree",
     lambda facts: facts.numbers_agree,
-    "clauses that both pages have, hold the same numbers; what differs was added or left out",
+    "numbers of the common clauses agree",
+    "numbers of the common clauses do not agree",
 )
 RENAMED: Final = Fact(
-    "renamed", lambda facts: facts.renamed, "titles equal but for a name, which occurs only in unshared text"
+    "renamed",
+    lambda facts: facts.renamed,
+    "titles differ in a name only",
+    "titles do not differ in a name only",
 )
 DUPLICATES: Final = Fact(
-    "would_be_duplicates", lambda facts: facts.same, "covered enough in both directions for duplicates"
+    "would_be_duplicates",
+    lambda facts: facts.same,
+    "both pages are covered enough for duplicates",
+    "a page is covered too little for duplicates",
 )
-EXACT: Final = Fact("exact", lambda facts: facts.exact, "the normalised texts are equal")
-NOTE: Final = Fact("quotation", lambda facts: facts.note, "a note that stands as a whole in a digest")
-PASSAGE: Final = Fact("passage", lambda facts: facts.passage, "nearly all of one article, in another one")
-LISTS: Final = Fact(
-    "lists_in_words", lambda facts: facts.lists, "untitled texts of words, one with menus or lists"
+EXACT: Final = Fact(
+    "exact", lambda facts: facts.exact, "normalised texts are equal", "normalised texts differ"
 )
+NOTE: Final = Fact("quotation", lambda facts: facts.note, "a quotation", "no quotation")
+PASSAGE: Final = Fact("passage", lambda facts: facts.passage, "a passage", "no passage")
+LISTS: Final = Fact("lists_in_words", lambda facts: facts.lists, "lists in words", "no lists in words")
 
 REQUIRED: Final = Fact("min_cover", lambda facts: facts.needed, "required coverage")
 LEAST_UNITS: Final = Fact("min_tokens", _least_units, "least units in common")

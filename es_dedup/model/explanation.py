@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from es_dedup.model.shares import WithShares
@@ -36,7 +35,7 @@ class ConditionResult:
 
     Attributes:
         fact: its name.
-        words: what it is.
+        words: what it is; of a yes-or-no fact, the sentence that is true of the pair.
         value: None when it is unknown.
         sign: ``≥``, ``<`` or ``=``.
         threshold: what the value is held against.
@@ -52,7 +51,7 @@ class ConditionResult:
 
     def __str__(self) -> str:
         if isinstance(self.threshold, bool):
-            return f"{self.fact} {format_number(self.value)}"
+            return self.words
         return f"{self.fact} {format_number(self.value)} ({self.sign} {format_number(self.threshold)})"
 
     def as_dict(self) -> dict[str, Any]:
@@ -73,7 +72,7 @@ class RuleResult:
     Attributes:
         name: of the rule.
         outcome: whether it rejects the pair. Of several rules that reject, the first is the reason.
-        applies_if: conditions under which the rule is asked; it is not applicable where one does not hold.
+        applies_if: conditions under which the rule applies; it is not applicable where one does not hold.
         rejects_if: it rejects where all conditions of one of these alternatives hold.
     """
 
@@ -83,17 +82,18 @@ class RuleResult:
     rejects_if: tuple[tuple[ConditionResult, ...], ...]
 
     @property
-    def deciding(self) -> tuple[ConditionResult, ...]:
-        """The conditions that the outcome follows from.
+    def deciding(self) -> tuple[tuple[ConditionResult, ...], ...]:
+        """The conditions that the outcome follows from, by alternative.
 
-        Of a rule that rejects, those of the alternative that holds; of one that passes, those that do not hold; of one that is not
-        applicable, those for being asked that do not hold.
+        Of a rule that rejects, the first alternative that holds; of one that passes, what does not hold of each alternative; of one
+        that is not applicable, what does not hold of the conditions for applying; of one that is left out, nothing.
         """
+        if self.outcome is RuleOutcome.LEFT_OUT:
+            return ()
         if self.outcome is RuleOutcome.REJECTS:
-            return next(each for each in self.rejects_if if all(one.holds for one in each))
-        asked = self.outcome is RuleOutcome.NOT_APPLICABLE
-        conditions = self.applies_if if asked else tuple(chain.from_iterable(self.rejects_if))
-        return tuple(dict.fromkeys(each for each in conditions if not each.holds))
+            return (next(each for each in self.rejects_if if all(one.holds for one in each)),)
+        alternatives = (self.applies_if,) if self.outcome is RuleOutcome.NOT_APPLICABLE else self.rejects_if
+        return tuple(dict.fromkeys(tuple(one for one in each if not one.holds) for each in alternatives))
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -191,11 +191,15 @@ def _decided(pair: WithExplanation) -> str:
         better = format_number(max(pair.shares))
         return f"{accepted}; coverage of the better covered page {better} (≥ {format_number(needed)})"
     rejected = next((each for each in pair.rules if each.name == pair.reason), None)
-    causes = "" if rejected is None else ": " + ", ".join(_cause(each) for each in rejected.deciding)
+    causes = (
+        ""
+        if rejected is None
+        else ": " + ", ".join(_cause(one) for each in rejected.deciding for one in each)
+    )
     return f"rejected by the rule “{pair.reason}”{causes}"
 
 
 def _cause(condition: ConditionResult) -> str:
     if isinstance(condition.threshold, bool):
-        return f"{condition.words}: {format_number(condition.value)}"
+        return condition.words
     return f"{condition.words} {format_number(condition.value)} ({condition.sign} {format_number(condition.threshold)})"

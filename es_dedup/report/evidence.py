@@ -54,8 +54,11 @@ def measures(evidence: Mapping[str, Number]) -> list[Measure]:
 
 
 def rule_rows(rules: Iterable[RuleResult]) -> list[tuple[str, str, str]]:
-    """For each rule its name, its outcome, and the conditions that this follows from, value beside threshold."""
-    return [(each.name, str(each.outcome), ", ".join(map(str, each.deciding))) for each in rules]
+    """For each rule its name, its outcome, and the conditions that this follows from: ``…, …; or …, …`` for alternatives."""
+    return [
+        (each.name, str(each.outcome), "; or ".join(", ".join(map(str, one)) for one in each.deciding))
+        for each in rules
+    ]
 
 
 def shares_in_words(shares: tuple[float, float] | None, left: str, right: str, score: float) -> str:

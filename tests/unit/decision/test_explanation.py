@@ -17,6 +17,7 @@ from es_dedup.decision.thresholds import BALANCED, SERIES, VERSIONS
 from es_dedup.errors import ConfigError
 from es_dedup.model import PairDecision, Relation
 from es_dedup.model.explanation import RuleOutcome
+from es_dedup.report.evidence import rule_rows
 from tests.unit.decision.decision_cases import SETTINGS, Small, lines, numbered, rows_of
 from tests.unit.decision.test_rules import CASES
 
@@ -43,11 +44,12 @@ def test_the_first_rule_that_rejects_is_the_reason(each: Case) -> None:
     assert [rule.name for rule in pair.rules] == [rule.name for rule in RULES]
     first = next(rule for rule in pair.rules if rule.outcome is RuleOutcome.REJECTS)
     assert first.name == pair.reason == each.rule
-    assert first.deciding
-    assert all(condition.holds for condition in (*first.applies_if, *first.deciding))
+    (deciding,) = first.deciding
+    assert deciding
+    assert all(condition.holds for condition in (*first.applies_if, *deciding))
     assert pair.explanation[0].startswith("not merged: ")
     assert pair.explanation[2].startswith(f"rejected by the rule “{each.rule}”: ")
-    assert all(condition.words in pair.explanation[2] for condition in first.deciding)
+    assert all(condition.words in pair.explanation[2] for condition in deciding)
 
 
 @pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
@@ -55,7 +57,7 @@ def test_no_rule_rejects_an_accepted_pair(each: Case) -> None:
     pair = explained(each.cured_left, each.cured_right)
     outcomes = {rule.outcome for rule in pair.rules}
     assert outcomes <= {RuleOutcome.PASSES, RuleOutcome.NOT_APPLICABLE}
-    assert all(not one.holds for rule in pair.rules for one in rule.deciding)
+    assert all(not one.holds for rule in pair.rules for each in rule.deciding for one in each)
     assert pair.explanation[2].startswith("accepted: no rule rejects; coverage of the better covered page ")
 
 
@@ -100,6 +102,21 @@ def test_an_unknown_rule_is_an_error_that_lists_the_names() -> None:
     with pytest.raises(ConfigError, match=r"too little covered.*series.*titles") as raised:
         without_rules(BALANCED, ["titles", "no such rule"])
     assert "no such rule" in str(raised.value)
+
+
+def test_alternatives_are_told_apart_and_yes_or_no_is_a_sentence() -> None:
+    left, right = (Small((*STORY, *lines(seed, 4)), TITLE, 100 + 40 * (seed - 3)) for seed in (3, 4))
+    rows = {name: (outcome, why) for name, outcome, why in rule_rows(explained(left, right).rules)}
+    assert rows["numbers differ throughout"] == (
+        "passes",
+        "conflicting_numbers 0 (≥ 3), conflicting_share 0 (≥ 0.4); or both pages have titles, "
+        "conflicting_numbers 0 (≥ 3), conflicting_share 0 (≥ 0.15); or both pages have titles, conflicting_share 0 (≥ 1)",
+    )
+    assert rows["too little covered for pages without titles"][1].startswith(
+        "both pages have titles, better_cover"
+    )
+    assert rows["much the same again weeks later"] == ("rejects", "shared_tokens 273 (< 400)")
+    assert all(why == "" for outcome, why in rows.values() if outcome == "left out")
 
 
 def test_json_has_every_condition() -> None:
