@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pytest
 
+from es_dedup.decision.match_rules import RULES
 from es_dedup.evaluation import read_labels
 
 CODE: Final = "from es_dedup.cli.main import run; run()"
@@ -80,6 +81,9 @@ def test_machines_are_shown_the_pairs_and_of_a_long_page_the_part_that_is_shared
     shown, result = map(json.loads, done.stdout.splitlines())
     assert (shown["pair"], result) == ("1 of 1", {"asked": 1, "written": 0, "known": 0})
     assert {shown["left"]["page"], shown["right"]["page"]} == {"note", "long"}
+    assert len(shown["explanation"]) == 3
+    (nearest,) = shown["nearest"]
+    assert any(f"of “{rule.name}”" in nearest for rule in RULES)
     for side in ("left", "right"):
         assert note in shown[side]["text"].replace("\n", "")
 
