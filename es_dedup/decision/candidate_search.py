@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from es_dedup.decision.statistics import Statistics
     from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.detectors.features import FeatureTable
-    from es_dedup.index.port import Assignment, CandidateStore
+    from es_dedup.index.port import Assignment, Index
     from es_dedup.model import CandidateResult, PairDecision
     from es_dedup.settings import Settings
 
@@ -116,7 +116,7 @@ class CandidateSearch:
     """
 
     def __init__(
-        self, index: CandidateStore, settings: Settings, statistics: Statistics, day_of: Callable[[str], int]
+        self, index: Index, settings: Settings, statistics: Statistics, day_of: Callable[[str], int]
     ) -> None:
         self._index, self.settings, self._day_of = index, settings, day_of
         self.statistics = statistics

@@ -42,7 +42,6 @@ from es_dedup.hook.batch_steps import (
 )
 from es_dedup.hook.claims import first_with
 from es_dedup.hook.cluster_cache import ClusterCache
-from es_dedup.hook.feature_cache import FeatureCache
 from es_dedup.hook.redis_window import WindowUnavailable
 from es_dedup.index.dedup_field import dedup_fields_of, dedup_fields_of_groups
 from es_dedup.index.port import Assignment
@@ -73,7 +72,6 @@ class BatchDecider:
         self._window, self._claims = window, claims
         self._extractor = create_extractor(settings.extraction)
         self._in_force: EffectiveSettings | None = None
-        self._recent = FeatureCache(index)
         self._session = 0  # rises whenever others have held a session
         self._held = 0  # sessions of ours
 
@@ -140,29 +138,13 @@ class BatchDecider:
         todo = take(chunk, rows_to_do(chunk, stored, {} if again else assigned))
         failed = dict(chunk.failed)
         if todo.records.ids:
-            failed |= self._put(todo)
+            failed |= index.put_batch(todo.records).failed
             todo = take(todo, [row for row, name in enumerate(todo.records.ids) if name not in failed])
-            self._recent.add(todo.records)
         same = [name for name in ids if name not in failed and name not in set(todo.records.ids)]
         lookup = self.lookup(notes[STATISTICS])
         looked = self._look(todo, lookup)
         order = [name for name in ids if name not in failed]
         return ComparedBatch(todo, (looked, lookup), stored, assigned, failed, same, order, held)
-
-    def _put(self, todo: Chunk) -> Mapping[str, str]:
-        """Store features; those that could not be stored, with reasons.
-
-        Candidates are compared as they are now, unless nobody else has written: another process that replaced one of them before
-        these features were there has not met them, and will not.
-        """
-        try:
-            report = self._index.put_batch(todo.records)
-        except BaseException:
-            self._recent.forget()  # nobody knows which were stored
-            raise
-        if not report.alone:
-            self._recent.forget()
-        return report.failed
 
     def conclude(self, seen: ComparedBatch, policy: WritePolicy) -> BatchDecisions:
         """The second part: edges, clusters and decisions, while no other process changes clusters."""
@@ -194,13 +176,8 @@ class BatchDecider:
             self._held += 1
             if not alone:
                 self._index.refresh_clusters()
-                self._recent.forget()
                 self._session += 1
-            try:
-                yield alone
-            except BaseException:
-                self._recent.forget()
-                raise
+            yield alone
 
     def _settle(
         self,
@@ -241,7 +218,6 @@ class BatchDecider:
         } - dedup_fields.keys()
         if changed:
             dedup_fields.update(dedup_fields_of(index, changed))
-        self._recent.assign(cache.changed.values())
         return BatchDecisions(
             decisions=decisions,
             dedup_fields=dedup_fields,
@@ -268,7 +244,6 @@ class BatchDecider:
         """
         index = self._index
         with self._writing():
-            self._recent.forget()
             before = index.edges_of(page_ids)
             others = {name for edge in before for name in (edge.left, edge.right)} - set(page_ids)
             touched = same_neighbours(before, set(page_ids))
@@ -302,7 +277,7 @@ class BatchDecider:
         self._in_force = found = EffectiveSettings.read(self._index, self._settings, latest, before)
         if found.differences and (before is None or found.differences != before.differences):
             warnings.warn(SettingsDiffer("the index", (), found.differences), stacklevel=2)
-        return CandidateSearch(self._recent, found.settings, found.statistics, day_of)
+        return CandidateSearch(self._index, found.settings, found.statistics, day_of)
 
     def _look(self, todo: Chunk, lookup: CandidateSearch) -> CandidateSearchResult:
         days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)

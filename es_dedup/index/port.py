@@ -45,43 +45,10 @@ class WriteReport:
     Attributes:
         written: pages written; equal ids count once.
         failed: the reason of each id that was not.
-        alone: nobody else has written features since this object's last batch; False where that is not known. It is
-            knowledge about other writers, not an effect of the batch, so reports of equal effect are equal.
     """
 
     written: int
     failed: Mapping[str, str] = field(default_factory=dict)
-    alone: bool = field(default=False, compare=False)
-
-
-class CandidateStore(Protocol):
-    """What candidate search reads: candidates, features, and clusters of the candidates."""
-
-    @property
-    def keeps_named(self) -> bool:
-        """See ``FeatureIndex.keeps_named``."""
-
-    def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
-        """See ``FeatureIndex.payloads``."""
-
-    def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """See ``FeatureIndex.named``."""
-
-    def candidates_many(self, candidate_queries: Sequence[CandidateQuery]) -> list[CandidateResult]:
-        """See ``FeatureIndex.candidates_many``."""
-
-    def candidates_with_copies(
-        self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None
-    ) -> tuple[list[CandidateResult], dict[int, list[str]]]:
-        """See ``FeatureIndex.candidates_with_copies``."""
-
-    def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
-        """See ``ClusterStore.assignments``."""
-
-    def payloads_with_assignments(
-        self, page_ids: Iterable[str]
-    ) -> tuple[dict[str, tuple[bytes, str]], dict[str, Assignment]]:
-        """See ``Index.payloads_with_assignments``."""
 
 
 class FeatureIndex(Protocol):

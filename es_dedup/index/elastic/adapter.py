@@ -140,7 +140,7 @@ class ElasticIndex(Store, Closing):
         failed = {batch.ids[place]: reason for place, reason in wrong.items()}
         last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in wrong}
         places = list(last.values())
-        results, alone = self._write_pages(batch, places)
+        results = self._write_pages(batch, places)
         self._must_be_ours(results, last)
         for page_id, result in zip(last, results, strict=True):
             if not result.done:
@@ -148,25 +148,21 @@ class ElasticIndex(Store, Closing):
         # A page that was not there before has no text that could be left over.
         new = {page_id for page_id, result in zip(last, results, strict=True) if result.status == CREATED}
         self._put_texts(batch, [place for page_id, place in last.items() if page_id not in failed], new)
-        return WriteReport(sum(result.done for result in results), failed, alone)
+        return WriteReport(sum(result.done for result in results), failed)
 
-    def _write_pages(self, batch: RecordBatch, places: Sequence[int]) -> tuple[list[Result], bool]:
-        """Write features; where that can be, searches are completed by what is kept here, and need no refresh.
-
-        Returns:
-            The results, and whether nobody else has written since our last batch.
-        """
+    def _write_pages(self, batch: RecordBatch, places: Sequence[int]) -> list[Result]:
+        """Write features; where that can be, searches are completed by what is kept here, and need no refresh."""
         with self._guard:
             clean = FEATURES not in self._dirty
         schema = self._schema
         pages = records.writes(batch, places, self._of[FEATURES], schema.fields, named=schema.keeps_named)
         results = self._write(FEATURES, pages)
         written = [place for place, result in zip(places, results, strict=True) if result.done]
-        alone, whole_ = self._recent.add(batch, written, [result for result in results if result.done])
+        whole_ = self._recent.add(batch, written, [result for result in results if result.done])
         if clean and whole_ and self._prober.one_shard:
             with self._guard:
                 self._dirty.discard(FEATURES)
-        return results, alone
+        return results
 
     def _must_be_ours(self, results: Sequence[Result], page_ids: Iterable[str]) -> None:
         """Take features back that went to a generation of other settings, and say so."""

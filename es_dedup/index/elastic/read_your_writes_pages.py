@@ -103,7 +103,7 @@ class PageWriteCache:
         """How many pages are kept."""
         return sum(len(part.ids) for part in tuple(self._parts))
 
-    def add(self, batch: RecordBatch, places: Sequence[int], results: Sequence[Result]) -> tuple[bool, bool]:
+    def add(self, batch: RecordBatch, places: Sequence[int], results: Sequence[Result]) -> bool:
         """Keep pages that were written just now.
 
         Args:
@@ -112,19 +112,18 @@ class PageWriteCache:
             results: of their writes, in order.
 
         Returns:
-            Whether nobody else has written since our last write; and whether that is enough for searches to be whole: each page
-            was new besides, and not too many are kept.
+            Whether what is kept is enough for searches to be whole: nobody else has written since our last write, each page
+            was new, and not too many are kept.
         """
         with self._guard:
-            followed = self._follow(results)
-            if not followed or any(result.status != CREATED for result in results):
-                return followed, False
+            if not self._follow(results) or any(result.status != CREATED for result in results):
+                return False
             if places and self._last is not None:
                 self._parts.append(_part(batch, places, self._last[0]))
             whole = len(self) <= MOST_PAGES
             while len(self) > MOST_PAGES:
                 self._parts.popleft()
-            return True, whole
+            return whole
 
     def _follow(self, results: Sequence[Result]) -> bool:
         """Whether the numbers of these writes follow each other and the last one."""

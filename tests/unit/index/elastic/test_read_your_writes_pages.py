@@ -20,7 +20,7 @@ def written(first: int, count: int, status: int = 201) -> list[Result]:
 def begun() -> PageWriteCache:
     """After a first write, which nothing is known to precede."""
     recent = PageWriteCache()
-    assert recent.add(RecordBatch.of([record("first")]), [0], written(0, 1)) == (False, False)
+    assert not recent.add(RecordBatch.of([record("first")]), [0], written(0, 1))
     assert len(recent) == 0
     return recent
 
@@ -32,27 +32,27 @@ def batch(*names: str) -> RecordBatch:
 class TestKept:
     def test_writes_that_follow_each_other_are_enough(self) -> None:
         recent = begun()
-        assert recent.add(batch("a", "b"), [0, 1], written(1, 2)) == (True, True)
-        assert recent.add(batch("c"), [0], written(3, 1)) == (True, True)
+        assert recent.add(batch("a", "b"), [0, 1], written(1, 2))
+        assert recent.add(batch("c"), [0], written(3, 1))
         assert len(recent) == 3
 
     @pytest.mark.parametrize(
-        ("results", "alone"),
+        "results",
         [
-            (written(2, 2), False),
-            (written(1, 2, 200), True),
-            ([*written(1, 1), *written(3, 1)], False),
-            (written(1, 1) + written(1, 1), False),
+            written(2, 2),
+            written(1, 2, 200),
+            [*written(1, 1), *written(3, 1)],
+            written(1, 1) + written(1, 1),
         ],
         ids=["another writer before", "replaced", "another writer between", "another shard"],
     )
-    def test_else_searches_have_to_be_refreshed(self, results: list[Result], *, alone: bool) -> None:
+    def test_else_searches_have_to_be_refreshed(self, results: list[Result]) -> None:
         recent = begun()
-        assert recent.add(batch("a", "b"), [0, 1], results) == (alone, False)
+        assert not recent.add(batch("a", "b"), [0, 1], results)
         assert len(recent) == 0
 
     def test_another_primary_is_noticed(self) -> None:
-        assert begun().add(batch("a"), [0], [Result(201, condition=(1, 2))]) == (False, False)
+        assert not begun().add(batch("a"), [0], [Result(201, condition=(1, 2))])
 
     def test_what_searches_see_is_forgotten(self) -> None:
         recent = begun()
@@ -69,8 +69,8 @@ class TestKept:
     def test_too_many_are_not_kept(self) -> None:
         recent = begun()
         names = [str(number) for number in range(MOST_PAGES)]
-        assert recent.add(batch(*names), range(MOST_PAGES), written(1, MOST_PAGES)) == (True, True)
-        assert recent.add(batch("more"), [0], written(MOST_PAGES + 1, 1)) == (True, False)
+        assert recent.add(batch(*names), range(MOST_PAGES), written(1, MOST_PAGES))
+        assert not recent.add(batch("more"), [0], written(MOST_PAGES + 1, 1))
         assert recent.copies([7]) == {7: ["more"]}
 
 
