@@ -94,7 +94,7 @@ def explain(
         bool, typer.Option("--features", help="Show the named features of both pages beside each other.")
     ] = False,
 ) -> None:
-    """Say in three lines how two pages stand to each other, and why; --evidence shows every rule and method.
+    """Show in three lines the relation of two pages and its reason; --evidence shows every rule and method.
 
     A page id that is stored comes before a file of the same name.
     """

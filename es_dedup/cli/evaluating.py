@@ -1,4 +1,4 @@
-"""``eval`` and ``tune``: how good the judgements are on labelled pairs, and which limits would be better."""
+"""``eval`` and ``tune``: how good the decisions are on labelled pairs, and which thresholds would be better."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def evaluate(
         ),
     ] = None,
 ) -> None:
-    """Measure candidates, judgements and clusters against labelled pairs; the corpus is scanned in memory.
+    """Measure candidates, decisions and clusters against labelled pairs; the corpus is scanned in memory.
 
     Partial pairs count neither for nor against; they are reported apart.
     """
@@ -123,7 +123,7 @@ def tune(
         typer.Option("--f1", help="Best is F1 instead; it depends on the share of diff pairs in the labels."),
     ] = False,
 ) -> None:
-    """Sweep limits on labelled pairs with cross-validation and show what would change; nothing is changed.
+    """Sweep thresholds on labelled pairs with cross-validation and show what would change; nothing is changed.
 
     Without --measure and --rule the main measure of each method is swept by itself.
     """
@@ -173,7 +173,7 @@ def _sweep_rules(
             except ValueError as error:
                 raise typer.BadParameter(str(error)) from error
             session.output.emit({**said, **found.as_dict()})
-            now = f"{each.threshold or 0:g} (rejects {each.rejects} the limit)"
+            now = f"{each.threshold or 0:g} (rejects {each.rejects} the threshold)"
             show_sweep(session.output, found, {each.name: now})
 
 

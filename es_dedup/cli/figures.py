@@ -93,20 +93,22 @@ def _figure(value: float | None) -> str:
 
 
 def show_sweep(output: Output, found: TuneReport, today: Mapping[str, str]) -> None:
-    """The best limits of one sweep, what they give, and which pairs they would change; ``today``: measure to its limit in words."""
+    """The best thresholds of one sweep, what they give, and which pairs they would change; ``today``: measure to its threshold in words."""
     for name, value in found.chosen.items():
         now = f", now {today[name]}" if name in today else ""
         spread = sorted(fold.limits[name] for fold in found.folds)
-        output.line(f"{name}: best limit {value:.4g}{now}; between folds {spread[0]:.4g} to {spread[-1]:.4g}")
+        output.line(
+            f"{name}: best threshold {value:.4g}{now}; between folds {spread[0]:.4g} to {spread[-1]:.4g}"
+        )
     if not found.bound_kept:
-        output.line("no limit keeps the bound on merged diff pairs; this one merges the fewest of them")
+        output.line("no threshold keeps the bound on merged diff pairs; this one merges the fewest of them")
     rows: list[tuple[Any, ...]] = [
         ("out of fold", *_scores(found.out_of_fold)),
         ("in sample", *_scores(found.in_sample)),
     ]
     if found.current is not None:
         rows.insert(0, ("now", *_scores(found.current)))
-    output.table(("limits", "recall", "diff merged", "precision", "F1", "partial merged"), rows)
+    output.table(("thresholds", "recall", "diff merged", "precision", "F1", "partial merged"), rows)
     show_pairs(output, "newly merged", found.gained)
     show_pairs(output, "no longer merged", found.lost)
     output.line()

@@ -41,7 +41,7 @@ class CandidateContract(IndexFixtures):
         )
         assert (answer.truncated, answer.capped_terms) == (False, 0)
 
-    def test_one_answer_per_probe_in_order(self, filled: FeatureIndex) -> None:
+    def test_one_answer_per_candidate_query_in_order(self, filled: FeatureIndex) -> None:
         answers = filled.candidates_many(
             [candidate_query(9), candidate_query(77), candidate_query(4), candidate_query(9)]
         )
@@ -115,7 +115,7 @@ class CandidateContract(IndexFixtures):
         assert (answer.capped, answer.capped_terms) == (frozenset({1}), 1)
         assert filled.candidates_many([candidate_query(1, 2, 3, max_df=1)])[0].capped_terms == 3
 
-    def test_probes_of_one_call_keep_their_own_limits(self, filled: FeatureIndex) -> None:
+    def test_candidate_queries_of_one_call_keep_their_own_limits(self, filled: FeatureIndex) -> None:
         answers = filled.candidates_many(
             [candidate_query(1, 2, max_df=3), candidate_query(1, 2), candidate_query(1, 2, max_df=1)]
         )

@@ -170,7 +170,7 @@ class DetectorContract:
             assert all(type(term) is int and 0 <= term < 1 << TERM_BITS for term in terms)
             assert {term >> TAG_BITS for term in terms} <= tags
 
-    def test_the_probe_asks_under_the_detectors_tags(
+    def test_the_candidate_query_has_the_detectors_tags(
         self, detector: Detector[Any], features: list[Any], tags: frozenset[int]
     ) -> None:
         for one in features:

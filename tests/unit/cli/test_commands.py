@@ -363,7 +363,7 @@ class TestEvaluate:
     def test_tune_shows_what_would_change(self, labels: str) -> None:
         result = run("tune", labels, "--corpus", "corpus.jsonl", "--folds", "2")
         assert result.exit_code == 0, result.stderr
-        assert "ccdet.ccs: best limit 1, now 0.6 (ccdet.min_ccs)" in result.stdout
+        assert "ccdet.ccs: best threshold 1, now 0.6 (ccdet.min_ccs)" in result.stdout
         found = lines(run("tune", labels, "--corpus", "corpus.jsonl", "--folds", "2", "--json"))
         assert [sweep["measures"] for sweep in found] == [["rules.score"], ["ccdet.ccs"]]
 
