@@ -54,7 +54,7 @@ def check(
         bool, typer.Option("--evidence", help="Show the numbers of every related page.")
     ] = False,
 ) -> None:
-    """Say of each page whether the index holds it already; nothing is written.
+    """Decide for each page whether it is in the index already; nothing is written.
 
     Ends with code 4 when at least one page is a duplicate of, or contained in, a stored page.
     """
@@ -71,7 +71,7 @@ def check(
             session.output.line(_in_words(decision))
             for pair in decision.verdicts if evidence else ():
                 show_pair(session.output, pair)
-    session.output.note(f"{checked:,} checked, {known:,} known, {intake.failed:,} left out")
+    session.output.note(f"{checked:,} checked, {known:,} duplicate or contained, {intake.failed:,} left out")
     if intake.failed:
         raise typer.Exit(ExitCode.LEFT_OUT)
     if known:

@@ -30,7 +30,7 @@ LABELS_HELP: Final = "TSV with a header, or JSONL: id_a, id_b, label (dup, conta
 Paths = Annotated[
     list[Path],
     typer.Argument(
-        help="Folders, page files, JSONL, CSV, TSV, Parquet, WARC (.gz .xz .zst too), or - for JSONL on standard input.",
+        help="Folders, page files, JSONL, CSV, TSV, Parquet, WARC (compressed too), or - for JSONL on standard input.",
         metavar="PATH…",
         show_default=False,
     ),

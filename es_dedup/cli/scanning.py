@@ -51,7 +51,7 @@ def scan(
     ] = 50,
     dry_run: DryRun = False,
 ) -> None:
-    """Find the duplicates in a pile of pages: store them all, then cluster the whole index.
+    """Find duplicates in many pages: store them all, then cluster the whole index.
 
     Pages that are stored already and have not changed are skipped, so a scan that was stopped goes on where it was.
     """

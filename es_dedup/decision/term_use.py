@@ -48,14 +48,14 @@ class TermUse:
     def notes(self) -> tuple[str, ...]:
         """A note on each method of which most terms were left out, then one on each that queried a part of the pages' terms."""
         missing = [
-            f"{method}: {count:,} of {self.queried[method]:,} terms are in too many pages and were not asked for, "
+            f"{method}: {count:,} of {self.queried[method]:,} terms are in too many pages and were not queried, "
             "so pairs that only this method finds may be missing"
             for method, count in sorted(self.left_out.items())
             if count > MOST * self.queried[method]
         ]
         partly = [
-            f"{method}: {self.queried[method]:,} of {self.queried[method] + count:,} terms were asked for, so that some pairs are left to "
-            "other methods to find"
+            f"{method}: {self.queried[method]:,} of {self.queried[method] + count:,} terms queried; pairs that share only the others "
+            "are found by other methods or not at all"
             for method, count in sorted(self.not_queried.items())
         ]
         return (*missing, *partly)

@@ -111,18 +111,18 @@ def test_a_run_says_that_a_part_of_the_signatures_was_asked_for() -> None:
     with Deduplicator.open(":memory:") as dedup:
         dedup.scan([Page("a", text=text), *others])
         (note,) = dedup.add_many([Page("b", text=text), Page("c", text="".join(items(1)))]).notes
-        assert note.startswith("ccdet: 20 of 48 terms were asked for")
+        assert note.startswith("ccdet: 20 of 48 terms queried")
         assert (
             dedup.add_many([Page("d", text=text)], dry_run=True).notes[0].startswith("ccdet: 12 of 40 terms")
         )
         (note,) = dedup.check(Page("e", text=text)).notes
-        assert note.startswith("ccdet: 12 of 40 terms were asked for")
+        assert note.startswith("ccdet: 12 of 40 terms queried")
         assert dedup.check(Page("f", text="".join(items(1)))).notes == ()
     with Deduplicator.open(
         ":memory:", settings=load_settings(overrides={"ccdet.query_signatures": 30}, environ={})
     ) as dedup:
         dedup.scan([Page("a", text=text), *others])
-        assert dedup.check(Page("e", text=text)).notes[0].startswith("ccdet: 30 of 40 terms were asked for")
+        assert dedup.check(Page("e", text=text)).notes[0].startswith("ccdet: 30 of 40 terms queried")
     with Deduplicator.open(":memory:", settings=alone("ccdet")) as dedup:
         dedup.scan([Page("a", text=text), *others])
         assert dedup.add_many([Page("b", text=text)]).notes == ()
