@@ -177,7 +177,13 @@ def _looked_at(evidence: Mapping[str, Any]) -> str:
             f"published {days:,} day{'s' if days > 1 else ''} apart" if days else "published on the same day"
         )
     left, right = (evidence.get(f"{side}_other_numbers") or 0 for side in ("left", "right"))
-    numbers = f"conflicting numbers: {left:,} and {right:,}" if left and right else "no conflicting numbers"
+    replaced = evidence.get("clauses_with_other_numbers") or 0
+    if not (left and right):
+        numbers = "no conflicting numbers"
+    elif replaced:
+        numbers = f"conflicting numbers in {replaced:,} equal clause{'s' if replaced > 1 else ''}"
+    else:
+        numbers = f"numbers that the other page lacks: {left:,} and {right:,}, none in an equal clause"
     return f"{titles}; {times}; {numbers}"
 
 
