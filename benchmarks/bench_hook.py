@@ -205,7 +205,7 @@ def measured(
         "of it compiling": round(1000 * watched.compiling / len(sent), 2),
         "copies marked": f"{hits} + {inside} inside, of {len(copies)}",
         "re-checked": cut,
-        "settle s": round(said.seconds["settle"], 1),
+        "decide s": round(said.seconds["decide"], 1),
     }
 
 

@@ -78,8 +78,8 @@ class SchemaMismatch(IndexError_):
         problem = f"{self.index} holds format {self.found}, this version needs {self.expected}"
         if self.found < self.expected and "://" in self.index:
             return (
-                f"{problem}: run `es-dedup --db {self.index} reindex`, which makes all features anew from attached indices "
-                f"or stored texts, beside those in use; or use the release that wrote it"
+                f"{problem}: run `es-dedup --db {self.index} reindex`, which rebuilds all features from attached indices "
+                f"or stored texts, while the present ones stay in use; or use the release that wrote it"
             )
         return f"{problem}: use the release that wrote it, or scan the pages again into a new file"
 
@@ -188,7 +188,7 @@ class DamagedData(IndexError_, ValueError):
 
     def __str__(self) -> str:
         return (
-            f"stored {self.what} are damaged ({self.problem}): restore a copy of the index, or make it anew "
+            f"stored {self.what} are damaged ({self.problem}): restore a copy of the index, or rebuild it "
             f"(scan the pages again; on Elasticsearch, `es-dedup reindex`)"
         )
 
@@ -234,7 +234,7 @@ class RootsChanged(IndexError_):
         self.index = index
 
     def __str__(self) -> str:
-        return f"{self.index}: another process has recorded input folders meanwhile; nothing was stored: run it again"
+        return f"{self.index}: another process has recorded input folders in the meantime; nothing was stored: run the command again"
 
 
 class IndexUnavailable(IndexError_):
@@ -247,14 +247,14 @@ class IndexUnavailable(IndexError_):
         self.index, self.problem = index, problem
 
     def __str__(self) -> str:
-        return f"{self.index}: {self.problem}; nothing of this call was kept, what was acknowledged before is safe"
+        return f"{self.index}: {self.problem}; this call stored nothing, earlier data is intact"
 
 
 class IndexInterrupted(IndexUnavailable):
     """A write to a server got no good answer: a part of it may be kept. To repeat the call is safe."""
 
     def __str__(self) -> str:
-        return f"{self.index}: {self.problem}; a part of this call may be kept: repeat it, that changes nothing twice"
+        return f"{self.index}: {self.problem}; part of this call may have been stored: repeat the call, which is safe"
 
 
 class ServerUnreachable(IndexUnavailable):
@@ -273,8 +273,8 @@ class UnreadableAnswer(IndexError_):
 
     def __str__(self) -> str:
         return (
-            f"{self.index}: an answer of the server cannot be read ({self.problem}): check that it is Elasticsearch and "
-            f"that no proxy changes its answers; to repeat the call changes nothing twice"
+            f"{self.index}: the response of the server cannot be read ({self.problem}): check that it is Elasticsearch and "
+            f"that no proxy changes its answers; repeating the call is safe"
         )
 
 
@@ -304,7 +304,7 @@ class IndexRefused(IndexError_):
     def __str__(self) -> str:
         return (
             f"{self.index}: the server refuses ({self.problem}): check the settings of section 'elastic' "
-            f"and the role of the user; to repeat the call does not help"
+            f"and the role of the user; repeating the call does not help"
         )
 
 
@@ -343,9 +343,9 @@ class SourceIncomplete(IndexError_):
     def __str__(self) -> str:
         return (
             f"documents of {self.index} cannot be updated: its _source is not the whole document ({self.problem}), and an "
-            f"update of a document would delete for good what _source leaves out; no document was changed: index the "
-            f"pages from their origin into an index that stores the whole _source, and attach that one; to stop "
-            f"maintaining an index that is attached already, run `es-dedup detach --keep-marks`"
+            f"update of a document would permanently delete what _source leaves out; no document was changed: index the "
+            f"pages from their origin into an index that stores the whole _source, and attach that index; to stop "
+            f"maintaining an index that is attached already, run `es-dedup detach --keep-fields`"
         )
 
 
@@ -371,7 +371,7 @@ class SearchRefused(IndexError_):
         self.problem, self.advice = problem, advice
 
     def __str__(self) -> str:
-        return f"this search cannot be done ({self.problem}): {self.advice}"
+        return f"this search is not possible ({self.problem}): {self.advice}"
 
 
 class CursorLost(IndexError_):
@@ -383,8 +383,8 @@ class CursorLost(IndexError_):
 
     def __str__(self) -> str:
         return (
-            f"this cursor is no longer good ({self.problem}): begin again at the first page; "
-            f"where it takes readers long from page to page, set a longer keep_alive"
+            f"this cursor has expired ({self.problem}): start again at the first page; "
+            f"if readers need more time between pages, set a longer keep_alive"
         )
 
 
@@ -409,7 +409,7 @@ class DuplicatePage(DedupError):
     def __str__(self) -> str:
         return (
             f"page {self.page_id!r} duplicates {self.duplicate_of!r} and the write policy is 'fail': "
-            f"use policy 'mark' or 'skip' to go on"
+            f"use policy 'mark' or 'skip' to continue"
         )
 
 
@@ -422,7 +422,7 @@ class MassChange(DedupError):
 
     def __str__(self) -> str:
         return (
-            f"{self.what} would change {self.changes:,} documents, the limit is {self.limit:,}: look at a dry run, "
+            f"{self.what} would change {self.changes:,} documents, the limit is {self.limit:,}: check with a dry run, "
             f"then use --force, or raise the setting maintenance.max_change_share"
         )
 
@@ -438,7 +438,7 @@ class PreflightFailed(DedupError):
         lines = "\n".join(f"  - {problem}" for problem in self.problems)
         return (
             f"{self.target}: {len(self.problems)} problem(s), nothing was done:\n{lines}\n"
-            f"Check the names of the index and of its fields, or use --force when it is meant so"
+            f"Check the names of the index and of its fields, or use --force if this is intended"
         )
 
 

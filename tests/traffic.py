@@ -133,7 +133,7 @@ def all_is_well(
     groups = {each[0].cluster_id: each for each in site.index.clusters()}
     assert disagreeing == {}, (
         disagreeing,
-        [groups.get(x) for x in disagreeing.get("headless", {}).get("examples", ())],
+        [groups.get(x) for x in disagreeing.get("without_canonical", {}).get("examples", ())],
     )
     assert count_with_dedup_field(client, name) == len(expected)
     heads = canonical_counts(client, name)

@@ -1,6 +1,6 @@
 """Candidate pairs of a whole corpus: the joins of all enabled methods, at once in memory or a range of terms at a time in files.
 
-Terms of a pair may lie in several ranges, so the counts of a range are laid down by query row, added up for some thousand query rows at a
+Terms of a pair may lie in several ranges, so the counts of a range are written to files by query row, added up for some thousand query rows at a
 time, and only then filtered by the rules of the join.
 """
 
@@ -45,10 +45,10 @@ NOTHING: Final = (np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))  # 
 
 
 class PairBlocks:
-    """Pairs, or counted pairs, laid down in files by blocks of their first row, or kept in memory as one block."""
+    """Pairs, or counted pairs, in files by blocks of their first row, or kept in memory as one block."""
 
     def __init__(self, folder: Path | None, name: str, rows: int, kind: np.dtype[Any]) -> None:
-        """Nothing laid down yet; ``rows`` is the number of all rows."""
+        """Empty; ``rows`` is the number of all rows."""
         self._folder, self._name, self._kind = folder, name, kind
         self._kept: list[NDArray[Any]] = []
         self._blocks = range(-(-rows // QUERY_ROWS))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from es_dedup.cli.checking import UNSETTLED, show_pair
+from es_dedup.cli.checking import UNCLUSTERED, show_pair
 from es_dedup.cli.output import clean
 from es_dedup.cli.session import Session, session_of
 
@@ -29,13 +29,15 @@ def register(app: typer.Typer) -> None:
 
 def clusters(
     context: typer.Context,
-    min_size: Annotated[int, typer.Option(min=1, help="Least number of pages in a cluster.")] = 2,
+    min_size: Annotated[int, typer.Option(min=1, help="Minimum number of pages in a cluster.")] = 2,
     limit: Annotated[
         int | None,
-        typer.Option(min=0, help="Most clusters, the largest first; 0: all, by id (50; all with --json)."),
+        typer.Option(
+            min=0, help="Maximum number of clusters, the largest first; 0: all, by id (50; all with --json)."
+        ),
     ] = None,
     evidence: Annotated[
-        bool, typer.Option("--evidence", help="Show each cluster's members with their numbers.")
+        bool, typer.Option("--evidence", help="Show the members of each cluster with their evidence.")
     ] = False,
 ) -> None:
     """List the clusters."""
@@ -43,7 +45,7 @@ def clusters(
     limit = (0 if session.output.as_json else SHOWN_CLUSTERS) if limit is None else limit
     with session.read() as dedup:
         if dedup.clusters_pending:
-            session.output.warn(UNSETTLED)
+            session.output.warn(UNCLUSTERED)
         found: Iterable[Cluster] = dedup.clusters(min_size=min_size)
         if limit:
             found = heapq.nsmallest(limit, found, key=lambda cluster: (-cluster.size, cluster.id))
@@ -73,7 +75,7 @@ def show(
         str,
         typer.Argument(help="Id of a cluster, or of any page in it.", metavar="CLUSTER", show_default=False),
     ],
-    evidence: Annotated[bool, typer.Option(help="Show the numbers each member rests on.")] = True,
+    evidence: Annotated[bool, typer.Option(help="Show the evidence for each member.")] = True,
 ) -> None:
     """Show one cluster: its representative, and every member with the evidence."""
     session = session_of(context)
@@ -85,9 +87,9 @@ def show(
 
 def search(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(help="Words to look for.", metavar="QUERY", show_default=False)],
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="Most hits.")] = 10,
-    offset: Annotated[int, typer.Option(min=0, help="Hits to pass over.")] = 0,
+    query: Annotated[str, typer.Argument(help="Words to search for.", metavar="QUERY", show_default=False)],
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of hits.")] = 10,
+    offset: Annotated[int, typer.Option(min=0, help="Hits to skip.")] = 0,
     collapse: Annotated[bool, typer.Option(help="One hit per cluster.")] = True,
 ) -> None:
     """Search the stored texts, one hit per cluster."""
@@ -140,7 +142,7 @@ def _show(session: Session, dedup: Deduplicator, cluster: Cluster, *, evidence: 
     output.line(f"cluster {clean(cluster.id)}: {cluster.size} pages")
     output.line(f"  canonical document {clean(record.page_id)}  {clean(record.title)}  {clean(record.url)}")
     if cluster.contained_in:
-        output.line(f"  stands inside {', '.join(map(clean, cluster.contained_in))}")
+        output.line(f"  contained in {', '.join(map(clean, cluster.contained_in))}")
     for member in cluster.members:
         page = dedup.record(member.page_id)
         shared = shares_in_words(member.shares, "the canonical document", "this page", member.score)

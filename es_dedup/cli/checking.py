@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 _BATCH: Final = 256
 _HEAD_BYTES: Final = 4096
 _TAG: Final = re.compile(rb"<(!doctype|html|head|body|div|p|meta)\b", re.IGNORECASE)
-UNSETTLED: Final = "pages are stored that are not clustered yet: run the same scan again"
+UNCLUSTERED: Final = "pages are stored that are not clustered yet: run the same scan again"
 Methods = Annotated[
     list[str] | None,
-    typer.Option(help="Ask this method too; may be repeated.", metavar="NAME", show_default=False),
+    typer.Option(help="Compare with this method too; may be repeated.", metavar="NAME", show_default=False),
 ]
 _KNOWN: Final = (Outcome.DUPLICATE, Outcome.CONTAINED)
 
@@ -51,7 +51,7 @@ def check(
     paths: Paths,
     options: ReadOptions,
     evidence: Annotated[
-        bool, typer.Option("--evidence", help="Show the numbers of every related page.")
+        bool, typer.Option("--evidence", help="Show the evidence for every related page.")
     ] = False,
 ) -> None:
     """Decide for each page whether it is in the index already; nothing is written.
@@ -63,7 +63,7 @@ def check(
     with session.read() as dedup:
         intake = Intake(paths, replace(options, roots=dedup.roots()), session)
         if dedup.clusters_pending:
-            session.output.warn(UNSETTLED)
+            session.output.warn(UNCLUSTERED)
         for decision in _decisions(dedup, intake):
             checked += 1
             known += decision.outcome in _KNOWN
@@ -87,11 +87,11 @@ def explain(
         str, typer.Argument(help="Id of a stored page, or a page file.", metavar="B", show_default=False)
     ],
     evidence: Annotated[
-        bool, typer.Option("--evidence", help="Show what every rule and every method says, with thresholds.")
+        bool, typer.Option("--evidence", help="Show the result of every rule and method, with thresholds.")
     ] = False,
     method: Methods = None,
     with_features: Annotated[
-        bool, typer.Option("--features", help="Show the named features of both pages beside each other.")
+        bool, typer.Option("--features", help="Show the named features of both pages side by side.")
     ] = False,
 ) -> None:
     """Show in three lines the relation of two pages and its reason; --evidence shows every rule and method.

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from es_dedup.cli.checking import UNSETTLED
+from es_dedup.cli.checking import UNCLUSTERED
 from es_dedup.errors import DedupError, QueueUnavailable
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _index(session: Session) -> Iterator[CheckResult]:
         yield CheckResult("index", "ok", f"{facts.get('pages', 0)} pages")
         yield CheckResult("settings of the index", "note" if differ else "ok", str(differ or "all in force"))
         if facts.get("clusters_pending"):
-            yield CheckResult("clusters", "note", UNSETTLED)
+            yield CheckResult("clusters", "note", UNCLUSTERED)
     except DedupError as error:
         yield CheckResult("index", "fault", str(error))
         return
@@ -202,9 +202,9 @@ def _attached(session: Session) -> Iterator[CheckResult]:
             yield from _periodic(site, waiting)
             dead = site.jobs.count_dead()
             yield CheckResult(
-                "dead list",
+                "dead letters",
                 "note" if dead else "ok",
-                f"{dead} pages{'; see `es-dedup dead list`' if dead else ''}",
+                f"{dead}{'; see `es-dedup dead list`' if dead else ''}",
             )
     except DedupError as error:
         yield CheckResult("attached indices", "fault", str(error))

@@ -42,10 +42,14 @@ def compare(
     labels: Annotated[Path, typer.Option(help=LABELS_HELP, metavar="LABELS", show_default=False)],
     options: ReadOptions,
     methods: Annotated[
-        str, typer.Option(help="Methods to compare, separated by commas; rules is the whole path.")
+        str,
+        typer.Option(
+            help="Methods to compare, separated by commas; rules are the decision rules with all methods."
+        ),
     ] = ALL,
     html: Annotated[
-        Path | None, typer.Option(help="Write tables, curves and pairs to this page.", show_default=False)
+        Path | None,
+        typer.Option(help="Write tables, curves and pairs to this HTML file.", show_default=False),
     ] = None,
     csv_file: Annotated[
         Path | None, typer.Option("--csv", help="Write the table to this file.", show_default=False)
@@ -56,7 +60,7 @@ def compare(
         typer.Option(
             min=0,
             max=1,
-            help="The best threshold finds most at no larger share of merged diff pairs (else: best F1).",
+            help="Best threshold: highest recall with at most this share of merged diff pairs (default: highest F1).",
             show_default=False,
         ),
     ] = None,

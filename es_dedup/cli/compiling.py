@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
 
 def compile_(
     context: typer.Context,
-    beside: Annotated[int, typer.Option(hidden=True, help="End with the process of this id.")] = 0,
+    beside: Annotated[int, typer.Option(hidden=True, help="Stop when the process with this id ends.")] = 0,
 ) -> None:
     """Compile the kernels of the extra `fast` ahead of their first use: about 20 seconds, once per installation."""
     from es_dedup.cli.group import ExitCode, fail

@@ -53,12 +53,12 @@ def evaluate(
     corpus: Corpus,
     options: ReadOptions,
     method: Annotated[
-        list[str] | None, typer.Option(help="Method to report beside the decision rules (else all).")
+        list[str] | None, typer.Option(help="Method to report beside the decision rules (default: all).")
     ] = None,
     without: Annotated[
         list[str] | None,
         typer.Option(
-            help="Decide with this rule, or group of rules, left out too; may be repeated.",
+            help="Also decide without this rule or group of rules; may be repeated.",
             metavar="RULE",
             show_default=False,
         ),
@@ -103,12 +103,12 @@ def tune(
     options: ReadOptions,
     measure: Annotated[
         list[str] | None,
-        typer.Option(help="Sweep method.measure (as `explain` names it); several: all together."),
+        typer.Option(help="Sweep method.measure (as named by `explain`); several are swept together."),
     ] = None,
     rule: Annotated[
         list[str] | None,
         typer.Option(
-            help="Sweep each threshold of this decision rule, or group of rules; may be repeated.",
+            help="Sweep each threshold of this decision rule or group of rules; may be repeated.",
             metavar="RULE",
             show_default=False,
         ),
@@ -116,11 +116,15 @@ def tune(
     folds: Folds = 5,
     max_merged_diff: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Best is the most recall at no larger share of merged diff pairs."),
+        typer.Option(
+            min=0, max=1, help="Best threshold: highest recall with at most this share of merged diff pairs."
+        ),
     ] = 0.1,
     best_f1: Annotated[
         bool,
-        typer.Option("--f1", help="Best is F1 instead; it depends on the share of diff pairs in the labels."),
+        typer.Option(
+            "--f1", help="Best threshold: highest F1, which depends on the share of diff pairs in the labels."
+        ),
     ] = False,
 ) -> None:
     """Sweep thresholds on labelled pairs with cross-validation and show what would change; nothing is changed.

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from es_dedup.cli.checking import UNSETTLED
+from es_dedup.cli.checking import UNCLUSTERED
 from es_dedup.cli.group import ExitCode, fail
 from es_dedup.cli.session import session_of
 from es_dedup.cli.targets import refuse_index
@@ -67,15 +67,17 @@ def export(
     ] = "clusters",
     format_: Annotated[
         Literal["jsonl", "csv", "parquet"] | None,
-        typer.Option("--format", help="Form of the rows (else by the ending of --output, or jsonl)."),
+        typer.Option("--format", help="Format of the rows (default: by the suffix of --output, or jsonl)."),
     ] = None,
     target: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File to write (else standard output).", dir_okay=False),
+        typer.Option("--output", "-o", help="Output file (default: standard output).", dir_okay=False),
     ] = None,
-    min_size: Annotated[int, typer.Option(min=1, help="Least pages in a cluster, for --what clusters.")] = 2,
+    min_size: Annotated[
+        int, typer.Option(min=1, help="Minimum number of pages in a cluster, for --what clusters.")
+    ] = 2,
     drop_contained: Annotated[
-        bool, typer.Option("--drop-contained", help="Drop pages that stand inside a longer page too.")
+        bool, typer.Option("--drop-contained", help="Also drop pages that are contained in a longer page.")
     ] = False,
 ) -> None:
     """Write clusters, or the list of pages to keep or to drop.
@@ -90,7 +92,7 @@ def export(
         refuse_index(target, session, "--output")
     with session.read() as dedup:
         if dedup.clusters_pending:
-            fail(UNSETTLED, ExitCode.ERROR)
+            fail(UNCLUSTERED, ExitCode.ERROR)
         rows = _rows(dedup, what, min_size=min_size, drop_contained=drop_contained)
         if form == "parquet" and target is not None:
             count = _write_parquet(rows, what, target)

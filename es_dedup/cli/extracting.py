@@ -40,12 +40,12 @@ def explain_page(
     ],
     url: Annotated[
         str | None,
-        typer.Option(help="Address of the page in a file: tells its site and kind.", metavar="URL"),
+        typer.Option(help="URL of a page read from a file: gives its site and kind.", metavar="URL"),
     ] = None,
     extractor: Annotated[
-        str | None, typer.Option(help="Extractor in place of that of the settings.", metavar="NAME")
+        str | None, typer.Option(help="Extractor to use instead of the one in the settings.", metavar="NAME")
     ] = None,
-    blocks: Annotated[bool, typer.Option(help="Show each block of text with what became of it.")] = True,
+    blocks: Annotated[bool, typer.Option(help="Show for each block of text whether it was selected.")] = True,
 ) -> None:
     """Show the main text of a page, what is said of it, and why each block was kept or dropped."""
     from es_dedup.extraction import extract
@@ -116,7 +116,7 @@ def _show_run(output: Output, notes: list[BlockNote]) -> None:
     if rest := [block for block in notes if block not in shown]:
         texts = " · ".join(clean(block.text)[:_SHORT_CHARS] for block in rest)
         more = " …" if len(texts) > _SHOWN_CHARS else ""
-        output.line(f"- {len(rest)} more, no likelier  {texts[:_SHOWN_CHARS]}{more}")
+        output.line(f"- {len(rest)} more, none likelier  {texts[:_SHOWN_CHARS]}{more}")
 
 
 def _read(source: str, max_bytes: int) -> tuple[bytes, str | None, str | None]:

@@ -30,7 +30,7 @@ def extract(
     folder: Annotated[
         Path,
         typer.Argument(
-            help="Folder with page files (.htm, .html); gold texts lie beside them as .txt.",
+            help="Folder with page files (.htm, .html); gold texts are the .txt files beside them.",
             metavar="FOLDER",
             exists=True,
             file_okay=False,
@@ -40,11 +40,11 @@ def extract(
     compare: Annotated[
         bool,
         typer.Option(
-            "--compare", help="Also by the installed ones of trafilatura, readability and resiliparse."
+            "--compare", help="Also use trafilatura, readability and resiliparse, as far as installed."
         ),
     ] = False,
     extractor: Annotated[
-        str | None, typer.Option(help="Extractor in place of that of the settings.", metavar="NAME")
+        str | None, typer.Option(help="Extractor to use instead of the one in the settings.", metavar="NAME")
     ] = None,
 ) -> None:
     """Extract the main text of each page of a folder, and say how long it is, how long it took and how good it is.

@@ -118,7 +118,7 @@ class Intake:
             if failure.source == STDIN and failure.problem.startswith(("not ", "each record")):
                 self._say_stdin()
         elif self.failed == SHOWN_FAILURES + 1:
-            self._output.warn("left out: more follow; they are counted, and --json lists them")
+            self._output.warn("left out: more inputs; they are counted, and --json lists them")
 
     def _say_stdin(self) -> None:
         if not self._stdin_said:

@@ -47,8 +47,8 @@ def label(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="JSONL file that labels are added to.")
     ] = Path("labels.jsonl"),
-    count: Annotated[int, typer.Option(min=1, help="Most pairs to ask about.")] = 50,
-    seed: Annotated[int, typer.Option(help="Chooses the pages that pairs are drawn from.")] = 1,
+    count: Annotated[int, typer.Option(min=1, help="Maximum number of pairs to label.")] = 50,
+    seed: Annotated[int, typer.Option(help="Seed for the sample of pages that pairs are drawn from.")] = 1,
     chars: Annotated[int, typer.Option(min=100, help="Characters shown of each text.")] = 1200,
 ) -> None:
     """Label pairs: shows those most in doubt side by side and adds your answers to a file of labels.
@@ -69,10 +69,10 @@ def label(
         pages = [page for cluster in dedup.clusters() for page in _members(cluster)]
         pairs = uncertain_pairs(dedup, pages, count=count, known=known, seed=seed)
         if not pairs:
-            session.output.note("no pair is in doubt: hand in more pages, or pages that are more alike")
+            session.output.note("no uncertain pairs: pass more pages, or more similar pages")
         written = _ask(session.output, dedup, pairs, output, chars)
     session.output.emit({"asked": len(pairs), "written": written, "known": len(known)})
-    session.output.line(f"{written} labels written to {output}, {len(known)} were there")
+    session.output.line(f"{written} labels written to {output}, which had {len(known)}")
     if intake.failed:
         raise typer.Exit(ExitCode.LEFT_OUT)
 

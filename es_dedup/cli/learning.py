@@ -34,7 +34,7 @@ def idf(
     paths: Paths,
     options: ReadOptions,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="File that is written: a word and its number a line.")
+        Path, typer.Option("--output", "-o", help="Output file: a word and its idf on each line.")
     ],
 ) -> None:
     """Learn inverse document frequencies of content words from pages, for settings like `multi_simhash.idf`."""

@@ -79,12 +79,14 @@ def options(
         str, typer.Option(help="Index file, :memory:, or http://host:9200/name.", metavar="PATH")
     ] = DEFAULT_DB,
     config: Annotated[
-        Path | None, typer.Option(help="Settings file (else es-dedup.toml of this folder).", metavar="PATH")
+        Path | None,
+        typer.Option(help="Settings file (default: es-dedup.toml in this folder).", metavar="PATH"),
     ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Limits, or who decides: balanced, strict, loose, fast, versions, papers.", metavar="NAME"
+            help="Thresholds or decision method: balanced, strict, loose, fast, versions, papers.",
+            metavar="NAME",
         ),
     ] = None,
     as_json: Annotated[
@@ -92,7 +94,7 @@ def options(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")] = False,
     version: Annotated[  # noqa: ARG001 - handled by its callback
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Finds near-duplicate web pages, with evidence."""

@@ -26,16 +26,16 @@ LOOK_SECONDS: Final = 1.0  # between looks at how far a job is
 Target = Annotated[
     str, typer.Argument(help="Index, alias, data stream or pattern.", metavar="INDEX", show_default=False)
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen and write nothing.")]
-Force = Annotated[bool, typer.Option("--force", help="Also when very many documents would be changed.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Report what would be done; write nothing.")]
+Force = Annotated[bool, typer.Option("--force", help="Run even if very many documents would change.")]
 Unchecked = Annotated[
     bool,
-    typer.Option(
-        "--force", help="Also when sampled documents do not have the fields, or no index matches yet."
-    ),
+    typer.Option("--force", help="Run even if sampled documents lack the fields or no index matches yet."),
 ]
 Inline = Annotated[bool, typer.Option("--inline", help="Work in this process, without Redis and workers.")]
-Rate = Annotated[float | None, typer.Option(min=0.1, help="Most documents a second of each worker.")]
+Rate = Annotated[
+    float | None, typer.Option(min=0.1, help="Maximum number of documents per second and worker.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -50,17 +50,17 @@ def attach(
     content_field: Annotated[str, typer.Option(help="Field with the main text, or with HTML.")],
     html: Annotated[bool, typer.Option("--html", help="The content is HTML and is extracted.")] = False,
     title_field: Annotated[str, typer.Option(help="Field with the title.")] = "title",
-    url_field: Annotated[str, typer.Option(help="Field with the address.")] = "url",
+    url_field: Annotated[str, typer.Option(help="Field with the URL.")] = "url",
     published_field: Annotated[str, typer.Option(help="Field with the time of publication.")] = "",
-    site_field: Annotated[str, typer.Option(help="Field with the site; else it is taken from the URL.")] = "",
+    site_field: Annotated[str, typer.Option(help="Field with the site (default: taken from the URL).")] = "",
     external_versions: Annotated[
         bool,
-        typer.Option("--external-versions", help="Documents keep the _version that their owner gives them."),
+        typer.Option("--external-versions", help="Documents have external versions, which are kept."),
     ] = False,
     own_templates: Annotated[
         bool,
         typer.Option(
-            "--own-templates", help="Make a component template only; name it in your index templates."
+            "--own-templates", help="Create only a component template, to be named in your index templates."
         ),
     ] = False,
     dry_run: DryRun = False,
@@ -101,7 +101,7 @@ def attach(
 def detach(
     context: typer.Context,
     target: Target,
-    keep_marks: Annotated[bool, typer.Option(help="Leave the object `dedup` in the documents.")] = False,
+    keep_fields: Annotated[bool, typer.Option(help="Keep the `dedup` field in the documents.")] = False,
     dry_run: DryRun = False,
     force: Force = False,
 ) -> None:
@@ -110,7 +110,7 @@ def detach(
 
     session = session_of(context)
     with site_of(session) as site:
-        done = detach_(site, target, keep_marks=keep_marks, dry_run=dry_run, force=force)
+        done = detach_(site, target, keep_fields=keep_fields, dry_run=dry_run, force=force)
     session.output.emit({"command": "detach", "dry_run": dry_run, **_plain(done)})
     session.output.facts({"would be detached" if dry_run else "detached": target, **_plain(done)})
 
@@ -118,7 +118,8 @@ def detach(
 def backfill(
     context: typer.Context,
     target: Annotated[
-        str | None, typer.Argument(help="One attached target; else all.", metavar="INDEX", show_default=False)
+        str | None,
+        typer.Argument(help="An attached target (default: all).", metavar="INDEX", show_default=False),
     ] = None,
     inline: Inline = False,
     rate: Rate = None,
@@ -146,9 +147,9 @@ def backfill(
 def reindex(
     context: typer.Context,
     roll_back: Annotated[
-        bool, typer.Option("--roll-back", help="Put the previous generation in use again.")
+        bool, typer.Option("--roll-back", help="Switch back to the previous generation.")
     ] = False,
-    abandon: Annotated[bool, typer.Option("--abandon", help="Remove one that was not finished.")] = False,
+    abandon: Annotated[bool, typer.Option("--abandon", help="Remove an unfinished generation.")] = False,
 ) -> None:
     """Rebuild all features with the current settings, verify them, switch over, and update the documents.
 
@@ -161,9 +162,9 @@ def reindex(
     if abandon:
         facts: dict[str, Any] = {"abandoned": reindexing.abandon(session.db, session.settings)}
     elif roll_back:
-        facts = {"rolled back": True, "marked": reindexing.roll_back(session.db, session.settings)}
+        facts = {"rolled back": True, "updated": reindexing.roll_back(session.db, session.settings)}
     else:
-        facts = _plain(reindexing.reindex(session.db, session.settings, tell=session.output.note))
+        facts = _plain(reindexing.reindex(session.db, session.settings, report_progress=session.output.note))
     session.output.emit({"command": "reindex", **facts})
     session.output.facts(facts)
 
@@ -221,7 +222,7 @@ def _show_recluster(session: Session, done: ReclusterReport, *, dry_run: bool) -
 
 def audit(
     context: typer.Context,
-    repair: Annotated[bool, typer.Option("--repair", help="Put right what is found.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair what is found.")] = False,
     force: Force = False,
 ) -> None:
     """Compare index, clusters and documents. Ends with code 1 when they do not agree and nothing was repaired."""
@@ -241,7 +242,7 @@ def audit(
     if repair:
         session.output.facts({f"repaired: {name}": count for name, count in found.repaired.items()})
     elif not found.clean:
-        session.output.warn("`es-dedup audit --repair` puts it right")
+        session.output.warn("`es-dedup audit --repair` repairs it")
         raise typer.Exit(ExitCode.ERROR)
 
 
@@ -250,9 +251,9 @@ def jobs(
     job: Annotated[
         str | None, typer.Argument(help="Id of one job.", metavar="JOB", show_default=False)
     ] = None,
-    pause: Annotated[bool, typer.Option("--pause", help="Stop after the present batches.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on.")] = False,
-    cancel: Annotated[bool, typer.Option("--cancel", help="Stop for good; what is written stays.")] = False,
+    pause: Annotated[bool, typer.Option("--pause", help="Stop after the current batches.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume.")] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel; what is written stays.")] = False,
     inline: Inline = False,
 ) -> None:
     """Show jobs with progress, rate and time left; pause, resume or cancel one."""

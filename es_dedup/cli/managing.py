@@ -32,7 +32,7 @@ def remove(
     context: typer.Context,
     ids: Annotated[list[str], typer.Argument(help="Ids of stored pages.", metavar="ID…", show_default=False)],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be removed and write nothing.")
+        bool, typer.Option("--dry-run", help="Report what would be removed; write nothing.")
     ] = False,
 ) -> None:
     """Remove pages and repair their clusters.
@@ -110,7 +110,7 @@ def _shown(value: object) -> str:
 
 
 def _differences(session: Session) -> tuple[list[Difference], str]:
-    """The settings that differ from those of the index, and why they cannot be told."""
+    """The settings that differ from those of the index, and why they are not known."""
     from es_dedup.errors import IndexError_, SettingsMismatch
 
     if not session.exists:

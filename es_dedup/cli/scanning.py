@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.model import Page
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen and write nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Report what would be done; write nothing.")]
 
 NAMES_IN_TITLE: Final = 3
 
@@ -47,7 +47,7 @@ def scan(
         Path | None, typer.Option(help="Write a self-contained HTML page with the clusters.", dir_okay=False)
     ] = None,
     report_clusters: Annotated[
-        int, typer.Option(min=0, help="Largest clusters the page shows with texts.")
+        int, typer.Option(min=0, help="Number of clusters shown with texts, the largest first.")
     ] = 50,
     dry_run: DryRun = False,
 ) -> None:
@@ -81,7 +81,7 @@ def add(
     options: ReadOptions,
     policy: Annotated[
         WritePolicy,
-        typer.Option(help="What is done with a page that is a duplicate of, or contained in, a stored one."),
+        typer.Option(help="What to do with a page that is a duplicate of, or contained in, a stored page."),
     ] = WritePolicy.MARK,
     dry_run: DryRun = False,
 ) -> None:

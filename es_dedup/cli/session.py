@@ -31,7 +31,7 @@ class Session:
         config: the settings file, None for the usual places.
         preset: ``decision.preset`` of this run; None as the settings say.
         output: where results and notes go.
-        writing: a command is changing the index; an interruption then tells how to go on.
+        writing: a command is changing the index; on an interruption the message says how to continue.
         kept: what an interrupted command has saved, in words.
         resume: the command that goes on with it; empty: the same again.
     """

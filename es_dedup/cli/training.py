@@ -31,16 +31,19 @@ def train_extractor(
     ],
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="File of the model, for extraction.model.", metavar="MODEL.npz"),
+        typer.Option(
+            "--output", "-o", help="Output file of the model, for extraction.model.", metavar="MODEL.npz"
+        ),
     ],
     fresh: Annotated[
         bool,
-        typer.Option("--fresh/--continue", help="Learn from these pages alone, or go on from a model."),
+        typer.Option("--fresh/--continue", help="Train on these pages alone, or continue from a model."),
     ] = False,
     upon: Annotated[
         str,
         typer.Option(
-            help="Model to go on from, and to compare with; else that of the package.", metavar="MODEL"
+            help="Model to continue from and to compare with (default: the model of the package).",
+            metavar="MODEL",
         ),
     ] = "",
 ) -> None:
@@ -70,7 +73,7 @@ def train_extractor(
         [_row(figures) for figures in (*found.sites, found.total)],
     )
     if found.by_page:
-        out.line("pages of one site: single pages were left out, so the figures hold for this site alone")
+        out.line("pages of one site: single pages were held out, so the figures apply to this site only")
     out.line(f'{len(found.model.trees.leaves)} trees: {output}; to use them: extraction.model = "{output}"')
     if left_out:
         raise typer.Exit(ExitCode.LEFT_OUT)

@@ -13,10 +13,10 @@ from es_dedup.cli.session import session_of
 from es_dedup.cli.sites import dispatch_of, dispatcher_of, site_of
 from es_dedup.errors import NotAnIndex, QueueUnavailable
 
-dead_app = typer.Typer(help="Pages that could not be worked on.", no_args_is_help=True)
+dead_app = typer.Typer(help="Pages that could not be processed.", no_args_is_help=True)
 Ids = Annotated[
     list[str] | None,
-    typer.Argument(help="Page ids; all when none is given.", metavar="ID…", show_default=False),
+    typer.Argument(help="Page ids (default: all).", metavar="ID…", show_default=False),
 ]
 
 
@@ -29,18 +29,18 @@ def register(app: typer.Typer) -> None:
 def worker(
     context: typer.Context,
     queues: Annotated[
-        str, typer.Option(help="ingest, maintenance, or both with a comma.")
+        str, typer.Option(help="ingest, maintenance, or both, separated by a comma.")
     ] = "ingest,maintenance",
-    processes: Annotated[int, typer.Option(min=1, max=256, help="Tasks at once.")] = 1,
+    processes: Annotated[int, typer.Option(min=1, max=256, help="Number of concurrent tasks.")] = 1,
     beat: Annotated[
-        bool, typer.Option("--beat", help="Also send the periodic tasks; one worker does.")
+        bool, typer.Option("--beat", help="Also send the periodic tasks; exactly one worker should.")
     ] = False,
     metrics_port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="Answer Prometheus on this port.")
+        int | None, typer.Option(min=1, max=65535, help="Serve metrics for Prometheus on this port.")
     ] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
-    """Work on jobs and deferred decisions of the index --db names, until it is told to stop.
+    """Process jobs and deferred decisions of the index named by --db, until stopped.
 
     One SIGTERM lets running tasks come to their next checkpoint.
     """
@@ -73,7 +73,8 @@ def worker(
 
 @dead_app.command("list")
 def dead_list(
-    context: typer.Context, limit: Annotated[int, typer.Option(min=1, help="Most pages shown.")] = 100
+    context: typer.Context,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of pages shown.")] = 100,
 ) -> None:
     """Show pages that could not be worked on, and why."""
     session = session_of(context)
@@ -84,7 +85,7 @@ def dead_list(
     session.output.table(
         ("page", "task", "attempts", "error"), ((x.page_id, x.task, x.attempts, x.error) for x in letters)
     )
-    session.output.note(f"{total} pages on the dead list")
+    session.output.note(f"{total} dead letters")
 
 
 @dead_app.command("replay")
@@ -93,7 +94,7 @@ def dead_replay(
     ids: Ids = None,
     inline: Annotated[bool, typer.Option("--inline", help="Work in this process.")] = False,
 ) -> None:
-    """Try pages of the dead list again.
+    """Process dead letters again.
 
     A page leaves the list after it was processed, or after Redis has taken its message; without Redis the list stays as it is.
     """
@@ -108,7 +109,7 @@ def dead_replay(
                 replayed = replay(site, ids, send=dispatcher.ingest)
         left = site.jobs.count_dead()
     session.output.emit({"command": "dead replay", "replayed": replayed, "dead": left})
-    session.output.facts({"replayed": replayed, "on the dead list": left})
+    session.output.facts({"replayed": replayed, "dead letters": left})
 
 
 @dead_app.command("drop")

@@ -78,7 +78,7 @@ def unpack(text: str) -> Cursor:
 
 
 def digest_of(request: Request) -> str:
-    """What tells a search from others: index, mode, what matches and in which order; 16 hexadecimal characters."""
+    """What identifies a search: index, mode, what matches and in which order; 16 hexadecimal characters."""
     parts = {
         name: value
         for name, value in request.body.items()

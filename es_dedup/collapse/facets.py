@@ -6,7 +6,7 @@ about pages that may share their cluster; all others count one each. Where ``ter
 know the number of groups itself, and counts the ids of all pages but those without one. Each bucket keeps its number of documents under ``documents``. ``terms`` come with the most groups first
 unless the request orders them by something else than the count.
 
-Left as they are, and told: measures (``avg``, ``sum`` …) and pipelines, which are about documents; what is inside ``nested``.
+Left as they are, and reported: measures (``avg``, ``sum`` …) and pipelines, which are about documents; what is inside ``nested``.
 Mode ``canonical`` needs none of this, because it searches one page of each cluster.
 """
 

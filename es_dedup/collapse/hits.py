@@ -29,7 +29,7 @@ def more_of(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def key_of(hit: Hit) -> tuple[str, str]:
-    """What tells a document from all others: its index and ``_id``."""
+    """What identifies a document: its index and ``_id``."""
     return hit["_index"], hit["_id"]
 
 

@@ -1,6 +1,6 @@
 """How many documents and groups a search finds, and how sure that is.
 
-A page that is alone in its cluster, or in none, is a group. So cluster ids need to be told apart only among pages that may share
+A page that is alone in its cluster, or in none, is a group. So cluster ids need to be distinguished only among pages that may share
 theirs, and those are few. One shard counts them to the last one without listing them: a ``diversified_sampler`` that takes one page of each
 cluster says how many it took. Of several shards each would take one, so there the clusters are listed.
 """
@@ -27,7 +27,7 @@ WRAP: Final = "es_dedup_wrap"
 MOST_TAKEN: Final = 200_000
 """Clusters of several pages that one shard counts at once; the server keeps some 100 bytes for each."""
 MOST_BUCKETS: Final = 50_000
-"""Clusters listed in a search; the server's own limit of 65,536 leaves room for facets."""
+"""Clusters listed in a search; the server's own limit of 65,536 leaves some for facets."""
 MOST_PARTS: Final = 40
 """MultiSearch that count a larger set in parts; beyond, the number is a bound."""
 PRECISION: Final = 40_000

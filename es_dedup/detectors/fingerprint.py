@@ -56,7 +56,7 @@ def fingerprints(
 
     Returns:
         Shape (count,). Bit j is 1 iff the weighted sum of +1 (bit set) and -1 (bit clear) is above 0; a page without
-        features has 0 and must be told apart by the caller.
+        features has 0 and must be handled by the caller.
 
     Source:
         SimHash article, 10.4.1.

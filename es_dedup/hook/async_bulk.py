@@ -112,7 +112,7 @@ async def _in_thread(call: Callable[..., T], *given: Any) -> T:
     except asyncio.CancelledError:
         await asyncio.wait({running})
         if not running.cancelled():
-            running.exception()  # retrieved: the cancellation is what the caller is told of
+            running.exception()  # retrieved: the caller gets the cancellation
         raise
 
 

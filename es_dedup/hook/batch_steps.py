@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
 MEANWHILE: Final = "another process has stored another version: check again later"
-EVIDENCE: Final = 3  # judged pairs that a decision of the hook holds, strongest first
+EVIDENCE: Final = 3  # decided pairs that a decision of the hook holds, strongest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class BatchDecisions:
     """What became of a batch.
 
     Attributes:
-        decisions: of every page of the batch that was settled, by page id.
+        decisions: of every page of the batch that was decided on, by page id.
         dedup_fields: of the batch's pages and of all others in the clusters they touch.
         left_out: pages that policy ``skip`` does not keep, each with the pages because of which.
         replaces: page id to the pages that it duplicates, stored or before it in the batch; for policies ``overwrite``
@@ -64,11 +64,11 @@ class ComparedBatch:
     """A batch whose features are stored and compared.
 
     Attributes:
-        todo: pages that are new, changed, or not settled.
+        todo: pages that are new, changed, or not decided on.
         found: related pages, and what finds them; None for a batch without pages.
         stored, assigned: what was known of the pages before.
         failed: page id to reason, for pages that cannot be processed.
-        same: pages that are settled and as they were.
+        same: pages that are decided on and as they were.
         order: all pages of the batch that are stored now, in order.
         held: how many sessions we had held.
     """
@@ -131,7 +131,7 @@ def decisions_of(
 def rows_to_do(
     chunk: Chunk, stored: Mapping[str, FeatureRecord], assigned: Mapping[str, Assignment]
 ) -> list[int]:
-    """Rows of pages that are new, changed, or not settled."""
+    """Rows of pages that are new, changed, or not decided on."""
     fresh = set(changed(chunk, stored)[0].records.ids)
     return [row for row, name in enumerate(chunk.records.ids) if name in fresh or name not in assigned]
 

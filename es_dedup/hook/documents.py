@@ -135,11 +135,11 @@ class Batch:
 
     Attributes:
         items: in the order of the call.
-        settled: decisions, and the ``dedup`` fields of these and of other documents.
+        decided: decisions, and the ``dedup`` fields of these and of other documents.
     """
 
     items: list[Item]
-    settled: BatchDecisions = field(default_factory=BatchDecisions)
+    decided: BatchDecisions = field(default_factory=BatchDecisions)
 
     def __iter__(self) -> Iterator[Item]:
         """The documents, in order."""
@@ -152,7 +152,7 @@ class Batch:
     @property
     def others(self) -> set[str]:
         """Documents of earlier batches whose ``dedup`` field has to be written."""
-        return self.settled.dedup_fields.keys() - {item.page_id for item in self.items}
+        return self.decided.dedup_fields.keys() - {item.page_id for item in self.items}
 
     def written(self, failed: Collection[str]) -> set[str]:
         """Pages whose whole document was written with its ``dedup`` field."""
@@ -234,14 +234,14 @@ def undecided(items: Iterable[Item], reason: str, report: HookReport) -> None:
 
 
 def dedup_fields_with_doubts(
-    settled: BatchDecisions, report: HookReport, *, last: bool
+    decided: BatchDecisions, report: HookReport, *, last: bool
 ) -> dict[str, DedupField]:
     """``dedup`` fields after a decision, those of inconclusive pages say so; on the ``last`` check a truncated candidate list is accepted."""
-    dedup_fields = dict(settled.dedup_fields)
-    for name, decision in settled.decisions.items():
+    dedup_fields = dict(decided.dedup_fields)
+    for name, decision in decided.decisions.items():
         if decision.outcome is not Outcome.INCONCLUSIVE:
             continue
-        if last and name not in settled.unanswered:
+        if last and name not in decided.unanswered:
             report.decided_on_part += 1
             continue
         dedup_fields[name] = waiting_field(name, INCONCLUSIVE)

@@ -62,7 +62,7 @@ class DedupHook(Closing):
         """Over an index and source indices at hand; ``open`` is the usual way."""
         self._index, self._source_index, self._claims = index, source_index, claims
         self._fields = checked_fields(fields)
-        self._settling = BatchDecider(index, settings_in_force(settings), window, claims)
+        self._decider = BatchDecider(index, settings_in_force(settings), window, claims)
         self._targets, self.cluster = Targets(source_index), ClusterCheck(source_index)
         self._changed: set[str] = set()  # indices in which documents of others were changed by a batch
         self.dispatcher = dispatcher
@@ -85,7 +85,7 @@ class DedupHook(Closing):
                 for credentials. The documents are on the same server.
             fields: which fields of a document hold the page.
             settings: None: those of the settings file and the environment, as for the command line and the workers.
-            dispatcher: documents are indexed at once and decided on by whom it tells; None: decide first.
+            dispatcher: documents are indexed at once and decided on by the tasks it sends; None: decide first.
             window: of recent pages, shared by all writers; then the features are not refreshed before each batch. All
                 writers of an index need it, or none.
             claim: each content is claimed by the page that is first with it, at the cost of one more request a batch, so that
@@ -170,7 +170,7 @@ class DedupHook(Closing):
     def featurise(self, items: Sequence[Item]) -> Chunk:
         """Features of documents, computed ahead of ``prepare`` or in another process; only the index behind an alias is asked for."""
         self._targets.resolve(items)
-        return self._settling.featurise(
+        return self._decider.featurise(
             [self._fields.page(item.page_id, item.source) for item in items if item.whole]
         )
 
@@ -181,11 +181,11 @@ class DedupHook(Closing):
             return [(items, None)]
         features = self.featurise(whole)
         try:
-            stored, changed = self._settling.known(features)
+            stored, changed = self._decider.known(features)
         except IndexError_:
-            return [(items, None)]  # the decision that follows tells more
+            return [(items, None)]  # the decision that follows returns the error
         return [
-            (part, self._settling.some(features, {item.page_id for item in part}))
+            (part, self._decider.some(features, {item.page_id for item in part}))
             for part in documents.in_parts(items, stored, changed)
         ]
 
@@ -209,11 +209,11 @@ class DedupHook(Closing):
         features = features or self.featurise(whole)
         made = time.perf_counter()
         try:
-            seen, problem = self._settling.look(features), None
+            seen, problem = self._decider.look(features), None
         except IndexError_ as error:
             seen, problem = None, error
         return PrefetchedBatch(
-            seen, problem, {"features": made - started, "settle": time.perf_counter() - made}
+            seen, problem, {"features": made - started, "decide": time.perf_counter() - made}
         )
 
     def take_back(self, items: Sequence[Item], report: HookReport) -> None:
@@ -387,14 +387,14 @@ class DedupHook(Closing):
             raise ahead.problem
         if ahead.seen is None:
             return
-        with report.timed("settle"):
-            batch.settled = self._settling.conclude(ahead.seen, policy)
-        report.pairs_compared += batch.settled.pairs
-        report.truncated += batch.settled.truncated
+        with report.timed("decide"):
+            batch.decided = self._decider.conclude(ahead.seen, policy)
+        report.pairs_compared += batch.decided.pairs
+        report.truncated += batch.decided.truncated
         if policy is WritePolicy.FAIL:
-            self._refuse(whole, batch.settled)
+            self._refuse(whole, batch.decided)
         for item in whole:
-            self._say(item, batch.settled, report)
+            self._say(item, batch.decided, report)
         old = {item.page_id: item for item in whole if not item.kept and item.operation == "index"}
         for name in self._source_index.read(old, ()) if old else ():
             old[name].withdrawn = True
@@ -405,42 +405,42 @@ class DedupHook(Closing):
         try:
             self.dispatcher.ingest(page_ids)
         except Exception as error:  # noqa: BLE001 - whatever its queue raises: the documents are written
-            report.inconclusive.update(dict.fromkeys(page_ids, f"nobody could be told: {error}"))
+            report.inconclusive.update(dict.fromkeys(page_ids, f"the decision could not be queued: {error}"))
 
     def _repair(self, batch: Batch, failed: set[str], report: HookReport) -> None:
-        own, dedup_fields = batch.written(failed), batch.settled.dedup_fields
+        own, dedup_fields = batch.written(failed), batch.decided.dedup_fields
         read = batch.to_read(failed)
         if read:
             self._reconcile(read, report)
-        stale = read or self._settling.moved(batch.settled.session)
+        stale = read or self._decider.moved(batch.decided.session)
         if dedup_fields and stale:
-            dedup_fields = self._settling.dedup_fields(dedup_fields)
+            dedup_fields = self._decider.dedup_fields(dedup_fields)
             sure = {item.page_id for item in batch.items if item.sure}
             written = {name: each for name, each in dedup_fields.items() if name in own & sure}
             self._write_dedup_fields(written, report, own=True)
         others = {name: each for name, each in dedup_fields.items() if name not in own | set(read)}
         self._write_dedup_fields(others, report)
-        self._overwrite(batch.settled, own, report)
+        self._overwrite(batch.decided, own, report)
 
-    def _say(self, item: Item, settled: BatchDecisions, report: HookReport) -> None:
+    def _say(self, item: Item, decided: BatchDecisions, report: HookReport) -> None:
         name = item.page_id
-        if name in settled.failed:
-            report.failed[name] = settled.failed[name]
+        if name in decided.failed:
+            report.failed[name] = decided.failed[name]
             item.dedup_field = waiting_field(name, UNCHECKED)
             return
-        decision = settled.decisions[name]
+        decision = decided.decisions[name]
         item.decision = decision
-        item.because = settled.left_out.get(name, ())
+        item.because = decided.left_out.get(name, ())
         item.kept = not item.because
-        item.dedup_field = settled.dedup_fields.get(name)
+        item.dedup_field = decided.dedup_fields.get(name)
         report.count(decision)
         if decision.outcome is Outcome.INCONCLUSIVE:
             report.inconclusive[name] = "; ".join(decision.notes)
             item.dedup_field = waiting_field(name, INCONCLUSIVE)
 
-    def _refuse(self, items: Sequence[Item], settled: BatchDecisions) -> None:
+    def _refuse(self, items: Sequence[Item], decided: BatchDecisions) -> None:
         for item in items:
-            if others := settled.replaces.get(item.page_id):
+            if others := decided.replaces.get(item.page_id):
                 self._reconcile([each.page_id for each in items], HookReport())
                 raise DuplicatePage(item.page_id, min(others))
 
@@ -462,22 +462,23 @@ class DedupHook(Closing):
         found = self._source_index.read(page_ids, self._fields.names)
         gone = [name for name in page_ids if name not in found]
         if gone:
-            self._write_dedup_fields(self._settling.remove(gone)[1], report)
+            self._write_dedup_fields(self._decider.remove(gone)[1], report)
         if found:
             pages = [self._fields.page(name, each.source) for name, each in found.items()]
-            settled = self._settling.settle(self._settling.featurise(pages), again=again)
-            report.pairs_compared += settled.pairs
-            report.truncated += settled.truncated
-            for decision in settled.decisions.values():
+            decided = self._decider.settle(self._decider.featurise(pages), again=again)
+            report.pairs_compared += decided.pairs
+            report.truncated += decided.truncated
+            for decision in decided.decisions.values():
                 report.count(decision)
-            report.failed.update(settled.failed)
-            dedup_fields = documents.dedup_fields_with_doubts(settled, report, last=again)
+            report.failed.update(decided.failed)
+            dedup_fields = documents.dedup_fields_with_doubts(decided, report, last=again)
             self._write_dedup_fields(dedup_fields, report)
             waiting = {name for name, each in dedup_fields.items() if each.waiting}
-            decided = (each for name, each in found.items() if name not in waiting)
-            self._source_index.decided(decided, self._fields.names)
-            if self._settling.moved(settled.session):
-                self._write_dedup_fields(self._settling.dedup_fields(dedup_fields), report)
+            self._source_index.decided(
+                (each for name, each in found.items() if name not in waiting), self._fields.names
+            )
+            if self._decider.moved(decided.session):
+                self._write_dedup_fields(self._decider.dedup_fields(dedup_fields), report)
 
     def _write_dedup_fields(
         self, dedup_fields: Mapping[str, DedupField], report: HookReport, *, own: bool = False
@@ -491,14 +492,14 @@ class DedupHook(Closing):
             report.repaired += done.changed
         report.not_repaired.update(done.failed)
 
-    def _overwrite(self, settled: BatchDecisions, own: Collection[str], report: HookReport) -> None:
+    def _overwrite(self, decided: BatchDecisions, own: Collection[str], report: HookReport) -> None:
         """Remove what written documents take the place of; what others have changed past the hook is decided on instead."""
-        old = {other for name, others in settled.replaces.items() if name in own for other in others}
+        old = {other for name, others in decided.replaces.items() if name in own for other in others}
         now = self._source_index.read(old, self._fields.names).items()
-        changed = self._settling.changed([self._fields.page(name, each.source) for name, each in now])
+        changed = self._decider.changed([self._fields.page(name, each.source) for name, each in now])
         self._reconcile(list(changed), report)
         if old := old.difference(changed):
             self._source_index.delete(old)
             self._changed |= {document_key(name).index for name in old}
             report.removed += sorted(old)
-            self._write_dedup_fields(self._settling.remove(old)[1], report)
+            self._write_dedup_fields(self._decider.remove(old)[1], report)

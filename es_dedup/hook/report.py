@@ -36,7 +36,7 @@ class HookReport:
         truncated: pages whose list of candidates was cut.
         repaired: other documents whose ``dedup`` was written anew.
         not_repaired: page id to reason, of other documents whose ``dedup`` could not be written; ``audit`` finds them.
-        seconds: stage to wall seconds: ``features``, ``settle``, ``write``, ``repair``.
+        seconds: stage to wall seconds: ``features``, ``decide``, ``write``, ``repair``.
     """
 
     pages: int = 0

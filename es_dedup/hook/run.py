@@ -30,7 +30,7 @@ NOT_FOUND: Final = 404
 
 
 class BulkResult(tuple[int, Any]):  # noqa: SLOT001 - a tuple with an attribute beside it
-    """What ``elasticsearch.helpers.bulk`` returns: successes, and errors or their number; ``report`` tells more."""
+    """What ``elasticsearch.helpers.bulk`` returns: successes, and errors or their number; ``report`` has the details."""
 
     report: HookReport
 
@@ -77,7 +77,7 @@ class Run:
         report: counts are added to it.
         chunk_size: documents of a chunk; 0: any number, as for the client's helper.
         options: of the client's helper, as the caller gave them.
-        client: its serializer tells the size of an action; None: the default serializer.
+        client: its serializer determines the size of an action; None: the default serializer.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from es_dedup.index.source_index import SourceIndex
 
 REFUSALS: Final = (IndexRefused, SourceIncomplete)
-"""Errors after which no document may be written to an index; after others the write itself tells more."""
+"""Errors after which no document may be written to an index; after others the write itself returns the error."""
 
 
 class Targets:
@@ -59,7 +59,7 @@ class Targets:
                 except REFUSALS:
                     raise
                 except IndexError_:
-                    continue  # the write that follows tells more
+                    continue  # the write that follows returns the error
             if index != item.key.index:
                 item.key = replace(item.key, index=index)
                 item.problem = item.key.problem  # an alias may be shorter than its index

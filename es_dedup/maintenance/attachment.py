@@ -44,5 +44,5 @@ def save_attachments(index: Index, attachments: Iterable[Attachment]) -> None:
 
 
 def fits(attachment: Attachment, index: str) -> bool:
-    """Whether a concrete index is named by a target without asking the server; an alias does not tell."""
+    """Whether a concrete index is named by a target without asking the server; not known for an alias."""
     return any(fnmatchcase(index, part) for part in attachment.target.split(","))

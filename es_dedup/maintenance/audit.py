@@ -29,10 +29,10 @@ KINDS: Final[Mapping[str, str]] = {
     "outdated": "documents that were changed since their features were made",
     "undecided": "documents that wait for a decision",
     "unclustered": "stored pages without a cluster",
-    "ghosts": "clustered pages that are not stored",
-    "headless": "clusters without exactly one representative among their pages",
+    "not_stored": "clustered pages that are not stored",
+    "without_canonical": "clusters without exactly one canonical document",
     "unprepared": "source indices without the mapping of dedup",
-    "unsettled": "a writer was stopped before clusters were made",
+    "pending": "a writer was stopped before clusters were made",
 }
 EXAMPLES: Final = 20
 BATCH: Final = 500
@@ -44,7 +44,7 @@ class Audit:
 
     Attributes:
         documents, pages, clusters: looked at.
-        dead: pages on the dead list; they are not counted as unknown.
+        dead: dead letters; they are not counted as unknown.
         found: ids by kind, see ``KINDS``.
         repaired: counts of what was done.
     """
@@ -104,7 +104,7 @@ def audit(context: MaintenanceContext, *, repair: bool = False, force: bool = Fa
     dead = {letter.page_id for letter in context.jobs.dead(limit=100_000)}
     found.dead = len(dead)
     if context.index.note(CLUSTERS_PENDING) is not None:
-        found.add("unsettled", ["index"])
+        found.add("pending", ["index"])
     for groups in together(context.index.clusters(), GROUP_PAGES):
         _look_at_clusters(context, groups, found)
     _look_at_records(context, found)
@@ -121,9 +121,9 @@ def _look_at_clusters(
 ) -> None:
     ids = [each.page_id for group in groups for each in group]
     stored = context.index.payloads(ids)
-    ghosts = [name for name in ids if name not in stored]
-    found.add("ghosts", ghosts)
-    found.add("headless", (group[0].cluster_id for group in groups if not _has_head(group)))
+    missing = [name for name in ids if name not in stored]
+    found.add("not_stored", missing)
+    found.add("without_canonical", (group[0].cluster_id for group in groups if not _has_canonical(group)))
     found.clusters += sum(len(group) > 1 for group in groups)
     dedup_fields = dedup_fields_of_groups(groups, context.index.edges_of(ids))
     documents = context.source_index.read(ids, ())
@@ -138,7 +138,7 @@ def _look_at_clusters(
     )
 
 
-def _has_head(group: Sequence[Assignment]) -> bool:
+def _has_canonical(group: Sequence[Assignment]) -> bool:
     heads = {each.page_id for each in group if each.page_id == each.representative}
     return len(heads) == 1 and all(each.representative in heads for each in group)
 
@@ -192,10 +192,10 @@ def _repair(context: MaintenanceContext, found: Audit, *, force: bool) -> None:
     guard("audit --repair", changes, max(found.documents, found.pages), context.settings, force=force)
     if bad.get("unprepared"):
         context.source_index.prepare(bad["unprepared"])
-    for ids in _chunked([*bad.get("orphans", ()), *bad.get("ghosts", ())]):
+    for ids in _chunked([*bad.get("orphans", ()), *bad.get("not_stored", ())]):
         found.repaired.update(forget(context, ids))
         context.index.delete_many(ids)
-    if any(bad.get(kind) for kind in ("headless", "unclustered", "unsettled", "ghosts")):
+    if any(bad.get(kind) for kind in ("without_canonical", "unclustered", "pending", "not_stored")):
         context.dedup.recluster_as_before()
         found.repaired["reclustered"] += 1
     for ids in _chunked(name for kind in ("unknown", "undecided", "outdated") for name in bad.get(kind, ())):

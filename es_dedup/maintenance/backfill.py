@@ -1,7 +1,7 @@
 """Backfill of all documents of the source indices: features first, then clusters, then ``dedup`` fields.
 
 Stages: ``features`` (by shard and range of sequence numbers, in parallel), ``catch-up`` (what was written meanwhile),
-``settle`` (statistics, pairs, clusters, from features), ``mark`` (the ``dedup`` field of each document), ``rest`` (documents that
+``cluster`` (statistics, pairs, clusters, from features), ``update`` (the ``dedup`` field of each document), ``remaining`` (documents that
 have no ``dedup`` field yet, one by one), ``orphans`` (pages whose document was deleted meanwhile).
 """
 
@@ -96,7 +96,7 @@ class CatchUp(Features):
 class Recluster:
     """Statistics, pairs and clusters of all stored features."""
 
-    name = "settle"
+    name = "cluster"
 
     def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
         """One part: it is one run over everything."""
@@ -109,10 +109,10 @@ class Recluster:
         settings = settings_of(context, job)
         with write_session(context.index):
             context.index.set_note(CLUSTERS_PENDING, "1")
-            settled = recluster_out_of_core(context.index, settings)
+            done = recluster_out_of_core(context.index, settings)
             context.index.set_note(CLUSTERS_PENDING, None)
-        total = settled.stored
-        yield Step(1, total, {"settled": total, "pairs": settled.pairs, "edges": settled.related})
+        total = done.stored
+        yield Step(1, total, {"clustered": total, "pairs": done.pairs, "edges": done.related})
 
 
 def settings_of(context: MaintenanceContext, job: Job) -> Settings:
@@ -132,7 +132,7 @@ def settings_of(context: MaintenanceContext, job: Job) -> Settings:
 class WriteDedupFields:
     """The ``dedup`` field of every document, cluster by cluster."""
 
-    name = "mark"
+    name = "update"
 
     def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
         """One part, in order of cluster ids."""
@@ -145,10 +145,10 @@ class WriteDedupFields:
             yield Step(groups[-1][0].cluster_id, len(pages), update_dedup_fields(context, pages))
 
 
-class Rest:
+class Remaining:
     """Documents without a ``dedup`` field after these stages: written in between, or lost by a race."""
 
-    name = "rest"
+    name = "remaining"
 
     def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
         """One part per concrete index."""

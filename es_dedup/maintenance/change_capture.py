@@ -1,7 +1,7 @@
 """Taking in what is written to source indices while a new generation is filled beside the one in use.
 
 Each write to a shard has a higher sequence number than those before, whoever wrote: hook, tasks, or a writer that knows nothing of
-es-dedup. A document that is written again is met once, as it is now. What was deleted is not met; ``mark`` finds that its document
+es-dedup. A document that is written again is met once, as it is now. What was deleted is not met; the stage ``update`` finds that its document
 is gone.
 """
 

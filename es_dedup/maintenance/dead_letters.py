@@ -1,4 +1,4 @@
-"""Pages that could not be worked on: to the dead list."""
+"""Dead letters: pages that could not be processed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ DIED = "its worker ended without a word (killed, or out of memory)"
 
 
 def bury(context: MaintenanceContext, page_ids: Iterable[str], task: str, attempts: int, error: str) -> None:
-    """To the dead list, after as many attempts as are allowed; an empty error: the worker died each time."""
+    """Make a dead letter of each page, after as many attempts as are allowed; an empty error: the worker died each time."""
     now = int(time.time() * 1000)
     context.jobs.bury(DeadLetter(name, task, error or DIED, attempts, now) for name in page_ids)
 
 
 def bury_failed(context: MaintenanceContext, failed: Mapping[str, str], task: str) -> None:
-    """To the dead list at once: a repetition would fail in the same way."""
+    """Make dead letters at once: a repetition would fail in the same way."""
     now = int(time.time() * 1000)
     context.jobs.bury(DeadLetter(name, task, reason, 1, now) for name, reason in failed.items())

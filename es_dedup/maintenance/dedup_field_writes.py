@@ -26,7 +26,7 @@ def update_dedup_fields(context: MaintenanceContext, page_ids: Iterable[str]) ->
     no longer right are written again. Pages whose document has gone are removed from the index.
 
     Returns:
-        Counts: ``marked``, ``right`` (nothing to change), ``gone``, ``refused``.
+        Counts: ``updated``, ``current`` (nothing to change), ``gone``, ``refused``.
     """
     wanted = list(page_ids)
     counts: Counter[str] = Counter()
@@ -86,8 +86,8 @@ def remove_pages(
 
 def _write(context: MaintenanceContext, dedup_fields: Mapping[str, DedupField]) -> Mapping[str, int]:
     report = context.source_index.write_dedup_fields(dedup_fields)
-    bury_failed(context, _lasting(report), "mark")
-    counts = Counter(marked=report.changed, right=report.unchanged, refused=len(report.failed))
+    bury_failed(context, _lasting(report), "update")
+    counts = Counter(updated=report.changed, current=report.unchanged, refused=len(report.failed))
     if report.gone:
         counts.update(forget_gone(context, report.gone))
     return counts

@@ -21,7 +21,7 @@ ERROR_CHARS = 200
 def ingest_or_bury(
     context: MaintenanceContext, name: str, page_ids: Sequence[str], observe: Observer | None = None
 ) -> list[list[str]]:
-    """Ingest some documents; what fails too often is halved, and a single one that fails too often goes to the dead list.
+    """Ingest some documents; what fails too often is halved, and a single one that fails too often becomes a dead letter.
 
     The attempts are counted before the work begins, so that a page that kills its worker is counted too.
 
@@ -29,7 +29,7 @@ def ingest_or_bury(
         site: with its attachments.
         name: under which attempts are counted: the same for each delivery of one message.
         page_ids: at most some hundred.
-        observe: told of what was done.
+        observe: called with what was done.
 
     Returns:
         Lists of ids to be tried apart, in messages of their own.

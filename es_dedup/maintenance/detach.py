@@ -23,13 +23,13 @@ class Detached:
     """What ``detach`` did or, on a dry run, would do.
 
     Attributes:
-        unmarked: documents whose field ``dedup`` was removed.
+        cleared: documents whose field ``dedup`` was removed.
         removed: pages that were removed from the index.
         templates: names of the templates that were changed or removed.
         failed: documents that keep their field ``dedup``, as the server refused to change them.
     """
 
-    unmarked: int
+    cleared: int
     removed: int
     templates: tuple[str, ...]
     failed: int = 0
@@ -39,7 +39,7 @@ def detach(
     context: MaintenanceContext,
     target: str,
     *,
-    keep_marks: bool = False,
+    keep_fields: bool = False,
     dry_run: bool = False,
     force: bool = False,
 ) -> Detached:
@@ -50,7 +50,7 @@ def detach(
     Args:
         site: with its attachments.
         target: as attached.
-        keep_marks: keep the ``dedup`` field in the documents.
+        keep_fields: keep the ``dedup`` field in the documents.
         dry_run: change nothing.
         force: also when more documents are changed than the guard allows.
 
@@ -64,22 +64,22 @@ def detach(
     kept = {name for each in others for name in context.source_index.indices(each.target)}
     going = [name for name in indices if name not in kept]
     pages = [page for some in _pages(context, set(going)) for page in some]
-    marked = 0 if keep_marks else len(pages)
+    written = 0 if keep_fields else len(pages)
     templates = context.source_index.uninstall(dry_run=True) if not others else []
     report = FieldUpdateReport()
     if not dry_run:
-        if not keep_marks:
+        if not keep_fields:
             context.source_index.check(going)
-        guard("detach", marked, context.index.count(), context.settings, force=force)
+        guard("detach", written, context.index.count(), context.settings, force=force)
         for start in range(0, len(pages), BATCH):
             some = pages[start : start + BATCH]
-            if not keep_marks:
+            if not keep_fields:
                 report += context.source_index.write_dedup_fields(dict.fromkeys(some))
             forget(context, some)
         if not others:
             context.source_index.uninstall()
         save_attachments(context.index, others)
-    return Detached(marked if dry_run else report.changed, len(pages), tuple(templates), len(report.failed))
+    return Detached(written if dry_run else report.changed, len(pages), tuple(templates), len(report.failed))
 
 
 def _pages(context: MaintenanceContext, indices: set[str]) -> Iterator[list[str]]:

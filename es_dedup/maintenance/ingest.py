@@ -28,7 +28,7 @@ def ingest(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[str,
         page_ids: see ``DocumentKey.page_id``; at most some hundred.
 
     Returns:
-        Counts by outcome, and ``gone``, ``marked``, ``dead``, ``foreign`` (of no attached index).
+        Counts by outcome, and ``gone``, ``updated``, ``dead``, ``foreign`` (of no attached index).
     """
     wanted = list(dict.fromkeys(page_ids))
     of = _fields_of(context, wanted)
@@ -91,7 +91,9 @@ def _fields_of(context: MaintenanceContext, page_ids: Iterable[str]) -> dict[str
         if index not in known:
             named = next((each.fields for each in attachments if fits(each, index)), None)
             if named is None:
-                behind = context.indices() if behind is None else behind  # an alias does not tell by its name
+                behind = (
+                    context.indices() if behind is None else behind
+                )  # the name of an alias does not show it
                 named = behind.get(index)
             known[index] = named
         fields = known[index]

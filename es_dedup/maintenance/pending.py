@@ -64,7 +64,7 @@ class PendingDocuments:
 def undecided(
     context: MaintenanceContext, index: str, fields: Sequence[str]
 ) -> Iterator[list[SourceDocument]]:
-    """Documents of a concrete index that wait for a decision, without those on the dead list."""
+    """Documents of a concrete index that wait for a decision, without dead letters."""
     dead = {letter.page_id for letter in context.jobs.dead(limit=DEAD_READ)}
     for documents in context.source_index.waiting(index, fields):
         if found := [each for each in documents if each.key.page_id not in dead]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.maintenance.backfill import CatchUp, Features, Orphans, Recluster, Rest, WriteDedupFields
+from es_dedup.maintenance.backfill import CatchUp, Features, Orphans, Recluster, Remaining, WriteDedupFields
 from es_dedup.maintenance.pending import PendingDocuments
 
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from es_dedup.maintenance.stage import Stage
 
 PLANS: Final[Mapping[str, Sequence[Stage]]] = {
-    "backfill": (Features(), CatchUp(), Recluster(), WriteDedupFields(), Rest(), Orphans()),
+    "backfill": (Features(), CatchUp(), Recluster(), WriteDedupFields(), Remaining(), Orphans()),
     "refill": (Features(), CatchUp(), Recluster()),
     "recluster": (PendingDocuments(), Recluster(), WriteDedupFields(), Orphans()),
-    "mark": (WriteDedupFields(), Rest(), Orphans()),
+    "update": (WriteDedupFields(), Remaining(), Orphans()),
 }

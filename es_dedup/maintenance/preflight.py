@@ -1,4 +1,4 @@
-"""Whether documents of a target hold what its fields name, judged by a sample, before anything is written."""
+"""Whether documents of a target hold what its fields name, checked on a sample, before anything is written."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _look(
     context: MaintenanceContext, index: str, fields: SourceFields, size: int, *, external_versions: bool
 ) -> Preflight:
     documents = list(_sample(context, index, fields.names, size))
-    found = judge(index, fields, [each.source for each in documents])
+    found = check_sample(index, fields, [each.source for each in documents])
     own = next((each for each in documents if each.external), None)
     if own is None or external_versions or context.source_index.external_versions(index):
         return found
@@ -85,7 +85,7 @@ def _look(
     return Preflight((*found.problems, problem), found.warnings)
 
 
-def judge(index: str, fields: SourceFields, sources: Sequence[Mapping[str, Any]]) -> Preflight:
+def check_sample(index: str, fields: SourceFields, sources: Sequence[Mapping[str, Any]]) -> Preflight:
     """What sampled documents of one index say of the fields."""
     if not sources:
         return Preflight(warnings=(f"{index} has no documents: the fields cannot be checked",))

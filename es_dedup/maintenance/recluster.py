@@ -42,13 +42,13 @@ def start_recluster(context: MaintenanceContext, hours: float = 0.0) -> Job | No
         return None
     jobs = context.jobs.jobs()
     earliest = time.time() * 1000 - hours * 3_600_000
-    if any(not job.state.over or (settles(job) and job.changed > earliest) for job in jobs):
+    if any(not job.state.over or (reclusters(job) and job.changed > earliest) for job in jobs):
         return None
     # without the settings that a later release has removed, which ``settings_of`` refuses
     settings = with_recorded(context.settings, decisions_in(context.index.note(STATISTICS)))
     return Runner(context).start("recluster", {"settings": decision_settings(settings)})
 
 
-def settles(job: Job) -> bool:
+def reclusters(job: Job) -> bool:
     """Whether a job clusters everything."""
     return any(isinstance(stage, Recluster) for stage in PLANS[job.what])

@@ -64,7 +64,7 @@ class Reindexed:
         documents, pages: of the source indices; in the new generation.
         dead: documents that cannot be pages.
         sampled: pages whose features were made again and found equal.
-        marked: documents whose ``dedup`` field changed.
+        updated: documents whose ``dedup`` field changed.
     """
 
     generation: str
@@ -72,10 +72,12 @@ class Reindexed:
     pages: int
     dead: int
     sampled: int
-    marked: int
+    updated: int
 
 
-def reindex(place: str, settings: Settings, *, tell: Callable[[str], None] = lambda _: None) -> Reindexed:
+def reindex(
+    place: str, settings: Settings, *, report_progress: Callable[[str], None] = lambda _: None
+) -> Reindexed:
     """Build a new generation with the settings in force, verify it, switch over, and write the ``dedup`` fields that have changed.
 
     When it was interrupted, the same call goes on. Workers of the generation's own address help.
@@ -83,7 +85,7 @@ def reindex(place: str, settings: Settings, *, tell: Callable[[str], None] = lam
     Args:
         place: address of the index.
         settings: for the new generation.
-        tell: called with the address of the new generation, then with the name of each stage after its first batch.
+        report_progress: called with the address of the new generation, then with the name of each stage after its first batch.
 
     Raises:
         NotVerified: counts or samples do not agree.
@@ -92,46 +94,48 @@ def reindex(place: str, settings: Settings, *, tell: Callable[[str], None] = lam
     with factory.open_stored(place, settings) as old:
         attachments = load_attachments(old)
         if not attachments:
-            return _from_texts(old, place, settings, tell)
+            return _from_texts(old, place, settings, report_progress)
         _check_sources(place, settings, attachments)
-        address, generation = _beside(old, place, tell)
+        address, generation = _beside(old, place, report_progress)
         with open_context(address, settings) as new:
             save_attachments(new.index, attachments)
             note_positions(new)
-            _run(new, "refill", tell)
-            tell("taking in later writes")
+            _run(new, "refill", report_progress)
+            report_progress("taking in later writes")
             _remove_orphans(new)
             for _ in range(ROUNDS):
                 if follow(new) <= FEW:
                     break
-            tell("switching")
+            report_progress("switching")
             with old.writing():  # no decision falls between the last following and the swap
                 documents, pages, dead, sampled = _verified(new)
                 _keep_dead(new, place)
                 factory.swap_generation(place, generation, settings)
     with open_context(place, settings) as context:
         follow(context)  # decided on with the old settings, written after the swap
-        counts = _run(context, "mark", tell)
+        counts = _run(context, "update", report_progress)
         follow(context)
-    return Reindexed(generation, documents, pages, dead, sampled, counts.get("marked", 0))
+    return Reindexed(generation, documents, pages, dead, sampled, counts.get("updated", 0))
 
 
-def _beside(old: Index, place: str, tell: Callable[[str], None]) -> tuple[str, str]:
+def _beside(old: Index, place: str, report_progress: Callable[[str], None]) -> tuple[str, str]:
     """Address and name of the generation that is being made, or of one to be made."""
     ending = old.note(NOTE) or f"g{secrets.token_hex(3)}"
     old.set_note(NOTE, ending)
     address, generation = factory.beside(place, ending)
-    tell(f"the new generation is {address}")
+    report_progress(f"the new generation is {address}")
     return address, generation
 
 
-def _from_texts(old: Index, place: str, settings: Settings, tell: Callable[[str], None]) -> Reindexed:
+def _from_texts(
+    old: Index, place: str, settings: Settings, report_progress: Callable[[str], None]
+) -> Reindexed:
     """The same for an index without attached indices, from the texts it keeps; no ``dedup`` field is written."""
-    address, generation = _beside(old, place, tell)
+    address, generation = _beside(old, place, report_progress)
     with factory.open_index(address, settings) as index:
-        tell("reading stored texts")
+        report_progress("reading stored texts")
         refill(old, index, settings)
-        tell("switching")
+        report_progress("switching")
         with old.writing():
             found = refill(old, index, settings)  # what was written meanwhile
             if found.without_text:
@@ -156,7 +160,9 @@ def abandon(place: str, settings: Settings) -> bool:
         return True
 
 
-def roll_back(place: str, settings: Settings, *, tell: Callable[[str], None] = lambda _: None) -> int:
+def roll_back(
+    place: str, settings: Settings, *, report_progress: Callable[[str], None] = lambda _: None
+) -> int:
     """Put the previous generation in use again, with the settings it was filled with in force; bring it up to date.
 
     Returns:
@@ -174,7 +180,7 @@ def roll_back(place: str, settings: Settings, *, tell: Callable[[str], None] = l
         factory.swap_generation(place, generation, settings)
     with open_context(place, settings) as context:
         context.index.set_note(NOTE, None)
-        return _run(context, "backfill", tell).get("marked", 0)
+        return _run(context, "backfill", report_progress).get("updated", 0)
 
 
 def _check_sources(place: str, settings: Settings, attachments: Sequence[Attachment]) -> None:
@@ -236,14 +242,14 @@ def _changed(context: MaintenanceContext, page_id: str, read: Sequence[SourceDoc
     return now is None or any(each.key.page_id == page_id and each.seq_no != now.seq_no for each in read)
 
 
-def _run(context: MaintenanceContext, what: str, tell: Callable[[str], None]) -> dict[str, int]:
+def _run(context: MaintenanceContext, what: str, report_progress: Callable[[str], None]) -> dict[str, int]:
     """Run a job to its end in this process and return its counts; one that was interrupted goes on."""
-    told: set[str] = set()
+    reported: set[str] = set()
 
     def observe(stage: str, _counts: object, _seconds: float) -> None:
-        if stage not in told:
-            told.add(stage)
-            tell(f"stage {stage}")
+        if stage not in reported:
+            reported.add(stage)
+            report_progress(f"stage {stage}")
 
     runner = Runner(context, observe)
     under_way = [each for each in context.jobs.jobs(unfinished=True) if each.what == what]

@@ -1,4 +1,4 @@
-"""Pages of the dead list, tried again."""
+"""Dead letters, processed again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def replay(
     page_ids: Sequence[str] | None = None,
     send: Callable[[Sequence[str]], None] | None = None,
 ) -> int:
-    """Try pages of the dead list again, here or by ``send``.
+    """Process dead letters again, here or by ``send``.
 
     A dead letter is removed after its page was processed, or after the queue has taken its message. A page that fails again stays on
     the list with the new error.
@@ -51,7 +51,7 @@ def replay(
 
 
 def dead_letters(context: MaintenanceContext, page_ids: Sequence[str] | None = None) -> list[DeadLetter]:
-    """The whole dead list, or the letters of some pages."""
+    """All dead letters, or those of some pages."""
     wanted = frozenset(page_ids or ())
     letters = context.jobs.dead(limit=1_000_000)
     return [letter for letter in letters if not wanted or letter.page_id in wanted]

@@ -34,7 +34,7 @@ class Runner:
 
     Args:
         site: what they work on.
-        observe: told of each batch: name of the stage, counts, seconds.
+        observe: called after each batch: name of the stage, counts, seconds.
     """
 
     def __init__(self, context: MaintenanceContext, observe: Observer | None = None) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.plans import PLANS
-from es_dedup.maintenance.recluster import settles
+from es_dedup.maintenance.recluster import reclusters
 from es_dedup.settings.recorded import STATISTICS, decision_differences, decisions_in
 
 if TYPE_CHECKING:
@@ -109,13 +109,13 @@ def job_status(context: MaintenanceContext, job: Job) -> JobStatus:
 def site_status(context: MaintenanceContext) -> dict[str, Any]:
     """What is attached, how many documents, pages, documents with a ``dedup`` field and dead letters there are, jobs that are not over, and settings not in force."""
     indices = context.indices()
-    marked = {"exists": {"field": "dedup.cluster_id"}}
+    clustered = {"exists": {"field": "dedup.cluster_id"}}
     names = ",".join(indices)
     return {
         "attached": [each.target for each in context.attachments],
         "indices": len(indices),
         "documents": context.source_index.count(names) if indices else 0,
-        "marked": context.source_index.count(names, marked) if indices else 0,
+        "with dedup field": context.source_index.count(names, clustered) if indices else 0,
         "pages": context.index.count(),
         "dead": context.jobs.count_dead(),
         "jobs": [f"{job.what} {job.id} {job.state}" for job in context.jobs.jobs(unfinished=True)],
@@ -136,7 +136,7 @@ def last_times(context: MaintenanceContext) -> dict[str, int | None]:
         Milliseconds since 1970 by ``BEAT``, ``RECLUSTER`` and ``AUDIT``; None where it never happened.
     """
     times = context.jobs.times([BEAT, AUDIT])
-    ended = [job.changed for job in context.jobs.jobs() if job.state is JobState.DONE and settles(job)]
+    ended = [job.changed for job in context.jobs.jobs() if job.state is JobState.DONE and reclusters(job)]
     return {BEAT: times.get(BEAT), RECLUSTER: max(ended, default=None), AUDIT: times.get(AUDIT)}
 
 

@@ -75,7 +75,7 @@ def _page(record: FeatureRecord, text: str) -> Page:
 
 
 def _facts(record: FeatureRecord | None) -> tuple[object, ...]:
-    """What tells that a page was stored again."""
+    """What shows that a page was stored again."""
     if record is None:
         return ()
     return (record.content_hash, record.length, record.title, record.url, record.site, record.published)

@@ -106,7 +106,7 @@ class RuleResult:
 
 
 class WithExplanation(WithShares):
-    """A decided pair that can be told in words."""
+    """A decided pair that can be explained in words."""
 
     __slots__ = ()
     left: str

@@ -68,7 +68,7 @@ def _page(line: bytes, source: str, number: int, encoding: str, options: ReadOpt
 
 
 def _read_array(path: Path, options: ReadOptions) -> Items:
-    """The elements of an array; a broken one ends the file, because what follows cannot be told apart."""
+    """The elements of an array; a broken one ends the file, because its end is not known."""
     source, number = printable(path), 0
     try:
         with open_text(path, options.encoding) as (stream, encoding):

@@ -1,4 +1,4 @@
-"""Kinds of files, told by their suffix, each with its reader."""
+"""Kinds of files by suffix, each with its reader."""
 
 from __future__ import annotations
 

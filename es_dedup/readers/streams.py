@@ -41,7 +41,7 @@ _ZSTD_PIECE: Final = 2**10  # becomes at most 32 MB: a block of 4 bytes may stan
 
 
 def suffix_of(path: Path) -> str:
-    """The suffix that tells the format, without that of the compression, in lower case: ``.jsonl`` for ``a.jsonl.gz``."""
+    """The suffix of the format, without that of the compression, in lower case: ``.jsonl`` for ``a.jsonl.gz``."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in PACKED:
         suffixes.pop()

@@ -118,7 +118,7 @@ def _records(stream: IO[bytes]) -> Iterator[Any]:
 
 
 def _problem_at_end(stream: IO[bytes], last: int) -> str | None:
-    """FastWARC ends without an error where a file is cut; the last record's packing tells."""
+    """FastWARC ends without an error where a file is cut; so the compression of the last record is checked."""
     stream.seek(max(last, 0))
     unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16)
     if last < 0:
@@ -140,7 +140,7 @@ def _problem_at_end(stream: IO[bytes], last: int) -> str | None:
 
 
 def _problem_at_plain_end(stream: IO[bytes], last: int) -> str | None:
-    """The last record's own length tells; a further one whose head is cut is passed over in silence."""
+    """Checks the length of the last record; a further one whose header is truncated is not reported."""
     size = stream.seek(0, os.SEEK_END)
     stream.seek(last)
     head, complete, _ = stream.read(_SCAN_BYTES).partition(_HEAD_END)

@@ -93,11 +93,11 @@ def bar_list(title: str, unit: str, values: Mapping[str, float]) -> str:
     positive = [value for _, value in ordered if value > 0]
     least, most = (min(positive), max(positive)) if positive else (1.0, 1.0)
     span = math.log(most / least) or 1.0
-    room = _BARS_WIDTH - _NAMES - _VALUES
+    available = _BARS_WIDTH - _NAMES - _VALUES
     drawn = []
     for place, (name, value) in enumerate(ordered):
         share = (0.08 + 0.92 * math.log(value / least) / span) if value > 0 else 0.0
-        y, width = place * _ROW + 4, share * room
+        y, width = place * _ROW + 4, share * available
         drawn += [
             element("text", escape(name), x=_NAMES - 8, y=y + 11, class_="left"),
             element("rect", x=_NAMES, y=y + 1, width=f"{width:.1f}", height=_ROW - 6, rx=2),

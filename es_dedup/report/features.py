@@ -68,7 +68,7 @@ def compared_fields(left: PageFeatures, right: PageFeatures) -> list[FieldPair]:
 
 
 def values(value: Any) -> dict[str, str]:
-    """What a field holds, ready to print, by what tells it apart: a value itself, or the first member of an object."""
+    """What a field holds, ready to print, by what identifies it: a value itself, or the first member of an object."""
     if value is None:
         return {}
     found: dict[str, str] = {}

@@ -53,7 +53,7 @@ class MaintenanceConfig(Section):
         60.0, ge=1, le=3600, description="a part whose worker was silent for so long is given to another"
     )
     task_seconds: int = Field(1_800, ge=10, le=86_400, description="a task that takes longer is ended")
-    max_attempts: int = Field(5, ge=1, le=100, description="tries before a page goes to the dead list")
+    max_attempts: int = Field(5, ge=1, le=100, description="tries before a page becomes a dead letter")
     max_change_share: float = Field(
         0.3, ge=0, le=1, description="share of the pages above which a change has to be forced"
     )

@@ -1,6 +1,6 @@
 """Words of one meaning, as groups: those of the Chinese Open Wordnet, which is shipped, or of a file of the user.
 
-Four forms of files are read, told apart by what is in them:
+Four forms of files are read, distinguished by their content:
 
 - a plain list: one meaning a line, its words separated by white space or commas; ``#`` begins a comment;
 - HIT-IR Tongyici Cilin (extended): ``Aa01A01= 人 士 人物``; only rows marked ``=`` are synonyms, ``#`` (related) and ``@``

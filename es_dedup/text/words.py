@@ -35,7 +35,7 @@ _POINT: Final = 0x2E
 
 
 class Speech(IntEnum):
-    """Parts of speech that the methods tell apart."""
+    """Parts of speech that the methods distinguish."""
 
     NOUN = 0
     ADJECTIVE = 1

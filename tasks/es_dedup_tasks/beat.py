@@ -65,7 +65,7 @@ class BeatProcess:
             pause = min(2 * pause, LONGEST_PAUSE)
 
     def _run(self) -> int | None:
-        """Run it until it ends, and return its status; None when it was told to end."""
+        """Run it until it ends, and return its status; None when it was asked to stop."""
         process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL)  # noqa: S603 - our own module
         while process.poll() is None:
             if self._stopping.wait(POLL_SECONDS):

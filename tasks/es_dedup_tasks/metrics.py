@@ -127,9 +127,7 @@ class QueueGauges:
 
     def _stored(self) -> Iterator[Any]:
         context = self._sites.context
-        yield GaugeMetricFamily(
-            "es_dedup_dead_letters", "Pages on the dead list", value=context.jobs.count_dead()
-        )
+        yield GaugeMetricFamily("es_dedup_dead_letters", "Dead letters", value=context.jobs.count_dead())
         last = GaugeMetricFamily(
             "es_dedup_last_timestamp_seconds",
             "When a periodic task last ran (beat), and when the last reclustering and the last audit ended; seconds since 1970",

@@ -100,7 +100,7 @@ def test_without_a_pair_in_doubt_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "pages.jsonl").write_text('{"id": "a", "text": "One page alone."}\n', encoding="utf-8")
     done = run("", tmp_path, "label", "pages.jsonl")
     assert done.returncode == 0
-    assert "no pair is in doubt" in done.stderr
+    assert "no uncertain pairs" in done.stderr
 
 
 def test_a_file_without_a_last_line_end_is_gone_on_with(tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ def test_with_an_attached_index_its_documents_are_read_and_marked(old: str) -> N
             with ElasticIndex(parse_address(old), features=None) as index:
                 save_attachments(index, [Attachment(name, FIELDS)])
             said = reindex(old, settings())
-            assert (said.documents, said.pages, said.marked) == (9, 9, 9)
+            assert (said.documents, said.pages, said.updated) == (9, 9, 9)
             assert behind(old) == {"v2"}
             assert count_with_dedup_field(client, name) == 9
             assert len(clusters(old)) == 6

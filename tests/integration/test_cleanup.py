@@ -56,11 +56,11 @@ def everything(client: Elasticsearch, name: str) -> None:
     reindex(place, new)
 
     def stop(moment: str) -> None:
-        if moment == "stage settle":
+        if moment == "stage cluster":
             raise Stopped
 
     with suppress(Stopped):
-        reindex(place, OLD, tell=stop)
+        reindex(place, OLD, report_progress=stop)
     dispatcher = CeleryDispatcher(place, load_settings(environ=environment(broker=broker(DATABASE))))
     dispatcher.ingest(ids_of(FEW, name))
     dispatcher.work("a-job", [0])

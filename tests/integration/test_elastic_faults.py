@@ -85,7 +85,7 @@ class TestNetwork:
             lambda: through.assignments(["a"]),
             lambda: through.note("x"),
         ):
-            with pytest.raises(IndexUnavailable, match="nothing of this call was kept"):
+            with pytest.raises(IndexUnavailable, match="this call stored nothing"):
                 read()
 
     def test_a_short_outage_is_not_noticed(self, through: ElasticIndex, proxy: Proxy) -> None:

@@ -165,7 +165,10 @@ def test_redis_stopped_restarted_and_flushed_under_deferred_traffic(tmp_path: Pa
                 until(lambda: traffic.batches >= before + 5)
                 broker.flush()
                 until(lambda: traffic.batches >= before + 7)
-            assert any("nobody could be told" in reason for reason in traffic.report.inconclusive.values())
+            assert any(
+                "the decision could not be queued" in reason
+                for reason in traffic.report.inconclusive.values()
+            )
             # nobody asks for it: beat sends again what was lost
             until(
                 lambda: not site.source_index.count_waiting(name) and not any(dispatcher.depths().values()),

@@ -170,7 +170,7 @@ def test_maintenance_leaves_an_index_that_was_made_again_as_it_is(
 def test_detach_with_kept_marks_lets_it_go(
     client: Elasticsearch, site: MaintenanceContext, replaced: str
 ) -> None:
-    detach(site, site.attachments[0].target, keep_marks=True, force=True)
+    detach(site, site.attachments[0].target, keep_fields=True, force=True)
     assert not site.attachments
     assert hits(client, replaced) == (12, 12)
 

@@ -160,7 +160,7 @@ def test_steps_that_are_cut_short_do_nothing_twice() -> None:
         runner = Runner(site)
         job = runner.run(runner.start("backfill", {"target": name}).id)
         assert (job.counts["stored"], job.counts["unchanged"]) == (len(given), 0)
-        assert job.counts["settled"] == job.counts["marked"] == len(given)
+        assert job.counts["clustered"] == job.counts["updated"] == len(given)
 
 
 def test_a_mass_change_has_to_be_forced() -> None:
@@ -171,7 +171,7 @@ def test_a_mass_change_has_to_be_forced() -> None:
             detach(site, name)
         assert count_with_dedup_field(client, name) == len(given)
         done = detach(site, name, force=True)
-        assert done.unmarked == len(given)
+        assert done.cleared == len(given)
         assert count_with_dedup_field(client, name) == 0
         assert site.index.count() == 0
         assert site.attachments == []

@@ -12,7 +12,7 @@ from es_dedup.errors import ConfigError, PreflightFailed
 from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.preflight import judge
+from es_dedup.maintenance.preflight import check_sample
 from tests.servers import url_of
 from tests.source_indices import count_with_dedup_field, put, settings, source_index
 from tests.texts import article
@@ -83,7 +83,7 @@ def test_the_commands_say_it_and_can_be_forced() -> None:
     ],
 )
 def test_problems(fields: SourceFields, sources: list[dict[str, Any]], problem: str) -> None:
-    found = judge("i", fields, sources)
+    found = check_sample("i", fields, sources)
     assert len(found.problems) == 1
     assert problem in found.problems[0]
 
@@ -103,13 +103,13 @@ def test_problems(fields: SourceFields, sources: list[dict[str, Any]], problem: 
     ],
 )
 def test_warnings(fields: SourceFields, sources: list[dict[str, Any]], warning: str) -> None:
-    found = judge("i", fields, sources)
+    found = check_sample("i", fields, sources)
     assert not found.problems
     assert len(found.warnings) == 1
     assert warning in found.warnings[0]
 
 
 def test_fields_that_documents_have() -> None:
-    assert judge("i", BODY, TEXT) == judge(
+    assert check_sample("i", BODY, TEXT) == check_sample(
         "i", SourceFields("body", html=True), [{**TEXT[0], "body": "<p>T"}]
     )

@@ -46,12 +46,12 @@ NEW = OLD.model_copy(update={"ccdet": CcdetConfig(window=8)})
 AT_A_TIME = 3  # canonical documents that are deleted at each moment
 MOMENTS = (
     "stage features",
-    "stage settle",
+    "stage cluster",
     "taking in later writes",
     "switching",
-    "stage mark",
+    "stage update",
 )
-ROLL_BACK = ("stage features", "stage settle", "stage mark")
+ROLL_BACK = ("stage features", "stage cluster", "stage update")
 
 
 def pairs(count: int) -> dict[str, dict[str, Any]]:
@@ -109,13 +109,13 @@ def filled() -> Iterator[tuple[Elasticsearch, str, str]]:
 def test_documents_that_others_delete_during_a_reindex_leave_their_clusters_whole() -> None:
     with filled() as (client, name, place):
         deleter = Deleter(client, name, lambda _, ids: bulk(client, deletes(ids, name), refresh=True))
-        reindex(place, NEW, tell=deleter)
+        reindex(place, NEW, report_progress=deleter)
         assert tuple(deleter.seen) == MOMENTS
         no_story_is_hidden(client, name)
         with open_context(place, NEW) as site:
             assert audit(site).as_dict()["found"] == {}
         deleter = Deleter(client, name, lambda _, ids: bulk(client, deletes(ids, name), refresh=True))
-        roll_back(place, OLD, tell=deleter)
+        roll_back(place, OLD, report_progress=deleter)
         assert tuple(deleter.seen) == ROLL_BACK
         no_story_is_hidden(client, name)
 
@@ -133,7 +133,7 @@ def test_documents_that_a_hook_deletes_during_a_reindex_leave_their_clusters_who
                 until(lambda: not any(each["found"] for each in client.mget(index=name, ids=ids)["docs"]))
 
             deleter = Deleter(client, name, delete)
-            reindex(place, given, tell=deleter)
+            reindex(place, given, report_progress=deleter)
             delete("after the reindex", canonical(client, name)[:AT_A_TIME])
         assert tuple(deleter.seen) == MOMENTS
         no_story_is_hidden(client, name)
@@ -148,13 +148,13 @@ def test_pages_that_are_removed_during_a_reindex_leave_their_clusters_whole() ->
     with filled() as (client, name, place):
 
         def delete(moment: str, ids: list[str]) -> None:
-            with open_context(place, NEW if moment == "stage mark" else OLD) as site:
+            with open_context(place, NEW if moment == "stage update" else OLD) as site:
                 removed, _ = remove_pages(site, ids_of(ids, name))
             assert removed.removed == AT_A_TIME
             bulk(client, deletes(ids, name), refresh=True)
 
         deleter = Deleter(client, name, delete)
-        reindex(place, NEW, tell=deleter)
+        reindex(place, NEW, report_progress=deleter)
         assert tuple(deleter.seen) == MOMENTS
         no_story_is_hidden(client, name)
         with open_context(place, NEW) as site:
@@ -184,7 +184,7 @@ def test_a_reindex_keeps_the_list_of_documents_that_cannot_be_pages() -> None:
             assert audit(site).as_dict()["found"] == {}
 
 
-@pytest.mark.parametrize("moment", ["features", "mark"])
+@pytest.mark.parametrize("moment", ["features", "update"])
 def test_an_index_that_is_deleted_during_a_backfill_is_forgotten(moment: str) -> None:
     given = pairs(20)
     with source_index({}) as (client, name):
@@ -192,7 +192,7 @@ def test_an_index_that_is_deleted_during_a_backfill_is_forgotten(moment: str) ->
         put(client, kept, {key: each for key, each in given.items() if int(key[-5:]) % 3 == 2})
         put(client, doomed, {key: each for key, each in given.items() if int(key[-5:]) % 3 != 2})
         with attached(name, OLD, target=f"{name}-*") as site:
-            if moment == "mark":
+            if moment == "update":
                 run(site, "backfill")
 
             def observe(stage: str, _counts: object, _seconds: float) -> None:

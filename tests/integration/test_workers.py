@@ -76,11 +76,11 @@ def test_workers_do_a_backfill(tmp_path: Path) -> None:
         assert 'es_dedup_up{server="redis"} 1.0' in figures
         assert "es_dedup_dead_letters 0.0" in figures
         assert 'es_dedup_elasticsearch_answers_total{kind="request",status="200"}' in figures
-        assert 'es_dedup_stage_seconds_count{stage="settle"} 1.0' in figures
+        assert 'es_dedup_stage_seconds_count{stage="cluster"} 1.0' in figures
         checked = command(site, "doctor")
         assert '"faults": 0' in checked
         assert "1 answer" in checked
-        assert f'"marked": {len(given)}' in command(site, "status")
+        assert f'"with dedup field": {len(given)}' in command(site, "status")
 
 
 def test_a_recluster_comes_by_itself_when_it_is_due(tmp_path: Path) -> None:

@@ -28,11 +28,11 @@ def test_a_batch_tells_candidates_per_document_and_truncations() -> None:
 def test_a_call_of_the_hook() -> None:
     report = HookReport(pairs_compared=6, truncated=1)
     report.outcomes.update(unique=2, duplicate=1)
-    report.seconds["settle"] = 0.25
+    report.seconds["decide"] = 0.25
     metrics.observe_hook(report)
     assert value("es_dedup_candidates_sum", stage="hook") == 2.0
     assert value("es_dedup_truncated_total", stage="hook") == 1.0
-    assert value("es_dedup_stage_seconds_sum", stage="hook settle") == 0.25
+    assert value("es_dedup_stage_seconds_sum", stage="hook decide") == 0.25
 
 
 def test_answers_are_counted_once_each_by_status() -> None:

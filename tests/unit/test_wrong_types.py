@@ -123,7 +123,7 @@ def test_settings_come_from_the_file_and_the_environment_everywhere(
     index = EmbeddedIndex(":memory:", features={})
     hook, feature_index = DedupHook(index, NOBODY, SourceFields("text")), RelationReader(index)
     with Deduplicator.open(":memory:") as dedup:
-        for used in (dedup._settings, hook._settling._settings, feature_index._given):
+        for used in (dedup._settings, hook._decider._settings, feature_index._given):
             assert (used.index.limit, used.index.max_df) == (9, 70)
     with Deduplicator.open(":memory:", settings=Settings()) as dedup:
         assert dedup._settings.index.limit == Settings().index.limit

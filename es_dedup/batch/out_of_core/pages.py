@@ -1,4 +1,4 @@
-"""A stored corpus laid down in temporary files: features and keys by row, and a few numbers of every page in memory."""
+"""A stored corpus in temporary files: features and keys by row, and a few numbers of every page in memory."""
 
 from __future__ import annotations
 

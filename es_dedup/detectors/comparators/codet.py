@@ -126,7 +126,7 @@ class CodetLike:
         return CandidateQuery((TermGroup(self.terms(features), 1),))
 
     def verify(self, left: HashBag, right: HashBag) -> Verdict:
-        """Shared nodes weighted by depth, over those of the shorter page; the lengths tell containment."""
+        """Shared nodes weighted by depth, over those of the shorter page; the lengths decide on containment."""
         config = self._config
         ours, _ = common(left, right)
         shared = int(left.counts[ours].sum(dtype=np.int64))

@@ -129,7 +129,7 @@ class ShinglingContainment(Shingling):
         return CandidateQuery((TermGroup(self.terms(features), max(1, need)),))
 
     def verify(self, left: HashBag, right: HashBag) -> Verdict:
-        """The better covered page accepts; the other one tells a duplicate from containment."""
+        """The better covered page accepts; the other one distinguishes a duplicate from containment."""
         config, shared = self._config, shared_count(left, right)
         of_left, of_right = (shared / len(side) if len(side) else 0.0 for side in (left, right))
         score = max(of_left, of_right)
