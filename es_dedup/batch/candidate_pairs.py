@@ -7,7 +7,6 @@ time, and only then filtered by the rules of the join.
 from __future__ import annotations
 
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,12 +15,11 @@ import numpy as np
 from es_dedup.batch import join as rules
 from es_dedup.batch.columns import Column, column, offsets_from, value_ranges
 from es_dedup.batch.join import Hits, PostingLists, TermJoin
+from es_dedup.batch.join_methods import join_methods
 from es_dedup.batch.memory import give_back
 from es_dedup.decision.term_use import TermUse
-from es_dedup.detectors import coverage, fingerprint
-from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.detectors.others import other_detectors, queried_by_others, stored_by_others
-from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
+from es_dedup.text.hashing import TERM_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.batch.corpus import Corpus, Weighing
+    from es_dedup.batch.join_methods import JoinMethod
     from es_dedup.model import TermGroup
     from es_dedup.settings import Settings
 
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
 QUERY_ROWS: Final = 10_000  # rows whose pairs are added up at a time
 HITS: Final = 250_000  # joined rows held at a time
-GRAM_BITS: Final = 32
 COUNTED: Final = np.dtype([("pair", "<u8"), ("shared", "<u4")])
 LOW: Final = np.uint64(0xFFFFFFFF)
 HIGH: Final = np.uint64(32)
@@ -106,13 +104,7 @@ class CorpusJoin:
 
     def pairs(self) -> Iterator[tuple[Rows, Rows]]:
         """Candidate pairs (left row < right row), each once, ascending, some at a time."""
-        enabled = self._settings.detectors
-        if coverage.Coverage.name in enabled:
-            self._sampled()
-        if "ccdet" in enabled:
-            self._periods()
-        if "simhash" in enabled:
-            self._fingerprints()
+        self._default()
         self._further()
         self._keep(rules.equal_pairs(self._corpus.hashes, self._rows.ranks))
         for keys in self._found.take():
@@ -127,62 +119,27 @@ class CorpusJoin:
         stack.callback(made.close)
         return made
 
-    def _sampled(self) -> None:
-        """Pairs in which the query page holds a share of the other's stored grams or clauses that it can know of.
-
-        Both pages are query pages, so a short page inside a long one is found by the long one, which has all the short one's terms.
-        """
+    def _default(self) -> None:
+        """Pairs by the default methods, in one pass over the features."""
         with ExitStack() as stack:
-            sides: dict[str, tuple[Column, Column, list[tuple[NDArray[np.uint32], Keys]]]] = {
-                name: (
-                    self._column(stack, f"queried-{name}", np.uint32),
-                    self._column(stack, f"stored-{name}", np.uint32),
-                    [],
-                )
-                for name in ("grams", "clauses")
-            }
-            for _, table in self._corpus.batches():
-                cover, weights = table.coverage, self._weigh(table)
-                for name, queried, stored, weight in (
-                    ("grams", coverage.query_grams, coverage.stored_grams, weights.grams),
-                    ("clauses", coverage.query_clauses, coverage.stored_clauses, weights.clauses),
-                ):
-                    useful = weight >= CONTENT
-                    terms, kept = queried(cover).only(useful), stored(cover).only(useful)
-                    for side, column_ in ((terms, sides[name][0]), (kept, sides[name][1])):
-                        column_.add(side.values, np.diff(side.offsets))
-                    sides[name][2].append((terms.bound, rules.third_value(kept.values, kept.offsets)))
-            for name, share in (("grams", rules.GRAM_SHARE), ("clauses", rules.CLAUSE_SHARE)):
-                queried_, stored_, about = sides[name]
-                bound = np.concatenate([each for each, _ in about] or [np.zeros(0, dtype=np.uint32)])
-                third = np.concatenate([each for _, each in about] or [np.zeros(0, dtype=np.uint64)])
-                rule = partial(rules.sampled_keys, third=third, bound=bound, share=share, below=stored_.below)
-                # pages query more terms than they store, so a term that one page stores may join it
-                self._counted(name, queried_, stored_, GRAM_BITS, rule, least=1)
-
-    def _periods(self) -> None:
-        sizes = [np.zeros(0, dtype=np.int64)]
-        with ExitStack() as stack:
-            signatures = self._column(stack, "signatures", np.uint64)
-            for _, table in self._corpus.batches():
-                signatures.add(table.periods.signatures, np.diff(table.periods.offsets))
-                sizes.append(table.periods.comparable)
-            rule = partial(rules.period_keys, size=np.concatenate(sizes), config=self._settings.ccdet)
-            self._counted("periods", signatures, signatures, HASH_BITS_IN_TERM, rule)
-
-    def _fingerprints(self) -> None:
-        """Pairs with an equal band (or a band one bit apart, beyond three bits) and few differing bits."""
-        limit = self._settings.simhash.max_hamming_distance
-        corpus = self._corpus
-        with ExitStack() as stack:
-            queried, stored = (self._column(stack, name, np.uint64) for name in ("bands", "kept"))
-            for first in range(0, len(corpus), QUERY_ROWS):
-                having = corpus.has_words[first : first + QUERY_ROWS]
-                kept, near = rules.bands_of(corpus.fingerprints[first : first + QUERY_ROWS][having], limit)
-                queried.add(near.ravel(), having * near.shape[1])
-                stored.add(kept.ravel(), having * fingerprint.BANDS)
-            for _, hits in self._hits(queried, stored, TERM_BITS):
-                self._keep(rules.fingerprint_keys(hits, corpus.fingerprints, limit))
+            parts: list[tuple[JoinMethod, Column, Column, list[NDArray[np.uint64]]]] = []
+            for method in join_methods(self._settings):
+                queried = self._column(stack, f"queried-{method.name}", method.kind)
+                stored = queried if method.own else self._column(stack, f"stored-{method.name}", method.kind)
+                parts.append((method, queried, stored, []))
+            for _, table in self._corpus.batches() if parts else ():
+                for method, queried, stored, facts in parts:
+                    terms = method.terms(table, self._weigh)
+                    queried.add(terms.queried, terms.query_counts)
+                    if not method.own:
+                        stored.add(terms.stored, terms.stored_counts)
+                    facts.append(terms.facts)
+            for method, queried, stored, facts in parts:
+                if facts:
+                    rule = method.rule(np.concatenate(facts), stored)
+                    self._counted(method.name, queried, stored, method.bits, rule, least=method.least)
+                queried.close()
+                stored.close()
 
     def _further(self) -> None:
         """Pairs by the candidate queries of methods beyond the default ones: each group of terms as one join.

@@ -82,7 +82,7 @@ def chunks(
         codec: packs a text for storage; None keeps none.
         named: make named fields, for an index that keeps them.
     """
-    groups = _groups(iter(pages))
+    groups = page_groups(iter(pages))
     first = list(islice(groups, _pool_groups()))
     workers = settings.workers or os.cpu_count() or 1
     extractor = create_extractor(settings.extraction)
@@ -357,7 +357,7 @@ def _id_problem(page_id: str) -> str:
     return "" if len(page_id) <= 512 else f"page id has {len(page_id)} characters, at most 512 are kept"  # noqa: PLR2004
 
 
-def _groups(pages: Iterator[Page]) -> Iterator[list[Page]]:
+def page_groups(pages: Iterator[Page]) -> Iterator[list[Page]]:
     """Pages in chunks of bounded number and size."""
     group: list[Page] = []
     size = 0

@@ -60,9 +60,9 @@ class Hits:
 def sampled_keys(
     hits: Hits,
     third: NDArray[np.uint64],
-    bound: NDArray[np.uint32],
+    bound: NDArray[np.uint64],
     share: float,
-    below: Callable[[Rows, NDArray[np.uint32]], Rows],
+    below: Callable[[Rows, NDArray[np.uint64]], Rows],
 ) -> NDArray[np.uint64]:
     """Of counted pairs those in which the query page holds that share of the other's stored terms that it can know of.
 

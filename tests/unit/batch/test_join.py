@@ -108,9 +108,9 @@ def equal_pairs(table: FeatureTable, ranks: list[int]) -> Pairs:
     return found
 
 
-def joined(table: FeatureTable, ranks: list[int], *detectors: str) -> tuple[Pairs, int]:
+def joined(table: FeatureTable, ranks: list[int], *detectors: str, **sections: object) -> tuple[Pairs, int]:
     """What the join finds for some detectors, and how many terms it capped."""
-    settings = Settings(detectors=detectors)
+    settings = Settings.model_validate({"detectors": detectors, **sections})
     names = [str(row) for row in range(len(table))]
     corpus = MemoryCorpus(Pages(names, table, np.zeros(len(table), dtype=np.int64)), [], [])
     join = CorpusJoin(corpus, np.array(ranks, dtype=np.int64), settings, Weighing(Statistics.empty()))
@@ -131,6 +131,13 @@ def test_the_same_pairs_as_the_reference_where_nothing_is_capped(seed: int) -> N
     assert joined(table, ranks, "simhash") == (fingerprint_pairs(table) | equal, 0)
     together, _ = joined(table, ranks, *SETTINGS.detectors)
     assert together == coverage_pairs(table) | period_pairs(table) | fingerprint_pairs(table) | equal
+
+
+def test_fingerprints_without_an_equal_band_are_found_within_four_bits() -> None:
+    table = featurise([article(seed, sentences=3) for seed in (1, 2)], ["", ""], SETTINGS)
+    one_of_each_band = sum(1 << (fingerprint.BAND_BITS * band) for band in range(fingerprint.BANDS))
+    table = replace(table, fingerprints=np.array([0, one_of_each_band], dtype=np.uint64))
+    assert joined(table, [0, 1], "simhash", simhash={"max_hamming_distance": 4})[0] == {(0, 1)}
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])

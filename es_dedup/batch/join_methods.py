@@ -1,0 +1,154 @@
+"""Joins of the default methods: which terms of a page are stored and queried, and which counted pairs are candidates.
+
+``candidate_pairs`` runs them over a corpus on one machine, ``es_dedup.spark`` over tables of many machines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from es_dedup.batch import join as rules
+from es_dedup.detectors import coverage, fingerprint
+from es_dedup.detectors.coverage_pairs import CONTENT
+from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from es_dedup.batch.columns import Column
+    from es_dedup.batch.join import Hits
+    from es_dedup.detectors.coverage_pairs import Weights
+    from es_dedup.detectors.features import FeatureTable
+    from es_dedup.settings import Settings
+
+    Keys = NDArray[np.uint64]
+    Rows = NDArray[np.int64]
+    Weigh = Callable[[FeatureTable], Weights]
+
+HASH_BITS: Final = 32  # of a gram or clause
+
+
+@dataclass(frozen=True, slots=True)
+class RowTerms:
+    """Terms of some rows, row after row.
+
+    Attributes:
+        queried, query_counts: terms queried, and how many of each row.
+        stored, stored_counts: terms stored; the same arrays where pages query what they store.
+        facts: what the rule has to know of each row beside its stored terms; shape (rows, numbers).
+    """
+
+    queried: NDArray[Any]
+    query_counts: Rows
+    stored: NDArray[Any]
+    stored_counts: Rows
+    facts: NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class JoinMethod:
+    """One join.
+
+    Attributes:
+        name: of the join.
+        bits: width of its terms.
+        own: pages query what they store, so a term that one page stores joins nothing.
+        terms: terms of a table, with what its grams and clauses count.
+        keys: of pairs with all shared terms counted the candidates, as ``pair_keys``; given are ``RowTerms.facts`` of all rows
+            and the stored terms.
+    """
+
+    name: str
+    bits: int
+    own: bool
+    terms: Callable[[FeatureTable, Weigh], RowTerms]
+    keys: Callable[[Hits, NDArray[np.uint64], Column], Keys]
+
+    def rule(self, facts: NDArray[np.uint64], stored: Column) -> Callable[[Hits], Keys]:
+        """``keys`` for rows with these facts and stored terms."""
+        return lambda hits: self.keys(hits, facts, stored)
+
+    @property
+    def least(self) -> int:
+        """Postings from which a term can bring a pair together."""
+        return 2 if self.own else 1
+
+    @property
+    def kind(self) -> type[np.unsignedinteger[Any]]:
+        """Type of its terms."""
+        return np.uint32 if self.bits <= HASH_BITS else np.uint64
+
+
+def join_methods(settings: Settings) -> list[JoinMethod]:
+    """Joins of those of the default methods that are enabled."""
+    made = []
+    if "coverage" in settings.detectors:
+        for name, terms, share in (
+            ("grams", _gram_terms, rules.GRAM_SHARE),
+            ("clauses", _clause_terms, rules.CLAUSE_SHARE),
+        ):
+            made.append(JoinMethod(name, HASH_BITS, False, terms, partial(_sampled_keys, share)))  # noqa: FBT003
+    if "ccdet" in settings.detectors:
+        keys = partial(_period_keys, settings)
+        made.append(JoinMethod("periods", HASH_BITS_IN_TERM, True, _period_terms, keys))  # noqa: FBT003
+    if "simhash" in settings.detectors:
+        limit = settings.simhash.max_hamming_distance
+        band_terms, keys = partial(_band_terms, limit), partial(_fingerprint_keys, limit)
+        # of the band queried beyond three bits one bit differs: that page stores another one
+        made.append(JoinMethod("bands", TERM_BITS, limit <= fingerprint.BANDS - 1, band_terms, keys))
+    return made
+
+
+def _gram_terms(table: FeatureTable, weigh: Weigh) -> RowTerms:
+    useful, cover = weigh(table).grams >= CONTENT, table.coverage
+    return _sampled(coverage.query_grams(cover).only(useful), coverage.stored_grams(cover).only(useful))
+
+
+def _clause_terms(table: FeatureTable, weigh: Weigh) -> RowTerms:
+    useful, cover = weigh(table).clauses >= CONTENT, table.coverage
+    return _sampled(coverage.query_clauses(cover).only(useful), coverage.stored_clauses(cover).only(useful))
+
+
+def _sampled(queried: coverage.Sampled, stored: coverage.Sampled) -> RowTerms:
+    """Both pages are query pages, so a short page inside a long one is found by the long one, which has all its terms."""
+    facts = np.column_stack(
+        (queried.bound.astype(np.uint64), rules.third_value(stored.values, stored.offsets))
+    )
+    return RowTerms(queried.values, np.diff(queried.offsets), stored.values, np.diff(stored.offsets), facts)
+
+
+def _sampled_keys(share: float, hits: Hits, facts: NDArray[np.uint64], stored: Column) -> Keys:
+    return rules.sampled_keys(hits, third=facts[:, 1], bound=facts[:, 0], share=share, below=stored.below)
+
+
+def _period_terms(table: FeatureTable, _: Weigh) -> RowTerms:
+    periods = table.periods
+    values, counts = periods.signatures, np.diff(periods.offsets)
+    return RowTerms(values, counts, values, counts, periods.comparable.astype(np.uint64)[:, None])
+
+
+def _period_keys(settings: Settings, hits: Hits, facts: NDArray[np.uint64], _: Column) -> Keys:
+    return rules.period_keys(hits, facts[:, 0].astype(np.int64), settings.ccdet)
+
+
+def _band_terms(limit: int, table: FeatureTable, _: Weigh) -> RowTerms:
+    """Equal bands, or bands one bit apart beyond three bits, of pages with words."""
+    having = table.has_words
+    kept, near = rules.bands_of(table.fingerprints[having], limit)
+    return RowTerms(
+        near.ravel(),
+        having * near.shape[1],
+        kept.ravel(),
+        having * fingerprint.BANDS,
+        table.fingerprints[:, None],
+    )
+
+
+def _fingerprint_keys(limit: int, hits: Hits, facts: NDArray[np.uint64], _: Column) -> Keys:
+    return rules.fingerprint_keys(hits, facts[:, 0], limit)
