@@ -51,6 +51,18 @@ class MissingExtra(DedupError):
         return f"{self.needed_by} needs {self.package}: pip install 'es-dedup[{self.extra}]'"
 
 
+class MissingJava(DedupError):
+    """No Java was found for Spark."""
+
+    def __init__(self, needed_by: str, home: str) -> None:
+        super().__init__(needed_by, home)
+        self.needed_by, self.home = needed_by, home
+
+    def __str__(self) -> str:
+        where = f"JAVA_HOME is {self.home}, where none is" if self.home else "there is none on PATH"
+        return f"{self.needed_by} needs Java 17 and {where}: install it, or set JAVA_HOME to its folder"
+
+
 class InputError(DedupError):
     """Input that cannot be read as pages; names file and line."""
 

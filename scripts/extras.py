@@ -41,10 +41,10 @@ CORE_CHECK: Final = """
 import importlib, importlib.util, pkgutil, sys
 import es_dedup
 
-extra = [name for name in ("pyarrow", "fastwarc", "elasticsearch", "celery", "numba", "pytest", "tests") if importlib.util.find_spec(name)]
+extra = [name for name in ("pyarrow", "fastwarc", "elasticsearch", "celery", "numba", "pyspark", "pytest", "tests") if importlib.util.find_spec(name)]
 assert not extra, f"the core installs {extra}"
 names = [m.name for m in pkgutil.walk_packages(es_dedup.__path__, "es_dedup.")]
-of_extras = ("es_dedup.testing.", "es_dedup.kernels.cache", "es_dedup.cli.__main__")
+of_extras = ("es_dedup.testing.", "es_dedup.spark.", "es_dedup.kernels.cache", "es_dedup.cli.__main__")
 names = [name for name in names if not name.startswith(of_extras) and ".kernels." not in name.removeprefix("es_dedup.kernels.")]
 for name in names:
     importlib.import_module(name)
@@ -252,6 +252,19 @@ def use_train(at: Environment) -> None:
     at.expect(at.rows("scan", "pages")[0]["stored"], "pages read by the own model")
 
 
+def use_spark(at: Environment) -> None:
+    """Two equal pages and another one on a local session."""
+    code = (
+        "from es_dedup.spark import deduplicate, session\n"
+        "text = 'The ferry ran aground at noon. All passengers were taken off. ' * 3\n"
+        "rows = [('a', text), ('b', text), ('c', 'Nobody has seen the mayor since the flood of last March.')]\n"
+        "made = deduplicate(session('local[2]').createDataFrame(rows, 'id string, text string')).collect()\n"
+        "print(sorted((row.page_id, row.canonical) for row in made))"
+    )
+    said = at.run("python", "-c", code)
+    at.expect("[('a', 'a'), ('b', 'a'), ('c', 'c')]" in said, f"b as a duplicate of a, not {said}")
+
+
 USES: Final[dict[str, Callable[[Environment], None]]] = {
     "fast": use_fast,
     "celery": use_celery,
@@ -262,6 +275,7 @@ USES: Final[dict[str, Callable[[Environment], None]]] = {
     "compare": use_compare,
     "testing": use_testing,
     "train": use_train,
+    "spark": use_spark,
 }
 """What shows that an extra works; those that take longest come first."""
 

@@ -32,6 +32,7 @@ NOT_RUN: Final = {
     # run in tests/integration, on a server
     "docs/how-to/collapse-search-results.md": {"python"},
     "docs/how-to/put-the-hook-before-the-bulk-writer.md": {"python"},
+    "docs/how-to/run-on-spark.md": {"python"},  # run in tests/spark
 }
 NEEDS: Final = {"docs/how-to/train-the-extractor.md": "catboost"}
 """Packages without which the commands of a document are not run."""

@@ -39,6 +39,7 @@ EXTRA_OF: Final = {
     "es_dedup/kernels/cache.py": "fast",
     "es_dedup/extraction/comparison.py": "compare",
     "es_dedup/extraction/learning/": "train",
+    "es_dedup/spark/": "spark",
     "es_dedup/testing/": "testing",
     "tasks/": "celery",
 }

@@ -1,0 +1,40 @@
+"""Near-duplicates among the rows of a Spark DataFrame, with the clusters that ``Deduplicator.scan`` gives.
+
+Main names: ``deduplicate`` runs the whole flow; ``features``, ``pairs`` and ``clusters`` are its steps, each from tables to a table
+with the schema in ``tables``; ``session`` makes a session with what the steps need. The first use of a name imports pyspark, and raises
+``MissingExtra`` where it is not installed.
+
+Traps:
+    - A step reads its input more than once: persist it, or write it as Parquet and read it back.
+    - Workers import es_dedup: install the same version of it on all of them.
+    - A page id that occurs twice raises ``ValueError``: a table has no last row, as the input of a scan has.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from es_dedup.spark.feature_rows import features
+    from es_dedup.spark.flow import deduplicate
+    from es_dedup.spark.related_pairs import pairs
+    from es_dedup.spark.requirements import session
+    from es_dedup.spark.star_clusters import clusters
+
+__all__ = ["clusters", "deduplicate", "features", "pairs", "session"]
+
+_MODULES: Final = {
+    "clusters": "star_clusters",
+    "deduplicate": "flow",
+    "features": "feature_rows",
+    "pairs": "related_pairs",
+    "session": "requirements",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import_module("es_dedup.spark.requirements")  # says what is not installed
+    return getattr(import_module(f"es_dedup.spark.{_MODULES[name]}"), name)

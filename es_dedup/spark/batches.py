@@ -1,0 +1,79 @@
+"""Between Arrow batches and arrays."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame
+
+
+def mapped(
+    frame: DataFrame, step: Callable[..., Iterator[pa.RecordBatch]], schema: str, *given: Any
+) -> DataFrame:
+    """``step(*given, batches)`` over the Arrow batches of each partition."""
+    return frame.mapInArrow(partial(step, *given), schema)
+
+
+def numbers(batch: pa.RecordBatch, name: str) -> NDArray[Any]:
+    """A column without nulls as an array."""
+    return np.asarray(batch.column(name).to_numpy(zero_copy_only=False))
+
+
+def ragged(batch: pa.RecordBatch, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Elements of a column of lists, and how many each row has."""
+    column = batch.column(name)
+    counts = np.asarray(column.value_lengths().to_numpy(zero_copy_only=False), dtype=np.int64)
+    return np.asarray(column.flatten().to_numpy(zero_copy_only=False), dtype=np.int64), counts
+
+
+def lists(values: NDArray[Any], counts: NDArray[np.int64]) -> pa.ListArray:
+    """A column of lists from elements row after row."""
+    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(signed(values)))
+
+
+def signed(values: NDArray[Any]) -> NDArray[np.int64]:
+    """64-bit numbers for a signed column, bit by bit."""
+    return values.astype(np.uint64).view(np.int64)
+
+
+def batch_of(**columns: Any) -> pa.RecordBatch:
+    """A batch of columns."""
+    return pa.RecordBatch.from_arrays([pa.array(each) for each in columns.values()], list(columns))
+
+
+def whole_runs(
+    batches: Iterable[pa.RecordBatch], names: tuple[str, ...], least: int
+) -> Iterator[pa.RecordBatch]:
+    """Ordered batches put together, so that rows with equal values of these columns are in one; ``least`` rows or more, but the last."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows < least:
+            continue
+        whole = _one(waiting)
+        differ = np.zeros(whole.num_rows - 1, dtype=np.bool_)
+        for name in names:
+            values = numbers(whole, name)
+            differ |= values[1:] != values[:-1]
+        ends = np.flatnonzero(differ) + 1
+        end = int(ends[-1]) if len(ends) else 0
+        if end:
+            yield whole.slice(0, end)
+        waiting, rows = [whole.slice(end)], whole.num_rows - end
+    if rows:
+        yield _one(waiting)
+
+
+def _one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]

@@ -1,0 +1,172 @@
+"""Candidate pairs by a self-join of terms: the joins of ``join_methods``, counted and filtered by their rules.
+
+Pages are named by their rank in canonical order, so the first postings of a term are those of the smallest numbers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+from es_dedup.batch.columns import MemoryColumn, offsets_from
+from es_dedup.batch.corpus import Weighing
+from es_dedup.batch.join import Hits as Counted
+from es_dedup.batch.join import PostingLists, TermJoin, answering, equal_pairs
+from es_dedup.batch.join_methods import join_methods
+from es_dedup.detectors.features import unpack
+from es_dedup.spark import tables
+from es_dedup.spark.batches import batch_of, lists, mapped, numbers, ragged, signed, whole_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+    from pyspark import Broadcast
+    from pyspark.sql import DataFrame
+
+    from es_dedup.decision.statistics import Statistics
+    from es_dedup.settings import Settings
+
+    Batches = Iterable[pa.RecordBatch]
+    Made = Iterator[pa.RecordBatch]
+
+POSTINGS: Final = 500_000  # rows of whole terms joined at a time: some 40 MB
+COPIES_ROWS: Final = 100_000  # rows of whole texts ordered at a time
+
+
+def candidates(rows: DataFrame, settings: Settings, statistics: Broadcast[Statistics]) -> DataFrame:
+    """Pairs to compare, each once, the smaller rank on the left: ``tables.CANDIDATES``.
+
+    Args:
+        rows: ``rank``, ``content_hash`` and ``payload`` of all pages.
+        settings: which methods query.
+        statistics: what is template brings no pages together.
+    """
+    text = F.when(F.col("content_hash") == 0, F.col("rank")).otherwise(F.col("content_hash"))
+    hashes = rows.select("rank", "content_hash").repartition(text).sortWithinPartitions("content_hash")
+    copies = mapped(hashes, _copies, tables.COPIES).persist()
+    known = rows.select("rank", "payload").join(copies.select("rank", "answering"), "rank")
+    terms = mapped(known, _terms, tables.TERMS, settings, statistics)
+    facts = mapped(rows.select("rank", "payload"), _facts, tables.FACTS, settings, statistics)
+    by_term = terms.repartition("method", "term").sortWithinPartitions("method", "term")
+    hits = mapped(by_term, _hits, tables.HITS, settings)
+    counted = hits.groupBy("method", "query", "stored").agg(F.sum("shared").alias("shared"))
+    of_query = facts.select("method", F.col("rank").alias("query"), F.col("facts").alias("query_facts"))
+    of_stored = facts.withColumnsRenamed(
+        {"stored": "stored_terms", "rank": "stored", "facts": "stored_facts"}
+    )
+    with_facts = counted.join(of_query, ["method", "query"]).join(of_stored, ["method", "stored"])
+    found = mapped(with_facts, _approved, tables.CANDIDATES, settings)
+    equal = copies.where("leader >= 0").selectExpr("leader AS left", "rank AS right")
+    return found.union(equal).distinct()
+
+
+def _copies(batches: Batches) -> Made:
+    """Which copies of a text answer, and the first copy of each other one; -1: none."""
+    for batch in whole_runs(batches, ("content_hash",), COPIES_ROWS):
+        ranks, hashes = numbers(batch, "rank"), numbers(batch, "content_hash").view(np.uint64)
+        order = np.argsort(ranks)  # rows in canonical order: places among them are ranks
+        ranks, hashes = ranks[order], hashes[order]
+        place = np.arange(len(ranks))
+        pairs = equal_pairs(hashes, place)
+        leader = np.full(len(ranks), -1, dtype=np.int64)
+        first, other = _rows_of(pairs)
+        leader[other] = ranks[first]
+        yield batch_of(rank=ranks, answering=answering(hashes, place), leader=leader)
+
+
+def _terms(settings: Settings, statistics: Broadcast[Statistics], batches: Batches) -> Made:
+    """Terms queried and stored; of copies that do not answer only those queried."""
+    weigh, methods = Weighing(statistics.value), join_methods(settings)
+    for batch in batches:
+        table = unpack(batch.column("payload").to_pylist())
+        ranks, answers = numbers(batch, "rank"), numbers(batch, "answering")
+        for number, method in enumerate(methods):
+            terms = method.terms(table, weigh)
+            sides = [(terms.queried, terms.query_counts, method.own)]
+            if not method.own:
+                sides.append((terms.stored, terms.stored_counts, True))
+            for side, (values, counts, stored) in enumerate(sides):
+                keep = np.repeat(answers, counts) if side else np.ones(len(values), dtype=np.bool_)
+                owners = np.repeat(ranks, counts)[keep]
+                rows = len(owners)
+                yield batch_of(
+                    method=np.full(rows, number, dtype=np.int8),
+                    term=signed(values)[keep],
+                    rank=owners,
+                    queried=np.full(rows, side == 0),
+                    stored=np.repeat(answers, counts)[keep] if stored else np.zeros(rows, dtype=np.bool_),
+                )
+
+
+def _facts(settings: Settings, statistics: Broadcast[Statistics], batches: Batches) -> Made:
+    """What rules have to know of each page."""
+    weigh, methods = Weighing(statistics.value), join_methods(settings)
+    for batch in batches:
+        table = unpack(batch.column("payload").to_pylist())
+        for number, method in enumerate(methods):
+            terms = method.terms(table, weigh)
+            kept, counts = terms.stored, terms.stored_counts
+            if method.own:  # their rules do not ask for the terms
+                kept, counts = kept[:0], np.zeros_like(counts)
+            rows, width = terms.facts.shape
+            yield batch_of(
+                method=np.full(rows, number, dtype=np.int8),
+                rank=numbers(batch, "rank"),
+                facts=lists(terms.facts.ravel(), np.full(rows, width)),
+                stored=lists(kept, counts),
+            )
+
+
+def _hits(settings: Settings, batches: Batches) -> Made:
+    """Counted pairs of some terms."""
+    methods = join_methods(settings)
+    for batch in whole_runs(batches, ("method", "term"), POSTINGS):
+        names = ("method", "term", "rank", "queried", "stored")
+        which, terms, ranks, queried, stored = (numbers(batch, name) for name in names)
+        for number, method in enumerate(methods):
+            mine = which == number
+            known, owners = np.unique(ranks[mine], return_inverse=True)
+            values = terms[mine].view(np.uint64).astype(method.kind)
+            asks, answers = queried[mine], stored[mine]
+            lists_ = PostingLists(np.arange(len(known)), np.ones(len(known), dtype=np.bool_))
+            join = TermJoin(values[answers], owners[answers], lists_, method.bits, least=method.least)
+            values, owners = values[asks], owners[asks]
+            order = np.argsort(owners, kind="stable")
+            for hits in join.run(values[order], offsets_from(owners[order], len(known))):
+                yield batch_of(
+                    method=np.full(len(hits.query), number, dtype=np.int8),
+                    query=known[hits.query],
+                    stored=known[hits.stored],
+                    shared=hits.shared,
+                )
+
+
+def _approved(settings: Settings, batches: Batches) -> Made:
+    """Counted pairs of which the rule of their method approves."""
+    methods = join_methods(settings)
+    for batch in batches:
+        which = numbers(batch, "method")
+        for number, method in enumerate(methods):
+            mine = batch.take(np.flatnonzero(which == number))
+            if not mine.num_rows:
+                continue
+            facts = np.concatenate([ragged(mine, f"{side}_facts")[0] for side in ("query", "stored")])
+            values, counts = ragged(mine, "stored_terms")
+            kept = MemoryColumn(method.kind)
+            # rows of the pairs' query pages come first, then those of their stored pages
+            kept.add(values.astype(method.kind), np.concatenate((np.zeros_like(counts), counts)))
+            place = np.arange(mine.num_rows)
+            hits = Counted(place, place + mine.num_rows, numbers(mine, "shared"))
+            rule = method.rule(facts.view(np.uint64).reshape(2 * mine.num_rows, -1), kept)
+            pair, _ = _rows_of(rule(hits))
+            query, stored = numbers(mine, "query")[pair], numbers(mine, "stored")[pair]
+            yield batch_of(left=np.minimum(query, stored), right=np.maximum(query, stored))
+
+
+def _rows_of(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Both rows of pairs as ``pair_keys`` makes them."""
+    return (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)

@@ -1,0 +1,92 @@
+"""Feature rows to related pairs."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pandas as pd
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+from es_dedup.batch.featurise import day_of
+from es_dedup.batch.verify import Verified
+from es_dedup.decision.comparison import Pages, compare
+from es_dedup.decision.method_rules import decided
+from es_dedup.decision.thresholds import thresholds_of
+from es_dedup.detectors.features import unpack
+from es_dedup.spark import tables
+from es_dedup.spark.candidates import candidates
+from es_dedup.spark.feature_rows import checked
+from es_dedup.spark.ranking import learned, processed, ranks
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+    from pyspark.sql import DataFrame
+
+    from es_dedup.decision.statistics import Statistics
+    from es_dedup.settings import Settings
+
+BLOCK: Final = 4_096  # pairs compared at a time, about: 30 MB of arrays
+
+
+def pairs(features: DataFrame, settings: Settings | None = None) -> DataFrame:
+    """Related pairs: ``tables.PAIRS``.
+
+    Candidates are counted when this is called, statistics learned and pages ranked; comparing waits until the result is read.
+
+    Args:
+        features: as ``features`` makes it; read several times.
+        settings: those the features were made with.
+
+    Raises:
+        ConfigError: a method is enabled that Spark does not know.
+        ValueError: a page id occurs twice.
+    """
+    chosen, pages = checked(settings), processed(features)
+    rows = pages.join(ranks(pages, chosen), "page_id")
+    context = features.sparkSession.sparkContext
+    statistics = context.broadcast(learned(pages, chosen))
+    found = candidates(rows, chosen, statistics).persist()
+    blocks = max(1, -(-found.count() // BLOCK))
+    # by the later page: it has few candidates before it, as few postings of a term answer
+    placed = found.withColumn("block", F.pmod(F.xxhash64("right"), F.lit(blocks)))
+    sides = [placed.select("block", F.col(side).alias("rank")) for side in ("left", "right")]
+    needed = sides[0].union(sides[1]).distinct()
+    pages_of = needed.join(rows.select("rank", "page_id", "published", "payload"), "rank")
+    grouped = placed.groupBy("block").cogroup(pages_of.groupBy("block"))
+    return grouped.applyInPandas(partial(_related, chosen, statistics), tables.PAIRS)
+
+
+def _related(
+    settings: Settings, statistics: Broadcast[Statistics], some: pd.DataFrame, known: pd.DataFrame
+) -> pd.DataFrame:
+    """Related pairs of a block; rows are in order of page ids, so the left page is that of the smaller id."""
+    known = known.sort_values("page_id", ignore_index=True)
+    days = np.array([day_of(each) for each in known["published"]], dtype=np.int64)
+    pages = Pages(known["page_id"].tolist(), unpack(known["payload"].tolist()), days)
+    row_of = pd.Series(known.index.to_numpy(), index=known["rank"])
+    one, other = (row_of.loc[some[side]].to_numpy(dtype=np.int64) for side in ("left", "right"))
+    made = []
+    for start in range(0, len(some), BLOCK):
+        ours, theirs = one[start : start + BLOCK], other[start : start + BLOCK]
+        left, right = np.minimum(ours, theirs), np.maximum(ours, theirs)
+        limits = thresholds_of(settings.decision.preset)
+        compared = compare(pages, left, pages, right, statistics.value, limits)
+        decisions = decided(compared, settings, statistics.value).decisions
+        kept = decisions.rule == 0
+        related = Verified(left[kept], right[kept], decisions.relation[kept], decisions.score[kept])
+        edges = related.edges(pages.ids)
+        made.append(
+            pd.DataFrame(
+                {
+                    "left": [edge.left for edge in edges],
+                    "right": [edge.right for edge in edges],
+                    "relation": [str(edge.relation) for edge in edges],
+                    "score": [edge.score for edge in edges],
+                    "left_cover": decisions.left_cover[kept].round(4),
+                    "right_cover": decisions.right_cover[kept].round(4),
+                }
+            )
+        )
+    return pd.concat(made, ignore_index=True)

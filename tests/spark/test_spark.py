@@ -1,0 +1,174 @@
+"""The clusters of ``es_dedup.spark`` are those of a scan, however the rows are spread and ordered."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import random
+import re
+from dataclasses import asdict
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import es_dedup.spark
+from es_dedup import Deduplicator, Page
+from es_dedup.errors import ConfigError
+from es_dedup.settings import Settings
+from tests.samples import pages, story, truths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.timeout(900),
+    pytest.mark.filterwarnings("ignore"),
+]  # pyspark warns of its own code
+SCHEMA = "id string, text string, title string, url string, site string, published string"
+SETTINGS = Settings(workers=1)
+
+
+def table(spark: Any, some: Iterable[Page], parts: int = 3) -> Any:
+    """Pages as a DataFrame."""
+    rows = [[asdict(page)[name.split()[0]] for name in SCHEMA.split(", ")] for page in some]
+    return spark.createDataFrame(rows, SCHEMA).repartition(parts)
+
+
+def scanned(some: Iterable[Page]) -> dict[str, tuple[str, str | None]]:
+    """Canonical document and relation to it, by page id, as a scan gives them."""
+    with Deduplicator.open(":memory:", settings=SETTINGS) as dedup:
+        dedup.scan(some)
+        assigned = dedup._index.assignments([page.id for page in some])
+    return {
+        name: (each.representative, None if each.representative == name else str(each.relation))
+        for name, each in assigned.items()
+    }
+
+
+def found(frame: Any) -> dict[str, tuple[str, str | None]]:
+    """The same of a table of clusters."""
+    rows = frame.collect()
+    assert all(row.cluster_id == row.canonical for row in rows)
+    assert all((row.duplicate_of or row.page_id) == row.canonical for row in rows)
+    assert all((row.cover is None) == (row.duplicate_of is None) for row in rows)
+    return {row.page_id: (row.canonical, row.relation) for row in rows}
+
+
+def sample_texts() -> list[Page]:
+    """True main texts of the sample pages, with their sites."""
+    by_id = {page.id: page for page in pages()}
+    return [
+        Page(each.page_id, text=each.text, site=each.site, url=by_id[each.page_id].url) for each in truths()
+    ]
+
+
+def corpus(seed: int, count: int) -> list[Page]:
+    """Random articles with copies, cut copies and copies with a template around them."""
+    rng = random.Random(seed)
+    made: list[Page] = []
+    for number in range(count):
+        page = story(
+            rng.randrange(count // 2), f"p{number}", day=rng.randrange(1, 28), site=f"s{rng.randrange(4)}"
+        )
+        text = page.text or ""
+        kind = rng.randrange(4)
+        if kind == 1:
+            text = text[: rng.randrange(len(text))]
+        elif kind == 2:
+            text = f"{story(999).text}\n{text}"
+        made.append(Page(page.id, text=text, title=page.title, site=page.site, published=page.published))
+    return made
+
+
+def test_samples_have_the_clusters_of_a_scan(spark: Any) -> None:
+    some = sample_texts()
+    wanted = scanned(some)
+    assert (
+        len({canonical for canonical, _ in wanted.values()}) < len(wanted) - 20
+    )  # there are duplicates to find
+    assert found(es_dedup.spark.deduplicate(table(spark, some), SETTINGS)) == wanted
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_random_corpora_have_the_clusters_of_a_scan_in_any_order_and_partitioning(
+    spark: Any, seed: int
+) -> None:
+    some = corpus(seed, 60)
+    wanted = scanned(some)
+    random.Random(seed).shuffle(some)
+    first = es_dedup.spark.deduplicate(table(spark, some, seed), SETTINGS)
+    second = es_dedup.spark.deduplicate(table(spark, reversed(some), 5 * seed), SETTINGS)
+    assert found(first) == wanted
+    assert sorted(first.collect()) == sorted(second.collect())
+
+
+def test_more_copies_than_answer_and_common_terms_are_capped_as_in_a_scan(spark: Any) -> None:
+    copies = [story(1, f"copy-{number}", day=1 + number % 27) for number in range(90)]
+    formed = [
+        Page(f"form-{number}", text=f"{story(2).text}\n{story(number + 10).text}", title=f"{number}")
+        for number in range(90)
+    ]
+    assert found(es_dedup.spark.deduplicate(table(spark, copies + formed), SETTINGS)) == scanned(
+        copies + formed
+    )
+
+
+def test_pages_that_cannot_be_processed_and_pages_without_words_are_told(spark: Any) -> None:
+    some = [story(1, "a"), story(1, "b"), Page("empty", text=""), Page("nothing")]
+    made = {row.page_id: row for row in es_dedup.spark.features(table(spark, some), SETTINGS).collect()}
+    assert made["nothing"].failed == "neither text nor html"
+    assert made["empty"].skipped
+    rows = {row.page_id: row for row in es_dedup.spark.deduplicate(table(spark, some), SETTINGS).collect()}
+    assert (rows["nothing"].canonical, rows["nothing"].failed) == (None, "neither text nor html")
+    assert rows["empty"].canonical == "empty"
+    assert rows["b"].duplicate_of == "a"
+
+
+def test_a_page_id_that_occurs_twice_is_refused(spark: Any) -> None:
+    with pytest.raises(ValueError, match="page ids occur twice, as 'a'"):
+        es_dedup.spark.deduplicate(table(spark, [story(1, "a"), story(2, "a")]), SETTINGS)
+
+
+def test_wrong_columns_and_further_methods_are_refused(spark: Any) -> None:
+    with pytest.raises(ConfigError, match="columns id and text or html, not name"):
+        es_dedup.spark.features(spark.createDataFrame([("a",)], "name string"), SETTINGS)
+    with pytest.raises(ConfigError, match="dwdcs cannot be used on Spark"):
+        es_dedup.spark.features(table(spark, [story(1)]), Settings(detectors=("ccdet", "dwdcs")))
+
+
+def test_the_guide_works(spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "how-to" / "run-on-spark.md").read_text(encoding="utf-8")
+    code = "".join(re.findall(r"^```python\n(.*?)^```", guide, re.MULTILINE | re.DOTALL))
+    exec(re.sub(r'"(\w+\.parquet)"', rf'"{tmp_path}/\1"', code), {})  # noqa: S102 - ours
+    assert "duplicate_of" in capsys.readouterr().out
+    rows = spark.read.parquet(f"{tmp_path}/clusters.parquet").collect()
+    assert {row.page_id: row.duplicate_of for row in rows} == {"a": None, "b": "a"}
+
+
+def test_components_in_rounds_are_those_at_the_driver(spark: Any) -> None:
+    from es_dedup.spark.components import components  # noqa: PLC0415 - pyspark may be missing
+
+    rng = random.Random(5)
+    edges = [(f"n{rng.randrange(40)}", f"n{rng.randrange(40)}") for _ in range(25)]
+    edges += pairwise(f"path{number:02}" for number in range(20))
+    frame = spark.createDataFrame([edge for edge in edges if edge[0] != edge[1]], "left string, right string")
+    assert sorted(components(frame, driver_edges=0).collect()) == sorted(components(frame).collect())
+
+
+@pytest.mark.data
+def test_news_have_the_clusters_of_a_scan(spark: Any) -> None:
+    folder = Path(os.environ.get("ES_DEDUP_DATA", "nowhere"))
+    if not folder.is_dir():
+        pytest.skip("ES_DEDUP_DATA names no folder")
+    with lzma.open(folder / "news-en.jsonl.xz", "rt", encoding="utf8") as file:
+        rows: Sequence[dict[str, Any]] = [json.loads(line) for line in file]
+    some = [
+        Page(row["id"], text=row["text"], title=row.get("title"), published=row.get("time")) for row in rows
+    ]
+    wanted = scanned(some)
+    assert sum(relation is not None for _, relation in wanted.values()) > 200
+    assert found(es_dedup.spark.deduplicate(table(spark, some), SETTINGS)) == wanted
