@@ -1,0 +1,29 @@
+"""What is missing for Spark is said with what to install."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import es_dedup.spark
+from es_dedup.errors import MissingExtra, MissingJava
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_without_pyspark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "es_dedup.spark.requirements", raising=False)
+    for name in ("pandas", "pyspark", "pyspark.sql"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtra, match=r"needs p\w+: pip install 'es-dedup\[spark\]'"):
+        es_dedup.spark.deduplicate  # noqa: B018 - the first use imports pyspark
+
+
+def test_without_java_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(MissingJava, match=f"needs Java 17 and JAVA_HOME is {tmp_path}, where none is"):
+        es_dedup.spark.session("local[1]")
