@@ -72,7 +72,7 @@ def label(
             session.output.note("no uncertain pairs: pass more pages, or more similar pages")
         written = _ask(session.output, dedup, pairs, output, chars)
     session.output.emit({"asked": len(pairs), "written": written, "known": len(known)})
-    session.output.line(f"{written} labels written to {output}, which had {len(known)}")
+    session.output.line(f"{written} labels written to {output}, {len(known)} were in it before")
     if intake.failed:
         raise typer.Exit(ExitCode.LEFT_OUT)
 

@@ -53,10 +53,10 @@ def test_answers_are_kept_taken_back_and_gone_on_with(tmp_path: Path) -> None:
     assert first[1]["relation"] in ("contains", "contained")
     assert "relation" not in first[0]
     assert "no such answer: 'what'" in done.stderr
-    assert "3 labels written to labels.jsonl, 0 were there" in done.stdout
+    assert "3 labels written to labels.jsonl, 0 were in it before" in done.stdout
     assert all(row["id_a"] in done.stdout for row in first)
     again = label("n\nq\n", tmp_path, "--count", "6")
-    assert "1 labels written to labels.jsonl, 3 were there" in again.stdout
+    assert "1 labels written to labels.jsonl, 3 were in it before" in again.stdout
     later = rows(tmp_path)
     assert later[:3] == first
     pairs = read_labels(tmp_path / "labels.jsonl")
