@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROWS: Final = 2_000  # of an Arrow batch: pages of 100 KB make 200 MB
+LOCAL_PARTITIONS: Final = 8  # of a shuffle on one machine: of Spark's 200 each would cost a task of Python
 
 
 def session(master: str | None = None, config: Mapping[str, str] | None = None) -> SparkSession:
@@ -39,6 +40,8 @@ def session(master: str | None = None, config: Mapping[str, str] | None = None) 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("es-dedup")
     builder = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", str(ROWS))
+    if master and master.startswith("local"):
+        builder = builder.config("spark.sql.shuffle.partitions", str(LOCAL_PARTITIONS))
     for name, value in (config or {}).items():
         builder = builder.config(name, value)
     return (builder.master(master) if master else builder).getOrCreate()
