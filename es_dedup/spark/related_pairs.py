@@ -51,10 +51,13 @@ def pairs(features: DataFrame, settings: Settings | None = None) -> DataFrame:
     blocks = max(1, -(-found.count() // BLOCK))
     # by the later page: it has few candidates before it, as few postings of a term answer
     placed = found.withColumn("block", F.pmod(F.xxhash64("right"), F.lit(blocks)))
-    sides = [placed.select("block", F.col(side).alias("rank")) for side in ("left", "right")]
+    # a name of its own: Spark 4 takes the columns of two tables made of one for the same
+    sides = [
+        placed.select(F.col("block").alias("of"), F.col(side).alias("rank")) for side in ("left", "right")
+    ]
     needed = sides[0].union(sides[1]).distinct()
     pages_of = needed.join(rows.select("rank", "page_id", "published", "payload"), "rank")
-    grouped = placed.groupBy("block").cogroup(pages_of.groupBy("block"))
+    grouped = placed.groupBy("block").cogroup(pages_of.groupBy("of"))
     return grouped.applyInPandas(partial(_related, chosen, statistics), tables.PAIRS)
 
 
