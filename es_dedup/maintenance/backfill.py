@@ -2,12 +2,14 @@
 
 Stages: ``features`` (by shard and range of sequence numbers, in parallel), ``catch-up`` (what was written meanwhile),
 ``cluster`` (statistics, pairs, clusters, from features), ``update`` (the ``dedup`` field of each document), ``remaining`` (documents that
-have no ``dedup`` field yet, one by one), ``orphans`` (pages whose document was deleted meanwhile).
+have no ``dedup`` field yet, or other features than they hold now, one by one), ``orphans`` (pages whose document was deleted meanwhile).
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.featurise import make_chunk
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.settings import Settings
 
+HOOK_SECONDS: Final = 2  # within which a hook has written a document whose features it has stored
+PASSES: Final = (
+    10  # over what was written since a job began; each may find what was written during the one before
+)
 GROUP_PAGES: Final = 500  # pages of clusters whose dedup fields are written together
 
 
@@ -80,11 +86,7 @@ class CatchUp(Features):
 
     def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
         """One part per shard, above where the first reading ended."""
-        ended: dict[tuple[str, int], int] = {}
-        if job.plans:
-            for part, _ in context.jobs.parts(job.id, job.plans[-1], range(job.parts[-1])):
-                place = (part.work["index"], part.work["shard"])
-                ended[place] = max(ended.get(place, -1), part.work["to"])
+        ended = _ended(context, job, -1)
         return [
             PartitionPlan(_work(shard, fields, ended.get((index, shard.number), -1), shard.last))
             for index, fields in context.indices(job.options.get("target")).items()
@@ -113,6 +115,55 @@ class Recluster:
             context.index.set_note(CLUSTERS_PENDING, None)
         total = done.stored
         yield Step(1, total, {"clustered": total, "pairs": done.pairs, "edges": done.related})
+
+
+def _ended(context: MaintenanceContext, job: Job, stage: int) -> dict[tuple[str, int], int]:
+    """Sequence number up to which a stage has read each shard of each index; empty of a stage that reads no shards."""
+    ended: dict[tuple[str, int], int] = {}
+    if job.plans:
+        for part, _ in context.jobs.parts(job.id, job.plans[stage], range(job.parts[stage])):
+            if "shard" in part.work:
+                place = (part.work["index"], part.work["shard"])
+                ended[place] = max(ended.get(place, -1), part.work["to"])
+    return ended
+
+
+def _outdated_since(
+    context: MaintenanceContext,
+    index: str,
+    fields: SourceFields,
+    above: Mapping[str, int] | None,
+    batch: int,
+) -> Iterator[list[SourceDocument]]:
+    """Documents written since these positions whose features are not those of what they hold, until there are none.
+
+    A hook stores features before the document, so what differs is read again after a while.
+    """
+    for _ in range(0 if above is None else PASSES):
+        last = {str(shard.number): shard.last for shard in context.source_index.shards(index)}
+        seen: dict[str, int] = {}
+        for shard in context.source_index.shards(index):
+            from_ = above.get(str(shard.number), -1) if above else -1
+            for documents in context.source_index.scan(shard, fields.names, above=from_, batch=batch):
+                late = set(outdated(context, fields, documents))
+                seen |= {each.key.page_id: each.seq_no for each in documents if each.key.page_id in late}
+        if seen:
+            time.sleep(HOOK_SECONDS)
+        found = False
+        names = iter(seen)
+        while ids := list(islice(names, batch)):
+            documents = [
+                each
+                for each in context.source_index.read(ids, fields.names).values()
+                if each.seq_no == seen[each.key.page_id]
+            ]
+            late = set(outdated(context, fields, documents))
+            if late:
+                found = True
+                yield [each for each in documents if each.key.page_id in late]
+        if not found:
+            return
+        above = last
 
 
 def settings_of(context: MaintenanceContext, job: Job) -> Settings:
@@ -146,15 +197,27 @@ class WriteDedupFields:
 
 
 class Remaining:
-    """Documents without a ``dedup`` field after these stages: written in between, or lost by a race."""
+    """Documents without a ``dedup`` field after these stages, or with outdated features: written in between, or lost by a race.
+
+    The stages before store features of what they have read, which a hook may have replaced meanwhile.
+    """
 
     name = "remaining"
 
     def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
         """One part per concrete index."""
-        found = context.indices(job.options.get("target"))
+        ended = _ended(context, job, 0)
         return [
-            PartitionPlan({"index": index, "fields": fields.as_dict()}) for index, fields in found.items()
+            PartitionPlan(
+                {
+                    "index": index,
+                    "fields": fields.as_dict(),
+                    "above": {str(shard): last for (of, shard), last in ended.items() if of == index}
+                    if job.what == "backfill"
+                    else None,
+                }
+            )
+            for index, fields in context.indices(job.options.get("target")).items()
         ]
 
     def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
@@ -168,6 +231,9 @@ class Remaining:
                 bury(context, [documents[0].key.page_id], self.name, part.attempts - 1, part.error)
                 documents = []
             yield Step(None, len(documents), ingest_documents(context, fields, documents))
+        for documents in _outdated_since(context, part.work["index"], fields, part.work.get("above"), batch):
+            found = [each for each in documents if each.key.page_id not in dead]
+            yield Step(None, len(found), ingest_documents(context, fields, found))
 
 
 class Orphans:

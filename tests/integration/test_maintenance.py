@@ -11,6 +11,7 @@ from es_dedup.errors import MassChange, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.backfill import Remaining
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.recluster import preview
@@ -30,7 +31,11 @@ from tests.source_indices import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_dedup.index.jobs import Job
     from es_dedup.maintenance.context import MaintenanceContext
+    from es_dedup.maintenance.stage import PartitionPlan
 
 
 def test_a_backfill_marks_every_document_as_the_embedded_index_would() -> None:
@@ -70,6 +75,26 @@ def test_a_recluster_sees_what_another_process_has_stored_a_moment_ago() -> None
         assert site.index.count() == len(given)
         assert audit(site).as_dict()["found"] == {}
         assert count_with_dedup_field(client, name) == len(given)
+
+
+def test_a_document_that_changes_while_a_backfill_stores_what_it_has_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A worker may store features of what a document held before a hook replaced them: they are compared at the end."""
+    given = documents(made_up=30)
+    key, other = list(given)[:2]
+    planned = Remaining.plan
+    with source_index(given) as (client, name), attached(name) as site:
+
+        def changed(stage: Remaining, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
+            client.update(index=name, id=key, doc=given[other], refresh=True)
+            return planned(stage, context, job)
+
+        monkeypatch.setattr(Remaining, "plan", changed)
+        filled(site)
+        assert audit(site).as_dict()["found"] == {}
+        clusters = [{each.page_id for each in group} for group in site.index.clusters()]
+        assert any({f"{name}/{key}", f"{name}/{other}"} <= group for group in clusters)
 
 
 def filled(site: MaintenanceContext) -> None:
