@@ -131,7 +131,7 @@ def test_the_commands_work_together(folder: Path) -> None:
         "duplicate",
         "exact",
     )
-    assert "different" in run("explain", "zh/a.html", "zh/c.html", folder=folder).stdout
+    assert "not merged" in run("explain", "zh/a.html", "zh/c.html", folder=folder).stdout
     assert lines(run("search", "跨江大桥", "--json", folder=folder))[0]["total_documents"] == 2
     keep = {row["page_id"] for row in lines(run("export", "--what", "keep", folder=folder))}
     drop = {row["page_id"] for row in lines(run("export", "--what", "drop", folder=folder))}
