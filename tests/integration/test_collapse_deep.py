@@ -164,7 +164,7 @@ def test_a_cursor_that_is_gone_says_so(client: Elasticsearch, corpus: Corpus) ->
     assert cursor is not None
     search.close(cursor)
     search.close(cursor)
-    with pytest.raises(CursorLost, match="begin again"):
+    with pytest.raises(CursorLost, match="start again"):
         search.search(body, cursor=cursor)
 
 

@@ -298,6 +298,6 @@ class TestRoots:
             mine = read_pages([days[0]], ReadOptions(roots=one.roots()))
             with Deduplicator.open(tmp_path / "pages.db", settings=ALONE) as other:
                 self.pages(other, days[1])
-            with pytest.raises(RootsChanged, match="run it again"):
+            with pytest.raises(RootsChanged, match="run the command again"):
                 one.record_roots(mine.roots)
             assert [page.id for page in self.pages(one, days[0])] == ["21//index.txt"]

@@ -109,7 +109,7 @@ class TestNetwork:
     ) -> None:
         records = random_records(50, seed=1)
         proxy.cut_after = 0  # the server gets the request, its answer is lost
-        with pytest.raises(IndexInterrupted, match="repeat it"):
+        with pytest.raises(IndexInterrupted, match="repeat the call"):
             through.put_many(records)
         proxy.cut_after = None
         assert through.put_many(records).written == 50
