@@ -29,12 +29,15 @@ if TYPE_CHECKING:
         WritePolicy,
     )
     from es_dedup.settings import Settings, load_settings
+    from es_dedup.tables.call import deduplicate
+    from es_dedup.tables.result import DeduplicationResult
 
 __all__ = [
     "AddReport",
     "Cluster",
     "Content",
     "Decision",
+    "DeduplicationResult",
     "Deduplicator",
     "Member",
     "Outcome",
@@ -49,14 +52,17 @@ __all__ = [
     "Skipped",
     "Verdict",
     "WritePolicy",
+    "deduplicate",
     "extract",
     "load_settings",
 ]
 __version__ = "0.2.0"
 
 _MODULES: Final = {
+    "DeduplicationResult": "es_dedup.tables.result",
     "Deduplicator": "es_dedup.deduplicator.deduplicator",
     "Settings": "es_dedup.settings.loading",
+    "deduplicate": "es_dedup.tables.call",
     "extract": "es_dedup.extraction",
     "load_settings": "es_dedup.settings.loading",
 }  # of the public names that are not in es_dedup.model

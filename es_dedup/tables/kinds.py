@@ -1,0 +1,171 @@
+"""Rows of lists, dictionaries and tables of other libraries, read and chosen by the methods of the given object.
+
+No library is imported here: who passes a table has imported it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from es_dedup.errors import wrong_type
+
+BATCH_ROWS: Final = 1_000
+"""Rows that are made Python objects at a time."""
+WANTED: Final = (
+    "a list of texts or of dictionaries, a dictionary, a DataFrame of pandas or polars, a Table or RecordBatch of pyarrow, "
+    "or a datasets.Dataset"
+)
+INSTEAD: Final = {
+    ("pandas", "Series"): "pass .to_frame()",
+    ("polars", "Series"): "pass .to_frame()",
+    ("polars", "LazyFrame"): "pass .collect()",
+    ("datasets", "DatasetDict"): 'choose a split, as data["train"]',
+    ("datasets", "IterableDataset"): "pass list(data), or scan its pages into an index file",
+    ("pyspark", "DataFrame"): "use es_dedup.spark.deduplicate",
+}
+"""What to pass in place of similar types."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of one object.
+
+    Attributes:
+        size: number of rows.
+        columns: their names; one column ``text`` of a list of texts, ``id`` and ``text`` of a dictionary of texts.
+        read: the values of some columns, row by row.
+        take: the rows at some positions, as an object of the same kind.
+    """
+
+    size: int
+    columns: tuple[str, ...]
+    read: Callable[[Sequence[str]], Iterator[tuple[Any, ...]]]
+    take: Callable[[Sequence[int]], Any]
+
+
+def rows_of(data: Any) -> Rows:
+    """The rows of an object of any kind.
+
+    Raises:
+        TypeError: it is of another kind, or a list or dictionary holds values of a wrong type.
+        ValueError: the columns of a dictionary differ in length.
+    """
+    bases = [(base.__module__.partition(".")[0], base.__name__) for base in type(data).__mro__]
+    advice = next((INSTEAD[base] for base in bases if base in INSTEAD), "")
+    table = next((_TABLES[base] for base in bases if base in _TABLES), None)
+    if table is not None:
+        return table(data)
+    if isinstance(data, Mapping) and not advice:
+        return _of_columns(data) if _holds_columns(data) else _of_texts_by_id(data)
+    if isinstance(data, list | tuple):
+        return _of_list(data)
+    raise wrong_type("data", WANTED, data, advice)
+
+
+def _of_list(data: Sequence[Any]) -> Rows:
+    of_records = bool(data) and isinstance(data[0], Mapping)
+    for at, row in enumerate(data):
+        if not isinstance(row, Mapping if of_records else str | None):
+            raise wrong_type(f"row {at}", "a dictionary" if of_records else "a string", row)
+    columns = tuple(dict.fromkeys(name for row in data for name in row)) if of_records else ("text",)
+
+    def read(names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        return (tuple(row.get(name) if of_records else row for name in names) for row in data)
+
+    def take(at: Sequence[int]) -> list[Any] | tuple[Any, ...]:
+        rows = [data[row] for row in at]
+        return tuple(rows) if isinstance(data, tuple) else rows
+
+    return Rows(len(data), columns, read, take)
+
+
+def _holds_columns(data: Mapping[Any, Any]) -> bool:
+    """Whether the values of a dictionary are columns: sequences, or arrays."""
+    return bool(data) and all(
+        hasattr(values, "__len__") and not isinstance(values, str | bytes | Mapping)
+        for values in data.values()
+    )
+
+
+def _of_columns(data: Mapping[str, Sequence[Any]]) -> Rows:
+    lengths = {name: len(values) for name, values in data.items()}
+    size = next(iter(lengths.values()))
+    if set(lengths.values()) != {size}:
+        raise ValueError(f"columns must be of one length, not {lengths}")
+    return Rows(
+        size,
+        tuple(data),
+        lambda names: zip(*(data[name] for name in names), strict=True),
+        lambda at: {name: [values[row] for row in at] for name, values in data.items()},
+    )
+
+
+def _of_texts_by_id(data: Mapping[Any, str | None]) -> Rows:
+    for name, text in data.items():
+        if text is not None and not isinstance(text, str):
+            raise wrong_type(
+                f"the value of {name!r}", "a text, as all values, or a list, as all values", text
+            )
+
+    def read(names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        return (tuple(name if column == "id" else text for column in names) for name, text in data.items())
+
+    def take(at: Sequence[int]) -> dict[Any, Any]:
+        ids = list(data)
+        return {ids[row]: data[ids[row]] for row in at}
+
+    return Rows(len(data), ("id", "text"), read, take)
+
+
+def _of_pandas(data: Any) -> Rows:
+    return Rows(
+        len(data),
+        tuple(data.columns),
+        lambda names: zip(*(data[name] for name in names), strict=True),
+        lambda at: data.iloc[list(at)],
+    )
+
+
+def _of_polars(data: Any) -> Rows:
+    return Rows(
+        data.height,
+        tuple(data.columns),
+        lambda names: data.select(names).iter_rows(),
+        lambda at: data[list(at)],
+    )
+
+
+def _of_arrow(data: Any) -> Rows:
+    def read(names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        chosen = data.select(list(names))
+        for start in range(0, data.num_rows, BATCH_ROWS):
+            yield from _python(chosen.slice(start, BATCH_ROWS), names)
+
+    def take(at: Sequence[int]) -> Any:
+        return data.take(list(at)) if at else data.slice(0, 0)
+
+    return Rows(data.num_rows, tuple(data.schema.names), read, take)
+
+
+def _of_dataset(data: Any) -> Rows:
+    def read(names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        for batch in data.select_columns(list(names)).with_format("arrow").iter(BATCH_ROWS):
+            yield from _python(batch, names)
+
+    return Rows(data.num_rows, tuple(data.column_names), read, data.select)
+
+
+def _python(batch: Any, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Rows of a table of pyarrow as Python objects."""
+    return zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+
+
+_TABLES: Final[Mapping[tuple[str, str], Callable[[Any], Rows]]] = {
+    ("pandas", "DataFrame"): _of_pandas,
+    ("polars", "DataFrame"): _of_polars,
+    ("pyarrow", "Table"): _of_arrow,
+    ("pyarrow", "RecordBatch"): _of_arrow,
+    ("datasets", "Dataset"): _of_dataset,
+}

@@ -1,0 +1,195 @@
+"""What ``deduplicate`` returns: rows that are kept, rows that are duplicates, and the evidence."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+from weakref import finalize
+
+from es_dedup.errors import UnknownPage
+from es_dedup.tables.kinds import rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from es_dedup.deduplicator.deduplicator import Deduplicator
+    from es_dedup.model import AddReport, Cluster, PairDecision
+    from es_dedup.tables.kinds import Rows
+
+COLUMNS: Final = {
+    "page_id": None,
+    "cluster_id": None,
+    "canonical": None,
+    "relation": "string",
+    "score": "double",
+    "duplicate_of": None,
+    "cover": "double",
+    "canonical_cover": "double",
+}
+"""Columns of the table of all rows, as those of ``es_dedup.spark``; ids are of the type they were given in."""
+SHOWN_CLUSTERS: Final = 10
+SHOWN_CHARS: Final = 100
+SHOWN_IDS: Final = 5
+
+
+class DeduplicationResult:
+    """Rows with their clusters; ``len`` is the number of rows.
+
+    Attributes:
+        report: counts and times of the scan.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        columns: Mapping[str, str],
+        ids: Mapping[str, Any],
+        dedup: Deduplicator,
+        report: AddReport,
+    ) -> None:
+        self._rows, self._columns, self._ids, self._dedup = rows, columns, ids, dedup
+        self.report = report
+        self._names = {str(given): page_id for page_id, given in ids.items()}
+        finalize(self, dedup.close)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._summary}>"
+
+    @property
+    def _summary(self) -> str:
+        kept = len(self) - len(self._originals)
+        return (
+            f"{len(self):,} rows, {kept:,} kept, {len(self._originals):,} duplicates "
+            f"in {len(self.clusters):,} clusters"
+        )
+
+    @cached_property
+    def clusters(self) -> list[Cluster]:
+        """Clusters of at least two rows, each member with its evidence against the canonical document, by id; ids are strings."""
+        return [self._renamed(cluster) for cluster in self._dedup.clusters(min_size=2)]
+
+    @cached_property
+    def _originals(self) -> dict[str, Cluster]:
+        """The cluster of each duplicate, by page id."""
+        return {
+            self._names[member.page_id]: cluster for cluster in self.clusters for member in cluster.members
+        }
+
+    @property
+    def canonical(self) -> Any:
+        """The rows that are kept: canonical documents and rows without duplicates, in their order, of the kind that was given."""
+        return self._taken(duplicates=False)
+
+    @property
+    def duplicates(self) -> Any:
+        """The other rows, in their order, of the kind that was given."""
+        return self._taken(duplicates=True)
+
+    @property
+    def skipped(self) -> dict[Any, str]:
+        """Why rows have nothing to compare, by id; they are unique. The first 1,000."""
+        return {self._ids[page_id]: reason for page_id, reason in self.report.skipped_pages.items()}
+
+    def explain(self, left: Any, right: Any) -> PairDecision:
+        """The relation of two rows, by id, with all evidence and the result of each rule; ``.explanation`` has it in three lines.
+
+        Raises:
+            UnknownPage: an id that no row has.
+        """
+        for given in (left, right):
+            if str(given) not in self._names:
+                raise UnknownPage(str(given))
+        decision = self._dedup.explain(self._names[str(left)], self._names[str(right)])
+        return replace(decision, left=str(left), right=str(right))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The columns ``page_id``, ``cluster_id``, ``canonical``, ``relation``, ``score``, ``duplicate_of``, ``cover`` and ``canonical_cover``.
+
+        One entry a row. ``relation`` (exact or duplicate), ``score`` and the shares of each page that the other has, in [0, 1], are those
+        between a duplicate and its canonical document, else None.
+        """
+        given = {name: self._ids[page_id] for name, page_id in self._names.items()}
+        members = {member.page_id: member for cluster in self.clusters for member in cluster.members}
+        cluster_of = {
+            self._names[cluster.representative]: cluster for cluster in self.clusters
+        } | self._originals
+        rows: list[tuple[Any, ...]] = []
+        for page_id, own in self._ids.items():
+            if (cluster := cluster_of.get(page_id)) is None:
+                rows.append((own, own, own, None, None, None, None, None))
+                continue
+            group = (own, given[cluster.id], given[cluster.representative])
+            if (member := members.get(str(own))) is None:
+                rows.append((*group, None, None, None, None, None))
+            else:
+                canonical_cover, cover = member.shares or (None, None)
+                rows.append((*group, str(member.relation), member.score, group[2], cover, canonical_cover))
+        values = zip(*rows, strict=True) if rows else ((),) * len(COLUMNS)
+        return {name: list(column) for name, column in zip(COLUMNS, values, strict=True)}
+
+    def to_arrow(self) -> Any:
+        """``to_dict`` as a ``pyarrow.Table``."""
+        arrow = import_module("pyarrow")
+        columns = self.to_dict()
+        ids = arrow.array(columns["page_id"]).type if columns["page_id"] else arrow.string()
+        return arrow.table(
+            {name: arrow.array(columns[name], type=kind or ids) for name, kind in COLUMNS.items()}
+        )
+
+    def to_pandas(self) -> Any:
+        """``to_dict`` as a ``pandas.DataFrame`` with nullable types."""
+        return import_module("pandas").DataFrame(self.to_dict()).convert_dtypes()
+
+    def _taken(self, *, duplicates: bool) -> Any:
+        at = [row for row, page_id in enumerate(self._ids) if (page_id in self._originals) is duplicates]
+        return self._rows.take(at)
+
+    def _renamed(self, cluster: Cluster) -> Cluster:
+        """A cluster with the ids of rows as they were given."""
+        members = tuple(replace(each, page_id=self._name(each.page_id)) for each in cluster.members)
+        contained_in = tuple(map(self._name, cluster.contained_in))
+        return replace(
+            cluster,
+            id=self._name(cluster.id),
+            representative=self._name(cluster.representative),
+            members=members,
+            contained_in=contained_in,
+        )
+
+    def _name(self, page_id: str) -> str:
+        return str(self._ids[page_id])
+
+    def _repr_html_(self) -> str:
+        """The largest clusters as a table of HTML, for notebooks."""
+        largest = sorted(self.clusters, key=lambda cluster: -cluster.size)[:SHOWN_CLUSTERS]
+        position = {page_id: row for row, page_id in enumerate(self._ids)}
+        at = [position[self._names[cluster.representative]] for cluster in largest]
+        shown = [self._columns[name] for name in ("title", "text", "html") if name in self._columns]
+        texts = list(rows_of(self._rows.take(at)).read(shown)) if at else []
+        body = "".join(
+            f"<tr><td>{_escaped(cluster.representative)}</td><td>{cluster.size}</td><td>{_escaped(_start(text))}</td>"
+            f"<td>{_escaped(_listed([member.page_id for member in cluster.members]))}</td></tr>"
+            for cluster, text in zip(largest, texts, strict=True)
+        )
+        head = "<tr><th>canonical</th><th>rows</th><th>text</th><th>duplicates</th></tr>"
+        return f"<p>{self._summary}</p>" + (f"<table>{head}{body}</table>" if body else "")
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text)
+
+
+def _start(values: tuple[Any, ...]) -> str:
+    """The beginning of the first value that is not empty."""
+    texts = (value.decode("utf-8", "replace") if isinstance(value, bytes) else value for value in values)
+    return next((text.strip()[:SHOWN_CHARS] for text in texts if isinstance(text, str) and text.strip()), "")
+
+
+def _listed(ids: list[str]) -> str:
+    return ", ".join(ids[:SHOWN_IDS]) + (f" and {len(ids) - SHOWN_IDS} more" if len(ids) > SHOWN_IDS else "")

@@ -1,0 +1,223 @@
+"""``deduplicate`` gives for each kind of rows the clusters of a scan, and refuses what it cannot read before any work."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from es_dedup import Deduplicator, Page, Relation, deduplicate
+from es_dedup.errors import UnknownPage
+from es_dedup.settings import Settings
+from tests.samples import pages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FERRY = (
+    "The ferry ran aground at noon on Monday near the old lighthouse. All 214 passengers were taken off safely by evening. "
+    "The captain told reporters that a rudder had failed in the strong current. Divers will look at the hull on Tuesday morning."
+)
+MAYOR = "Nobody has seen the mayor since the flood of last March. The council meets <b>today</b>. " * 2
+LATER = FERRY + " It was towed into the harbour by night."
+COLUMNS: dict[str, list[Any]] = {
+    "key": ["a", "b", "c", "d"],
+    "body": [FERRY, MAYOR, LATER, None],
+    "size": [1, 2, 3, 4],
+}
+SETTINGS = Settings(workers=1)
+
+
+def library(name: str) -> Any:
+    """An optional library."""
+    return pytest.importorskip(name, exc_type=ImportError)
+
+
+KINDS: dict[str, tuple[Callable[[dict[str, list[Any]]], Any], Callable[[Any], list[str]]]] = {
+    "list": (
+        lambda columns: [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+        lambda rows: [row["key"] for row in rows],
+    ),
+    "columns": (dict, lambda rows: rows["key"]),
+    "pandas": (lambda columns: library("pandas").DataFrame(columns), lambda rows: rows["key"].tolist()),
+    "polars": (lambda columns: library("polars").DataFrame(columns), lambda rows: rows["key"].to_list()),
+    "arrow": (lambda columns: library("pyarrow").table(columns), lambda rows: rows["key"].to_pylist()),
+    "batch": (lambda columns: library("pyarrow").record_batch(columns), lambda rows: rows["key"].to_pylist()),
+    "datasets": (
+        lambda columns: library("datasets").Dataset.from_dict(columns),  # noqa: PLW0108 - imported when it is called
+        lambda rows: list(rows["key"]),
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of datasets, when it is imported
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_each_kind_are_divided_into_rows_of_the_same_kind(kind: str) -> None:
+    make, keys = KINDS[kind]
+    data = make(COLUMNS)
+    result = deduplicate(data, text="body", id="key", settings=SETTINGS)
+    assert type(result.canonical) is type(result.duplicates) is type(data)
+    assert keys(result.canonical) == ["b", "c", "d"]  # of pages without a time the longest one
+    assert keys(result.duplicates) == ["a"]
+    assert result.to_dict()["duplicate_of"] == ["c", None, None, None]
+    assert result.skipped == {"d": "no-words"}
+    assert len(result) == 4
+    alone = deduplicate(make({"text": [MAYOR, FERRY]}), settings=SETTINGS)
+    assert not len(alone.duplicates if kind != "columns" else alone.duplicates["text"])
+    assert "<table>" not in alone._repr_html_()
+
+
+def test_a_list_of_texts_keeps_the_first_of_equal_ones() -> None:
+    texts = [
+        *(f"{MAYOR} Meeting {'abcdefghijkl'[place]} of the year. {place}" for place in range(9)),
+        *[FERRY] * 12,
+    ]
+    result = deduplicate(texts, settings=SETTINGS)
+    assert [cluster.representative for cluster in result.clusters if cluster.size == 12] == ["9"]
+    table = result.to_dict()
+    assert table["canonical"][9:] == [9] * 12
+    assert table["relation"][9:11] == [None, "exact"]
+    assert table["cover"][9:11] == table["canonical_cover"][9:11] == [None, 1.0]
+
+
+def test_a_dictionary_of_texts_is_divided_by_its_keys() -> None:
+    result = deduplicate({7: FERRY, 8: MAYOR, 9: FERRY}, settings=SETTINGS)
+    assert result.canonical == {7: FERRY, 8: MAYOR}
+    assert result.to_dict()["duplicate_of"] == [None, None, 7]
+    assert result.explain(7, 9).relation is Relation.EXACT
+    assert result.explain(7, "9").left == "7"
+    with pytest.raises(UnknownPage):
+        result.explain(7, 10)
+
+
+@pytest.mark.parametrize("data", [[], {}, ()])
+def test_nothing_has_no_duplicates(data: Any) -> None:
+    result = deduplicate(data, settings=SETTINGS)
+    assert not result
+    assert result.canonical == result.duplicates == data
+    assert result.to_dict()["page_id"] == []
+
+
+def test_the_result_shows_itself() -> None:
+    result = deduplicate([MAYOR, FERRY, MAYOR], settings=SETTINGS)
+    assert repr(result) == "<DeduplicationResult: 3 rows, 2 kept, 1 duplicates in 1 clusters>"
+    shown = result._repr_html_()
+    assert "<td>0</td><td>2</td><td>Nobody has seen" in shown
+    assert "&lt;b&gt;today" in shown
+    assert "<b>" not in shown
+    rows = [{"id": f"<i>{row}", "title": "<script>", "text": FERRY} for row in range(9)]
+    shown = deduplicate(rows, settings=SETTINGS)._repr_html_()
+    assert "&lt;script&gt;" in shown
+    assert " and 3 more" in shown
+    assert "<i>" not in shown
+
+
+def test_times_and_pages_of_html_are_read() -> None:
+    html = "<html><body><article><p>" + FERRY + "</p></article></body></html>"
+    rows = [
+        {"html": html, "published": date(2026, 3, 2)},
+        {"html": html.encode(), "published": datetime(2026, 3, 1, 12)},  # noqa: DTZ001 - pages name no zone
+        {"html": None, "published": "2026-03-03"},
+    ]
+    result = deduplicate(rows, settings=SETTINGS)
+    assert result.to_dict()["duplicate_of"] == [1, None, None]
+    assert "ran aground" in result._repr_html_()
+
+
+def test_values_that_pandas_marks_as_missing_are_none() -> None:
+    pandas = library("pandas")
+    frame = pandas.DataFrame(
+        {
+            "text": pandas.array([FERRY, FERRY, None], dtype="string"),
+            "title": [float("nan"), None, "Ferry"],
+            "published": pandas.to_datetime(["2026-03-02", None, "2026-03-01"]),
+        },
+        index=[5, 5, 6],
+    )
+    result = deduplicate(frame, settings=SETTINGS)
+    assert result.duplicates.equals(frame.iloc[[1]])
+    assert result.to_pandas()["duplicate_of"].tolist()[1] == 0
+    assert result.to_arrow().schema.field("duplicate_of").type == "int64"
+
+
+def test_rows_of_a_dataset_are_those_that_were_selected() -> None:
+    datasets = library("datasets")
+    data = datasets.Dataset.from_dict({"text": [MAYOR, FERRY, FERRY]}).select([2, 0, 1])
+    result = deduplicate(data, settings=SETTINGS)
+    assert list(result.canonical["text"]) == [FERRY, MAYOR]
+    with pytest.raises(TypeError, match=r'choose a split, as data\["train"\]'):
+        deduplicate(datasets.DatasetDict({"train": data}))
+
+
+@pytest.mark.parametrize(
+    ("data", "names", "problem"),
+    [
+        (FERRY, {}, "data must be a list of texts or of dictionaries, .* not str"),
+        ([FERRY, 3], {}, "row 1 must be a string, not int"),
+        ([{"text": FERRY}, FERRY], {}, "row 1 must be a dictionary, not str"),
+        (
+            {"a": FERRY, "b": 3},
+            {},
+            "the value of 'b' must be a text, as all values, or a list, as all values, not int",
+        ),
+        ({"text": [FERRY, 3]}, {}, "row 1: text of a Page must be str, not int"),
+        (
+            {"text": [FERRY], "published": [3]},
+            {},
+            "row 0: published of a Page must be str or datetime, not int",
+        ),
+        ({"text": [FERRY], "b": [1, 2]}, {}, "columns must be of one length"),
+        ({"b": [FERRY]}, {}, "name the column of the texts, as text='body'; columns are 'b'"),
+        ({"b": [FERRY]}, {"text": "c"}, "text='c': there is no column of this name; columns are 'b'"),
+        ({"text": [FERRY], "id": [None]}, {}, "row 0: an id must be a string or a whole number, not None"),
+        ({"text": [FERRY], "id": [""]}, {}, "row 0: an id has 0 characters, 1 to 512 are allowed"),
+        ({"text": [FERRY] * 3, "id": [1, 2, "1"]}, {}, "row 2: the id '1' was given before, in row 0"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_one_line(data: Any, names: Any, problem: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=problem) as caught:
+        deduplicate(data, **names)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_table_of_another_library_is_refused_with_advice() -> None:
+    polars = library("polars")
+    with pytest.raises(TypeError, match=r"not LazyFrame: pass \.collect\(\)"):
+        deduplicate(polars.LazyFrame({"text": [FERRY]}))
+    with pytest.raises(TypeError, match=r"not Series: pass \.to_frame\(\)"):
+        deduplicate(polars.Series("text", [FERRY]))
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.sampled_from([FERRY, MAYOR, LATER, "", "Short."]), max_size=8), st.randoms())
+def test_clusters_are_those_of_a_scan_in_any_order(texts: list[str], chance: Any) -> None:
+    ids = [f"page {number}" for number in range(len(texts))]
+    chance.shuffle(ids)
+    with Deduplicator.open(":memory:", settings=SETTINGS) as dedup:
+        dedup.scan(Page(name, text=text) for name, text in zip(ids, texts, strict=True))
+        expected = list(dedup.clusters(min_size=2))
+    assert deduplicate(dict(zip(ids, texts, strict=True)), settings=SETTINGS).clusters == expected
+
+
+def test_clusters_of_the_samples_are_those_of_a_scan() -> None:
+    some: list[dict[str, Any]] = [{"id": page.id, "html": page.html, "url": page.url} for page in pages()]
+    with Deduplicator.open(":memory:", settings=SETTINGS) as dedup:
+        dedup.scan(Page(page["id"], html=page["html"], url=page["url"]) for page in some)
+        expected = list(dedup.clusters(min_size=2))
+    result = deduplicate(some, settings=SETTINGS)
+    assert result.clusters == expected
+    assert len(result.canonical) + len(result.duplicates) == len(some)
+
+
+def test_no_library_is_imported_for_a_list() -> None:
+    code = (
+        "import sys\nfrom es_dedup import deduplicate\nprint(deduplicate(['a b c', 'a b c'])._repr_html_())\n"
+        "print({'pandas', 'polars', 'pyarrow', 'datasets'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
