@@ -63,6 +63,19 @@ class MissingJava(DedupError):
         return f"{self.needed_by} needs Java 17 and {where}: install it, or set JAVA_HOME to its folder"
 
 
+class SparkUnavailable(DedupError):
+    """No Spark session could be made."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return (
+            f"no Spark session ({self.problem}): check the master, the configuration and the version of Java"
+        )
+
+
 class InputError(DedupError):
     """Input that cannot be read as pages; names file and line."""
 

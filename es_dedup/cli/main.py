@@ -22,6 +22,7 @@ from es_dedup.cli import (
     learning,
     maintaining,
     managing,
+    on_spark,
     scanning,
     training,
     working,
@@ -57,6 +58,7 @@ for group in (
     training,
     maintaining,
     working,
+    on_spark,
 ):
     group.register(app)
 

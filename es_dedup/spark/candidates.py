@@ -41,14 +41,16 @@ def candidates(rows: DataFrame, settings: Settings, statistics: Broadcast[Statis
     """Pairs to compare, each once, the smaller rank on the left: ``tables.CANDIDATES``.
 
     Args:
-        rows: ``rank``, ``content_hash`` and ``payload`` of all pages.
+        rows: ``rank``, ``content_hash``, ``payload`` and ``fresh`` of all pages; pairs without a fresh page are left out.
         settings: which methods query.
         statistics: what is template brings no pages together.
     """
     text = F.when(F.col("content_hash") == 0, F.col("rank")).otherwise(F.col("content_hash"))
-    hashes = rows.select("rank", "content_hash").repartition(text).sortWithinPartitions("content_hash")
+    hashes = (
+        rows.select("rank", "content_hash", "fresh").repartition(text).sortWithinPartitions("content_hash")
+    )
     copies = mapped(hashes, _copies, tables.COPIES).persist()
-    known = rows.select("rank", "payload").join(copies.select("rank", "answering"), "rank")
+    known = rows.select("rank", "payload", "fresh").join(copies.select("rank", "answering"), "rank")
     terms = mapped(known, _terms, tables.TERMS, settings, statistics)
     facts = mapped(rows.select("rank", "payload"), _facts, tables.FACTS, settings, statistics)
     by_term = terms.repartition("method", "term").sortWithinPartitions("method", "term")
@@ -65,16 +67,18 @@ def candidates(rows: DataFrame, settings: Settings, statistics: Broadcast[Statis
 
 
 def _copies(batches: Batches) -> Made:
-    """Which copies of a text answer, and the first copy of each other one; -1: none."""
+    """Which copies of a text answer, and the first copy of each other one; -1: none, or both are known."""
     for batch in whole_runs(batches, ("content_hash",), COPIES_ROWS):
         ranks, hashes = numbers(batch, "rank"), numbers(batch, "content_hash").view(np.uint64)
+        fresh = numbers(batch, "fresh")
         order = np.argsort(ranks)  # rows in canonical order: places among them are ranks
-        ranks, hashes = ranks[order], hashes[order]
+        ranks, hashes, fresh = ranks[order], hashes[order], fresh[order]
         place = np.arange(len(ranks))
         pairs = equal_pairs(hashes, place)
         leader = np.full(len(ranks), -1, dtype=np.int64)
         first, other = _rows_of(pairs)
-        leader[other] = ranks[first]
+        asked = fresh[first] | fresh[other]
+        leader[other[asked]] = ranks[first[asked]]
         yield batch_of(rank=ranks, answering=answering(hashes, place), leader=leader)
 
 
@@ -83,7 +87,7 @@ def _terms(settings: Settings, statistics: Broadcast[Statistics], batches: Batch
     weigh, methods = Weighing(statistics.value), join_methods(settings)
     for batch in batches:
         table = unpack(batch.column("payload").to_pylist())
-        ranks, answers = numbers(batch, "rank"), numbers(batch, "answering")
+        ranks, answers, fresh = (numbers(batch, name) for name in ("rank", "answering", "fresh"))
         for number, method in enumerate(methods):
             terms = method.terms(table, weigh)
             sides = [(terms.queried, terms.query_counts, method.own)]
@@ -99,6 +103,7 @@ def _terms(settings: Settings, statistics: Broadcast[Statistics], batches: Batch
                     rank=owners,
                     queried=np.full(rows, side == 0),
                     stored=np.repeat(answers, counts)[keep] if stored else np.zeros(rows, dtype=np.bool_),
+                    fresh=np.repeat(fresh, counts)[keep],
                 )
 
 
@@ -125,23 +130,28 @@ def _hits(settings: Settings, batches: Batches) -> Made:
     """Counted pairs of some terms."""
     methods = join_methods(settings)
     for batch in whole_runs(batches, ("method", "term"), POSTINGS):
-        names = ("method", "term", "rank", "queried", "stored")
-        which, terms, ranks, queried, stored = (numbers(batch, name) for name in names)
+        names = ("method", "term", "rank", "queried", "stored", "fresh")
+        which, terms, ranks, queried, stored, fresh = (numbers(batch, name) for name in names)
         for number, method in enumerate(methods):
             mine = which == number
+            if not fresh.all():
+                mine &= np.isin(terms, terms[mine & fresh])
             known, owners = np.unique(ranks[mine], return_inverse=True)
             values = terms[mine].view(np.uint64).astype(method.kind)
             asks, answers = queried[mine], stored[mine]
             lists_ = PostingLists(np.arange(len(known)), np.ones(len(known), dtype=np.bool_))
             join = TermJoin(values[answers], owners[answers], lists_, method.bits, least=method.least)
+            asked = np.zeros(len(known), dtype=np.bool_)
+            asked[owners] = fresh[mine]
             values, owners = values[asks], owners[asks]
             order = np.argsort(owners, kind="stable")
             for hits in join.run(values[order], offsets_from(owners[order], len(known))):
+                some = np.flatnonzero(asked[hits.query] | asked[hits.stored])
                 yield batch_of(
-                    method=np.full(len(hits.query), number, dtype=np.int8),
-                    query=known[hits.query],
-                    stored=known[hits.stored],
-                    shared=hits.shared,
+                    method=np.full(len(some), number, dtype=np.int8),
+                    query=known[hits.query[some]],
+                    stored=known[hits.stored[some]],
+                    shared=hits.shared[some],
                 )
 
 

@@ -30,7 +30,13 @@ if TYPE_CHECKING:
 BLOCK: Final = 4_096  # pairs compared at a time, about: 30 MB of arrays
 
 
-def pairs(features: DataFrame, settings: Settings | None = None) -> DataFrame:
+def pairs(
+    features: DataFrame,
+    settings: Settings | None = None,
+    *,
+    known: DataFrame | None = None,
+    statistics: Statistics | None = None,
+) -> DataFrame:
     """Related pairs: ``tables.PAIRS``.
 
     Candidates are counted when this is called, statistics learned and pages ranked; comparing waits until the result is read.
@@ -38,16 +44,20 @@ def pairs(features: DataFrame, settings: Settings | None = None) -> DataFrame:
     Args:
         features: as ``features`` makes it; read several times.
         settings: those the features were made with.
+        known: features of further pages, of which the pairs among themselves are known and left out.
+        statistics: of an earlier run; None: learned from all these pages.
 
     Raises:
         ConfigError: a method is enabled that Spark does not know.
         ValueError: a page id occurs twice.
     """
-    chosen, pages = checked(settings), processed(features)
+    chosen, pages = checked(settings), processed(features).withColumn("fresh", F.expr("true"))
+    if known is not None:
+        pages = pages.unionByName(processed(known).withColumn("fresh", F.expr("false")))
     rows = pages.join(ranks(pages, chosen), "page_id")
     context = features.sparkSession.sparkContext
-    statistics = context.broadcast(learned(pages, chosen))
-    found = candidates(rows, chosen, statistics).persist()
+    shared = context.broadcast(statistics or learned(pages, chosen))
+    found = candidates(rows, chosen, shared).persist()
     blocks = max(1, -(-found.count() // BLOCK))
     # by the later page: it has few candidates before it, as few postings of a term answer
     placed = found.withColumn("block", F.pmod(F.xxhash64("right"), F.lit(blocks)))
@@ -58,7 +68,7 @@ def pairs(features: DataFrame, settings: Settings | None = None) -> DataFrame:
     needed = sides[0].union(sides[1]).distinct()
     pages_of = needed.join(rows.select("rank", "page_id", "published", "payload"), "rank")
     grouped = placed.groupBy("block").cogroup(pages_of.groupBy("of"))
-    return grouped.applyInPandas(partial(_related, chosen, statistics), tables.PAIRS)
+    return grouped.applyInPandas(partial(_related, chosen, shared), tables.PAIRS)
 
 
 def _related(

@@ -7,11 +7,13 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.errors import MissingExtra, MissingJava
+from es_dedup.errors import MissingExtra, MissingJava, SparkUnavailable
 
 try:
     import pandas as pd  # noqa: F401 - pyspark needs both for Arrow batches, and brings neither
     import pyarrow as pa  # noqa: F401
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 except ImportError as error:
     raise MissingExtra(error.name or "pyspark", "spark", "es_dedup.spark") from error
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROWS: Final = 2_000  # of an Arrow batch: pages of 100 KB make 200 MB
+PARTITIONS: Final = "spark.sql.shuffle.partitions"
 LOCAL_PARTITIONS: Final = 8  # of a shuffle on one machine: of Spark's 200 each would cost a task of Python
 
 
@@ -32,6 +35,7 @@ def session(master: str | None = None, config: Mapping[str, str] | None = None) 
 
     Raises:
         MissingJava: no Java was found, and no cluster to connect to is named.
+        SparkUnavailable: no session could be made.
     """
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else "java"  # noqa: PTH118 - a program, not a file
@@ -40,8 +44,13 @@ def session(master: str | None = None, config: Mapping[str, str] | None = None) 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("es-dedup")
     builder = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", str(ROWS))
-    if master and master.startswith("local"):
-        builder = builder.config("spark.sql.shuffle.partitions", str(LOCAL_PARTITIONS))
     for name, value in (config or {}).items():
         builder = builder.config(name, value)
-    return (builder.master(master) if master else builder).getOrCreate()
+    try:
+        made = (builder.master(master) if master else builder).getOrCreate()
+    except (PySparkException, Py4JError) as error:
+        raise SparkUnavailable(str(error).strip().splitlines()[0]) from error
+    context = made.sparkContext
+    if context.master.startswith("local") and not context.getConf().contains(PARTITIONS):
+        made.conf.set(PARTITIONS, LOCAL_PARTITIONS)
+    return made

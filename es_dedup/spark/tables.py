@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 FEATURES: Final = (
-    "page_id string, published string, site string, url string, title string, length bigint, content_hash bigint, "
-    "place_key bigint, payload binary, skipped string, failed string"
+    "page_id string, published string, site string, url string, title string, language string, length bigint, "
+    "content_hash bigint, place_key bigint, payload binary, named string, skipped string, failed string"
 )
 """One row a page.
 
 - ``published``: ISO 8601 or empty; ``site``, ``url``, ``title``: as given or extracted, empty when unknown
+- ``language``: ``zh``, ``en`` or ``und``
 - ``length``, ``content_hash``: characters and hash of the normalised main text
 - ``place_key``: hash of the page id; statistics are learned from the pages with the smallest ones
 - ``payload``: the features, packed as an index stores them
+- ``named``: named fields of the features as JSON, for an index that keeps them; empty when they were not asked for
 - ``skipped``: why the page has no features and so matches nothing; ``failed``: why it could not be processed, all else is empty then
 """
 
@@ -43,7 +45,7 @@ CLUSTERS: Final = (
 ORDER: Final = "page_id string, favour bigint, measure bigint, shortness bigint"
 RANKS: Final = "page_id string, rank bigint"
 COPIES: Final = "rank bigint, answering boolean, leader bigint"
-TERMS: Final = "method tinyint, term bigint, rank bigint, queried boolean, stored boolean"
+TERMS: Final = "method tinyint, term bigint, rank bigint, queried boolean, stored boolean, fresh boolean"
 FACTS: Final = "method tinyint, rank bigint, facts array<bigint>, stored array<bigint>"
 HITS: Final = "method tinyint, query bigint, stored bigint, shared bigint"
 CANDIDATES: Final = "left bigint, right bigint"

@@ -7,55 +7,27 @@ import lzma
 import os
 import random
 import re
-from dataclasses import asdict
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import es_dedup.spark
-from es_dedup import Deduplicator, Page
+from es_dedup import Page
 from es_dedup.errors import ConfigError
 from es_dedup.settings import Settings
 from tests.samples import pages, story, truths
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from tests.spark_corpora import SETTINGS, corpus, found, scanned, table
 
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore"),
 ]  # pyspark warns of its own code
-SCHEMA = "id string, text string, title string, url string, site string, published string"
-SETTINGS = Settings(workers=1)
-
-
-def table(spark: Any, some: Iterable[Page], parts: int = 3) -> Any:
-    """Pages as a DataFrame."""
-    rows = [[asdict(page)[name.split()[0]] for name in SCHEMA.split(", ")] for page in some]
-    return spark.createDataFrame(rows, SCHEMA).repartition(parts)
-
-
-def scanned(some: Iterable[Page]) -> dict[str, tuple[str, str | None]]:
-    """Canonical document and relation to it, by page id, as a scan gives them."""
-    with Deduplicator.open(":memory:", settings=SETTINGS) as dedup:
-        dedup.scan(some)
-        assigned = dedup._index.assignments([page.id for page in some])
-    return {
-        name: (each.representative, None if each.representative == name else str(each.relation))
-        for name, each in assigned.items()
-    }
-
-
-def found(frame: Any) -> dict[str, tuple[str, str | None]]:
-    """The same of a table of clusters."""
-    rows = frame.collect()
-    assert all(row.cluster_id == row.canonical for row in rows)
-    assert all((row.duplicate_of or row.page_id) == row.canonical for row in rows)
-    assert all((row.cover is None) == (row.duplicate_of is None) for row in rows)
-    return {row.page_id: (row.canonical, row.relation) for row in rows}
 
 
 def sample_texts() -> list[Page]:
@@ -64,24 +36,6 @@ def sample_texts() -> list[Page]:
     return [
         Page(each.page_id, text=each.text, site=each.site, url=by_id[each.page_id].url) for each in truths()
     ]
-
-
-def corpus(seed: int, count: int) -> list[Page]:
-    """Random articles with copies, cut copies and copies with a template around them."""
-    rng = random.Random(seed)
-    made: list[Page] = []
-    for number in range(count):
-        page = story(
-            rng.randrange(count // 2), f"p{number}", day=rng.randrange(1, 28), site=f"s{rng.randrange(4)}"
-        )
-        text = page.text or ""
-        kind = rng.randrange(4)
-        if kind == 1:
-            text = text[: rng.randrange(len(text))]
-        elif kind == 2:
-            text = f"{story(999).text}\n{text}"
-        made.append(Page(page.id, text=text, title=page.title, site=page.site, published=page.published))
-    return made
 
 
 def test_samples_have_the_clusters_of_a_scan(spark: Any) -> None:
@@ -93,17 +47,19 @@ def test_samples_have_the_clusters_of_a_scan(spark: Any) -> None:
     assert found(es_dedup.spark.deduplicate(table(spark, some), SETTINGS)) == wanted
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@given(st.integers(0, 10**6), st.integers(4, 60), st.integers(1, 7), st.integers(1, 7))
+@hypothesis.settings(max_examples=4, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
 def test_random_corpora_have_the_clusters_of_a_scan_in_any_order_and_partitioning(
-    spark: Any, seed: int
+    spark: Any, seed: int, count: int, parts: int, other_parts: int
 ) -> None:
-    some = corpus(seed, 60)
+    some = corpus(seed, count)
     wanted = scanned(some)
     random.Random(seed).shuffle(some)
-    first = es_dedup.spark.deduplicate(table(spark, some, seed), SETTINGS)
-    second = es_dedup.spark.deduplicate(table(spark, reversed(some), 5 * seed), SETTINGS)
+    first = es_dedup.spark.deduplicate(table(spark, some, parts), SETTINGS)
+    second = es_dedup.spark.deduplicate(table(spark, reversed(some), other_parts), SETTINGS)
     assert found(first) == wanted
     assert sorted(first.collect()) == sorted(second.collect())
+    spark.catalog.clearCache()
 
 
 def test_more_copies_than_answer_and_common_terms_are_capped_as_in_a_scan(spark: Any) -> None:
@@ -160,15 +116,26 @@ def test_components_in_rounds_are_those_at_the_driver(spark: Any) -> None:
 
 
 @pytest.mark.data
-def test_news_have_the_clusters_of_a_scan(spark: Any) -> None:
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(
+    ("name", "most", "least"),
+    [
+        ("news-en", None, 100),
+        ("portal-zh", None, 100),
+        ("news-zh-2025", None, 100),
+        ("broadcast-zh", 20_000, 10),
+    ],
+)
+def test_real_texts_have_the_clusters_of_a_scan(spark: Any, name: str, most: int | None, least: int) -> None:
     folder = Path(os.environ.get("ES_DEDUP_DATA", "nowhere"))
     if not folder.is_dir():
         pytest.skip("ES_DEDUP_DATA names no folder")
-    with lzma.open(folder / "news-en.jsonl.xz", "rt", encoding="utf8") as file:
-        rows: Sequence[dict[str, Any]] = [json.loads(line) for line in file]
-    some = [
-        Page(row["id"], text=row["text"], title=row.get("title"), published=row.get("time")) for row in rows
-    ]
-    wanted = scanned(some)
-    assert sum(relation is not None for _, relation in wanted.values()) > 200
-    assert found(es_dedup.spark.deduplicate(table(spark, some), SETTINGS)) == wanted
+    with lzma.open(folder / f"{name}.jsonl.xz", "rt", encoding="utf8") as file:
+        rows = [json.loads(line) for line in islice(file, most)]
+    some = {
+        row["id"]: Page(row["id"], text=row["text"], title=row.get("title"), published=row.get("time"))
+        for row in rows
+    }
+    wanted = scanned(some.values())
+    assert sum(relation is not None for _, relation in wanted.values()) >= least
+    assert found(es_dedup.spark.deduplicate(table(spark, some.values()), SETTINGS)) == wanted

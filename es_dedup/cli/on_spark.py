@@ -1,0 +1,113 @@
+"""``spark``: features, pairs and clusters of a large corpus as tables, made on Spark."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from es_dedup.cli.group import ExitCode
+from es_dedup.cli.session import session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Master = Annotated[
+    str | None,
+    typer.Option(
+        help="Spark master, as local[2] (default: that of spark-submit or of Spark's configuration).",
+        show_default=False,
+    ),
+]
+Configuration = Annotated[
+    list[str] | None,
+    typer.Option("--conf", help="Configuration of Spark; may be repeated.", metavar="NAME=VALUE"),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(spark)
+
+
+def spark(
+    context: typer.Context,
+    inputs: Annotated[
+        list[str],
+        typer.Option(
+            "--input",
+            "-i",
+            help="Parquet or JSON Lines: file, folder or pattern on any file system of Spark; may be repeated.",
+            metavar="PATH",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Folder of the tables.", metavar="DIR", show_default=False)
+    ],
+    day: Annotated[
+        str,
+        typer.Option(
+            help="Name of this input; its pages are compared with those of the days before in DIR, by name."
+        ),
+    ] = "0",
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Make the tables of the day again, even if they are finished.")
+    ] = False,
+    renew: Annotated[
+        bool,
+        typer.Option(
+            "--renew", help="Learn statistics and compare the pages of all days again; keep features."
+        ),
+    ] = False,
+    named: Annotated[
+        bool,
+        typer.Option(
+            "--named", help="Keep features in a form that people read, for an index on Elasticsearch."
+        ),
+    ] = False,
+    master: Master = None,
+    configuration: Configuration = None,
+) -> None:
+    """Make tables of features, related pairs and clusters on Spark, with the clusters that `scan` gives.
+
+    Input needs the columns id and text or html. Finished tables are kept, so that a run that was stopped is resumed by the same command.
+    Needs the extra `spark` and Java.
+    """
+    from es_dedup.spark import DayOptions, update_tables
+
+    session = session_of(context)
+    with spark_session(master, configuration or ()) as running:
+        options = DayOptions(day, named, overwrite, renew)
+        done = update_tables(running, inputs, output, session.settings, options)
+    session.output.emit({"command": "spark", "output": output, "day": day,
+        "pages": done.pages, "failed": done.failed, "pairs": done.pairs, "clusters": done.clusters, "made": done.made
+    })  # fmt: skip
+    session.output.facts(
+        {
+            "tables": output,
+            "made": done.made or "nothing: all were finished",
+            "pages": done.pages,
+            "pages that could not be processed": done.failed,
+            "related pairs": done.pairs,
+            "clusters": done.clusters,
+        }
+    )
+    if done.failed:
+        raise typer.Exit(ExitCode.LEFT_OUT)
+
+
+@contextmanager
+def spark_session(master: str | None, configuration: Sequence[str]) -> Iterator[Any]:
+    """A session of Spark that ends with the block."""
+    pairs = [each.partition("=") for each in configuration]
+    if wrong := [name for name, equals, _ in pairs if not equals]:
+        raise typer.BadParameter(f"{wrong[0]} is not NAME=VALUE", param_hint="--conf")
+    from es_dedup.spark import session
+
+    running = session(master, {"spark.log.level": "ERROR"} | {name: value for name, _, value in pairs})
+    try:
+        yield running
+    finally:
+        running.stop()

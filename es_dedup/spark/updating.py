@@ -1,0 +1,144 @@
+"""The whole flow over tables in a folder: what is finished is not made again, and a new day is compared with the days before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import ConfigError, InputError
+from es_dedup.index.factory import features_of
+from es_dedup.settings.recorded import decision_settings
+from es_dedup.spark.feature_rows import COLUMNS, checked, features
+from es_dedup.spark.folder import TableFolder, read_pages, readable
+from es_dedup.spark.ranking import learned, processed
+from es_dedup.spark.related_pairs import pairs
+from es_dedup.spark.star_clusters import clusters
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from es_dedup.settings import Settings
+
+FIRST: Final = "0"
+"""The day of tables that no day was given for: before any date."""
+DERIVED: Final = ("statistics", "pairs", "clusters")
+
+
+@dataclass(frozen=True, slots=True)
+class TablesReport:
+    """Result of ``update_tables``.
+
+    Attributes:
+        pages, failed: rows of features up to this day, and those of them that could not be processed.
+        pairs: related pairs.
+        clusters: clusters, singletons among them.
+        made: tables that this call has made; the others were finished.
+    """
+
+    pages: int
+    failed: int
+    pairs: int
+    clusters: int
+    made: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DayOptions:
+    """How the tables of a day are made.
+
+    Attributes:
+        day: name of the input; days are added in ascending order of names.
+        named: make named fields too, for ``load``.
+        overwrite: make the tables of the day again.
+        renew: learn statistics and compare the pages of all days again; features are kept.
+    """
+
+    day: str = FIRST
+    named: bool = False
+    overwrite: bool = False
+    renew: bool = False
+
+
+def update_tables(
+    spark: SparkSession,
+    inputs: Sequence[str],
+    output: str,
+    settings: Settings | None = None,
+    options: DayOptions = DayOptions(),
+) -> TablesReport:
+    """Features, pairs and clusters of a day's pages and of all days before, as Parquet tables in a folder.
+
+    The first call learns statistics, which later days keep; of the pairs only those with a page of a later day are made then. A call
+    that was stopped goes on with the first table that is not finished.
+
+    Args:
+        spark: the session.
+        inputs: the day's pages: Parquet or JSON Lines, as Spark takes paths.
+        output: the folder.
+        settings: None: those of the settings file and the environment.
+        options: the day, and what is made again.
+
+    Raises:
+        ConfigError: settings or columns are wrong, or a later day is there already.
+        InputError: the input or a table cannot be read, or a page id occurs twice.
+        SettingsMismatch: the tables there were made with other settings.
+    """
+    chosen, folder, day = checked(settings), TableFolder(spark, output), options.day
+    with readable(output):
+        days = folder.days("features")
+        if days and days[-1] > day:
+            raise ConfigError((f"day {day} comes before day {days[-1]}, which is there",), output)
+        alone = not days or days == [day]
+        if options.overwrite:
+            folder.drop(*(f"{name}/day={day}" for name in ("features", "pairs", "clusters")))
+            folder.drop(*(("statistics", "settings") if alone else ()))
+        if options.renew:
+            folder.drop(*DERIVED)
+        made_with = features_of(chosen, embedded=True) | decision_settings(chosen) | {"named": options.named}
+        folder.record(made_with)
+        made: list[str] = []
+        if day not in folder.days("features"):
+            pages = read_pages(spark, inputs, COLUMNS)
+            with readable(inputs[0]):
+                folder.write("features", day, features(pages, chosen, named=options.named))
+            made.append("features")
+        made += _derive(folder, day, chosen)
+        return _report(folder, day, tuple(made))
+
+
+def _derive(folder: TableFolder, day: str, settings: Settings) -> list[str]:
+    """Statistics where there are none, pairs and clusters of the day; names of the tables made."""
+    made = []
+    days = folder.days("features")
+    whole = folder.read("features", days)
+    statistics = folder.statistics()
+    if statistics is None:
+        statistics = learned(processed(whole), settings)
+        folder.keep_statistics(statistics)
+        made.append("statistics")
+    if day not in folder.days("pairs"):
+        compared = max(folder.days("pairs"), default="")
+        before, new = [each for each in days if each <= compared], [each for each in days if each > compared]
+        known = folder.read("features", before) if before else None
+        try:
+            found = pairs(folder.read("features", new), settings, known=known, statistics=statistics)
+        except ValueError as error:
+            raise InputError(folder.path, None, str(error)) from error
+        folder.write("pairs", day, found)
+        made.append("pairs")
+    if day not in folder.days("clusters"):
+        related = folder.read("pairs", folder.days("pairs"))
+        folder.write("clusters", day, clusters(whole, related, settings))
+        made.append("clusters")
+    return made
+
+
+def _report(folder: TableFolder, day: str, made: tuple[str, ...]) -> TablesReport:
+    found: Any = folder.read("clusters", [day]).selectExpr(
+        "count(*) AS pages", "count_if(failed != '') AS failed", "count_if(page_id = canonical) AS clusters"
+    )
+    counted = found.first()
+    related = folder.read("pairs", folder.days("pairs")).count()
+    return TablesReport(counted.pages, counted.failed, related, counted.clusters, made)

@@ -1,0 +1,159 @@
+"""Tables in a folder: finished ones are kept, a later day is compared with the days before, and nothing is mixed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import hypothesis
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import es_dedup.spark
+from es_dedup import Page
+from es_dedup.errors import ConfigError, InputError, SettingsMismatch
+from tests.samples import story
+from tests.spark_corpora import SETTINGS, corpus, found, scanned, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from es_dedup.settings import Settings
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900), pytest.mark.filterwarnings("ignore")]
+
+
+def written(pages: Iterable[Page], path: Path) -> str:
+    """Pages as JSON Lines."""
+    rows = ({name: value for name, value in asdict(page).items() if value is not None} for page in pages)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def update(spark: Any, inputs: str, folder: Path, settings: Settings = SETTINGS, **how: Any) -> Any:
+    return es_dedup.spark.update_tables(
+        spark, [inputs], str(folder), settings, es_dedup.spark.DayOptions(**how)
+    )
+
+
+def rows(spark: Any, folder: Path, name: str, day: str = "0") -> list[Any]:
+    return sorted(spark.read.parquet(f"{folder}/{name}/day={day}").collect())
+
+
+def test_tables_hold_the_clusters_of_a_scan_and_finished_ones_are_kept(spark: Any, tmp_path: Path) -> None:
+    some = corpus(3, 40)
+    given_pages, folder = written(some, tmp_path / "pages.jsonl"), tmp_path / "tables"
+    first = update(spark, given_pages, folder)
+    assert first.made == ("features", "statistics", "pairs", "clusters")
+    assert (first.pages, first.failed) == (40, 0)
+    assert found(spark.read.parquet(f"{folder}/clusters/day=0")) == scanned(some)
+    assert update(spark, given_pages, folder).made == ()
+    before = rows(spark, folder, "clusters")
+    (folder / "pairs/day=0/_SUCCESS").unlink()  # as if it had been stopped there
+    (folder / "clusters/day=0/_SUCCESS").unlink()
+    assert update(spark, given_pages, folder).made == ("pairs", "clusters")
+    assert rows(spark, folder, "clusters") == before
+    again = update(spark, written(some[:30], tmp_path / "fewer.jsonl"), folder, overwrite=True)
+    assert (again.made, again.pages) == (first.made, 30)
+    assert not spark.sparkContext._jsc.getPersistentRDDs()
+
+
+def test_other_settings_are_refused(spark: Any, tmp_path: Path) -> None:
+    given_pages, folder = written(corpus(4, 10), tmp_path / "pages.jsonl"), tmp_path / "tables"
+    update(spark, given_pages, folder)
+    strict = SETTINGS.model_copy(
+        update={"decision": SETTINGS.decision.model_copy(update={"preset": "strict"})}
+    )
+    with pytest.raises(SettingsMismatch, match=r"decision\.preset is balanced in the index and strict now"):
+        update(spark, given_pages, folder, strict)
+    assert "statistics" in update(spark, given_pages, folder, strict, overwrite=True).made
+
+
+@given(st.integers(0, 10**6), st.integers(4, 50), st.integers(1, 9))
+@hypothesis.settings(max_examples=3, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
+def test_days_added_one_after_the_other_have_the_clusters_of_one_run(
+    spark: Any, tmp_path_factory: pytest.TempPathFactory, seed: int, count: int, tenths: int
+) -> None:
+    some, place = corpus(seed, count), tmp_path_factory.mktemp("days")
+    cut = max(1, count * tenths // 10)
+    old, new = some[:cut], some[cut:]
+    update(spark, written(old, place / "old.jsonl"), place / "days", day="2026-11-22")
+    if not new:
+        return
+    later = update(spark, written(new, place / "new.jsonl"), place / "days", day="2026-11-23")
+    assert later.made == ("features", "pairs", "clusters")
+    made = es_dedup.spark.features(table(spark, some), SETTINGS).persist()
+    learned = es_dedup.spark.folder.TableFolder(spark, f"{place}/days").statistics()
+    whole = es_dedup.spark.pairs(made, SETTINGS, statistics=learned).persist()
+    days = [row for day in ("2026-11-22", "2026-11-23") for row in rows(spark, place / "days", "pairs", day)]
+    assert sorted(days) == sorted(whole.collect())
+    names = {page.id for page in new}
+    assert all(
+        row.left in names or row.right in names for row in rows(spark, place / "days", "pairs", "2026-11-23")
+    )
+    clustered = rows(spark, place / "days", "clusters", "2026-11-23")
+    assert clustered == sorted(es_dedup.spark.clusters(made, whole, SETTINGS).collect())
+    repeated = update(spark, str(place / "new.jsonl"), place / "days", day="2026-11-23", overwrite=True)
+    assert repeated.made == later.made
+    assert rows(spark, place / "days", "clusters", "2026-11-23") == clustered
+
+
+def test_renewed_statistics_give_the_clusters_of_a_scan_again(spark: Any, tmp_path: Path) -> None:
+    some, folder = corpus(6, 60), tmp_path / "tables"
+    update(spark, written(some[:10], tmp_path / "a.jsonl"), folder, day="1")
+    later = written(some[10:], tmp_path / "b.jsonl")
+    update(spark, later, folder, day="2")
+    assert update(spark, later, folder, day="2", renew=True).made == ("statistics", "pairs", "clusters")
+    assert found(spark.read.parquet(f"{folder}/clusters/day=2")) == scanned(some)
+    with pytest.raises(ConfigError, match="day 1 comes before day 2"):
+        update(spark, later, folder, day="1")
+
+
+def test_input_that_cannot_be_used_is_named(spark: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere: no such file"):
+        update(spark, str(tmp_path / "nowhere"), tmp_path / "a")
+    (tmp_path / "bad.parquet").write_bytes(b"no table at all")
+    with pytest.raises(InputError, match=r"bad\.parquet"):
+        update(spark, str(tmp_path / "bad.parquet"), tmp_path / "b")
+    (tmp_path / "other.jsonl").write_text('{"name": "a"}\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match="columns id and text or html"):
+        update(spark, str(tmp_path / "other.jsonl"), tmp_path / "c")
+    twice = written([story(1, "a"), story(2, "a")], tmp_path / "twice.jsonl")
+    with pytest.raises(InputError, match="page ids occur twice, as 'a'"):
+        update(spark, twice, tmp_path / "d")
+
+
+def test_the_command_makes_the_tables_and_says_what_is_wrong(spark: Any, tmp_path: Path) -> None:
+    given_pages = written([story(1, "a"), story(1, "b"), Page("c")], tmp_path / "pages.jsonl")
+
+    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        command = [
+            sys.executable,
+            "-m",
+            "es_dedup.cli",
+            "spark",
+            "--conf",
+            "spark.driver.memory=1g",
+            *arguments,
+        ]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, env=os.environ | environment, cwd=tmp_path
+        )
+
+    ours = ("--input", given_pages, "--output", "tables", "--master", "local[2]")
+    done = run(*ours, "--json")
+    assert done.returncode == 3, done.stderr  # one page has neither text nor html
+    assert json.loads(done.stdout)["made"] == ["features", "statistics", "pairs", "clusters"]
+    assert json.loads(done.stdout)["clusters"] == 1
+    bad = run("--input", "nowhere.parquet", "--output", "tables2", "--master", "local[2]")
+    assert bad.returncode == 1
+    assert bad.stderr.splitlines()[-1].startswith("error: nowhere.parquet: no such file")
+    without = run(*ours, JAVA_HOME=str(tmp_path))
+    assert (without.returncode, without.stdout) == (1, "")
+    assert without.stderr.startswith("error: es_dedup.spark needs Java 17 and JAVA_HOME is")
