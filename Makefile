@@ -29,14 +29,14 @@ TEST_TOOLS := aiohttp hypothesis pytest-timeout pytest-xdist pyyaml
 # 9.1 takes the place of 8.19
 ON_ES9 := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_ES9_URL exec "$$@"' run
 # which tests run where: CONTRIBUTING.md, "Tests"
-DAILY := not slow and not traffic and not data and not other_servers and not spark
+DAILY := not slow and not traffic and not data and not other_servers and not spark and not integrations
 SLOW := slow and not traffic and not data and not other_servers and not spark
 export ES_DEDUP_SERVERS_REQUIRED := 1
 BENCH ?= features w1 candidates rules
 
 SITE := site
 
-.PHONY: help demo docs test test-slow test-traffic test-spark test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
+.PHONY: help demo docs test test-slow test-traffic test-spark test-integrations test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -72,6 +72,10 @@ test-traffic: $(DEV)  ## writers while servers fail, are restarted, or are given
 test-spark: $(DEV)  ## the clusters on a local Spark session beside those of a scan; installs pyspark, needs Java
 	@$(PIP_INSTALL) --editable '.[spark]'
 	$(PYTEST_ALONE) tests/spark -m 'not data' --durations=5 $(PYTEST_ARGS)
+
+test-integrations: $(DEV)  ## tables of other libraries, Scrapy, LangChain, Haystack, datatrove, and their guides; installs them
+	@$(PIP_INSTALL) --editable '.[integrations]'
+	$(PYTEST) tests/integrations tests/unit/tables tests/acceptance/test_docs.py -k 'integrations or tables' --durations=5 $(PYTEST_ARGS)
 
 test-all: $(DEV)  ## everything on all servers, then fuzz and test-model: hours
 	@$(BIN)/es-dedup --quiet compile >/dev/null

@@ -41,10 +41,10 @@ CORE_CHECK: Final = """
 import importlib, importlib.util, pkgutil, sys
 import es_dedup
 
-extra = [name for name in ("pyarrow", "fastwarc", "elasticsearch", "celery", "numba", "pyspark", "pytest", "tests") if importlib.util.find_spec(name)]
+extra = [name for name in ("pyarrow", "fastwarc", "elasticsearch", "celery", "numba", "pyspark", "scrapy", "langchain_core", "haystack", "pytest", "tests") if importlib.util.find_spec(name)]
 assert not extra, f"the core installs {extra}"
 names = [m.name for m in pkgutil.walk_packages(es_dedup.__path__, "es_dedup.")]
-of_extras = ("es_dedup.testing.", "es_dedup.spark.", "es_dedup.kernels.cache", "es_dedup.cli.__main__")
+of_extras = ("es_dedup.testing.", "es_dedup.spark.", "es_dedup.scrapy", "es_dedup.langchain", "es_dedup.haystack", "es_dedup.kernels.cache", "es_dedup.cli.__main__")
 names = [name for name in names if not name.startswith(of_extras) and ".kernels." not in name.removeprefix("es_dedup.kernels.")]
 for name in names:
     importlib.import_module(name)
@@ -265,6 +265,40 @@ def use_spark(at: Environment) -> None:
     at.expect("[('a', 'a'), ('b', 'a'), ('c', 'c')]" in said, f"b as a duplicate of a, not {said}")
 
 
+def use_scrapy(at: Environment) -> None:
+    """A crawl of two equal items."""
+    (at.folder / "crawl.py").write_text(
+        "from scrapy import Spider\nfrom scrapy.crawler import CrawlerProcess\n"
+        "class Two(Spider):\n    name = 'two'\n    start_urls = ['data:,']\n"
+        "    def parse(self, response):\n        for url in 'ab':\n            yield {'url': url, 'text': 'The ferry ran aground at noon on Monday.'}\n"
+        "pipelines = {'es_dedup.scrapy.DedupPipeline': 300}\n"
+        "process = CrawlerProcess({'ITEM_PIPELINES': pipelines, 'DEDUP_INDEX': ':memory:', 'DEDUP_MODE': 'drop'})\n"
+        "crawler = process.create_crawler(Two)\nprocess.crawl(crawler)\nprocess.start()\n"
+        "print(crawler.stats.get_value('item_scraped_count'))\n"
+    )
+    at.expect(at.run("python", "crawl.py").strip() == "1", "one of two equal items")
+
+
+def use_langchain(at: Environment) -> None:
+    """Two equal documents."""
+    code = (
+        "from langchain_core.documents import Document; from es_dedup.langchain import DedupTransformer\n"
+        "same = [Document(page_content='The ferry ran aground at noon on Monday.')] * 2\n"
+        "print(len(DedupTransformer().transform_documents(same)))"
+    )
+    at.expect(at.run("python", "-c", code).strip() == "1", "one of two equal documents")
+
+
+def use_haystack(at: Environment) -> None:
+    """Two equal documents."""
+    code = (
+        "from haystack import Document; from es_dedup.haystack import DocumentDeduplicator\n"
+        "same = [Document(content='The ferry ran aground at noon on Monday.')] * 2\n"
+        "print(len(DocumentDeduplicator().run(documents=same)['documents']))"
+    )
+    at.expect(at.run("python", "-c", code).strip() == "1", "one of two equal documents")
+
+
 USES: Final[dict[str, Callable[[Environment], None]]] = {
     "fast": use_fast,
     "celery": use_celery,
@@ -276,6 +310,9 @@ USES: Final[dict[str, Callable[[Environment], None]]] = {
     "testing": use_testing,
     "train": use_train,
     "spark": use_spark,
+    "haystack": use_haystack,
+    "langchain": use_langchain,
+    "scrapy": use_scrapy,
 }
 """What shows that an extra works; those that take longest come first."""
 

@@ -142,13 +142,16 @@ def _range(field: Any) -> str:
 
 
 def public_modules() -> Iterator[str]:
-    """Modules whose names are public: the package, its sub-packages and the index adapters that list ``__all__``, errors, ports."""
+    """Modules whose names are public: the package, what it holds and the index adapters that list ``__all__``, errors, ports."""
     package = ROOT / "es_dedup"
     candidates = [package, *package.glob("*/"), *package.glob("index/*/")]
     for folder in sorted(candidates):
         init = folder / "__init__.py"
         if init.is_file() and listed_names(init):
             yield _module(folder)
+    for path in sorted(package.glob("*.py")):
+        if path.name != "__init__.py" and listed_names(path):
+            yield _module(path.with_suffix(""))
     yield from ("es_dedup.errors", "es_dedup_tasks.dispatch")
     yield from sorted(_module(path.with_suffix("")) for path in package.rglob("port.py"))
     yield from sorted(_module(path.with_suffix("")) for path in package.glob("testing/*_contract.py"))

@@ -23,6 +23,13 @@ from es_dedup.settings.loading import Settings, describe
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 LONG: Final = ("docs/how-to/choose-thresholds.md", "docs/reference/cli.md", "docs/tutorial.md")
+INTEGRATIONS: Final = {
+    "docs/how-to/deduplicate-for-retrieval.md": ("langchain_core", "haystack"),
+    "docs/how-to/deduplicate-in-a-pipeline.md": ("datatrove",),
+    "docs/how-to/deduplicate-in-scrapy.md": ("scrapy",),
+    "docs/how-to/deduplicate-tables.md": ("pandas",),
+}
+MARKS: Final = dict.fromkeys(LONG, pytest.mark.slow) | dict.fromkeys(INTEGRATIONS, pytest.mark.integrations)
 DOCUMENTS: Final = sorted(
     path.relative_to(ROOT).as_posix()
     for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "samples" / "README.md")
@@ -35,10 +42,7 @@ NOT_RUN: Final = {
     "docs/how-to/put-the-hook-before-the-bulk-writer.md": {"python"},
     "docs/how-to/run-on-spark.md": {"python"},  # run in tests/spark
 }
-NEEDS: Final = {
-    "docs/how-to/deduplicate-tables.md": ("pandas",),
-    "docs/how-to/train-the-extractor.md": ("catboost",),
-}
+NEEDS: Final = {**INTEGRATIONS, "docs/how-to/train-the-extractor.md": ("catboost",)}
 """Packages without which the commands of a document are not run."""
 SECONDS: Final = 240
 
@@ -126,7 +130,7 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "document",
     [
-        pytest.param(document, marks=pytest.mark.slow) if document in LONG else document
+        pytest.param(document, marks=MARKS[document]) if document in MARKS else document
         for document in DOCUMENTS
         if runnable(document)
     ],

@@ -39,11 +39,16 @@ EXTRA_OF: Final = {
     "es_dedup/kernels/cache.py": "fast",
     "es_dedup/extraction/comparison.py": "compare",
     "es_dedup/extraction/learning/": "train",
+    "es_dedup/haystack.py": "haystack",
+    "es_dedup/langchain.py": "langchain",
+    "es_dedup/scrapy.py": "scrapy",
     "es_dedup/spark/": "spark",
     "es_dedup/testing/": "testing",
     "tasks/": "celery",
 }
 """Modules that may import what an extra brings; the first that fits holds."""
+OTHER_NAMES: Final = {"haystack": "haystack-ai"}
+"""Distributions that are not named as the package they install."""
 MOST_LINES: Final = 400
 """Lines of code of a module, without blank lines, comments and docstrings."""
 MOST_FUNCTION_LINES: Final = 60
@@ -269,7 +274,10 @@ def third_party_imports(path: Path) -> set[str]:
             case ast.Call(func=ast.Name(id="_load"), args=[ast.Constant(value=str(module)), *_]):
                 names.add(module)
     roots = {name.partition(".")[0] for name in names}
-    return {normal(root) for root in roots - sys.stdlib_module_names - {"es_dedup", "es_dedup_tasks"}}
+    return {
+        normal(OTHER_NAMES.get(root, root))
+        for root in roots - sys.stdlib_module_names - {"es_dedup", "es_dedup_tasks"}
+    }
 
 
 def test_every_variable_that_the_project_names_is_known_to_the_settings() -> None:

@@ -1,0 +1,81 @@
+"""Haystack: a component that drops near-duplicates before documents are embedded, or collapses them behind a retriever.
+
+Main name: ``DocumentDeduplicator``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from es_dedup.deduplicator.deduplicator import Deduplicator
+from es_dedup.errors import MissingExtra
+from es_dedup.model import Outcome, Page
+from es_dedup.settings import Settings
+from es_dedup.tables.documents import decided, grouped
+
+try:
+    from haystack import Document, component
+except ImportError as error:
+    raise MissingExtra(error.name or "haystack", "haystack", "es_dedup.haystack") from error
+
+__all__ = ["DocumentDeduplicator"]
+
+
+@component
+class DocumentDeduplicator:
+    """Divides documents into those that stay and near-duplicates, by their content and ``title``, ``url`` and ``published`` of their metadata.
+
+    Documents without a text stay.
+
+    Args:
+        keep: ``first``: of each cluster the first document, for hits in the order of a retriever; ``canonical``: its canonical document.
+        index: an index file or ``http://host:9200/name`` that documents are compared with and stored in by their ids, for use before a
+            writer; ``keep`` is not used then. None: documents are compared with each other alone.
+        top_k: documents that stay, at most; None: all. Documents beyond are in neither output.
+        settings: sections of the settings by name, as ``{"decision": {"preset": "strict"}}``; None: those of the settings file and the
+            environment.
+
+    Raises:
+        ValueError: ``keep`` is another word.
+    """
+
+    def __init__(
+        self,
+        keep: str = "first",
+        index: str | None = None,
+        top_k: int | None = None,
+        settings: dict[str, Any] | None = None,
+    ) -> None:
+        if keep not in {"first", "canonical"}:
+            raise ValueError(f"keep must be 'first' or 'canonical', not {keep!r}")
+        self.keep, self.index, self.top_k, self.settings = keep, index, top_k, settings
+        self._settings = None if settings is None else Settings.model_validate(settings)
+
+    @component.output_types(documents=list[Document], duplicates=list[Document])  # type: ignore[untyped-decorator] # types of Haystack are not read
+    def run(self, documents: list[Document]) -> dict[str, list[Document]]:
+        """``documents`` that stay and ``duplicates``, each in order.
+
+        Raises:
+            IndexLocked, IndexUnavailable: see ``errors``.
+        """
+        kept = self._among(documents) if self.index is None else self._against(self.index, documents)
+        return {
+            "documents": [documents[row] for row in kept][: self.top_k],
+            "duplicates": [each for row, each in enumerate(documents) if row not in set(kept)],
+        }
+
+    def _among(self, documents: list[Document]) -> list[int]:
+        return list(grouped(list(map(_row, documents)), self._settings, keep_first=self.keep == "first"))
+
+    def _against(self, index: str, documents: list[Document]) -> list[int]:
+        first = {document.id: row for row, document in reversed(list(enumerate(documents)))}
+        pages = [Page(documents[row].id, **_row(documents[row])) for row in sorted(first.values())]
+        with Deduplicator.open(index, settings=self._settings) as dedup:
+            decisions = decided(dedup, pages, store=True)
+        return [first[each.page_id] for each in decisions if each.outcome is not Outcome.DUPLICATE]
+
+
+def _row(document: Document) -> dict[str, Any]:
+    """Attributes of ``Page``."""
+    named = {name: document.meta.get(name) for name in ("title", "url", "published")}
+    return {"text": document.content or "", **named}

@@ -1,0 +1,112 @@
+"""LangChain: near-duplicates are dropped before documents are embedded, and collapsed among the documents that a retriever finds.
+
+Main names: ``DedupTransformer`` for lists of documents, ``DedupRetriever`` around a retriever. Both read the text of a document, and of its
+metadata ``title``, ``source`` or ``url`` (an address) and ``published``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.deduplicator.deduplicator import Deduplicator
+from es_dedup.errors import MissingExtra
+from es_dedup.model import Outcome, Page
+from es_dedup.settings import Settings
+from es_dedup.tables.documents import decided, document_id, grouped
+
+try:
+    from langchain_core.documents import BaseDocumentTransformer, Document
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.runnables import run_in_executor
+except ImportError as error:
+    raise MissingExtra(error.name or "langchain_core", "langchain", "es_dedup.langchain") from error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["DedupRetriever", "DedupTransformer"]
+
+COLLAPSED: Final = "near_duplicates"
+"""Metadata of a document that a retriever returns: ids or sources of the documents that were left out for it."""
+
+
+class DedupTransformer(BaseDocumentTransformer):  # type: ignore[misc] # types of LangChain are not read
+    """Documents without near-duplicates of each other and, with an index, of those that were transformed before.
+
+    Args:
+        index: an index file or ``http://host:9200/name`` that documents are compared with and stored in; None: they are compared
+            with each other alone, and the canonical document of each cluster is kept.
+        settings: None: those of the settings file and the environment.
+    """
+
+    def __init__(self, index: str | Path | None = None, *, settings: Settings | None = None) -> None:
+        self._index, self._settings = index, settings
+
+    def transform_documents(self, documents: Sequence[Document], **_: Any) -> Sequence[Document]:
+        """The documents that stay, in order.
+
+        With an index, documents are known by their id, or else by their text: those that were stored before stay.
+
+        Raises:
+            IndexLocked, IndexUnavailable: see ``errors``.
+        """
+        if self._index is None:
+            return [
+                documents[row]
+                for row in grouped(list(map(_row, documents)), self._settings, keep_first=False)
+            ]
+        named: dict[str, Document] = {}
+        for document in documents:
+            named.setdefault(document.id or document_id(document.page_content), document)
+        pages = [Page(name, **_row(document)) for name, document in named.items()]
+        with Deduplicator.open(self._index, settings=self._settings) as dedup:
+            decisions = decided(dedup, pages, store=True)
+        return [named[each.page_id] for each in decisions if each.outcome is not Outcome.DUPLICATE]
+
+
+class DedupRetriever(BaseRetriever):  # type: ignore[misc]
+    """The documents of a retriever, the best one of each cluster; metadata ``near_duplicates`` names those left out for it.
+
+    Attributes:
+        retriever: asked for documents; let it return more than ``k``.
+        k: documents returned, at most; None: all.
+        settings: None: those of the settings file and the environment.
+    """
+
+    retriever: BaseRetriever
+    k: int | None = None
+    settings: Settings | None = None
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return self._collapsed(self.retriever.invoke(query, config={"callbacks": run_manager.get_child()}))
+
+    async def _aget_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        found = await self.retriever.ainvoke(query, config={"callbacks": run_manager.get_child()})
+        return list(await run_in_executor(None, self._collapsed, found))
+
+    def _collapsed(self, documents: list[Document]) -> list[Document]:
+        groups = grouped(list(map(_row, documents)), self.settings, keep_first=True)
+        kept = []
+        for row, others in list(groups.items())[: self.k]:
+            names = [documents[at].id or _address(documents[at].metadata) or "" for at in others]
+            metadata = {**documents[row].metadata, COLLAPSED: names}
+            kept.append(documents[row].model_copy(update={"metadata": metadata}))
+        return kept
+
+
+def _address(metadata: dict[str, Any]) -> str | None:
+    address = metadata.get("source") or metadata.get("url")
+    return str(address) if address else None
+
+
+def _row(document: Document) -> dict[str, Any]:
+    """Attributes of ``Page``."""
+    metadata = document.metadata
+    title = metadata.get("title")
+    return {
+        "text": document.page_content,
+        "title": str(title) if title else None,
+        "url": _address(metadata),
+        "published": metadata.get("published"),
+    }

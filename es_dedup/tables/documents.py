@@ -1,0 +1,73 @@
+"""Texts of other frameworks: divided among themselves, or against an index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import xxhash
+
+from es_dedup.model import Decision, Outcome
+from es_dedup.tables.call import deduplicate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from es_dedup.deduplicator.deduplicator import Deduplicator
+    from es_dedup.model import AddReport, Page
+    from es_dedup.settings import Settings
+
+
+def grouped(
+    rows: Sequence[Mapping[str, Any]], settings: Settings | None, *, keep_first: bool
+) -> dict[int, list[int]]:
+    """The positions of rows that stay, ascending, each with those of its duplicates.
+
+    Args:
+        rows: with the attributes of ``Page`` but ``id``.
+        settings: None: those of the settings file and the environment.
+        keep_first: keep the first row of a cluster, else its canonical document.
+    """
+    clusters: dict[int, list[int]] = {}
+    for row, canonical in enumerate(
+        deduplicate(rows, settings=settings).to_dict()["canonical"] if rows else ()
+    ):
+        clusters.setdefault(canonical, []).append(row)
+    kept = {members[0] if keep_first else canonical: members for canonical, members in clusters.items()}
+    return {row: [each for each in kept[row] if each != row] for row in sorted(kept)}
+
+
+def document_id(text: str) -> str:
+    """An id of a document that has none, from its text."""
+    return f"text-{xxhash.xxh3_128_hexdigest(text.encode('utf-8', 'surrogatepass'))}"
+
+
+def decided(dedup: Deduplicator, pages: Sequence[Page], *, store: bool) -> list[Decision]:
+    """A decision on each page against an index, in order; of several equal new pages one is unique.
+
+    A page that is stored already with the same content is unique, or the duplicate that it was. A page that cannot be processed is
+    inconclusive.
+
+    Args:
+        dedup: opened for writing when pages are stored.
+        pages: of several with one id the last is decided on.
+        store: store the pages, so that later ones are compared with them; else they are compared with the index alone.
+
+    Raises:
+        IndexLocked, IndexUnavailable: see ``errors``.
+    """
+    if not store:
+        return dedup.check_many(pages)
+    named = {page.id: page for page in pages}
+    report = dedup.add_many(named.values())
+    return [report.decisions.get(page.id) or _unlisted(dedup, page.id, report) for page in pages]
+
+
+def _unlisted(dedup: Deduplicator, page_id: str, report: AddReport) -> Decision:
+    """The decision on a page that a report does not list: it is unique, or stored before, or failed."""
+    if page_id in report.failed:
+        return Decision(page_id, Outcome.INCONCLUSIVE, page_id, notes=(report.failed[page_id],))
+    if report.unchanged:
+        cluster = dedup.cluster(page_id)
+        if cluster.representative != page_id:
+            return Decision(page_id, Outcome.DUPLICATE, cluster.id, duplicate_of=cluster.representative)
+    return Decision(page_id, Outcome.UNIQUE, page_id)
