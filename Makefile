@@ -71,7 +71,7 @@ test-traffic: $(DEV)  ## writers while servers fail, are restarted, or are given
 
 test-spark: $(DEV)  ## the clusters on a local Spark session beside those of a scan; installs pyspark, needs Java
 	@$(PIP_INSTALL) --editable '.[spark]'
-	$(PYTEST_ALONE) tests/spark -m 'not data' --durations=5 $(PYTEST_ARGS)
+	$(SERVERS) run es8 -- $(PYTEST_ALONE) tests/spark -m 'not data' --durations=5 $(PYTEST_ARGS)
 
 test-integrations: $(DEV)  ## tables of other libraries, Scrapy, LangChain, Haystack, datatrove, and their guides; installs them
 	@$(PIP_INSTALL) --editable '.[integrations]'

@@ -1,4 +1,4 @@
-"""``spark``: features, pairs and clusters of a large corpus as tables, made on Spark."""
+"""``spark`` and ``load``: features, pairs and clusters of a large corpus as tables, made on Spark, and loaded into an index."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ Configuration = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     app.command()(spark)
+    app.command()(load)
 
 
 def spark(
@@ -96,6 +97,37 @@ def spark(
     )
     if done.failed:
         raise typer.Exit(ExitCode.LEFT_OUT)
+
+
+def load(
+    context: typer.Context,
+    tables: Annotated[
+        str, typer.Argument(help="Folder of the tables of `spark`.", metavar="DIR", show_default=False)
+    ],
+    inline: Annotated[
+        bool, typer.Option("--inline", help="Update documents in this process, without Redis and workers.")
+    ] = False,
+    master: Master = None,
+    configuration: Configuration = None,
+) -> None:
+    """Load the tables of `spark` into an empty index on Elasticsearch (--db), from where the hook goes on.
+
+    With attached indices a job then writes the `dedup` fields of their documents. A load that was stopped is resumed by the same command.
+    """
+    from es_dedup.cli.maintaining import run_job
+    from es_dedup.cli.sites import site_of
+    from es_dedup.spark import load as load_
+
+    session = session_of(context)
+    session.reach()
+    with spark_session(master, configuration or ()) as running:
+        done = load_(running, tables, session.db, session.settings)
+    facts = {"pages": done.pages, "related pairs": done.pairs, "day": done.day}
+    session.output.emit({"command": "load", "db": session.place, **facts})
+    session.output.facts({"index": session.place, **facts})
+    with site_of(session) as site:
+        if site.attachments:
+            run_job(session, site, "update", {}, inline=inline)
 
 
 @contextmanager

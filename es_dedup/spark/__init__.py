@@ -1,6 +1,6 @@
 """Near-duplicates among the rows of a Spark DataFrame, with the clusters that ``Deduplicator.scan`` gives.
 
-Main names: ``deduplicate`` runs the whole flow; ``update_tables`` runs it over tables in a folder, day after day; ``features``, ``pairs`` and ``clusters`` are its steps, each from tables to a table
+Main names: ``deduplicate`` runs the whole flow; ``update_tables`` runs it over tables in a folder, day after day, and ``load`` loads them into Elasticsearch; ``features``, ``pairs`` and ``clusters`` are its steps, each from tables to a table
 with the schema in ``tables``; ``session`` makes a session with what the steps need. The first use of a name imports pyspark, and raises
 ``MissingExtra`` where it is not installed.
 
@@ -18,18 +18,20 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from es_dedup.spark.feature_rows import features
     from es_dedup.spark.flow import deduplicate
+    from es_dedup.spark.loading import load
     from es_dedup.spark.related_pairs import pairs
     from es_dedup.spark.requirements import session
     from es_dedup.spark.star_clusters import clusters
     from es_dedup.spark.updating import DayOptions, update_tables
 
-__all__ = ["DayOptions", "clusters", "deduplicate", "features", "pairs", "session", "update_tables"]
+__all__ = ["DayOptions", "clusters", "deduplicate", "features", "load", "pairs", "session", "update_tables"]
 
 _MODULES: Final = {
     "DayOptions": "updating",
     "clusters": "star_clusters",
     "deduplicate": "flow",
     "features": "feature_rows",
+    "load": "loading",
     "pairs": "related_pairs",
     "session": "requirements",
     "update_tables": "updating",

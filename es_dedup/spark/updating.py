@@ -96,8 +96,7 @@ def update_tables(
             folder.drop(*(("statistics", "settings") if alone else ()))
         if options.renew:
             folder.drop(*DERIVED)
-        made_with = features_of(chosen, embedded=True) | decision_settings(chosen) | {"named": options.named}
-        folder.record(made_with)
+        folder.record(made_with(chosen, named=options.named))
         made: list[str] = []
         if day not in folder.days("features"):
             pages = read_pages(spark, inputs, COLUMNS)
@@ -106,6 +105,11 @@ def update_tables(
             made.append("features")
         made += _derive(folder, day, chosen)
         return _report(folder, day, tuple(made))
+
+
+def made_with(settings: Settings, *, named: bool) -> dict[str, Any]:
+    """What tables record: the settings that shape features and decisions, by name."""
+    return features_of(settings, embedded=not named) | decision_settings(settings) | {"named": named}
 
 
 def _derive(folder: TableFolder, day: str, settings: Settings) -> list[str]:
