@@ -28,6 +28,8 @@ LOWEST := .venv-lowest
 TEST_TOOLS := aiohttp hypothesis pytest-timeout pytest-xdist pyyaml
 # 9.1 takes the place of 8.19
 ON_ES9 := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_ES9_URL exec "$$@"' run
+# OpenSearch takes the place of Elasticsearch
+ON_OPENSEARCH := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_OPENSEARCH_URL exec "$$@"' run
 # which tests run where: CONTRIBUTING.md, "Tests"
 DAILY := not slow and not traffic and not data and not other_servers and not spark and not integrations
 SLOW := slow and not traffic and not data and not other_servers and not spark
@@ -36,7 +38,7 @@ BENCH ?= features w1 candidates rules
 
 SITE := site
 
-.PHONY: help demo docs test test-slow test-traffic test-spark test-integrations test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
+.PHONY: help demo docs test test-slow test-traffic test-opensearch test-opensearch-all test-spark test-integrations test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -69,6 +71,12 @@ test-slow: $(DEV)  ## those that take longer than five seconds each; tests that 
 test-traffic: $(DEV)  ## writers while servers fail, are restarted, or are given new settings
 	$(SERVERS) run es8 three redis -- $(PYTEST) -m traffic $(PYTEST_ARGS)
 
+test-opensearch: $(DEV)  ## contract suites of the index, command line, hook, searches and maintenance on OpenSearch
+	$(SERVERS) run opensearch -- $(PYTEST) -k opensearch tests/contract/test_elastic_index.py tests/integration/test_opensearch.py $(PYTEST_ARGS)
+
+test-opensearch-all: $(DEV)  ## with OpenSearch in the place of Elasticsearch
+	$(SERVERS) run opensearch redis -- $(ON_OPENSEARCH) $(PYTEST) -m 'not other_servers and not traffic and not data and not exclusive' tests/integration $(PYTEST_ARGS)
+
 test-spark: $(DEV)  ## the clusters on a local Spark session beside those of a scan; installs pyspark, needs Java
 	@$(PIP_INSTALL) --editable '.[spark]'
 	$(SERVERS) run es8 -- $(PYTEST_ALONE) tests/spark -m 'not data' --durations=5 $(PYTEST_ARGS)
@@ -79,9 +87,9 @@ test-integrations: $(DEV)  ## tables of other libraries, Scrapy, LangChain, Hays
 
 test-all: $(DEV)  ## everything on all servers, then fuzz and test-model: hours
 	@$(BIN)/es-dedup --quiet compile >/dev/null
-	$(SERVERS) run es8 es9 secured three narrow full redis -- $(PYTEST) $(PYTEST_ARGS)
+	$(SERVERS) run es8 es9 secured three narrow full opensearch redis -- $(PYTEST) $(PYTEST_ARGS)
 	$(SERVERS) run es9 redis -- $(ON_ES9) $(PYTEST) -m 'not other_servers and not data' tests/integration
-	$(MAKE) fuzz test-model
+	$(MAKE) test-opensearch-all fuzz test-model
 
 coverage: $(DEV)  ## the tests of every day and the slow ones, with branch coverage
 	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY) or $(SLOW)' --cov --cov-report=term $(PYTEST_ARGS)

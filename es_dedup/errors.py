@@ -383,7 +383,7 @@ class ServerTooOld(IndexError_):
 
     def __str__(self) -> str:
         return (
-            f"{self.index}: Elasticsearch {self.found} is not supported: upgrade the server to {self.needed} or later, or keep "
+            f"{self.index}: {self.found} is not supported: upgrade the server to {self.needed} or later, or keep "
             f"the index in a file"
         )
 

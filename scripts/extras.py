@@ -41,7 +41,7 @@ CORE_CHECK: Final = """
 import importlib, importlib.util, pkgutil, sys
 import es_dedup
 
-extra = [name for name in ("pyarrow", "fastwarc", "elasticsearch", "celery", "numba", "pyspark", "scrapy", "langchain_core", "haystack", "pytest", "tests") if importlib.util.find_spec(name)]
+extra = [name for name in ("pyarrow", "fastwarc", "elasticsearch", "opensearchpy", "celery", "numba", "pyspark", "scrapy", "langchain_core", "haystack", "pytest", "tests") if importlib.util.find_spec(name)]
 assert not extra, f"the core installs {extra}"
 names = [m.name for m in pkgutil.walk_packages(es_dedup.__path__, "es_dedup.")]
 of_extras = ("es_dedup.testing.", "es_dedup.spark.", "es_dedup.scrapy", "es_dedup.langchain", "es_dedup.haystack", "es_dedup.kernels.cache", "es_dedup.cli.__main__")
@@ -196,6 +196,11 @@ def use_elastic9(at: Environment) -> None:
     scan_on(at, server("ES_DEDUP_ES9_URL"))
 
 
+def use_opensearch(at: Environment) -> None:
+    """The same on OpenSearch."""
+    scan_on(at, server("ES_DEDUP_OPENSEARCH_URL"))
+
+
 def scan_on(at: Environment, address: str) -> None:
     """A scan into an index on a server, and its clusters."""
     place = f"{address}/{token()}"
@@ -304,6 +309,7 @@ USES: Final[dict[str, Callable[[Environment], None]]] = {
     "celery": use_celery,
     "elastic": use_elastic,
     "elastic9": use_elastic9,
+    "opensearch": use_opensearch,
     "parquet": use_parquet,
     "warc": use_warc,
     "compare": use_compare,

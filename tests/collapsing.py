@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from elasticsearch.helpers import bulk
 
 from es_dedup.index.elastic.mappings import load_mapping
+from es_dedup.index.opensearch import is_opensearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -93,9 +94,10 @@ def invented(count: int, seed: int, *, unmarked: float = 0.05) -> Iterator[Store
 def create(client: Elasticsearch, index: str, *, shards: int = 1, attached: bool = True) -> None:
     """Make the index, with the mapping of ``dedup`` unless it was never attached."""
     known: dict[str, Any] = load_mapping("host")["template"]["mappings"]["properties"] if attached else {}
+    fields = {name: field for name, field in FIELDS.items() if name != "vector" or not is_opensearch(client)}
     client.indices.create(
         index=index,
-        mappings={"properties": FIELDS | known},
+        mappings={"properties": fields | known},
         settings={"number_of_shards": shards, "number_of_replicas": 0},
     )
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from elasticsearch import Elasticsearch
-
 from es_dedup.hook import DedupHook, HookReport, RedisWindow, SourceFields, dedup_bulk
 from tests.samples import story
+from tests.servers import client_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +50,7 @@ def main(arguments: Sequence[str]) -> None:
     fields = SourceFields("text", url="", published="published")
     window = RedisWindow.open(redis, name) if redis else None
     with (
-        Elasticsearch(host, request_timeout=60) as client,
+        client_of(host) as client,
         DedupHook.open(address, fields, window=window) as hook,
     ):
         print("ready", flush=True)

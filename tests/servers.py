@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
-from typing import Final
+from typing import Any, Final
 
 import pytest
-from elasticsearch import Elasticsearch
+from elasticsearch import AsyncElasticsearch, Elasticsearch
 from elasticsearch.helpers import bulk, scan
+from opensearchpy import AsyncOpenSearch, OpenSearch
 
+from es_dedup.index.opensearch import as_elasticsearch
 from scripts.serversupport import nodes
 from scripts.serversupport.profiles import PROFILES
 from scripts.serversupport.running import VARIABLES, Server, load, running, written
@@ -52,10 +54,37 @@ def fresh_name() -> str:
     return f"test-{secrets.token_hex(6)}"
 
 
+def client_of(url: str, **options: Any) -> Elasticsearch:
+    """A client of the server at this address; of OpenSearch one that sends by opensearch-py."""
+    if not _is_opensearch(url):
+        return Elasticsearch(url, **{"request_timeout": 60, **options})
+    made: Elasticsearch = as_elasticsearch(OpenSearch(url, timeout=options.get("request_timeout", 60)))
+    return made
+
+
+def async_client_of(url: str) -> AsyncElasticsearch:
+    """The same for an asynchronous client."""
+    if not _is_opensearch(url):
+        return AsyncElasticsearch(url, request_timeout=60)
+    made: AsyncElasticsearch = as_elasticsearch(AsyncOpenSearch(url, timeout=60))
+    return made
+
+
+def _is_opensearch(url: str) -> bool:
+    found = load(load_settings(os.environ).run / "opensearch")
+    return url == os.environ.get("ES_DEDUP_OPENSEARCH_URL") or (found is not None and url in found.urls)
+
+
+def needs_elasticsearch(what: str) -> None:
+    """Skip a test where OpenSearch is in the place of ``es8``, which lacks something."""
+    if _is_opensearch(url_of("es8")):
+        pytest.skip(f"OpenSearch has no {what}")
+
+
 def empty(address: str) -> None:
     """Remove all documents: quicker than to remove the indices and make them again for each test."""
     host, _, name = address.rpartition("/")
-    with Elasticsearch(host, request_timeout=30) as client:
+    with client_of(host) as client:
         client.indices.refresh(index=f"{name}-dedup-*", expand_wildcards="all")
         found = scan(client, index=f"{name}-dedup-*", expand_wildcards="all", _source=False, size=5000)
         deletes = ({"_op_type": "delete", "_index": hit["_index"], "_id": hit["_id"]} for hit in found)
@@ -65,7 +94,7 @@ def empty(address: str) -> None:
 def remove(address: str) -> None:
     """Remove all indices of an index at ``http://host:port/name``."""
     host, _, name = address.rpartition("/")
-    with Elasticsearch(host, request_timeout=30) as client:
+    with client_of(host) as client:
         client.indices.delete(index=f"{name}-dedup-*", expand_wildcards="all", ignore_unavailable=True)
 
 

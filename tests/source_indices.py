@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_dedup.index.source_index import SourceFields
@@ -13,11 +12,13 @@ from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.context import open_context
 from es_dedup.settings import Settings
 from tests.samples import pages
-from tests.servers import fresh_name, url_of
+from tests.servers import client_of, fresh_name, url_of
 from tests.texts import article
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from elasticsearch import Elasticsearch
 
     from es_dedup.maintenance.context import MaintenanceContext
 
@@ -62,7 +63,7 @@ def source_index(
 ) -> Iterator[tuple[Elasticsearch, str]]:
     """A fresh source index with these documents; it and everything named after it are removed at the end."""
     url, name = url_of("es8"), fresh_name()
-    with Elasticsearch(url, request_timeout=30) as client:
+    with client_of(url) as client:
         try:
             mappings = {"properties": {"html": {"type": "text", "index": False}, "at": {"type": "keyword"}}}
             client.indices.create(index=name, settings={"number_of_shards": shards}, mappings=mappings)

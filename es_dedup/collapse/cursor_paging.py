@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from es_dedup.collapse.search_request import Request
 
 TIE_BREAK: Final = "_shard_doc"
+OPENSEARCH_TIE_BREAK: Final = ("_id", "_index")  # up to 3.2 it has nothing cheaper that is unique
 UNSUPPORTED: Final = ("retriever", "search_after", "pit", "rescore", "collapse", "profile")
 SPARE: Final = 8
 """Hits fetched beside a third more than wanted, because some of them are not the first of their group."""
@@ -86,7 +87,7 @@ def _check(request: Request) -> None:
 
 def _page(request: Request, cursor: Cursor, *, first: bool = False) -> Plan[GroupPage]:
     options = request.options
-    body = queries.without_facets(request.fetched) | {"sort": _total_order(request.body.get("sort"))}
+    body = queries.without_facets(request.fetched) | {"sort": _total_order(request)}
     body.pop("from", None)
     counts = request.body
     if options.mode is Mode.CANONICAL:
@@ -176,7 +177,22 @@ def _first_of_cluster(walk: _Scan, hits: list[Hit]) -> Plan[list[Hit]]:
     return [hit for hit in hits if cluster_of(hit, options) is None or key_of(hit) in best]
 
 
-def _total_order(sort: Any) -> list[Any]:
+def _total_order(request: Request) -> list[Any]:
     """The sort with a tie-breaker that makes it total within a point in time."""
+    sort = request.body.get("sort")
     given = [sort] if isinstance(sort, str | dict) else list(sort or ["_score"])
-    return [*given, {TIE_BREAK: "asc"}] if TIE_BREAK not in str(given) else given
+    if not request.opensearch:
+        return [*given, {TIE_BREAK: "asc"}] if TIE_BREAK not in str(given) else given
+    order = [_missing_last(each) for each in given]
+    return [*order, *({name: "asc"} for name in OPENSEARCH_TIE_BREAK if repr(name) not in str(given))]
+
+
+def _missing_last(sort: Any) -> Any:
+    """A field of a sort that says where documents without it come: without that OpenSearch 2.19 ends a walk at the first of them."""
+    parts = {sort: {}} if isinstance(sort, str) else sort
+    return {
+        name: how
+        if name.startswith("_")
+        else {"missing": "_last"} | (how if isinstance(how, dict) else {"order": how})
+        for name, how in parts.items()
+    }

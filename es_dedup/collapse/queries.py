@@ -151,8 +151,11 @@ def these(hits: Iterable[Hit]) -> Body:
 
 def named_fields(body: Body, options: SearchOptions, *, containment: bool) -> Body:
     """The body, asking also for what is needed of each hit; ``es_dedup.collapse.hits`` takes it out again."""
-    known = [options.cluster_field, options.size_field]
-    made = body | {"docvalue_fields": [*body.get("docvalue_fields", ()), *known]}
+    given = list(body.get("docvalue_fields", ()))
+    names = [each.get("field") if isinstance(each, dict) else each for each in given]
+    # OpenSearch gives the values of a field that is named twice twice
+    known = [field for field in (options.cluster_field, options.size_field) if field not in names]
+    made = body | {"docvalue_fields": [*given, *known]}
     if containment:
         pointers = [f"{options.field}.contained_in", f"{options.field}.duplicate_of"]
         made["fields"] = [*body.get("fields", ()), *pointers]

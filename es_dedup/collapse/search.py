@@ -10,12 +10,14 @@ from es_dedup.collapse.execution import run, run_async
 from es_dedup.collapse.model import START, SearchOptions
 from es_dedup.collapse.search_request import request_of
 from es_dedup.errors import wrong_type
+from es_dedup.index.opensearch import as_elasticsearch, is_opensearch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
     from typing import Unpack
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
+    from opensearchpy import AsyncOpenSearch, OpenSearch
 
     from es_dedup.collapse.model import Expansion, GroupPage, OptionOverrides
     from es_dedup.collapse.operations import Plan
@@ -29,7 +31,7 @@ class _Searching:
     """Arguments and plans of both classes."""
 
     def __init__(
-        self, index: str, options: SearchOptions | None, feature_index: RelationReader | None
+        self, client: Any, index: str, options: SearchOptions | None, feature_index: RelationReader | None
     ) -> None:
         if not isinstance(index, str):
             raise wrong_type("index", "a name, or several joined by commas", index)
@@ -42,6 +44,7 @@ class _Searching:
                 feature_index,
                 "RelationReader.open(address) makes one",
             )
+        self._client = as_elasticsearch(client)
         self._index, self._options, self._feature_index = index, options or SearchOptions(), feature_index
 
     @property
@@ -51,7 +54,7 @@ class _Searching:
 
     def _request(self, body: Body | None, overrides: OptionOverrides) -> Request:
         options = replace(self._options, **overrides) if overrides else self._options
-        return request_of(self._index, body, options)
+        return replace(request_of(self._index, body, options), opensearch=is_opensearch(self._client))
 
     def _search(self, body: Body | None, cursor: str | None, overrides: OptionOverrides) -> Plan[GroupPage]:
         request = self._request(body, overrides)
@@ -76,7 +79,7 @@ class DedupSearch(_Searching):
 
     def __init__(
         self,
-        client: Elasticsearch,
+        client: Elasticsearch | OpenSearch,
         index: str,
         *,
         options: SearchOptions | None = None,
@@ -90,8 +93,7 @@ class DedupSearch(_Searching):
             options: defaults of all searches; each call can override them.
             feature_index: used by mode ``group`` for pages without cluster id.
         """
-        super().__init__(index, options, feature_index)
-        self._client = client
+        super().__init__(client, index, options, feature_index)
 
     def search(
         self, body: Body | None = None, *, cursor: str | None = None, **overrides: Unpack[OptionOverrides]
@@ -147,15 +149,14 @@ class AsyncDedupSearch(_Searching):
 
     def __init__(
         self,
-        client: AsyncElasticsearch,
+        client: AsyncElasticsearch | AsyncOpenSearch,
         index: str,
         *,
         options: SearchOptions | None = None,
         feature_index: RelationReader | None = None,
     ) -> None:
         """See ``DedupSearch``; the feature index, which is not async, is read in a thread."""
-        super().__init__(index, options, feature_index)
-        self._client = client
+        super().__init__(client, index, options, feature_index)
 
     async def search(
         self, body: Body | None = None, *, cursor: str | None = None, **overrides: Unpack[OptionOverrides]

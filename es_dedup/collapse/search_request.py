@@ -33,6 +33,7 @@ class Request:
         body: the same, boosted.
         options: of this search.
         header: routing and preference; empty for a search on a point in time, which has them already.
+        opensearch: whether the server is OpenSearch.
     """
 
     index: str
@@ -40,6 +41,7 @@ class Request:
     body: Body
     options: SearchOptions
     header: Mapping[str, str]
+    opensearch: bool = False
 
     @property
     def first(self) -> int:

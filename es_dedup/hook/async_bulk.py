@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from es_dedup.errors import DuplicatePage
 from es_dedup.hook.bulk import until
 from es_dedup.hook.run import BulkCounts, Run
+from es_dedup.index.opensearch import as_elasticsearch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 
     from elasticsearch import AsyncElasticsearch
+    from opensearchpy import AsyncOpenSearch
 
     from es_dedup.hook.documents import Item
     from es_dedup.hook.hook import DedupHook
@@ -29,7 +31,7 @@ T = TypeVar("T")
 
 
 async def async_dedup_streaming_bulk(
-    client: AsyncElasticsearch,
+    client: AsyncElasticsearch | AsyncOpenSearch,
     actions: Actions,
     chunk_size: int = 500,
     *,
@@ -43,15 +45,16 @@ async def async_dedup_streaming_bulk(
     Arguments, results and errors are those of ``dedup_streaming_bulk``. The hook has a connection of its own and works
     in a thread, so that the event loop is never blocked.
     """
-    run = Run(hook, policy, report, chunk_size, options, client)
-    await hook.cluster.check_async(client)
+    sender: AsyncElasticsearch = as_elasticsearch(client)
+    run = Run(hook, policy, report, chunk_size, options, sender)
+    await hook.cluster.check_async(sender)
     async for items in _batches(actions, run):
-        async for result in _written(client, run, items):
+        async for result in _written(sender, run, items):
             yield result
 
 
 async def async_dedup_bulk(
-    client: AsyncElasticsearch,
+    client: AsyncElasticsearch | AsyncOpenSearch,
     actions: Actions,
     stats_only: bool = False,  # noqa: FBT001, FBT002 - the helper's own signature
     ignore_status: int | Collection[int] = (),

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import DuplicatePage
 from es_dedup.hook.run import BulkCounts, Run
+from es_dedup.index.opensearch import as_elasticsearch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from elasticsearch import Elasticsearch
+    from opensearchpy import OpenSearch
 
     from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.hook import DedupHook
@@ -30,7 +32,7 @@ AHEAD: Final = 1_000  # actions that a thread reads before they are wanted
 
 
 def dedup_streaming_bulk(
-    client: Elasticsearch,
+    client: Elasticsearch | OpenSearch,
     actions: Iterable[Action],
     chunk_size: int = 500,
     *,
@@ -62,13 +64,14 @@ def dedup_streaming_bulk(
         OtherCluster: the client writes to another cluster than the hook; nothing was written.
         ValueError: an action names no index, or its body is no object.
     """
-    run = Run(hook, policy, report, chunk_size, options, client)
-    hook.cluster.check(client)
-    yield from _one_by_one(client, run, actions)
+    sender: Elasticsearch = as_elasticsearch(client)
+    run = Run(hook, policy, report, chunk_size, options, sender)
+    hook.cluster.check(sender)
+    yield from _one_by_one(sender, run, actions)
 
 
 def dedup_bulk(
-    client: Elasticsearch,
+    client: Elasticsearch | OpenSearch,
     actions: Iterable[Action],
     stats_only: bool = False,  # noqa: FBT001, FBT002 - the helper's own signature
     ignore_status: int | Collection[int] = (),
@@ -88,9 +91,10 @@ def dedup_bulk(
     """
     tally = BulkCounts(report, stats_only=stats_only)
     options |= {"yield_ok": True, "ignore_status": ignore_status}
-    run = Run(hook, policy, tally.report, options.pop("chunk_size", CHUNK_SIZE), options, client)
-    hook.cluster.check(client)
-    for ok, item in (_overlapping if run.overlaps else _one_by_one)(client, run, actions):
+    sender: Elasticsearch = as_elasticsearch(client)
+    run = Run(hook, policy, tally.report, options.pop("chunk_size", CHUNK_SIZE), options, sender)
+    hook.cluster.check(sender)
+    for ok, item in (_overlapping if run.overlaps else _one_by_one)(sender, run, actions):
         tally.add(item, ok=ok)
     return tally.result
 

@@ -67,6 +67,7 @@ OTHER_VARIABLES: Final = frozenset(
             "THREE_URL",
             "THREE_URLS",
             "NARROW_URL",
+            "OPENSEARCH_URL",
             "FULL_URL",
             "NAME",
             "COMPILED",

@@ -1,4 +1,4 @@
-"""Finding a Java that an Elasticsearch runs on."""
+"""Finding a Java that a server runs on."""
 
 from __future__ import annotations
 

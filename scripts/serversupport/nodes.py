@@ -1,4 +1,4 @@
-"""Starting Elasticsearch: a folder per node, the process, and the wait until it answers."""
+"""Starting Elasticsearch or OpenSearch: a folder per node, the process, and the wait until it answers."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def start(
     login = _secure(nodes[0], home, runtime, folder) if profile.secured else {}
     _let_in(folder, settings)
     give(folder, account)
-    fetch.say(f"starting {profile.name} (Elasticsearch {_version(profile)}) on port {first}")
-    launchers = [_launch(node, home, runtime, account) for node in nodes]
+    fetch.say(f"starting {profile.name} ({profile.title}) on port {first}")
+    launchers = [_launch(profile, node, home, runtime, account) for node in nodes]
     scheme = "https" if profile.secured else "http"
     server: Server | None = None
     try:
-        processes = _processes(nodes, launchers)
+        processes = _processes(profile, nodes, launchers)
         urls = [f"{scheme}://127.0.0.1:{node.port}" for node in nodes]
         server = Server(profile.name, _version(profile), urls, processes, str(folder), **login)
         _wait(server, len(nodes))
@@ -113,9 +113,8 @@ def revive(server: Server, profile: Profile, settings: Settings, environ: Mappin
     for node in down.values():
         (node.folder / "pid").unlink(missing_ok=True)
     nodes = list(down.values())
-    fresh = dict(
-        zip(down, _processes(nodes, [_launch(n, home, runtime, account) for n in nodes]), strict=True)
-    )
+    launchers = [_launch(profile, node, home, runtime, account) for node in nodes]
+    fresh = dict(zip(down, _processes(profile, nodes, launchers), strict=True))
     again = replace(server, processes=[fresh.get(at, old) for at, old in enumerate(server.processes)])
     save(again)
     _wait(again, len(server.urls))
@@ -128,7 +127,7 @@ def _version(profile: Profile) -> str:
 
 def _home(profile: Profile, settings: Settings) -> Path:
     """The unpacked server, fetched when it is not there yet."""
-    place = settings.cache / "unpacked" / f"elasticsearch-{_version(profile)}"
+    place = settings.cache / "unpacked" / f"{profile.product}-{_version(profile)}"
     if place.is_dir():
         return place
     archives = [(profile.archive, profile.inside)]
@@ -155,7 +154,7 @@ def _prepare(
     for name in ("data", "logs", "tmp"):
         (node.folder / name).mkdir(parents=True)
     shutil.copytree(home / "config", config)
-    (config / "elasticsearch.yml").write_text(configuration(profile, node, nodes))
+    (config / f"{profile.product}.yml").write_text(configuration(profile, node, nodes))
     options, memory = jvm_options(
         (config / "jvm.options").read_text(), heap=heap, vectors=java.has_module(runtime, VECTORS)
     )
@@ -164,13 +163,13 @@ def _prepare(
     (config / "jvm.options.d" / "heap.options").write_text(memory)
 
 
-def _environment(node: Node, runtime: Path) -> dict[str, str]:
+def _environment(node: Node, runtime: Path, prefix: str = "ES") -> dict[str, str]:
     return {
         "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
         "HOME": str(node.folder),
-        "ES_PATH_CONF": str(node.folder / "config"),
-        "ES_JAVA_HOME": str(runtime),
-        "ES_TMPDIR": str(node.folder / "tmp"),
+        f"{prefix}_PATH_CONF": str(node.folder / "config"),
+        f"{prefix}_JAVA_HOME": str(runtime),
+        f"{prefix}_TMPDIR": str(node.folder / "tmp"),
         "LANG": "C.UTF-8",
     }
 
@@ -216,11 +215,17 @@ def _let_in(folder: Path, settings: Settings) -> None:
         place.chmod(0o755)
 
 
-def _launch(node: Node, home: Path, runtime: Path, account: Account | None) -> subprocess.Popen[bytes]:
+def _launch(
+    profile: Profile, node: Node, home: Path, runtime: Path, account: Account | None
+) -> subprocess.Popen[bytes]:
+    daemon = profile.product == "elasticsearch"
     with (node.folder / "launcher.log").open("wb") as log:
         return subprocess.Popen(
-            [str(home / "bin" / "elasticsearch"), "-d", "-p", str(node.folder / "pid")],
-            env=_environment(node, runtime),
+            [
+                str(home / "bin" / profile.product),
+                *(("-d", "-p", str(node.folder / "pid")) if daemon else ()),
+            ],
+            env=_environment(node, runtime, "ES" if daemon else "OPENSEARCH"),
             cwd=node.folder,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -232,8 +237,12 @@ def _launch(node: Node, home: Path, runtime: Path, account: Account | None) -> s
         )
 
 
-def _processes(nodes: Sequence[Node], launchers: Sequence[subprocess.Popen[bytes]]) -> list[Process]:
-    """The server processes; a launcher ends when its server is ready or has failed."""
+def _processes(
+    profile: Profile, nodes: Sequence[Node], launchers: Sequence[subprocess.Popen[bytes]]
+) -> list[Process]:
+    """The server processes; Elasticsearch's launcher ends when its server is ready or has failed, OpenSearch's becomes the server."""
+    if profile.product == "opensearch":
+        return [Process.of(launcher.pid) for launcher in launchers]
     end = time.monotonic() + START_SECONDS
     for node, launcher in zip(nodes, launchers, strict=True):
         try:

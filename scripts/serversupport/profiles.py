@@ -28,12 +28,18 @@ ES_FULL: Final = Archive(
 SCRIPTS: Final = Archive(
     _MINIMAL, "elasticsearch", "8.18.0", "6d31acf7ab3496eaa7cfbdc410095d02ed2232cd26c214c0c69e4f7b3b2958b8"
 )
+OPENSEARCH: Final = Archive(
+    "org.opensearch.distribution.integ-test-zip",
+    "opensearch",
+    "2.19.0",
+    "84b8d1a06a31b57993cfe2801cbf01bdbc54fe07b45aee5cb2ba87917a01c751",
+)
 TRANSPORT_ABOVE_HTTP: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One kind of Elasticsearch server.
+    """One kind of server.
 
     Attributes:
         name: as on the command line.
@@ -48,6 +54,7 @@ class Profile:
         scripts: archive of a server whose ``bin`` has what this one's lacks.
         version: of the server, where that is not the archive's.
         more: further lines of ``elasticsearch.yml``, name and value.
+        product: ``elasticsearch`` or ``opensearch``: names of its programs, files and environment variables.
     """
 
     name: str
@@ -62,6 +69,13 @@ class Profile:
     scripts: Archive | None = None
     version: str = ""
     more: tuple[tuple[str, str], ...] = ()
+    product: str = "elasticsearch"
+
+    @property
+    def title(self) -> str:
+        """Product and version, for people."""
+        name = {"elasticsearch": "Elasticsearch", "opensearch": "OpenSearch"}[self.product]
+        return f"{name} {self.version or self.archive.version}"
 
 
 PROFILES: Final = {
@@ -89,6 +103,14 @@ PROFILES: Final = {
             about="one node that can hardly queue writes, so that a part of each bulk request is turned away",
             more=(("thread_pool.write.size", "1"), ("thread_pool.write.queue_size", "2")),
         ),
+        Profile(
+            "opensearch",
+            OPENSEARCH,
+            (17, 21, 11),
+            9261,
+            about="one node, OpenSearch 2.19",
+            product="opensearch",
+        ),
     )
 }
 EITHER: Final = "elastic"
@@ -112,7 +134,7 @@ class Node:
 
 
 def configuration(profile: Profile, node: Node, nodes: Sequence[Node]) -> str:
-    """The text of ``elasticsearch.yml``."""
+    """The text of ``elasticsearch.yml``, or of ``opensearch.yml``."""
     lines = {
         "cluster.name": f"es-dedup-{profile.name}",
         "node.name": node.name,
@@ -121,9 +143,6 @@ def configuration(profile: Profile, node: Node, nodes: Sequence[Node]) -> str:
         "network.host": "127.0.0.1",
         "http.port": node.port,
         "transport.port": node.transport,
-        "xpack.security.enabled": str(profile.secured).lower(),
-        "xpack.security.autoconfiguration.enabled": "false",
-        "xpack.security.enrollment.enabled": "false",
         # A full disk of the developer's machine is not what a test means to show.
         "cluster.routing.allocation.disk.threshold_enabled": "false",
         # Small enough that a test can send more.
@@ -131,6 +150,10 @@ def configuration(profile: Profile, node: Node, nodes: Sequence[Node]) -> str:
         # So that tests can close an index's shards or take indices by pattern.
         "action.destructive_requires_name": "false",
     }
+    if profile.product == "elasticsearch":
+        lines["xpack.security.enabled"] = str(profile.secured).lower()
+        lines["xpack.security.autoconfiguration.enabled"] = "false"
+        lines["xpack.security.enrollment.enabled"] = "false"
     if len(nodes) == 1:
         lines["discovery.type"] = "single-node"
     else:

@@ -92,7 +92,7 @@ def unprivileged(settings: Settings) -> Account | None:
         message = f"there is no user {settings.user!r}: name one in ES_DEDUP_SERVERS_USER"
         raise Trouble(message) from error
     if found.pw_uid == 0:
-        message = "Elasticsearch refuses to run as root: name another user in ES_DEDUP_SERVERS_USER"
+        message = "the server refuses to run as root: name another user in ES_DEDUP_SERVERS_USER"
         raise Trouble(message)
     return Account(found.pw_uid, found.pw_gid)
 

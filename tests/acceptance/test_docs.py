@@ -40,6 +40,7 @@ NOT_RUN: Final = {
     # run in tests/integration, on a server
     "docs/how-to/collapse-search-results.md": {"python"},
     "docs/how-to/put-the-hook-before-the-bulk-writer.md": {"python"},
+    "docs/how-to/use-opensearch.md": {"python"},
     "docs/how-to/run-on-spark.md": {"python"},  # run in tests/spark
 }
 NEEDS: Final = {**INTEGRATIONS, "docs/how-to/train-the-extractor.md": ("catboost",)}

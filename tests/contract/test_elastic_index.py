@@ -66,3 +66,8 @@ class TestElastic8(ElasticContract):
 @pytest.mark.other_servers
 class TestElastic9(ElasticContract):
     profile = "es9"
+
+
+@pytest.mark.other_servers
+class TestOpenSearch(ElasticContract):
+    profile = "opensearch"

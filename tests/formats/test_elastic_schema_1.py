@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 from typer.testing import CliRunner
 
@@ -24,7 +23,7 @@ from es_dedup.maintenance import texts
 from es_dedup.maintenance.attachment import Attachment, save_attachments
 from es_dedup.maintenance.reindex import NotVerified, reindex, roll_back
 from es_dedup.settings import Settings
-from tests.servers import fresh_name, remove, url_of
+from tests.servers import client_of, fresh_name, remove, url_of
 from tests.source_indices import FIELDS, count_with_dedup_field, documents, put, settings
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def old() -> Iterator[str]:
     """Address of an index of release 0.1."""
     name = fresh_name()
     address = f"{url_of('es8')}/{name}"
-    with Elasticsearch(address.rpartition("/")[0], request_timeout=60) as client:
+    with client_of(address.rpartition("/")[0]) as client:
         for index, body in WRITTEN["indices"].items():
             aliases = {alias.replace("NAME", name): facts for alias, facts in body["aliases"].items()}
             client.indices.create(index=index.replace("NAME", name), **(body | {"aliases": aliases}))
@@ -56,7 +55,7 @@ def old() -> Iterator[str]:
 def behind(address: str) -> set[str]:
     """Schema versions of the indices in use."""
     url, _, name = address.rpartition("/")
-    with Elasticsearch(url) as client:
+    with client_of(url) as client:
         found = client.indices.get_alias(name=[f"{name}-dedup-{kind}" for kind in ("features", "clusters")])
     return {index.rpartition("-dedup-")[2].split("-")[1] for index in found}
 
@@ -160,7 +159,7 @@ def test_an_interrupted_reindex_goes_on(old: str, monkeypatch: pytest.MonkeyPatc
 
 def test_pages_without_their_text_keep_it_from_being_swapped(old: str) -> None:
     url, _, name = old.rpartition("/")
-    with Elasticsearch(url) as client:
+    with client_of(url) as client:
         client.delete(index=f"{name}-dedup-texts", id="page-07", refresh=True)
     with pytest.raises(NotVerified, match="1 of 13 pages are not kept"):
         reindex(old, Settings())
@@ -177,7 +176,7 @@ def test_what_0_1_writes_and_removes_meanwhile_is_taken_over(
     def meanwhile(*arguments: Any) -> Any:
         found = refill(*arguments)
         if not calls:
-            with Elasticsearch(url) as client:
+            with client_of(url) as client:
                 for kind in ("features", "texts"):
                     index = f"{name}-dedup-{kind}"
                     client.delete(index=index, id="page-05", refresh=True)
@@ -205,7 +204,7 @@ def test_what_0_1_writes_and_removes_meanwhile_is_taken_over(
 def test_with_an_attached_index_its_documents_are_read_and_marked(old: str) -> None:
     url, _, name = old.rpartition("/")
     given = {key: each for key, each in documents(made_up=9).items() if key.startswith("made-")}
-    with Elasticsearch(url, request_timeout=60) as client:
+    with client_of(url) as client:
         client.indices.create(index=name, mappings={"properties": source_properties()})
         try:
             put(client, name, given)

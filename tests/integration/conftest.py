@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from elasticsearch import Elasticsearch
 
 from es_dedup.hook import DedupHook
 from tests.hooked import FIELDS
-from tests.servers import empty, fresh_name, remove, url_of
+from tests.servers import client_of, empty, fresh_name, remove, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from elasticsearch import Elasticsearch
 
 
 @pytest.fixture(scope="module", params=["es8", "es9"])
@@ -22,7 +23,7 @@ def address(request: pytest.FixtureRequest) -> Iterator[str]:
     yield place
     host, _, name = place.rpartition("/")
     remove(place)
-    with Elasticsearch(host, request_timeout=30) as client:
+    with client_of(host) as client:
         client.indices.delete(index=f"{name}*", ignore_unavailable=True)
 
 
@@ -36,7 +37,7 @@ def own_address(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def client(address: str) -> Iterator[Elasticsearch]:
-    with Elasticsearch(address.rpartition("/")[0], request_timeout=60) as client:
+    with client_of(address.rpartition("/")[0]) as client:
         yield client
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
 
 from es_dedup.collapse import Bound, DedupSearch
 from tests.collapsing import Corpus, create, fill, first_of_each, invented, ranked
-from tests.servers import fresh_name, url_of
+from tests.servers import client_of, fresh_name, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from elasticsearch import Elasticsearch
 
     from es_dedup.collapse import GroupPage
 
@@ -38,7 +39,7 @@ BODIES: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Elasticsearch]:
-    with Elasticsearch(url_of("es8"), request_timeout=60) as client:
+    with client_of(url_of("es8")) as client:
         yield client
 
 

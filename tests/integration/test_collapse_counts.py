@@ -6,15 +6,16 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_dedup.collapse import Bound, DedupSearch, Total
 from tests.collapsing import create
-from tests.servers import fresh_name, url_of
+from tests.servers import client_of, fresh_name, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from elasticsearch import Elasticsearch
 
 PAGES = 160_000  # a server gives each of its threads 50,000 or more
 CLUSTERS = 90_000
@@ -22,7 +23,7 @@ CLUSTERS = 90_000
 
 @pytest.fixture
 def client() -> Iterator[Elasticsearch]:
-    with Elasticsearch(url_of("es8"), request_timeout=120) as client:
+    with client_of(url_of("es8"), request_timeout=120) as client:
         yield client
 
 

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
 
 from es_dedup import Deduplicator, Page
 from es_dedup.collapse import DedupSearch
 from tests.collapsing import Corpus, Stored, create, fill, first_of_each, ranked
-from tests.servers import fresh_name, url_of
+from tests.servers import client_of, fresh_name, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from elasticsearch import Elasticsearch
 
 pytestmark = [pytest.mark.slow, pytest.mark.data]
 SETS = {"portal-zh": 1_768, "news-zh-2025": 5_000, "broadcast-zh": 3_232}
@@ -36,7 +37,7 @@ def rows() -> Iterator[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Elasticsearch]:
-    with Elasticsearch(url_of("es8"), request_timeout=60) as client:
+    with client_of(url_of("es8")) as client:
         yield client
 
 

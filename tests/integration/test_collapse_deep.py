@@ -9,15 +9,16 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
 
 from es_dedup.collapse import START, DedupSearch
 from es_dedup.errors import CursorLost, SearchRefused
 from tests.collapsing import Corpus, create, fill, first_of_each, invented, ranked
-from tests.servers import fresh_name, url_of
+from tests.servers import client_of, fresh_name, needs_elasticsearch, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from elasticsearch import Elasticsearch
 
 BODIES: dict[str, dict[str, Any]] = {
     "score": {"query": {"match": {"body": "bridge"}}, "sort": ["_score", {"n": "asc"}]},
@@ -29,7 +30,7 @@ BODIES: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Elasticsearch]:
-    with Elasticsearch(url_of("es8"), request_timeout=60) as client:
+    with client_of(url_of("es8")) as client:
         yield client
 
 
@@ -66,6 +67,8 @@ def contexts(client: Elasticsearch) -> int:
 def test_all_pages_together_are_all_groups(
     client: Elasticsearch, corpus: Corpus, name: str, mode: str
 ) -> None:
+    if name == "kNN":
+        needs_elasticsearch("dense_vector")
     body = BODIES[name] | {"track_total_hits": True}
     found = ranked(client, corpus.index, body)
     if mode == "collapse":

@@ -8,10 +8,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from elasticsearch import Elasticsearch
-
 from tests.collapsing import create
-from tests.servers import fresh_name, url_of
+from tests.servers import client_of, fresh_name, needs_elasticsearch, url_of
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
@@ -23,8 +21,9 @@ def test_the_program_prints_groups() -> None:
         for block in re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
         if "DedupSearch(" in block
     )
+    needs_elasticsearch("place in this page")
     url, index = url_of("es8"), fresh_name()
-    with Elasticsearch(url, request_timeout=30) as client:
+    with client_of(url) as client:
         create(client, index)
         try:
             for name in ("first", "copy", "other"):

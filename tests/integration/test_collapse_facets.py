@@ -6,14 +6,15 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
 
 from es_dedup.collapse import DedupSearch
 from tests.collapsing import Corpus, create, fill, invented, ranked
-from tests.servers import fresh_name, url_of
+from tests.servers import client_of, fresh_name, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from elasticsearch import Elasticsearch
 
 QUERY = {"query": {"match": {"body": "bridge 桥梁 river"}}, "size": 3}
 AGGS: dict[str, Any] = {
@@ -33,7 +34,7 @@ AGGS: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Elasticsearch]:
-    with Elasticsearch(url_of("es8"), request_timeout=60) as client:
+    with client_of(url_of("es8")) as client:
         yield client
 
 

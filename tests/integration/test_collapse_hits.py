@@ -7,12 +7,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import AsyncElasticsearch, Elasticsearch
+from elasticsearch import Elasticsearch
 
 from es_dedup.collapse import START, AsyncDedupSearch, DedupSearch, SearchOptions
 from es_dedup.errors import IndexUnavailable, SearchRefused
 from tests.collapsing import Corpus, create, fill, first_of_each, invented, ranked
-from tests.servers import fresh_name, url_of
+from tests.servers import async_client_of, client_of, fresh_name, needs_elasticsearch, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ MODES = ["canonical", "collapse", "group", "off"]
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Elasticsearch]:
-    with Elasticsearch(url_of("es8"), request_timeout=60) as client:
+    with client_of(url_of("es8")) as client:
         yield client
 
 
@@ -83,6 +83,7 @@ def test_a_hit_is_as_without_collapsing(
 
 @pytest.mark.parametrize("name", VECTORS)
 def test_collapse_keeps_the_nearest_neighbours(client: Elasticsearch, corpus: Corpus, name: str) -> None:
+    needs_elasticsearch("dense_vector")
     found = ranked(client, corpus.index, VECTORS[name])
     best = first_of_each(found, lambda hit: corpus.documents[hit["_id"]].group)
     page = DedupSearch(client, corpus.index).search(
@@ -103,6 +104,7 @@ def test_collapse_keeps_the_nearest_neighbours(client: Elasticsearch, corpus: Co
 def test_canonical_looks_for_its_neighbours_among_representatives(
     client: Elasticsearch, corpus: Corpus, name: str
 ) -> None:
+    needs_elasticsearch("dense_vector")
     page = DedupSearch(client, corpus.index).search(VECTORS[name] | {"size": 1000})
     near = [
         (math.dist(each.source["vector"], VECTOR), each.id)
@@ -207,7 +209,7 @@ def test_the_async_search_gives_the_same(corpus: Corpus, client: Elasticsearch) 
     cluster = next(page.group for page in corpus.documents.values() if page.marked)
 
     async def both() -> None:
-        async with AsyncElasticsearch(url_of("es8"), request_timeout=60) as other:
+        async with async_client_of(url_of("es8")) as other:
             search = AsyncDedupSearch(other, corpus.index)
             for mode in MODES:
                 one, two = sync.search(body, mode=mode), await search.search(body, mode=mode)

@@ -6,16 +6,17 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
 
 from es_dedup import Deduplicator, Page
 from es_dedup.collapse import DedupSearch, RelationReader
 from es_dedup.model import Outcome
 from tests.collapsing import WORDS, Corpus, create, fill, first_of_each, invented, ranked
-from tests.servers import fresh_name, remove, url_of
+from tests.servers import client_of, fresh_name, remove, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from elasticsearch import Elasticsearch
 
     from es_dedup.collapse import GroupPage
 
@@ -24,7 +25,7 @@ SORTED: dict[str, Any] = {"sort": [{"n": "asc"}]}
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Elasticsearch]:
-    with Elasticsearch(url_of("es8"), request_timeout=60) as client:
+    with client_of(url_of("es8")) as client:
         yield client
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 import redis
-from elasticsearch import Elasticsearch
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
 from es_dedup.hook import DedupHook, dedup_bulk
@@ -22,12 +21,14 @@ from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import load_settings
 from tests.hooked import FIELDS, STORIES, action_of, clusters, dedup_fields, five
 from tests.samples import story
-from tests.servers import fresh_name, remove, url_of
+from tests.servers import client_of, fresh_name, remove, url_of
 from tests.source_indices import settings
 from tests.workers import broker, environment, until, worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from elasticsearch import Elasticsearch
 
     from es_dedup.maintenance.context import MaintenanceContext
 
@@ -46,7 +47,7 @@ def empty_broker() -> Iterator[redis.Redis]:
 @pytest.fixture(params=["es8", "es9"])
 def site(request: pytest.FixtureRequest) -> Iterator[MaintenanceContext]:
     url, name = url_of(request.param), fresh_name()
-    with Elasticsearch(url, request_timeout=30) as client, open_context(f"{url}/{name}", settings()) as site:
+    with client_of(url) as client, open_context(f"{url}/{name}", settings()) as site:
         client.indices.create(index=name)
         attach(site, name, FIELDS)
         try:
@@ -59,7 +60,7 @@ def site(request: pytest.FixtureRequest) -> Iterator[MaintenanceContext]:
 
 @pytest.fixture
 def client(site: MaintenanceContext) -> Iterator[Elasticsearch]:
-    with Elasticsearch(site.place.rpartition("/")[0], request_timeout=30) as client:
+    with client_of(site.place.rpartition("/")[0]) as client:
         yield client
 
 

@@ -29,7 +29,7 @@ from es_dedup.settings import load_settings
 from es_dedup.testing.builders import assignment, candidate_query, copies, edge, random_records, record
 from scripts.serversupport.nodes import WORKER
 from tests.proxy import Proxy
-from tests.servers import fresh_name, our_urls, remove, server_of, url_of
+from tests.servers import client_of, fresh_name, needs_elasticsearch, our_urls, remove, server_of, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ def address() -> Iterator[str]:
 
 @pytest.fixture
 def client(address: str) -> Iterator[Elasticsearch]:
-    with Elasticsearch(address.rpartition("/")[0], request_timeout=30) as client:
+    with client_of(address.rpartition("/")[0]) as client:
         yield client
 
 
@@ -144,6 +144,7 @@ class TestParts:
     def test_a_shard_that_does_not_answer_makes_the_page_inconclusive(
         self, address: str, client: Elasticsearch
     ) -> None:
+        needs_elasticsearch("reads by an alias of two indices")
         name = urlsplit(address).path.strip("/")
         settings = load_settings(
             overrides={"elastic.retry_seconds": 0.5, "elastic.shards": 1, "elastic.replicas": "0"}, environ={}
@@ -192,6 +193,7 @@ class TestParts:
             client.indices.close(index=f"{index._of['features']}", expand_wildcards="all")
             with pytest.raises((IndexUnavailable, IndexRefused)):
                 index.count()
+            needs_elasticsearch("answer for each read of a closed index; it refuses them all")
             # A probe that gets an error object says so.
             assert index.candidates_many([candidate_query(1)])[0].problem
             client.indices.open(index=f"{index._of['features']}", expand_wildcards="all")

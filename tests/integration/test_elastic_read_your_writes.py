@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from elasticsearch import Elasticsearch
 
 from es_dedup.index.elastic import ElasticIndex, Options, parse_address
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import CandidateQuery, TermGroup
 from es_dedup.testing.builders import assignment, candidate_query, carriers, edge, random_records, record
+from tests.servers import client_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ def opened(own_address: str) -> ElasticIndex:
 def shown(own_address: str) -> int:
     """Pages that a search of another client sees."""
     url, _, name = own_address.rpartition("/")
-    with Elasticsearch(url) as client:
+    with client_of(url) as client:
         return int(client.count(index=f"{name}-dedup-features", expand_wildcards="all")["count"])
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
-from elasticsearch import AsyncElasticsearch
 from elasticsearch.helpers import BulkIndexError
 
 from es_dedup import Deduplicator
@@ -28,6 +27,7 @@ from es_dedup.settings import Settings
 from tests.hooked import FIELDS, STORIES, action_of, clusters, dedup_fields, five
 from tests.proxy import Proxy
 from tests.samples import story
+from tests.servers import async_client_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -472,7 +472,7 @@ class TestOtherWays:
                 yield action
 
         async def run() -> None:
-            async with AsyncElasticsearch(url) as aclient:
+            async with async_client_of(url) as aclient:
                 result = await async_dedup_bulk(aclient, five(name)[:2], hook=hook)
                 assert tuple(result) == (2, [])
                 stream = async_dedup_streaming_bulk(aclient, actions(), 2, hook=hook, flush_after_seconds=5)

@@ -6,11 +6,10 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from elasticsearch import AsyncElasticsearch
-
 from es_dedup.hook import async_dedup_bulk, dedup_bulk
 from tests.hooked import action_of, dedup_fields, five
 from tests.samples import story
+from tests.servers import async_client_of
 
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
@@ -25,7 +24,7 @@ def test_a_cancelled_task_leaves_no_features_without_a_document(
 ) -> None:
     async def run(at: int) -> None:
         actions = [action_of(story(n, f"at-{at}-{n}"), name) for n in range(6)]
-        async with AsyncElasticsearch(url) as aclient:
+        async with async_client_of(url) as aclient:
             task = asyncio.ensure_future(async_dedup_bulk(aclient, actions, hook=hook))
             await asyncio.sleep(STEP_SECONDS * at)
             task.cancel()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
 
 from es_dedup import Deduplicator, Page, Settings
 from es_dedup.errors import DuplicatePage
@@ -14,8 +13,11 @@ from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index import factory
 from es_dedup.index.embedded import EmbeddedIndex
 from tests.hooked import FIELDS
-from tests.servers import fresh_name, url_of
+from tests.servers import client_of, fresh_name, url_of
 from tests.texts import article
+
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
 
 SENTENCES = [f"{article(seed, sentences=6)}\n" for seed in range(6)]
 # Stories that are the same in part: 3 holds 0 whole, 4 shares half with 0 and half with 1.
@@ -83,7 +85,7 @@ def test_the_size_of_chunks_makes_no_difference(policy: str, seed: int) -> None:
     before, actions = some_actions(source, 3), some_actions(source, 8)
     url, name = url_of("es8"), fresh_name()
     expected = None
-    with Elasticsearch(url, request_timeout=60) as client:
+    with client_of(url) as client:
         for size in range(1, len(actions) + 1):
             index = EmbeddedIndex(":memory:", features={})
             source_index = factory.open_source_index(f"{url}/{name}", Settings())

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from elasticsearch import Elasticsearch
 
 from es_dedup import Settings
 from es_dedup.hook import DedupHook, SourceFields, dedup_bulk
@@ -16,7 +15,7 @@ from es_dedup.index import factory
 from tests.hook_writer import action_of
 from tests.hooked import clusters
 from tests.samples import story
-from tests.servers import fresh_name, remove, url_of
+from tests.servers import client_of, fresh_name, remove, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +32,7 @@ def address(request: pytest.FixtureRequest) -> Iterator[str]:
     factory.open_index(f"{url}/{name}", NEVER).close()
     yield f"{url}/{name}"
     remove(f"{url}/{name}")
-    with Elasticsearch(url, request_timeout=30) as client:
+    with client_of(url) as client:
         client.indices.delete(index=name, ignore_unavailable=True)
 
 
@@ -99,7 +98,7 @@ def blind(address: str) -> Iterator[DedupHook]:
 class TestHook:
     def test_copies_meet_by_their_claims_alone(self, address: str) -> None:
         url, _, name = address.rpartition("/")
-        with Elasticsearch(url) as client, blind(address) as first, blind(address) as second:
+        with client_of(url) as client, blind(address) as first, blind(address) as second:
             dedup_bulk(client, [action_of(story(n), name) for n in range(3)], hook=first)
             copies = [action_of(story(0, f"copy-{n}", day=2), name) for n in range(2)]
             report = dedup_bulk(client, copies, hook=second).report
@@ -110,7 +109,7 @@ class TestHook:
 
     def test_a_claim_of_a_page_that_changed_is_taken_over(self, address: str) -> None:
         url, _, name = address.rpartition("/")
-        with Elasticsearch(url) as client, blind(address) as hook:
+        with client_of(url) as client, blind(address) as hook:
             dedup_bulk(client, [action_of(story(0, "page"), name)], hook=hook)
             dedup_bulk(client, [action_of(story(1, "page"), name)], hook=hook)
             first = dedup_bulk(client, [action_of(story(0, "next"), name)], hook=hook).report

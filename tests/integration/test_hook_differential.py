@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import AsyncElasticsearch, Elasticsearch
+from elasticsearch import Elasticsearch
 from elasticsearch.helpers import (
     BULK_FLUSH,
     async_bulk,
@@ -29,7 +29,7 @@ from es_dedup.hook import (
     dedup_bulk,
     dedup_streaming_bulk,
 )
-from tests.servers import fresh_name, remove, url_of
+from tests.servers import async_client_of, client_of, fresh_name, remove, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -142,7 +142,7 @@ def server() -> Iterator[tuple[Elasticsearch, str, DedupHook]]:
     """Client, the name that all indices begin with, and one hook for all of them."""
     url, name = url_of("es8"), fresh_name()
     with (
-        Elasticsearch(url, request_timeout=60) as client,
+        client_of(url) as client,
         DedupHook.open(f"{url}/{name}", SourceFields("text")) as hook,
     ):
         yield client, name, hook
@@ -272,7 +272,7 @@ def test_asynchronous_helpers(server: tuple[Elasticsearch, str, DedupHook], case
         return found
 
     async def run() -> list[Any]:
-        async with AsyncElasticsearch(url_of("es8"), request_timeout=60) as own:
+        async with async_client_of(url_of("es8")) as own:
             given = [copy.deepcopy(actions) for _ in names]
             return [
                 await told(async_bulk(own, given[0], index=names[0], **options)),

@@ -6,7 +6,6 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from elasticsearch import Elasticsearch
 from redis import Redis
 
 from es_dedup import Settings
@@ -14,10 +13,12 @@ from es_dedup.hook import DedupHook, RedisWindow, SourceFields, WindowUnavailabl
 from es_dedup.hook.redis_window import KEPT, LIMIT, Arrival
 from tests.hook_writer import action_of
 from tests.samples import story
-from tests.servers import fresh_name, remove, url_of
+from tests.servers import client_of, fresh_name, remove, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from elasticsearch import Elasticsearch
 
 NEVER = Settings.model_validate({"elastic": {"refresh": "-1"}})
 FIELDS = SourceFields("text", url="", published="published")
@@ -43,7 +44,7 @@ def address(name: str) -> Iterator[str]:
     url = url_of("es8")
     yield f"{url}/{name}"
     remove(f"{url}/{name}")
-    with Elasticsearch(url, request_timeout=30) as client:
+    with client_of(url) as client:
         client.indices.delete(index=name, ignore_unavailable=True)
 
 
@@ -103,7 +104,7 @@ class TestHook:
         self, window: RedisWindow, address: str, name: str
     ) -> None:
         with (
-            Elasticsearch(address.rpartition("/")[0]) as client,
+            client_of(address.rpartition("/")[0]) as client,
             DedupHook.open(address, FIELDS, settings=NEVER, window=window) as first,
             DedupHook.open(address, FIELDS, settings=NEVER, window=window) as second,
         ):
@@ -121,7 +122,7 @@ class TestHook:
     def test_without_redis_features_are_refreshed_instead(self, address: str, name: str) -> None:
         gone = RedisWindow.open("redis://127.0.0.1:1/0", name)
         with (
-            Elasticsearch(address.rpartition("/")[0]) as client,
+            client_of(address.rpartition("/")[0]) as client,
             DedupHook.open(address, FIELDS, settings=NEVER, window=gone) as first,
             DedupHook.open(address, FIELDS, settings=NEVER, window=gone) as second,
         ):

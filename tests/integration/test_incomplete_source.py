@@ -6,7 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import AsyncElasticsearch, Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_dedup.errors import SourceIncomplete
@@ -20,13 +19,15 @@ from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.ingest import ingest
 from es_dedup.maintenance.reindex import abandon, reindex
 from es_dedup.maintenance.replay import replay
-from tests.servers import fresh_name, url_of
+from tests.servers import async_client_of, client_of, fresh_name, url_of
 from tests.source_indices import canonical_counts, count_with_dedup_field, remove_templates, settings
 from tests.texts import article
 from tests.traffic import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from elasticsearch import Elasticsearch
 
     from es_dedup.maintenance.context import MaintenanceContext
 
@@ -67,7 +68,7 @@ def hits(client: Elasticsearch, index: str) -> tuple[int, int]:
 
 @pytest.fixture
 def client() -> Iterator[Elasticsearch]:
-    with Elasticsearch(url_of("es8"), request_timeout=30) as client:
+    with client_of(url_of("es8")) as client:
         yield client
 
 
@@ -113,7 +114,7 @@ def test_attach_backfill_and_hook_leave_the_index_as_it_is(
 
 
 async def write_async(place: str, actions: list[dict[str, Any]]) -> None:
-    async with AsyncElasticsearch(place.rpartition("/")[0]) as client:
+    async with async_client_of(place.rpartition("/")[0]) as client:
         with DedupHook.open(place, FIELDS) as hook:
             await async_dedup_bulk(client, actions, hook=hook)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pytest
-from elasticsearch import Elasticsearch
 
 from es_dedup import Deduplicator, Page
 from es_dedup.detectors import registry
@@ -22,6 +21,7 @@ from es_dedup.settings import Settings
 from es_dedup.text.hashing import hash64, tagged_terms
 from es_dedup.text.normalise import normalise
 from tests.samples import pages as sample_pages
+from tests.servers import client_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ def given(methods: Sequence[str], *, named: bool = True) -> Settings:
 
 def sources(address: str) -> dict[str, dict[str, Any]]:
     url, _, name = address.rpartition("/")
-    with Elasticsearch(url) as client:
+    with client_of(url) as client:
         found = client.search(index=f"{name}-dedup-features", size=1000, expand_wildcards="all")
     return {hit["_id"]: hit["_source"] for hit in found["hits"]["hits"]}
 
@@ -48,7 +48,7 @@ def sources(address: str) -> dict[str, dict[str, Any]]:
 def ids(address: str, query: dict[str, Any]) -> list[str]:
     """Pages that a plain query finds, best first."""
     url, _, name = address.rpartition("/")
-    with Elasticsearch(url) as client:
+    with client_of(url) as client:
         found = client.search(index=f"{name}-dedup-features", query=query, expand_wildcards="all")
     return [hit["_id"] for hit in found["hits"]["hits"]]
 
@@ -211,7 +211,7 @@ def test_the_queries_of_the_documents_find_near_duplicates(own_address: str) -> 
     with Deduplicator.open(own_address) as dedup:
         dedup.scan(sample_pages())
         dedup._index.refresh()
-    with Elasticsearch(url) as client:
+    with client_of(url) as client:
         for body in bodies:
             found = client.search(index=f"{name}-dedup-features", **body)["hits"]["hits"]
             assert {"hkdaily/museum-slips.html", "epaper/museum-reprint.html"} <= {

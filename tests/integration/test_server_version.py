@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_dedup import Deduplicator
-from es_dedup.errors import ConfigError, IndexRefused, ServerTooOld
+from es_dedup.errors import ConfigError, IndexRefused, MissingExtra, ServerTooOld
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +23,14 @@ NODES = "/_nodes/os"
 
 
 @contextmanager
-def server_of_version(*numbers: str, status: int = 200) -> Iterator[tuple[str, list[str]]]:
-    """The address of an index on a cluster whose nodes tell their versions, and which refuses all else, and what it was asked for."""
+def server_of_version(*numbers: str, status: int = 200, product: str = "") -> Iterator[tuple[str, list[str]]]:
+    """The address of an index on a cluster whose nodes tell their versions, and which refuses all else, and what it was asked for.
+
+    Args:
+        numbers: versions of the nodes.
+        status: with which the nodes are told.
+        product: what the server says it is, in place of Elasticsearch's mark.
+    """
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -31,9 +38,11 @@ def server_of_version(*numbers: str, status: int = 200) -> Iterator[tuple[str, l
             asked.append(self.path)
             about_nodes = self.path.startswith(NODES)
             nodes = {str(at): {"version": number} for at, number in enumerate(numbers)}
-            answer = json.dumps({"nodes": nodes} if about_nodes else {}).encode()
-            self.send_response(status if about_nodes else 403)
-            self.send_header("X-Elastic-Product", "Elasticsearch")
+            about = {"version": {"distribution": product, "number": numbers[0]}} if self.path == "/" else {}
+            answer = json.dumps({"nodes": nodes} if about_nodes else about).encode()
+            self.send_response(status if about_nodes else 200 if product and self.path == "/" else 403)
+            if not product:
+                self.send_header("X-Elastic-Product", "Elasticsearch")
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
@@ -76,6 +85,32 @@ def test_a_user_who_may_not_see_the_version_is_not_refused_for_that() -> None:
         with pytest.raises(IndexRefused):
             Deduplicator.open(address)
         assert len(asked) > 1
+
+
+def test_an_older_opensearch_is_refused() -> None:
+    with (
+        server_of_version("2.18.0", product="opensearch") as (address, asked),
+        pytest.raises(ServerTooOld, match=r"OpenSearch 2\.18\.0 is not supported: .* 2\.19\.0 or later"),
+    ):
+        Deduplicator.open(address)
+    assert [path.partition("?")[0] for path in asked] == [NODES, "/", NODES]
+
+
+def test_a_server_of_another_product_is_refused() -> None:
+    with (
+        server_of_version("9.9.9", product="something") as (address, _),
+        pytest.raises(IndexRefused, match="not Elasticsearch"),
+    ):
+        Deduplicator.open(address)
+
+
+def test_opensearch_without_its_client_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opensearchpy", None)
+    with (
+        server_of_version("2.19.0", product="opensearch") as (address, _),
+        pytest.raises(MissingExtra, match=r"es-dedup\[opensearch\]"),
+    ):
+        Deduplicator.open(address)
 
 
 @pytest.mark.parametrize("read_only", [True, False])

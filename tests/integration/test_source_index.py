@@ -6,17 +6,18 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
 
 from es_dedup.errors import IndexRefused
 from es_dedup.index.elastic.reading import documents
 from es_dedup.index.factory import open_source_index
 from es_dedup.index.source_index import DedupField, DocumentKey, SourceFields, document_key
 from es_dedup.settings import Settings
-from tests.servers import fresh_name, url_of
+from tests.servers import client_of, fresh_name, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from elasticsearch import Elasticsearch
 
     from es_dedup.index.elastic import ElasticSourceIndex
 
@@ -25,7 +26,7 @@ FIELDS = SourceFields("body", published="at")
 
 @pytest.fixture
 def client() -> Iterator[Elasticsearch]:
-    with Elasticsearch(url_of("es8"), request_timeout=30) as client:
+    with client_of(url_of("es8")) as client:
         yield client
 
 

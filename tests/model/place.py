@@ -8,7 +8,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
@@ -25,7 +24,7 @@ from es_dedup.settings.sections import CcdetConfig
 from tests.model.library import contents
 from tests.model.material import Version, text_of
 from tests.model.system import Step, demand, equal
-from tests.servers import url_of
+from tests.servers import client_of, url_of
 from tests.workers import environment, until, worker
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class Place:
         self.address, self.alias = f"{url_of('es8')}/{name}", f"{name}-pages-write"
         self.pattern = f"{name}-pages-0*"
         self._open = ExitStack()
-        self.client = self._open.enter_context(Elasticsearch(url_of("es8"), request_timeout=60))
+        self.client = self._open.enter_context(client_of(url_of("es8")))
         self._hooks: dict[int, DedupHook] = {}
         self._site: MaintenanceContext | None = None
 

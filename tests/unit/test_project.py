@@ -32,6 +32,7 @@ EXTRA_OF: Final = {
     "es_dedup/hook/": "elastic",
     "es_dedup/collapse/": "elastic",
     "es_dedup/index/elastic/": "elastic",
+    "es_dedup/index/opensearch.py": "opensearch",
     "es_dedup/cli/exporting.py": "parquet",
     "es_dedup/readers/tables.py": "parquet",
     "es_dedup/readers/warc.py": "warc",
@@ -47,7 +48,7 @@ EXTRA_OF: Final = {
     "tasks/": "celery",
 }
 """Modules that may import what an extra brings; the first that fits holds."""
-OTHER_NAMES: Final = {"haystack": "haystack-ai"}
+OTHER_NAMES: Final = {"haystack": "haystack-ai", "opensearchpy": "opensearch-py"}
 """Distributions that are not named as the package they install."""
 MOST_LINES: Final = 400
 """Lines of code of a module, without blank lines, comments and docstrings."""

@@ -25,6 +25,7 @@ from es_dedup.errors import (
     ServerTooOld,
     UnreadableAnswer,
 )
+from es_dedup.index import opensearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,7 +43,7 @@ FIRST_PAUSE: Final = 0.1  # seconds; doubled each time
 LONGEST_PAUSE: Final = 5.0
 BUSY: Final = frozenset({429, 502, 503, 504})
 """Statuses after which the same request may succeed."""
-OK, BAD_REQUEST, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_LARGE = 200, 400, 403, 404, 409, 413
+OK, BAD_REQUEST, FORBIDDEN, NOT_FOUND, NOT_ACCEPTABLE, CONFLICT, TOO_LARGE = 200, 400, 403, 404, 406, 409, 413
 OLDEST: Final = (8, 16, 6)
 """The oldest version of Elasticsearch that the tests run on."""
 NO_ANSWER: Final = 0
@@ -117,6 +118,7 @@ class Server:
         self._given: Elasticsearch | None = None
         self._owner = 0
         self._closed = False
+        self.is_opensearch = False  # until an answer says otherwise
         self._make()
 
     @classmethod
@@ -127,6 +129,8 @@ class Server:
         return server
 
     def _make(self) -> Elasticsearch:
+        if self.is_opensearch:
+            return self._make_opensearch()
         try:
             from elasticsearch import Elasticsearch  # noqa: PLC0415 - of an extra
         except ImportError as error:
@@ -196,6 +200,8 @@ class Server:
             except Exception as error:
                 if not is_engine_error(error):
                     raise
+                if self._turns_to_opensearch(error):
+                    continue
                 tell("request", status_of(error) or NO_ANSWER)
                 if not worth_repeating(error) or time.monotonic() + pause > end:
                     raise self.translated(error, writing=writing) from error
@@ -204,6 +210,38 @@ class Server:
                 return result
             time.sleep(pause)
         raise AssertionError  # pauses never end
+
+    def _turns_to_opensearch(self, error: Exception) -> bool:
+        """Whether an error shows that the server is OpenSearch; then all further requests go through opensearch-py.
+
+        The Elasticsearch client refuses its answers, and it refuses that client's bodies before anything is done.
+
+        Raises:
+            MissingExtra: opensearch-py is not installed.
+        """
+        if self._given is not None or not refused_product(error):
+            return False
+        with self._guard:
+            if not self.is_opensearch:
+                other = self._make_opensearch()
+                if not opensearch.answers(other):
+                    other.close()
+                    return False
+                before, self._client, self.is_opensearch = self._client, other, True
+                if before is not None:
+                    before.close()
+        return True
+
+    def _make_opensearch(self) -> Elasticsearch:
+        options, address = self._options, self._address
+        made: Elasticsearch = opensearch.connect(
+            address.hosts,
+            options.user or address.user,
+            options.password or address.password,
+            options.ca_certs,
+            options.request_seconds,
+        )
+        return made
 
     def must_be_supported(self) -> None:
         """Refuse a cluster with a node that is older than what is tested.
@@ -222,8 +260,10 @@ class Server:
             raise
         versions = [str(node["version"]) for node in nodes.get("nodes", {}).values()]
         oldest = min(versions, key=version_numbers, default="")
-        if oldest and version_numbers(oldest) < OLDEST:
-            raise ServerTooOld(self.name, oldest, ".".join(map(str, OLDEST)))
+        needed = opensearch.OLDEST if self.is_opensearch else OLDEST
+        if oldest and version_numbers(oldest) < needed:
+            product = "OpenSearch" if self.is_opensearch else "Elasticsearch"
+            raise ServerTooOld(self.name, f"{product} {oldest}", ".".join(map(str, needed)))
 
     def translated(self, error: Exception, *, writing: bool = False) -> IndexError_:
         """Our error for one of the client's."""
@@ -264,6 +304,13 @@ def is_engine_error(error: Exception) -> bool:
     from elasticsearch import ApiError, TransportError  # noqa: PLC0415 - of an extra
 
     return isinstance(error, ApiError | TransportError)
+
+
+def refused_product(error: Exception) -> bool:
+    """Whether the client met a server that is not Elasticsearch, by an answer without its mark or by its refusal of the media type."""
+    return type(error).__name__ == "UnsupportedProductError" or (
+        status_of(error) == NOT_ACCEPTABLE and "vnd.elasticsearch" in reason_of(error)
+    )
 
 
 def status_of(error: BaseException | None) -> int | None:
