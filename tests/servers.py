@@ -9,7 +9,6 @@ from typing import Any, Final
 import pytest
 from elasticsearch import AsyncElasticsearch, Elasticsearch
 from elasticsearch.helpers import bulk, scan
-from opensearchpy import AsyncOpenSearch, OpenSearch
 
 from es_dedup.index.opensearch import as_elasticsearch
 from scripts.serversupport import nodes
@@ -58,6 +57,8 @@ def client_of(url: str, **options: Any) -> Elasticsearch:
     """A client of the server at this address; of OpenSearch one that sends by opensearch-py."""
     if not _is_opensearch(url):
         return Elasticsearch(url, **{"request_timeout": 60, **options})
+    from opensearchpy import OpenSearch  # noqa: PLC0415 - of an extra
+
     made: Elasticsearch = as_elasticsearch(OpenSearch(url, timeout=options.get("request_timeout", 60)))
     return made
 
@@ -66,6 +67,8 @@ def async_client_of(url: str) -> AsyncElasticsearch:
     """The same for an asynchronous client."""
     if not _is_opensearch(url):
         return AsyncElasticsearch(url, request_timeout=60)
+    from opensearchpy import AsyncOpenSearch  # noqa: PLC0415 - of an extra
+
     made: AsyncElasticsearch = as_elasticsearch(AsyncOpenSearch(url, timeout=60))
     return made
 

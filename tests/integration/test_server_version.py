@@ -88,6 +88,7 @@ def test_a_user_who_may_not_see_the_version_is_not_refused_for_that() -> None:
 
 
 def test_an_older_opensearch_is_refused() -> None:
+    pytest.importorskip("opensearchpy")
     with (
         server_of_version("2.18.0", product="opensearch") as (address, asked),
         pytest.raises(ServerTooOld, match=r"OpenSearch 2\.18\.0 is not supported: .* 2\.19\.0 or later"),
@@ -97,6 +98,7 @@ def test_an_older_opensearch_is_refused() -> None:
 
 
 def test_a_server_of_another_product_is_refused() -> None:
+    pytest.importorskip("opensearchpy")
     with (
         server_of_version("9.9.9", product="something") as (address, _),
         pytest.raises(IndexRefused, match="not Elasticsearch"),
