@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from lxml import etree
+
 from es_dedup.extraction.text import fold
 
 if TYPE_CHECKING:
@@ -47,9 +49,13 @@ _INLINE: Final = frozenset(
 )
 INLINE_MARKS: Final = {"b": 1, "strong": 1, "em": 2, "i": 2, "code": 4, "tt": 4, "time": 8, "img": 16, "small": 32, "label": 64,
                        "sup": 128, "cite": 2}  # fmt: skip
-_SIGNED: Final = ("class", "id", "itemprop", "role")
 _UNSIGNED: Final = (None, None, None, None)
 _BREAKS: Final = frozenset(("br", "hr"))
+_CONTAINER, _INLINE_PART, _BREAK, _NO_PART = range(4)
+_PARTS: Final[dict[Any, int]] = {
+    **dict.fromkeys(_INLINE, _INLINE_PART), **dict.fromkeys(_BREAKS, _BREAK),
+    **dict.fromkeys((*_SKIPPED, etree.Comment, etree.ProcessingInstruction, etree.Entity), _NO_PART),
+}  # fmt: skip
 _HIDDEN: Final = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|(?:^|[\s;])(?:left|top|text-indent|margin-left)\s*:\s*-\d{3}|"
     r"(?:^|[\s;])(?:max-)?(?:height|width|font-size|opacity)\s*:\s*0(?:px)?\s*(?:;|$)",
@@ -72,6 +78,8 @@ class Blocks:
         parents: its parent's place; -1 for the root.
         signatures: its class, id, role and itemprop in small letters, without digits; as a place in ``names``.
         contexts: bits of ``CONTEXTS`` of the container and of those around it.
+        paths: number of its path: tags and signatures from the root to it.
+        path_starts: the first container of each path.
         first: place of the first block in or behind the start of the container.
         last: place behind the last block in the container.
         names: distinct signatures.
@@ -87,6 +95,8 @@ class Blocks:
     parents: list[int] = field(default_factory=list)
     signatures: list[int] = field(default_factory=list)
     contexts: list[int] = field(default_factory=list)
+    paths: list[int] = field(default_factory=list)
+    path_starts: list[int] = field(default_factory=list)
     first: list[int] = field(default_factory=list)
     last: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -116,24 +126,53 @@ class _Walk:
     def __init__(self) -> None:
         self.blocks = Blocks(names=[""])
         self.places: dict[str, int] = {"": 0}
-        self.known: dict[tuple[str | None, ...], int] = {}
+        self.known: dict[tuple[str | None, ...], int] = {_UNSIGNED: 0}
+        self.path_places: dict[tuple[int, str, int], int] = {}
         self.pieces: list[str] = []
         self.marks = self.inline_signature = self.image_count = 0
         self.in_link = False
 
-    def run(self, root: _Element) -> Blocks:  # noqa: C901, PLR0912, PLR0915 - one loop; a call for each element costs as much as the loop
-        blocks, pieces = self.blocks, self.pieces
-        container = self._open(root, -1)
+    def run(self, root: _Element) -> Blocks:  # noqa: C901, PLR0912 - one loop; a call for each element costs as much as the loop
+        blocks, pieces, texts, last = self.blocks, self.pieces, self.blocks.texts, self.blocks.last
+        container = self._open(root, root.tag, -1)
         stack: list[tuple[Iterator[_Element], int, str | None, bool]] = []
         children: Iterator[_Element] = iter(root)
         if root.text and not root.text.isspace():
             pieces.append(root.text)
         while True:
-            element = next(children, None)
-            if element is None:
-                if blocks.last[container] < 0 and (not stack or stack[-1][1] != container):
+            for element in children:
+                tag, tail = element.tag, element.tail
+                part = _PARTS.get(tag, _CONTAINER)
+                if part <= _INLINE_PART:
+                    inner, starts_link = container, False
+                    if part:
+                        self._inline(element, tag)
+                        starts_link = tag == "a" and not self.in_link
+                        if starts_link:
+                            self.in_link = True
+                            pieces.append(LINK_START)
+                    else:
+                        self._flush(container)
+                        inner = self._open(element, tag, container)
+                    if (text := element.text) and (pieces or not text.isspace()):
+                        pieces.append(text)
+                    if len(element):
+                        stack.append((children, container, tail, starts_link))
+                        children, container = iter(element), inner
+                        break
+                    if not part:
+                        self._flush(inner)
+                        last[inner] = len(texts)
+                    elif starts_link:
+                        self._end_link()
+                elif part == _BREAK:
                     self._flush(container)
-                    blocks.last[container] = len(blocks.texts)
+                if tail and (pieces or not tail.isspace()):
+                    pieces.append(tail)
+            else:
+                if last[container] < 0 and (not stack or stack[-1][1] != container):
+                    self._flush(container)
+                    last[container] = len(texts)
                 if not stack:
                     return blocks
                 children, container, tail, ends_link = stack.pop()
@@ -141,50 +180,19 @@ class _Walk:
                     self._end_link()
                 if tail and (pieces or not tail.isspace()):
                     pieces.append(tail)
-                continue
-            tag = element.tag
-            tail = element.tail
-            if type(tag) is not str or tag in _SKIPPED:
-                if tail and (pieces or not tail.isspace()):
-                    pieces.append(tail)
-                continue
-            if tag in _BREAKS:
-                self._flush(container)
-                if tail and (pieces or not tail.isspace()):
-                    pieces.append(tail)
-                continue
-            inner, starts_link = container, False
-            if tag in _INLINE:
-                self._inline(element, tag)
-                starts_link = tag == "a" and not self.in_link
-                if starts_link:
-                    self.in_link = True
-                    pieces.append(LINK_START)
-            else:
-                self._flush(container)
-                inner = self._open(element, container)
-            if (text := element.text) and (pieces or not text.isspace()):
-                pieces.append(text)
-            if len(element):
-                stack.append((children, container, tail, starts_link))
-                children, container = iter(element), inner
-                continue
-            if inner != container:
-                self._flush(inner)
-                blocks.last[inner] = len(blocks.texts)
-            if starts_link:
-                self._end_link()
-            if tail and (pieces or not tail.isspace()):
-                pieces.append(tail)
 
     def _end_link(self) -> None:
         self.in_link = False
         self.pieces.append(LINK_END)
 
     def _signature(self, element: _Element, names: list[str]) -> int:
-        key = tuple([element.get(name) if name in names else None for name in _SIGNED])
-        if key == _UNSIGNED:
-            return 0
+        get = element.get
+        key = (
+            get("class") if "class" in names else None,
+            get("id") if "id" in names else None,
+            get("itemprop") if "itemprop" in names else None,
+            get("role") if "role" in names else None,
+        )
         place = self.known.get(key)
         if place is None:
             name = key[0] or ""
@@ -200,12 +208,14 @@ class _Walk:
             self.known[key] = place
         return place
 
-    def _open(self, element: _Element, parent: int) -> int:
+    def _open(self, element: _Element, tag: str, parent: int) -> int:
         blocks = self.blocks
-        tag = element.tag
+        place, signature = len(blocks.tags), 0
         context = _TAG_BITS.get(tag, 0)
+        path = -1
         if parent >= 0:
             context |= blocks.contexts[parent]
+            path = blocks.paths[parent]
         if self.in_link:
             context |= _BIT["link"]
         names: Any = element.keys()
@@ -214,14 +224,21 @@ class _Walk:
                 context |= _BIT[_ROLES[role]]
             if "hidden" in names or ("style" in names and _HIDDEN.search(element.get("style", ""))):
                 context |= _BIT["hidden"]
-        blocks.signatures.append(self._signature(element, names))
+            signature = self._signature(element, names)
+        key = (path, tag, signature)
+        known = self.path_places.get(key)
+        if known is None:
+            known = self.path_places[key] = len(blocks.path_starts)
+            blocks.path_starts.append(place)
+        blocks.paths.append(known)
+        blocks.signatures.append(signature)
         blocks.elements.append(element)
         blocks.tags.append(tag)
         blocks.parents.append(parent)
         blocks.contexts.append(context)
         blocks.first.append(len(blocks.texts))
         blocks.last.append(-1)
-        return len(blocks.tags) - 1
+        return place
 
     def _inline(self, element: _Element, tag: str) -> None:
         mark = INLINE_MARKS.get(tag)
@@ -231,26 +248,25 @@ class _Walk:
                 self.image_count += 1
         if not self.inline_signature and tag != "img":
             names: Any = element.keys()
-            self.inline_signature = self._signature(element, names)
+            if names:
+                self.inline_signature = self._signature(element, names)
 
     def _flush(self, container: int) -> None:
         """End the open block, if it has text."""
         pieces = self.pieces
-        if not pieces:
-            self.marks = self.inline_signature = 0
-            return
-        raw = "".join(pieces)
-        pieces.clear()
-        if self.in_link:
-            raw += LINK_END
-        if self.blocks.contexts[container] & _BIT["pre"]:
-            for part in _parts(raw):
-                self._add(part, container)
-        else:
-            self._add(" ".join(raw.split()) if raw.isascii() else fold(raw), container)
+        if pieces:
+            raw = "".join(pieces)
+            pieces.clear()
+            if self.in_link:
+                raw += LINK_END
+            if self.blocks.contexts[container] & _BIT["pre"]:
+                for part in _parts(raw):
+                    self._add(part, container)
+            else:
+                self._add(" ".join(raw.split()) if raw.isascii() else fold(raw), container)
+            if self.in_link:
+                pieces.append(LINK_START)
         self.marks = self.inline_signature = 0
-        if self.in_link:
-            pieces.append(LINK_START)
 
     def _add(self, text: str, container: int) -> None:
         if not text.strip(_NO_TEXT):

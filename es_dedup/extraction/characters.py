@@ -64,6 +64,7 @@ class Characters:
     Attributes:
         counts: of each kind (columns) in each block (rows).
         linked: the same of link text.
+        units: length of each block.
         links: number of links in each block.
         dates: number of dates in each block.
         bigrams: hashes of pairs of characters without space and marks, small letters.
@@ -76,6 +77,7 @@ class Characters:
 
     counts: NDArray[np.int64]
     linked: NDArray[np.int64]
+    units: NDArray[np.float64]
     links: NDArray[np.int64]
     dates: NDArray[np.int64]
     bigrams: NDArray[np.uint64]
@@ -165,14 +167,16 @@ def read_characters(texts: Sequence[str]) -> Characters:
     plain = (kinds != SPACE) & (kinds != MARK)
     order = np.flatnonzero(plain)
     pair_blocks, bigrams = _pairs(small[order], blocks[order])
-    short = np.repeat(counts.sum(axis=1) @ UNITS <= SHORT_UNITS, lengths)
+    all_counts = counts.sum(axis=1)
+    units = all_counts @ UNITS
+    short = np.repeat(units <= SHORT_UNITS, lengths)
     word_blocks, words = _words(small[short], kinds[short], blocks[short])
     edge_kinds, edge_blocks = kinds[order], blocks[order]
     first, last = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.int64)
     last[edge_blocks] = edge_kinds  # the last of equal places wins
     first[edge_blocks[::-1]] = edge_kinds[::-1]
     return Characters(
-        counts.sum(axis=1), counts[:, 1], np.bincount(blocks[starts_link], minlength=len(texts)), dates,
+        all_counts, counts[:, 1], units, np.bincount(blocks[starts_link], minlength=len(texts)), dates,
         bigrams, pair_blocks, words, word_blocks, first, last, *_repeated(bigrams, pair_blocks, len(texts)),
     )  # fmt: skip
 

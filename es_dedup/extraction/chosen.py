@@ -75,7 +75,7 @@ def block_choice(document: Document, config: ExtractionConfig) -> Choice:
     model = load_model(config.model)
     reading = model.read(page)
     reason = cache(lambda: reasons(model.trees, reading.numbers))
-    units = page.characters.counts @ UNITS
+    units = page.characters.units
     chosen = choose(reading, page.characters.lengths)
     kind = _kind(document, page, reading, chosen, units)
     places = np.flatnonzero(chosen).tolist()

@@ -32,9 +32,14 @@ if TYPE_CHECKING:
 
 _TAGS: Final = ("p", "div", "li", "td", "pre", "blockquote")
 _TAG_CODES: Final = {tag: code for code, tag in enumerate((*HEADINGS, *_TAGS))}
-_CONTEXTS: Final = frozenset(
-    "header aside article main table list item blockquote pre figure heading link hidden section".split()
+_UNUSED_CONTEXTS: Final = frozenset("nav footer form h1 button definitions address paragraph details".split())
+_OF_TAGS: Final = np.array([[_TAG_CODES[tag]] for tag in _TAGS])
+_TAG_NAMES: Final = " ".join(f"tag_{tag}" for tag in _TAGS)
+_CONTEXT_NAMES: Final = " ".join(f"in_{name}" for name in CONTEXTS if name not in _UNUSED_CONTEXTS)
+_CONTEXT_BITS: Final = np.array(
+    [[1 << bit] for bit, name in enumerate(CONTEXTS) if name not in _UNUSED_CONTEXTS]
 )
+_INLINE: Final = np.array([[INLINE_MARKS["img"]], [INLINE_MARKS["small"]]])
 _MAX_TITLE_CHARS: Final = 300
 _MAX_DESCRIPTION_CHARS: Final = 600
 
@@ -48,7 +53,7 @@ class _Features(Surroundings):
     def __init__(self, page: Page, odds: Odds) -> None:
         self.blocks, self.characters, self.about, self.odds = page.blocks, page.characters, page.about, odds
         self.count = len(page.blocks.texts)
-        self.columns = Columns()
+        self.columns = Columns(self.count)
         self.add = self.columns.add
         self.holders = np.array(page.blocks.holders, np.int64)
         self.places = np.arange(self.count)
@@ -64,92 +69,70 @@ class _Features(Surroundings):
         self._containers(structure)
         self._kinds(structure)
         self._records(structure)
-        self._neighbours(structure)
+        self._neighbours()
         self._page()
         return self.columns
 
     def _texts(self) -> None:
-        add, counts, linked = self.add, self.characters.counts, self.characters.linked
-        self.units = units = counts @ UNITS
-        self.free = units - linked @ UNITS
-        self.stops = counts[:, STOP].astype(np.float64)
+        characters = self.characters
+        counts = characters.counts
+        self.units = units = characters.units
+        self.free = units - characters.linked @ UNITS
+        numbers = counts.T.astype(np.float64)
+        self.stops, self.commas = stops, commas = numbers[STOP], numbers[COMMA]
         self.density = 1 - ratio(self.free, units)
-        add("log_units", np.log1p(units))
-        add("log_free", np.log1p(self.free))
-        add("link_density", self.density)
-        add("links", np.minimum(self.characters.links, 20).astype(np.float64))
-        add("stops", np.minimum(self.stops, 20))
-        add("stop_rate", ratio(self.stops, units))
-        add("comma_rate", ratio(counts[:, COMMA].astype(np.float64), units))
-        for name, kind in (("digit", DIGIT), ("upper", UPPER), ("separator", SEPARATOR)):
-            add(
-                f"{name}_rate",
-                ratio(counts[:, kind].astype(np.float64), counts.sum(axis=1).astype(np.float64)),
-            )
-        add("first_kind", self.characters.first.astype(np.float64))
-        add("last_kind", self.characters.last.astype(np.float64))
-        add("dates", np.minimum(self.characters.dates, 5).astype(np.float64))
-        inline = np.array(self.blocks.inline, np.int64)
-        for name in ("img", "small"):
-            add(f"has_{name}", (inline & INLINE_MARKS[name] > 0).astype(np.float64))
-        images = np.array(self.blocks.images, np.float64)
-        add("images_before", np.minimum(np.diff(images, prepend=0), 5))
+        inline, images = np.array(self.blocks.inline, np.int64), np.array(self.blocks.images, np.float64)
         contexts = np.array(self.blocks.contexts, np.int64)[self.holders]
-        for bit, name in enumerate(CONTEXTS):
-            if name in _CONTEXTS:
-                add(f"in_{name}", (contexts >> bit & 1).astype(np.float64))
         codes = [_TAG_CODES.get(tag, -1) for tag in self.blocks.tags]
         self.tags = np.array(codes, np.int64)[self.holders]
-        for tag in _TAGS:
-            add(f"tag_{tag}", (self.tags == _TAG_CODES[tag]).astype(np.float64))
         texts = self.blocks.texts
-        self.twins = _twins(texts, counts[:, DIGIT].tolist())
-        add("twins", np.log1p(self.twins))
-        add("seen_above", self.characters.above)
-        add("seen_below", self.characters.below)
-        add("quoted", np.array([text[:1] in ">|" for text in texts], np.float64))
+        self.log_free = np.log1p(self.free)
+        self.add("log_units log_free link_density links stops stop_rate comma_rate", (
+            np.log1p(units), self.log_free, self.density, np.minimum(characters.links, 20), np.minimum(stops, 20), ratio(stops, units),
+            ratio(commas, units),
+        ))  # fmt: skip
+        rates = ratio(numbers[[DIGIT, UPPER, SEPARATOR]], numbers.sum(axis=0))
+        self.add("digit_rate upper_rate separator_rate", rates)
+        dates = np.minimum(characters.dates, 5)
+        self.add("first_kind last_kind dates", (characters.first, characters.last, dates))
+        self.add("has_img has_small", inline & _INLINE > 0)
+        self.add("images_before", np.minimum(np.diff(images, prepend=0), 5)[None])
+        self.add(_CONTEXT_NAMES, contexts & _CONTEXT_BITS > 0)
+        self.add(_TAG_NAMES, self.tags == _OF_TAGS)
+        quoted = np.array([text[:1] in ">|" for text in texts])
+        twins = np.log1p(_twins(texts, counts[:, DIGIT].tolist()))
+        self.add("twins seen_above seen_below quoted", (twins, characters.above, characters.below, quoted))
 
     def _words(self) -> None:
         """Odds of words of short blocks."""
         blocks = self.characters.word_blocks
         values = self.odds.of_words(self.characters.words).astype(np.float64)
-        count = np.bincount(blocks, minlength=self.count)
+        count = np.bincount(blocks, minlength=self.count).astype(np.float64)
         total = np.bincount(blocks, values, minlength=self.count)
         low, high = np.zeros(self.count), np.zeros(self.count)
         np.minimum.at(low, blocks, values)
         np.maximum.at(high, blocks, values)
-        self.word_odds = ratio(total, np.sqrt(count.astype(np.float64)))
-        for name, column in (
-            ("mean", ratio(total, count.astype(np.float64))),
-            ("sum", total),
-            ("low", low),
-            ("high", high),
-        ):
-            self.add(f"word_odds_{name}", column)
+        self.word_odds = ratio(total, np.sqrt(count))
+        names = "word_odds_mean word_odds_sum word_odds_low word_odds_high"
+        self.add(names, (ratio(total, count), total, low, high))
 
     def _sums(self) -> None:
         prose = np.where((self.stops > 0) & (self.units >= 8) & (self.density < 0.5), self.free, 0.0)
-        self.prose = prose
-        measures = np.stack(
-            (np.ones(self.count), self.units, self.free, self.stops, prose, np.minimum(self.characters.dates, 3.0),
-             self.characters.links.astype(np.float64), (self.density > 0.5).astype(np.float64), (self.units < 6).astype(np.float64),
-             self.characters.counts[:, COMMA].astype(np.float64), self.word_odds),
-            axis=1,
-        )  # fmt: skip
-        self.measures = measures
-        self.total = np.zeros((self.count + 1, measures.shape[1]))
-        np.cumsum(measures, axis=0, out=self.total[1:])
-        self.whole = np.maximum(self.total[-1], 1e-9)
+        self.measures = np.array((
+            np.ones(self.count), self.units, self.free, self.stops, prose, np.minimum(self.characters.dates, 3.0), self.characters.links,
+            self.density > 0.5, self.units < 6, self.commas, self.word_odds,
+        ))  # fmt: skip
+        self.total = np.zeros((len(self.measures), self.count + 1))
+        np.cumsum(self.measures, axis=1, out=self.total[:, 1:])
+        self.whole = np.maximum(self.total[:, -1], 1e-9)
 
     def _place(self) -> None:
-        total = self.total[:-1]
-        self.add("place", self.places / self.count)
-        self.add("place_from_end", np.log1p(self.count - 1.0 - self.places))
-        self.add("log_place", np.log1p(self.places))
-        self.add("units_before", total[:, ALL] / self.whole[ALL])
-        self.add("prose_before", total[:, PROSE] / self.whole[PROSE])
-        self.add("prose_after", 1 - self.total[1:, PROSE] / self.whole[PROSE])
-        self.add("share", self.free / self.whole[FREE])
+        total = self.total[:, :-1]
+        names = "place place_from_end log_place units_before prose_before prose_after share"
+        self.add(names, (
+            self.places / self.count, np.log1p(self.count - 1.0 - self.places), np.log1p(self.places), total[ALL] / self.whole[ALL],
+            total[PROSE] / self.whole[PROSE], 1 - self.total[PROSE, 1:] / self.whole[PROSE], self.free / self.whole[FREE],
+        ))  # fmt: skip
 
     def _title(self) -> None:
         """What blocks share with the page's title and description."""
@@ -171,35 +154,31 @@ class _Features(Surroundings):
                 places = places[wanted[nearest] == bigrams[places]]
                 shared = np.bincount(blocks[places], minlength=self.count).astype(np.float64)
             share, cover = ratio(shared, own), np.minimum(shared / max(wanted.size, 1), 1.0)
-            self.add(f"share_of_{name}", share)
-            self.add(f"cover_of_{name}", cover)
+            self.add(f"share_of_{name} cover_of_{name}", (share, cover))
             if name == "title":
                 covers = np.minimum(share, 1.0) * cover
         heading = self.tags == _TAG_CODES["h1"]
         score = covers + 0.2 * heading
-        top = int(score.argmax()) if self.count and score.max() > 0.3 else -1
-        distance = self.places - top
-        self.add(
-            "from_title",
-            np.sign(distance) * np.log1p(np.abs(distance)) if top >= 0 else np.full(self.count, -20.0),
-        )
-        after = self.total[1:, PROSE] - self.total[top + 1, PROSE] if top >= 0 else np.full(self.count, -1.0)
-        self.add("prose_from_title", after / self.whole[PROSE])
-        self.title = top
+        self.title = top = int(score.argmax()) if self.count and score.max() > 0.3 else -1
         before = np.cumsum(heading)
-        self.add("h1_before", np.minimum(before - (before[top] if top >= 0 else 0), 5).astype(np.float64))
         is_heading = top >= 0 and 0 <= self.tags[top] < len(HEADINGS)
         alike = np.cumsum(self.tags == self.tags[top]) if is_heading else np.zeros(self.count)
-        self.add("titles_since", np.clip(alike - alike[top] if top >= 0 else alike, -5, 5).astype(np.float64))
+        found = np.empty((4, self.count))
+        if top >= 0:
+            distance = self.places - top
+            found[0] = np.sign(distance) * np.log1p(np.abs(distance))
+            found[1] = self.total[PROSE, 1:] - self.total[PROSE, top + 1]
+            before, alike = before - before[top], alike - alike[top]
+        else:
+            found[:2] = [[-20.0], [-1.0]]
+        found[1] /= self.whole[PROSE]
+        found[2], found[3] = np.minimum(before, 5), np.clip(alike, -5, 5)
+        self.add("from_title prose_from_title h1_before titles_since", found)
 
     def _page(self) -> None:
-        for name, value in zip(PAGE_FEATURES, page_features(self.whole, self.count), strict=True):
-            self.add(f"page_{name}", np.full(self.count, value))
         counts = self.characters.counts.sum(axis=0)
-        self.add(
-            "page_dense_script",
-            np.full(self.count, (counts[IDEOGRAPH] + counts[KANA]) / max(int(counts.sum()), 1)),
-        )
+        dense = (counts[IDEOGRAPH] + counts[KANA]) / max(int(counts.sum()), 1)
+        self.add(_PAGE_NAMES, np.array([[*page_features(self.whole, self.count), dense]]).T)
 
 
 PAGE_FEATURES: Final = (
@@ -211,6 +190,7 @@ PAGE_FEATURES: Final = (
     "short",
     "mean_units",
 )
+_PAGE_NAMES: Final = " ".join(f"page_{name}" for name in (*PAGE_FEATURES, "dense_script"))
 
 
 def page_features(whole: Array, count: int) -> list[float]:

@@ -41,9 +41,9 @@ def page_numbers(page: Page, columns: Columns, odds: Odds) -> NDArray[np.float32
         odds: of tokens of threads.
     """
     structure = columns.structure
-    blocks, whole = page.blocks, np.maximum(columns.total[-1], 1e-9)
-    free = np.maximum(structure.group_sums[:, FREE], 0) / whole[FREE]
-    prose = structure.group_sums[:, PROSE] / whole[PROSE]
+    blocks, whole = page.blocks, np.maximum(columns.total[:, -1], 1e-9)
+    free = np.maximum(structure.group_sums[FREE], 0) / whole[FREE]
+    prose = structure.group_sums[PROSE] / whole[PROSE]
     many = structure.group_counts >= MIN_RECORDS
     splits = [name.split() for name in blocks.names]
     parts = dict.fromkeys(chain.from_iterable(splits))
@@ -53,7 +53,7 @@ def page_numbers(page: Page, columns: Columns, odds: Odds) -> NDArray[np.float32
     if many.any():
         top = int(np.where(many, free, -1).argmax())
         inside = np.flatnonzero(structure.record_groups == top)
-        own, first = structure.sums[inside, FREE], int(inside[0])
+        own, first = structure.sums[FREE, inside], int(inside[0])
         records = [
             float(np.log1p(structure.group_counts[top])), free[top], prose[top], structure.group_dated[top], structure.group_prose[top],
             float(np.log1p(own.mean())), float(own.max() / max(own.sum(), 1e-9)), float(talk[blocks.signatures[first]]), structure.chain_sum[first],
@@ -77,11 +77,11 @@ def _says(part: str) -> tuple[bool, bool]:
 
 def _share(flags: list[bool], page: Page, columns: Columns, most: float) -> float:
     """Share of the page's unlinked text in containers with flagged names that hold less than a share of it each."""
-    structure, whole = columns.structure, columns.total[-1, FREE]
-    chosen = np.array(flags)[page.blocks.signatures] & (structure.sums[:, FREE] <= most * whole)
+    structure, whole = columns.structure, columns.total[FREE, -1]
+    chosen = np.array(flags)[page.blocks.signatures] & (structure.sums[FREE] <= most * whole)
     count = len(page.blocks.texts) + 1
     begins, ends = (
         np.bincount(edges[chosen], minlength=count) for edges in (structure.first, structure.last)
     )
     covered = np.cumsum((begins - ends)[:-1]) > 0
-    return float(np.diff(columns.total[:, FREE])[covered].sum() / max(whole, 1e-9))
+    return float(np.diff(columns.total[FREE])[covered].sum() / max(whole, 1e-9))

@@ -19,7 +19,6 @@ import numpy as np
 
 from es_dedup.errors import ConfigError
 from es_dedup.extraction.blocks import Blocks
-from es_dedup.extraction.characters import UNITS
 from es_dedup.extraction.columns import About, read_page
 from es_dedup.extraction.features import block_features
 from es_dedup.extraction.kinds import NAMES, page_numbers
@@ -92,7 +91,7 @@ def agreed(scores: Array, page: Page, columns: Columns, thread: float) -> Array:
         Scores; in a thread half of the mean, in an article less. Long blocks weigh no more than ``_MOST_WEIGHT`` in it.
     """
     paths = columns.structure.paths[page.blocks.holders]
-    weights = np.clip(page.characters.counts @ UNITS, 1, _MOST_WEIGHT)
+    weights = np.clip(page.characters.units, 1, _MOST_WEIGHT)
     bounded = np.clip(scores, -_SURE, _SURE)
     means = np.bincount(paths, bounded * weights) / np.maximum(np.bincount(paths, weights), 1e-9)
     return scores + (_OF_ARTICLE + (_OF_THREAD - _OF_ARTICLE) * thread) * (means[paths] - bounded)
@@ -139,7 +138,7 @@ class BlockModel:
 
     def read_blocks(self, page: Page, columns: Columns, thread: float) -> Reading:
         """Probabilities of blocks."""
-        columns.add("thread", np.full(len(page.blocks.texts), thread))
+        columns.add("thread", np.array([[thread]]))
         if (tuple(columns.names), NAMES) != (self.trees.features, self.kind.features):
             raise ValueError(
                 "the block model was trained on other numbers than this version makes: train it again"
@@ -260,7 +259,7 @@ def load_model(path: str) -> BlockModel:
 def _load(path: str, modified: int, size: int) -> BlockModel:  # noqa: ARG001 - a changed file is another key
     model = read_model(read_regular(Path(path), MAX_BYTES))
     one = Blocks(
-        tags=["p"], parents=[-1], signatures=[0], contexts=[0], first=[0], last=[1], names=[""], texts=["a"],
+        tags=["p"], parents=[-1], signatures=[0], contexts=[0], paths=[0], path_starts=[0], first=[0], last=[1], names=[""], texts=["a"],
         holders=[0], inline=[0], inline_signatures=[0], images=[0],
     )  # fmt: skip
     found = model.read(read_page(one, About()))

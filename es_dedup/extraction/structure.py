@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from es_dedup.extraction.blocks import Blocks
@@ -28,7 +30,7 @@ class Structure:
     Attributes:
         first: place of its first block.
         last: place behind its last block.
-        sums: of its blocks, in the columns of ``features``.
+        sums: of its blocks, a row for each measure of ``columns``.
         depth: number of containers around it that hold more blocks than what they hold.
         wider: the nearest container around it that holds more blocks; the root's is the root.
         odds_low, odds_high, odds_sum: of the tokens of its name and of the names of containers with the same blocks.
@@ -39,8 +41,8 @@ class Structure:
         rich_record: that of them whose siblings hold most text.
         record_groups: group of siblings of each container.
         group_sums, group_counts, group_dated, group_prose: of each group: sums, siblings, shares of them with a date and with prose.
-        group_index: place of each container in its group.
         parents: place of its parent; the root's is the root.
+        named: odds of each of the page's names: smallest, largest, sum.
     """
 
     first: Places
@@ -63,16 +65,12 @@ class Structure:
     group_counts: Array
     group_dated: Array
     group_prose: Array
-    group_index: Places
-    parents: list[int]
+    parents: Places
+    named: Array
 
     def nearest(self, chosen: NDArray[np.bool_]) -> Places:
         """The innermost of each container and those around it that is chosen; the root where none is."""
-        flags = chosen.tolist()
-        found: list[int] = []
-        for place, parent in enumerate(self.parents):
-            found.append(place if flags[place] or not place else found[parent])
-        return np.array(found, np.int64)
+        return _up_to(chosen, self.parents)
 
     def innermost(self, chosen: NDArray[np.bool_]) -> int:
         """The last chosen container in page order of those that are deepest; the root where none is chosen."""
@@ -85,20 +83,28 @@ def read_structure(blocks: Blocks, total: Array, odds: Odds) -> Structure:
 
     Args:
         blocks: of the page.
-        total: sums over all blocks before each place, one row more than blocks.
+        total: sums over all blocks before each place, a row for each measure, one column more than blocks.
         odds: of tokens of names.
     """
     first, last = np.array(blocks.first, np.int64), np.array(blocks.last, np.int64)
-    sums = total[last] - total[first]
-    parents = [max(parent, 0) for parent in blocks.parents]
+    sums = total[:, last] - total[:, first]
+    parents = np.maximum(np.array(blocks.parents, np.int64), 0)
     alike = (first == first[parents]) & (last == last[parents])
-    chains = _chains(blocks, parents, alike.tolist(), odds)
-    groups = _groups(blocks, parents, sums)
+    chains = _chains(blocks, parents, alike, odds)
+    groups = _groups(blocks, parents, chains["paths"], sums)
     return Structure(first=first, last=last, sums=sums, parents=parents, **chains, **groups)
 
 
-def _chains(blocks: Blocks, parents: list[int], alike: list[bool], odds: Odds) -> dict[str, Any]:
-    """What runs down from the root: one pass over plain lists; what depends on the path alone is made once for a path.
+def _up_to(chosen: NDArray[np.bool_], parents: Places) -> Places:
+    """The innermost of each container and those around it that is chosen; the root where none is."""
+    found = np.where(chosen, np.arange(parents.size), parents)
+    while (further := found[found]).tobytes() != found.tobytes():
+        found = further
+    return found
+
+
+def _chains(blocks: Blocks, parents: Places, alike: NDArray[np.bool_], odds: Odds) -> dict[str, Any]:
+    """What runs down from the root; what depends on the path alone is made once for a path.
 
     Args:
         blocks: of the page.
@@ -108,88 +114,79 @@ def _chains(blocks: Blocks, parents: list[int], alike: list[bool], odds: Odds) -
     """
     named = [odds.of_name(name) for name in blocks.names]
     labels: dict[tuple[str, int], int] = {}
-    label = [
-        labels.setdefault(pair, len(labels)) for pair in zip(blocks.tags, blocks.signatures, strict=True)
-    ]
-    depth, wider, paths = [0], [0], [0]
-    own = [named[blocks.signatures[0]]]
-    chain, kind = own.copy(), [0]
-    kind_ids: dict[int, int] = {label[0] * len(labels) + label[0]: 0}
-    path_ids: dict[int, int] = {}
-    for place in range(1, len(parents)):
-        parent = parents[place]
-        key = paths[parent] * len(labels) + label[place]
-        path = path_ids.get(key)
-        odds_here = named[blocks.signatures[place]]
-        if path is None:
-            path = path_ids[key] = len(chain)
-            chain.append(_joined(odds_here, chain[paths[parent]]))
-            kind.append(kind_ids.setdefault(label[place] * len(labels) + label[parent], len(kind_ids)))
-        paths.append(path)
-        if alike[place]:
-            depth.append(depth[parent])
-            wider.append(wider[parent])
-            own.append(_joined(odds_here, own[parent]))
-        else:
-            depth.append(depth[parent] + 1)
-            wider.append(parent)
-            own.append(odds_here)
-    places = np.array(paths, np.int64)
-    owns, chains = np.array(own), np.array(chain)[places]
+    label: list[int] = []
+    chain: list[tuple[float, float, float]] = []
+    kind: list[int] = []
+    kind_ids: dict[tuple[int, int], int] = {}
+    for place in blocks.path_starts:
+        above = blocks.paths[max(blocks.parents[place], 0)]
+        signature = blocks.signatures[place]
+        label.append(labels.setdefault((blocks.tags[place], signature), len(labels)))
+        chain.append(_joined(named[signature], chain[above]) if place else named[signature])
+        kind.append(kind_ids.setdefault((label[-1], label[above]), len(kind_ids)))
+    lists = [named[signature] for signature in blocks.signatures]
+    joined = np.flatnonzero(alike)[1:].tolist()  # the root is its own parent
+    for place in joined:
+        lists[place] = _joined(lists[place], lists[blocks.parents[place]])
+    owns = np.array(lists)
+    places = np.array(blocks.paths, np.int64)
+    chains = np.array(chain)[places]
+    own = ~alike
+    top = _up_to(own, parents)
+    depth, around = own.astype(np.int64), parents
+    while around.any():
+        depth, around = depth + depth[around], around[around]
     return {
-        "depth": np.array(depth, np.int64), "wider": np.array(wider, np.int64), "kinds": np.array(kind, np.int64)[places],
-        "paths": places, "odds_low": owns[:, 0], "odds_high": owns[:, 1], "odds_sum": owns[:, 2],
+        "named": np.array(named), "depth": depth, "wider": parents[top], "kinds": np.array(kind, np.int64)[places], "paths": places,
+        "odds_low": owns[:, 0], "odds_high": owns[:, 1], "odds_sum": owns[:, 2],
         "chain_low": chains[:, 0], "chain_high": chains[:, 1], "chain_sum": chains[:, 2],
     }  # fmt: skip
 
 
-def _joined(
-    own: tuple[float, float, float], around: tuple[float, float, float]
-) -> tuple[float, float, float]:
+def _joined(own: Sequence[float], around: Sequence[float]) -> tuple[float, float, float]:
     return min(own[0], around[0]), max(own[1], around[1]), own[2] + around[2]
 
 
-def _groups(blocks: Blocks, parents: list[int], sums: Array) -> dict[str, Any]:
-    """Siblings with one tag and name; groups of three or more that hold text are records."""
-    ids: dict[tuple[int, str, int], int] = {}
-    groups: list[int] = []
-    index: list[int] = []
-    counts: list[int] = []
-    filled = (sums[:, 0] > 0).tolist()
-    for place, parent in enumerate(parents):
-        tag = blocks.tags[place]
-        if not filled[place] or tag in _NO_RECORDS or not place:
-            key = (-1, "", 0)
-        else:
-            key = (parent, tag, blocks.signatures[place])
-        group = ids.setdefault(key, len(ids))
-        if group == len(counts):
-            counts.append(0)
-        groups.append(group)
-        index.append(counts[group])
-        counts[group] += 1
-    counts[groups[0]] = 0
-    places = np.array(groups, np.int64)
-    group_sums = np.stack([np.bincount(places, column, minlength=len(counts)) for column in sums.T], axis=1)
-    group_sums[groups[0]] = 0
-    size = np.maximum(np.array(counts, np.float64), 1)
-    dated = np.bincount(places, sums[:, _DATES] > 0, minlength=len(counts)) / size
-    prose = np.bincount(places, sums[:, _PROSE] > 0, minlength=len(counts)) / size
-    text = group_sums[:, _FREE].tolist()
-    nearest: list[int] = []
-    rich: list[int] = []
-    for place, parent in enumerate(parents):
-        around, richest = (nearest[parent], rich[parent]) if place else (-1, -1)
-        if counts[groups[place]] >= MIN_RECORDS:
-            around = place
-            if richest < 0 or text[groups[place]] > text[groups[richest]]:
-                richest = place
-        nearest.append(around)
-        rich.append(richest)
+def grouped(measures: Array, groups: Places, count: int) -> Array:
+    """Sums of each measure (rows) over the members of each group (columns)."""
+    rows = np.arange(len(measures))[:, None] * count
+    return np.bincount((groups + rows).ravel(), measures.ravel(), len(measures) * count).reshape(-1, count)
+
+
+def _groups(blocks: Blocks, parents: Places, paths: Places, sums: Array) -> dict[str, Any]:
+    """Siblings with one tag and name; groups of three or more that hold text are records.
+
+    Group 0 has the root and what is no record.
+    """
+    may_be = np.array([blocks.tags[place] not in _NO_RECORDS for place in blocks.path_starts])[paths]
+    may_be &= sums[0] > 0
+    may_be[0] = False
+    keys = np.where(may_be, parents * len(blocks.path_starts) + paths, -1)
+    _, starts, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    rank = np.empty(starts.size, np.int64)
+    rank[np.argsort(starts)] = np.arange(starts.size)
+    groups = rank[inverse]
+    counts = np.bincount(groups).astype(np.float64)
+    counts[0] = 0
+    measures = np.concatenate((sums, sums[[_DATES, _PROSE]] > 0))
+    group_sums = grouped(measures, groups, counts.size)
+    dated, prose = group_sums[-2:] / np.maximum(counts, 1)
+    group_sums = group_sums[:-2]
+    group_sums[:, 0] = 0
+    is_record = (counts >= MIN_RECORDS)[groups]
+    nearest = _up_to(is_record, parents)
+    nearest[~is_record[nearest]] = -1
+    text = group_sums[_FREE][groups].tolist()
+    richest = {-1: -1}
+    records = np.flatnonzero(is_record).tolist()
+    for place, above in zip(records, nearest[parents[records]].tolist(), strict=True):
+        around = richest[above]
+        richest[place] = place if around < 0 or text[place] > text[around] else around
+    rich = np.full(parents.size + 1, -1)
+    rich[records] = [richest[place] for place in records]
     return {
-        "nearest_record": np.array(nearest, np.int64), "rich_record": np.array(rich, np.int64), "record_groups": places,
-        "group_sums": group_sums, "group_counts": np.array(counts, np.float64), "group_dated": dated, "group_prose": prose,
-        "group_index": np.array(index, np.int64),
+        "nearest_record": nearest, "rich_record": rich[nearest], "record_groups": groups, "group_sums": group_sums,
+        "group_counts": counts, "group_dated": dated, "group_prose": prose,
     }  # fmt: skip
 
 
@@ -198,23 +195,28 @@ class Columns:
 
     Attributes:
         names: of the columns.
-        values: one number for each block.
+        values: rows of numbers, one number for each block, or one for all.
         structure: containers of the page.
         total: sums over all blocks before each place.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, count: int) -> None:
+        self.count = count
         self.names: list[str] = []
-        self.values: list[Array] = []
+        self.values: list[Array | Sequence[Array]] = []
         self.structure: Structure
         self.total: Array = np.zeros((1, 1))
 
-    def add(self, name: str, values: Array) -> None:
-        """One more column."""
-        self.names.append(name)
+    def add(self, names: str, values: Array | Sequence[Array]) -> None:
+        """More columns, each a row of ``values``."""
+        self.names.extend(names.split())
         self.values.append(values)
 
     def matrix(self) -> NDArray[np.float32]:
         """Blocks as rows; in memory column by column, as trees ask for them."""
-        whole = np.concatenate(self.values, dtype=np.float32, casting="same_kind")
-        return whole.reshape(len(self.values), -1).T
+        whole = np.empty((len(self.names), self.count), np.float32)
+        row = 0
+        for values in self.values:
+            whole[row : row + len(values)] = values
+            row += len(values)
+        return whole.T

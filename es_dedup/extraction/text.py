@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from lxml.html import HtmlElement
+    from lxml.etree import _Element
 
 MAX_INNER_CHARS: Final = 4_000
 _MAX_PIECES: Final = 500
@@ -36,6 +36,6 @@ def clean(text: str) -> str:
     return text if text.isprintable() else " ".join(_INVISIBLE.sub("", text).split())
 
 
-def text_inside(element: HtmlElement) -> str:
+def text_inside(element: _Element) -> str:
     """Text of an element and of those in it; of a very long one the beginning."""
     return "".join(map(str, islice(element.itertext(), _MAX_PIECES)))[:MAX_INNER_CHARS]

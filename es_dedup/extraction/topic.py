@@ -13,7 +13,7 @@ from es_dedup.extraction.blocks import HIDDEN_CONTEXT, LINK_END, LINK_START, MAR
 from es_dedup.extraction.plain import plain_text
 
 if TYPE_CHECKING:
-    from lxml.html import HtmlElement
+    from lxml.etree import _Element
 
     from es_dedup.extraction.reading.document import Document
     from es_dedup.settings.loading import ExtractionConfig
@@ -119,7 +119,7 @@ class _Blocks:
         return [index for index in chosen if known.get(index, 1.0) >= MIN_WIDTH_SHARE]
 
 
-def _look(element: HtmlElement) -> tuple[str, ...]:
+def _look(element: _Element) -> tuple[str, ...]:
     """Display attributes a block declares itself; empty when it declares none."""
     get = element.get
     plain = [f"{key}={value}" for key in _DISPLAY_ATTRIBUTES if (value := get(key))]
@@ -127,7 +127,7 @@ def _look(element: HtmlElement) -> tuple[str, ...]:
     return (element.tag, *plain, *sorted(styles)) if plain or styles else ()
 
 
-def _width(element: HtmlElement) -> tuple[float, bool] | None:
+def _width(element: _Element) -> tuple[float, bool] | None:
     """Stated width and whether it is in per cent; None when the page does not say."""
     style = element.get("style") or ""
     values = [value for name, value in _DISPLAY.findall(style) if name.lower() == "width"]

@@ -178,7 +178,7 @@ class Continuation:
         threads = chances(model.kind.scores(self.rows))
         wrong = self.known & ((threads > EVEN) != np.array([page.kind == "thread" for page in pages]))
         for found, thread in zip(columns, np.where(wrong, 1 - threads, threads), strict=True):
-            found.add("thread", np.full(len(found.values[0]), thread))
+            found.add("thread", np.array([[thread]]))
         self.numbers = [found.matrix() for found in columns]
 
     def fit(self, chosen: NDArray[np.bool_]) -> BlockModel:

@@ -213,7 +213,7 @@ class Trainer:
         ])  # fmt: skip
         threads, taught = self._threads(page_rows)
         for found, thread in zip(columns, taught, strict=True):
-            found.add("thread", np.full(len(found.values[0]), thread))
+            found.add("thread", np.array([[thread]]))
         names = columns[0].names
         numbers = [found.matrix() for found in columns]
         self.say(f"{len(names)} numbers of {sum(map(len, numbers))} blocks of {len(pages)} pages")

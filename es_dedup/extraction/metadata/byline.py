@@ -13,7 +13,7 @@ from es_dedup.extraction.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lxml.html import HtmlElement
+    from lxml.etree import _Element
 
     from es_dedup.extraction.reading.document import Document
 
@@ -157,7 +157,7 @@ def _is_name(name: str) -> bool:
     )
 
 
-def _is_declared(element: HtmlElement) -> bool:
+def _is_declared(element: _Element) -> bool:
     """Marked as author for machines, by ``rel`` or ``itemprop``."""
     is_marked = "author" in element.get("rel", "").lower().split() or element.get("itemprop") == "author"
     return is_marked and not _OF_OTHERS.search(element.get("class", ""))
@@ -168,10 +168,10 @@ def _is_called(classes: str) -> bool:
     return any(map(_MARK.search, classes.split())) and not _OF_OTHERS.search(classes)
 
 
-def _first_names(elements: Iterable[HtmlElement], site_name: str) -> str:
+def _first_names(elements: Iterable[_Element], site_name: str) -> str:
     """Names in the first of some elements, and in those right behind it: of one text."""
     found: list[str] = []
-    first: HtmlElement | None = None
+    first: _Element | None = None
     for element in islice(elements, _MAX_MARKED):
         if first is not None and not _is_near(first, element):
             break
@@ -183,13 +183,13 @@ def _first_names(elements: Iterable[HtmlElement], site_name: str) -> str:
     return _people(found, site_name)
 
 
-def _is_near(first: HtmlElement, other: HtmlElement) -> bool:
+def _is_near(first: _Element, other: _Element) -> bool:
     """The second element begins in an element that stands little above the first."""
     around = {first, *islice(first.iterancestors(), _NEAR_LEVELS)}
     return any(element in around for element in islice(other.iterancestors(), _NEAR_LEVELS))
 
 
-def _first_line(element: HtmlElement) -> str:
+def _first_line(element: _Element) -> str:
     """Text inside an element up to the first break of a line behind a name."""
     inner = next((part for part in element.iter() if part.get("itemprop") == "name"), element)
     line = ""

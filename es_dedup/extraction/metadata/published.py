@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from lxml.html import HtmlElement
+    from lxml.etree import _Element
 
     from es_dedup.extraction.reading.document import Document
 
@@ -165,7 +165,7 @@ def _says_date(name: str) -> bool:
     return any(map(_MARK.search, _CAMEL.sub("-", name).split()))
 
 
-def _is_other(element: HtmlElement) -> bool:
+def _is_other(element: _Element) -> bool:
     """Class or id say that it is the date of something else."""
     names = f"{element.get('class', '')} {element.get('id', '')}"
     return _OTHER_TIME.search(_CAMEL.sub("-", names)) is not None

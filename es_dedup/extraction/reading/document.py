@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lxml import etree
-from lxml.html import HtmlElement
 
 from es_dedup.extraction.blocks import Blocks, read_blocks
 from es_dedup.extraction.reading.charset import decode
@@ -18,6 +17,8 @@ from es_dedup.extraction.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from lxml.etree import _Element
 
     from es_dedup.extraction.reading.guard import Deadline
     from es_dedup.settings.loading import ExtractionConfig
@@ -50,7 +51,7 @@ class Document:
 
     def __init__(
         self,
-        root: HtmlElement,
+        root: _Element,
         *,
         url: str | None = None,
         charset: str | None = None,
@@ -86,19 +87,19 @@ class Document:
         ]
 
     @cached_property
-    def tagged(self) -> dict[str, list[HtmlElement]]:
+    def tagged(self) -> dict[str, list[_Element]]:
         """Elements of the tags in ``_TAGGED``, in page order, by one walk for all."""
-        found: dict[str, list[HtmlElement]] = {tag: [] for tag in _TAGGED}
+        found: dict[str, list[_Element]] = {tag: [] for tag in _TAGGED}
         for element in self.root.iter(*_TAGGED):
             found[element.tag].append(element)
         return found
 
     @cached_property
-    def declaring(self) -> list[HtmlElement]:
+    def declaring(self) -> list[_Element]:
         """Elements with ``rel`` or ``itemprop``, in page order."""
-        return cast("list[HtmlElement]", _DECLARING(self.root))
+        return cast("list[_Element]", _DECLARING(self.root))
 
-    def marked(self, says: Callable[[str], bool], *, by_id: bool = False) -> Iterator[HtmlElement]:
+    def marked(self, says: Callable[[str], bool], *, by_id: bool = False) -> Iterator[_Element]:
         """Elements whose class says something, in page order.
 
         Args:
@@ -106,7 +107,7 @@ class Document:
             by_id: or whose id does.
         """
         known: dict[str, bool] = {}
-        last: HtmlElement | None = None
+        last: _Element | None = None
         for value in cast("list[Any]", (_CLASSES_AND_IDS if by_id else _CLASSES)(self.root)):
             if known[value] if value in known else known.setdefault(value, says(value)):
                 if (element := value.getparent()) is not last:
@@ -187,7 +188,7 @@ def read_document(
     return Document(root, url=url, charset=charset, notes=(*notes, *more))
 
 
-def parse(data: bytes, config: ExtractionConfig, deadline: Deadline) -> tuple[HtmlElement | None, list[str]]:
+def parse(data: bytes, config: ExtractionConfig, deadline: Deadline) -> tuple[_Element | None, list[str]]:
     """The tree of markup, and which limits were hit.
 
     Args:
@@ -216,13 +217,12 @@ def parse(data: bytes, config: ExtractionConfig, deadline: Deadline) -> tuple[Ht
     return root, notes
 
 
-def _parse(data: bytes, max_depth: int) -> HtmlElement | None:
+def _parse(data: bytes, max_depth: int) -> _Element | None:
     """The tree; ``_TOO_DEEP`` where it is nested too deeply, None where there is nothing."""
     # what stands behind the end of a page is shown, but libxml2 leaves it out; a title without its end would take the whole page
     data = _OPEN_TITLE.sub(rb"\1</title>", _END_OF_PAGE.sub(b"", data))
     for huge in (False, True):
         parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=huge)
-        parser.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement))
         try:
             root = etree.fromstring(data, parser)
         except etree.XMLSyntaxError:
@@ -236,7 +236,7 @@ def _parse(data: bytes, max_depth: int) -> HtmlElement | None:
     return _TOO_DEEP
 
 
-def _is_deep(root: HtmlElement, depth: int) -> bool:
+def _is_deep(root: _Element, depth: int) -> bool:
     """Some element is nested deeper than ``depth`` below the body."""
     level = 0
     for event, _ in etree.iterwalk(root, events=("start", "end")):
@@ -246,8 +246,8 @@ def _is_deep(root: HtmlElement, depth: int) -> bool:
     return False
 
 
-def _empty() -> HtmlElement:
-    return HtmlElement()
+def _empty() -> _Element:
+    return etree.Element("html")
 
 
-_TOO_DEEP: Final = HtmlElement()
+_TOO_DEEP: Final = etree.Element("html")

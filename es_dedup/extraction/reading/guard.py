@@ -21,9 +21,10 @@ MAX_VALUE_BYTES: Final = 4_000
 _ATTRIBUTE: Final = (
     rb"""(?:=[^\s/>=]*+|[^\s/>=]++)(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+)?+)?+[\s/]*+"""
 )
+# plain tags first, for the time; then any tag
 _FEW_ATTRIBUTES: Final = re.compile(
-    rb"(?:[^<]++|<(?![a-zA-Z])|<[a-zA-Z][^\s/>]*+[\s/]*+(?:%b){0,%d}+(?:>|\Z))*+"
-    % (_ATTRIBUTE, MOST_ATTRIBUTES)
+    rb"""(?:[^<]*+<(?:/|(?![a-zA-Z])|[a-zA-Z][^\s/>]*+(?:>|(?:\s++[^\s/>"'=<]++="[^"]*+"){0,%d}+>|[\s/]*+(?:%b){0,%d}+(?:>|\Z))))*+[^<]*+"""
+    % (MOST_ATTRIBUTES, _ATTRIBUTE, MOST_ATTRIBUTES)
 )
 _TAG: Final = re.compile(rb"(<[a-zA-Z][^\s/>]*+[\s/]*+)((?:%b)*+)" % _ATTRIBUTE)
 _ATTRIBUTES: Final = re.compile(_ATTRIBUTE)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.extraction.reading.document import Document
 
 if TYPE_CHECKING:
-    from lxml.html import HtmlElement
+    from lxml.etree import _Element
 
 MIN_CHARS: Final = 80
 """A shorter text for browsers without scripts asks to turn scripts on."""
@@ -30,7 +30,7 @@ def with_hidden_content(document: Document) -> Document | None:
     return Document(root, url=document.url, charset=document.charset, notes=document.notes)
 
 
-def _opens(element: HtmlElement) -> bool:
+def _opens(element: _Element) -> bool:
     if element.tag == "template":
         return any(element.get(name) is not None for name in _SHADOW)
     return len(element) > 0 or bool(element.text and element.text.strip())
