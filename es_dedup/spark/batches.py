@@ -55,25 +55,32 @@ def whole_runs(
 ) -> Iterator[pa.RecordBatch]:
     """Ordered batches put together, so that rows with equal values of these columns are in one; ``least`` rows or more, but the last."""
     waiting: list[pa.RecordBatch] = []
-    rows = 0
+    rows, wanted = 0, least
     for batch in batches:
         waiting.append(batch)
         rows += batch.num_rows
-        if rows < least:
+        if rows < wanted:
             continue
-        whole = _one(waiting)
-        differ = np.zeros(whole.num_rows - 1, dtype=np.bool_)
-        for name in names:
-            values = numbers(whole, name)
-            differ |= values[1:] != values[:-1]
-        ends = np.flatnonzero(differ) + 1
-        end = int(ends[-1]) if len(ends) else 0
+        whole = joined(waiting)
+        end = last_run(whole, names)
         if end:
             yield whole.slice(0, end)
         waiting, rows = [whole.slice(end)], whole.num_rows - end
+        wanted = max(least, 2 * rows)  # a long run is not put together anew for each of its batches
     if rows:
-        yield _one(waiting)
+        yield joined(waiting)
 
 
-def _one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+def last_run(batch: pa.RecordBatch, names: tuple[str, ...]) -> int:
+    """First of the rows that have the values of the last one in these columns, in an ordered batch with rows."""
+    differ = np.zeros(batch.num_rows - 1, dtype=np.bool_)
+    for name in names:
+        values = numbers(batch, name)
+        differ |= values[1:] != values[:-1]
+    ends = np.flatnonzero(differ) + 1
+    return int(ends[-1]) if len(ends) else 0
+
+
+def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """Some batches as one."""
     return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]

@@ -12,12 +12,22 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from es_dedup.batch.columns import MemoryColumn, offsets_from
 from es_dedup.batch.corpus import Weighing
+from es_dedup.batch.join import MAX_POSTINGS, PostingLists, TermJoin, answering, equal_pairs
 from es_dedup.batch.join import Hits as Counted
-from es_dedup.batch.join import PostingLists, TermJoin, answering, equal_pairs
 from es_dedup.batch.join_methods import join_methods
 from es_dedup.detectors.features import unpack
 from es_dedup.spark import tables
-from es_dedup.spark.batches import batch_of, lists, mapped, numbers, ragged, signed, whole_runs
+from es_dedup.spark.batches import (
+    batch_of,
+    joined,
+    last_run,
+    lists,
+    mapped,
+    numbers,
+    ragged,
+    signed,
+    whole_runs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,7 +43,7 @@ if TYPE_CHECKING:
     Batches = Iterable[pa.RecordBatch]
     Made = Iterator[pa.RecordBatch]
 
-POSTINGS: Final = 500_000  # rows of whole terms joined at a time: some 40 MB
+POSTINGS: Final = 500_000  # rows of terms joined at a time: some 450 MB with their hits
 COPIES_ROWS: Final = 100_000  # rows of whole texts ordered at a time
 
 
@@ -53,7 +63,7 @@ def candidates(rows: DataFrame, settings: Settings, statistics: Broadcast[Statis
     known = rows.select("rank", "payload", "fresh").join(copies.select("rank", "answering"), "rank")
     terms = mapped(known, _terms, tables.TERMS, settings, statistics)
     facts = mapped(rows.select("rank", "payload"), _facts, tables.FACTS, settings, statistics)
-    by_term = terms.repartition("method", "term").sortWithinPartitions("method", "term")
+    by_term = terms.repartition("method", "term").sortWithinPartitions("method", "term", "rank")
     hits = mapped(by_term, _hits, tables.HITS, settings)
     counted = hits.groupBy("method", "query", "stored").agg(F.sum("shared").alias("shared"))
     of_query = facts.select("method", F.col("rank").alias("query"), F.col("facts").alias("query_facts"))
@@ -129,7 +139,7 @@ def _facts(settings: Settings, statistics: Broadcast[Statistics], batches: Batch
 def _hits(settings: Settings, batches: Batches) -> Made:
     """Counted pairs of some terms."""
     methods = join_methods(settings)
-    for batch in whole_runs(batches, ("method", "term"), POSTINGS):
+    for batch in term_runs(batches, POSTINGS):
         names = ("method", "term", "rank", "queried", "stored", "fresh")
         which, terms, ranks, queried, stored, fresh = (numbers(batch, name) for name in names)
         for number, method in enumerate(methods):
@@ -153,6 +163,35 @@ def _hits(settings: Settings, batches: Batches) -> Made:
                     stored=known[hits.stored[some]],
                     shared=hits.shared[some],
                 )
+
+
+def term_runs(batches: Batches, most: int) -> Made:
+    """Terms in pieces of about ``most`` rows, ordered by method, term and rank.
+
+    A term of more rows is cut: later pieces begin with its first ``MAX_POSTINGS`` stored rows again, which are all that can answer, and which
+    query nothing there.
+    """
+    waiting: list[pa.RecordBatch] = []
+    rows, wanted = 0, most
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows < wanted:
+            continue
+        whole = joined(waiting)
+        start = last_run(whole, ("method", "term"))
+        last = whole.slice(start)
+        answers = np.flatnonzero(numbers(last, "stored"))[:MAX_POSTINGS]
+        if len(answers) == MAX_POSTINGS:
+            start, last = whole.num_rows, last.take(answers)
+            silent = np.zeros(MAX_POSTINGS, dtype=np.bool_)
+            last = batch_of(**dict(zip(last.schema.names, last.columns, strict=True)) | {"queried": silent})
+        if start:
+            yield whole.slice(0, start)
+        waiting, rows = [last], last.num_rows
+        wanted = max(most, 2 * rows)
+    if rows:
+        yield joined(waiting)
 
 
 def _approved(settings: Settings, batches: Batches) -> Made:

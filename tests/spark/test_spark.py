@@ -7,11 +7,13 @@ import lzma
 import os
 import random
 import re
+from collections import Counter
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +24,9 @@ from es_dedup.errors import ConfigError
 from es_dedup.settings import Settings
 from tests.samples import pages, story, truths
 from tests.spark_corpora import SETTINGS, corpus, found, scanned, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 pytestmark = [
     pytest.mark.spark,
@@ -103,6 +108,40 @@ def test_the_guide_works(spark: Any, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "duplicate_of" in capsys.readouterr().out
     rows = spark.read.parquet(f"{tmp_path}/clusters.parquet").collect()
     assert {row.page_id: row.duplicate_of for row in rows} == {"a": None, "b": "a"}
+
+
+def test_a_term_of_many_rows_is_joined_in_pieces_as_in_one(spark: Any) -> None:
+    from es_dedup.spark.batches import batch_of  # noqa: PLC0415
+    from es_dedup.spark.candidates import _hits, term_runs  # noqa: PLC0415
+
+    rng = np.random.default_rng(3)
+    terms = np.sort(rng.choice([1, 2, 3, 4, 5, 6], size=900, p=[0.02, 0.5, 0.02, 0.02, 0.4, 0.04]))
+    whole = {
+        "method": np.zeros(900, dtype=np.int8),
+        "term": terms,
+        "rank": np.concatenate(
+            [np.sort(rng.choice(2_000, int((terms == each).sum()), replace=False)) for each in range(1, 7)]
+        ),
+        "queried": rng.random(900) < 0.8,
+        "stored": rng.random(900) < 0.5,
+        "fresh": np.ones(900, dtype=np.bool_),
+    }
+    batches = [
+        batch_of(**{name: values[at : at + 30] for name, values in whole.items()}) for at in range(0, 900, 30)
+    ]
+
+    def counted(pieces: Iterable[Any]) -> Counter[tuple[int, int]]:
+        found: Counter[tuple[int, int]] = Counter()
+        for piece in pieces:
+            for hits in _hits(SETTINGS, [piece]):
+                for row in hits.to_pylist():
+                    found[row["query"], row["stored"]] += row["shared"]
+        return found
+
+    pieces = list(term_runs(batches, 90))
+    assert len(pieces) > 4
+    assert max(piece.num_rows for piece in pieces) < 400
+    assert counted(pieces) == counted([batch_of(**whole)])
 
 
 def test_components_in_rounds_are_those_at_the_driver(spark: Any) -> None:
