@@ -138,7 +138,7 @@ def spark_session(master: str | None, configuration: Sequence[str]) -> Iterator[
         raise typer.BadParameter(f"{wrong[0]} is not NAME=VALUE", param_hint="--conf")
     from es_dedup.spark import session
 
-    running = session(master, {"spark.log.level": "ERROR"} | {name: value for name, _, value in pairs})
+    running = session(master, {"spark.log.level": "FATAL"} | {name: value for name, _, value in pairs})
     try:
         yield running
     finally:
