@@ -145,7 +145,7 @@ def check(site: MaintenanceContext, name: str, found: Mapping[str, Any]) -> None
         # the same ids: the statistics sample pages by a hash of them
         plain.scan(replace(page_of(row), id=f"{name}/{key}") for key, row in found.items())
         wanted = {
-            frozenset((each.representative, *(m.page_id for m in each.members))) for each in plain.clusters()
+            frozenset((each.canonical, *(m.page_id for m in each.members))) for each in plain.clusters()
         }
     ours = {frozenset(member.page_id for member in group) for group in site.index.clusters()}
     expect(ours == wanted, f"{len(ours ^ wanted):,} clusters differ from those of a scan")

@@ -93,7 +93,7 @@ def ask(dedup: Deduplicator, asked: Sequence[tuple[Page, str]]) -> list[Answer]:
         names = {verdict.right for verdict in decision.verdicts}
         related = bool(names)
         if original:
-            related = original in names or dedup.cluster(original).representative in names
+            related = original in names or dedup.cluster(original).canonical in names
         found.append(Answer(bool(original), ms, related))
     return found
 

@@ -113,7 +113,7 @@ def check(dedup: Deduplicator, pages: Sequence[Page], stats: dict[str, Any]) -> 
     cluster_of = {
         member: cluster.id
         for cluster in dedup.clusters(min_size=2)
-        for member in (cluster.representative, *(each.page_id for each in cluster.members))
+        for member in (cluster.canonical, *(each.page_id for each in cluster.members))
     }
     apart = [group for group in twins if len({cluster_of.get(name, name) for name in group}) > 1]
     expect(len(apart) <= len(twins) // 20, f"equal pages in different clusters: {apart[:3]}")

@@ -81,7 +81,7 @@ def measure(name: str, rows: Sequence[Row], *, timed: bool = True, preset: str =
         cluster_of = {
             page: cluster.id
             for cluster in dedup.clusters()
-            for page in (cluster.representative, *(each.page_id for each in cluster.members))
+            for page in (cluster.canonical, *(each.page_id for each in cluster.members))
         }
         proposed = proposed_pairs(scanned)
     expect(len(cluster_of) == len({row["id"] for row in rows}), "pages without a cluster")

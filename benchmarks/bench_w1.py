@@ -74,9 +74,7 @@ def clustered(dedup: Deduplicator) -> set[tuple[str, str]]:
     return {
         pair
         for cluster in dedup.clusters(min_size=2)
-        for pair in combinations(
-            sorted((cluster.representative, *(each.page_id for each in cluster.members))), 2
-        )
+        for pair in combinations(sorted((cluster.canonical, *(each.page_id for each in cluster.members))), 2)
     }
 
 

@@ -113,7 +113,7 @@ def story(seed: int, page_id: str | None = None, *, day: int = 1, **fields: str)
 def partition(dedup: Deduplicator) -> set[frozenset[str]]:
     """Page ids by cluster."""
     return {
-        frozenset((cluster.representative, *(member.page_id for member in cluster.members)))
+        frozenset((cluster.canonical, *(member.page_id for member in cluster.members)))
         for cluster in dedup.clusters()
     }
 

@@ -1,4 +1,4 @@
-"""Clusters as people see them: each member with the evidence against the representative."""
+"""Clusters as people see them: each member with the evidence against the canonical document."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def clusters_with_evidence(
         settings: detectors.
     """
     shown = _members([each for group in groups for each in group], lookup, settings)
-    edges = index.edges_of({group[0].representative for group in groups})
+    edges = index.edges_of({group[0].canonical for group in groups})
     assigned = {each.page_id: each for group in groups for each in group}
     others = {name for edge in edges for name in (edge.left, edge.right)} - set(assigned)
     built = {
@@ -51,18 +51,18 @@ def clusters_with_evidence(
 def _members(
     assigned: Sequence[Assignment], lookup: CandidateSearch, settings: Settings
 ) -> dict[str, Member]:
-    """Members compared with their representatives, all at once; absent where one of the two is not stored.
+    """Members compared with their canonical documents, all at once; absent where one of the two is not stored.
 
     That is so while another process removes pages.
     """
-    others = [each for each in assigned if each.page_id != each.representative]
-    names = dict.fromkeys(name for each in others for name in (each.representative, each.page_id))
+    others = [each for each in assigned if each.page_id != each.canonical]
+    names = dict.fromkeys(name for each in others for name in (each.canonical, each.page_id))
     pages = lookup.load(list(names))
     place = {page_id: row for row, page_id in enumerate(pages.ids)}
-    others = [each for each in others if {each.representative, each.page_id} <= place.keys()]
+    others = [each for each in others if {each.canonical, each.page_id} <= place.keys()]
     comparison = compare(
         pages,
-        np.array([place[each.representative] for each in others], dtype=np.int64),
+        np.array([place[each.canonical] for each in others], dtype=np.int64),
         pages,
         np.array([place[each.page_id] for each in others], dtype=np.int64),
         lookup.statistics,

@@ -44,7 +44,7 @@ def dry_run_report(
     lookup: CandidateSearch,
     report_progress: Callable[[Progress], None],
 ) -> AddReport:
-    """The report that adding would give, but that stored representatives are taken to stay.
+    """The report that adding would give, but that stored canonical documents are taken to stay.
 
     Args:
         made: features of all pages.
@@ -108,7 +108,7 @@ def _beside(
 def _assigned(
     keys: Sequence[PageKey], edges: Sequence[Edge], index: Index, settings: Settings
 ) -> dict[str, Assignment]:
-    """Where the pages would be placed, each at the representative it agrees with most; stored pages stay."""
+    """Where the pages would be placed, each at the canonical document it agrees with most; stored pages stay."""
     new = {key.page_id for key in keys}
     others = {name for edge in edges for name in (edge.left, edge.right)} - new
     current = index.assignments(others)

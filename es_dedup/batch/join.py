@@ -2,7 +2,7 @@
 
 The plan is the one an index executes page by page (``CandidateQuery``): shared terms are counted per pair and detector, and a
 pair is a candidate when its count can belong to a related pair. A term with very many postings joins each of them
-only with the first ones in canonical order: representatives come from there, and the join stays linear. Of pages with
+only with the first ones in canonical order: canonical documents come from there, and the join stays linear. Of pages with
 equal text only the first few answer. ``candidate_pairs`` runs the joins over a corpus.
 """
 

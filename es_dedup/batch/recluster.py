@@ -285,9 +285,9 @@ def repair_around(
     alone = [
         each.page_id
         for each in change.assignments
-        if each.page_id == each.representative
+        if each.page_id == each.canonical
         and each.page_id in before
-        and before[each.page_id].representative != each.page_id
+        and before[each.page_id].canonical != each.page_id
     ]
     if len(alone) > 1:
         for start in range(0, len(alone), LOOKUP_PAGES):

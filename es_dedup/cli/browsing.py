@@ -77,7 +77,7 @@ def show(
     ],
     evidence: Annotated[bool, typer.Option(help="Show the evidence for each member.")] = True,
 ) -> None:
-    """Show one cluster: its representative, and every member with the evidence."""
+    """Show one cluster: its canonical document, and every member with the evidence."""
     session = session_of(context)
     with session.read() as dedup:
         found = _find(dedup, cluster)
@@ -122,7 +122,7 @@ def _find(dedup: Deduplicator, name: str) -> Cluster:
 def _row(dedup: Deduplicator, cluster: Cluster) -> tuple[object, ...]:
     from es_dedup.report.evidence import share_spans
 
-    record = dedup.record(cluster.representative)
+    record = dedup.record(cluster.canonical)
     return (
         cluster.size,
         cluster.id,
@@ -138,7 +138,7 @@ def _show(session: Session, dedup: Deduplicator, cluster: Cluster, *, evidence: 
     output = session.output
     if output.as_json:
         return
-    record = dedup.record(cluster.representative)
+    record = dedup.record(cluster.canonical)
     output.line(f"cluster {clean(cluster.id)}: {cluster.size} pages")
     output.line(f"  canonical document {clean(record.page_id)}  {clean(record.title)}  {clean(record.url)}")
     if cluster.contained_in:
@@ -149,7 +149,7 @@ def _show(session: Session, dedup: Deduplicator, cluster: Cluster, *, evidence: 
         head = f"  {member.relation}, {shared}  {clean(page.page_id)}  {clean(page.title)}  {clean(page.url)}"
         output.line(head)
         if evidence:
-            show_pair(output, dedup.explain(cluster.representative, member.page_id))
+            show_pair(output, dedup.explain(cluster.canonical, member.page_id))
     output.line()
 
 
@@ -164,12 +164,12 @@ def _as_dict(dedup: Deduplicator, cluster: Cluster, *, evidence: bool) -> dict[s
             "shared_of_page": page,
         }
         if evidence:
-            shown["evidence"] = dedup.explain(cluster.representative, member.page_id).as_dict()
+            shown["evidence"] = dedup.explain(cluster.canonical, member.page_id).as_dict()
         members.append(shown)
     return {
         "id": cluster.id,
         "size": cluster.size,
-        "representative": _page(dedup, cluster.representative),
+        "canonical": _page(dedup, cluster.canonical),
         "members": members,
         "contained_in": cluster.contained_in,
     }

@@ -30,7 +30,7 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "clusters": (
         "cluster_id",
         "page_id",
-        "representative",
+        "canonical",
         "relation",
         "score",
         "shared_of_canonical",
@@ -82,7 +82,7 @@ def export(
 ) -> None:
     """Write clusters, or the list of pages to keep or to drop.
 
-    Every stored page is in exactly one of the two lists: each cluster's representative is kept, its members dropped.
+    Every stored page is in exactly one of the two lists: each cluster's canonical document is kept, its members dropped.
     """
     session = session_of(context)
     form = format_ or _form_of(target)
@@ -113,32 +113,32 @@ def _rows(dedup: Deduplicator, what: str, *, min_size: int, drop_contained: bool
         if what == "clusters":
             yield from _pages(dedup, cluster)
         elif what == "keep" and not dropped:
-            yield {"page_id": cluster.representative, "cluster_id": cluster.id, "size": cluster.size}
+            yield {"page_id": cluster.canonical, "cluster_id": cluster.id, "size": cluster.size}
         elif what == "drop":
-            yield from _dropped(cluster, representative_too=dropped)
+            yield from _dropped(cluster, canonical_too=dropped)
 
 
 def _pages(dedup: Deduplicator, cluster: Cluster) -> Iterator[dict[str, Any]]:
-    own = Member(cluster.representative, Relation.EXACT, 1.0, {"left_cover": 1.0, "right_cover": 1.0})
+    own = Member(cluster.canonical, Relation.EXACT, 1.0, {"left_cover": 1.0, "right_cover": 1.0})
     for member in (own, *cluster.members):
         record = dedup.record(member.page_id)
         yield {
-            "cluster_id": cluster.id, "page_id": member.page_id, "representative": member is own,
+            "cluster_id": cluster.id, "page_id": member.page_id, "canonical": member is own,
             "relation": str(member.relation), "score": round(member.score, 4), **_shares(member),
             "size": cluster.size, "title": record.title, "url": record.url,
         }  # fmt: skip
 
 
-def _dropped(cluster: Cluster, *, representative_too: bool) -> Iterator[dict[str, Any]]:
-    if representative_too:
+def _dropped(cluster: Cluster, *, canonical_too: bool) -> Iterator[dict[str, Any]]:
+    if canonical_too:
         yield {
-            "page_id": cluster.representative, "cluster_id": cluster.id, "reason": "contained",
+            "page_id": cluster.canonical, "cluster_id": cluster.id, "reason": "contained",
             "because_of": cluster.contained_in[0], "score": None, **dict.fromkeys(SHARES),
         }  # fmt: skip
     for member in cluster.members:
         yield {
             "page_id": member.page_id, "cluster_id": cluster.id, "reason": str(member.relation),
-            "because_of": cluster.representative, "score": round(member.score, 4), **_shares(member),
+            "because_of": cluster.canonical, "score": round(member.score, 4), **_shares(member),
         }  # fmt: skip
 
 
@@ -184,9 +184,7 @@ def _write_parquet(rows: Iterator[dict[str, Any]], what: str, target: Path) -> i
         import pyarrow.parquet as pq
     except ImportError as error:
         raise MissingExtra("pyarrow", "parquet", "export to Parquet") from error
-    kinds = {"representative": pa.bool_(), "size": pa.int64()} | dict.fromkeys(
-        ("score", *SHARES), pa.float64()
-    )
+    kinds = {"canonical": pa.bool_(), "size": pa.int64()} | dict.fromkeys(("score", *SHARES), pa.float64())
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS[what]])
     count = 0
     with open_target(target) as stream, pq.ParquetWriter(stream, schema) as writer:

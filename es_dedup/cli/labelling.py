@@ -78,7 +78,7 @@ def label(
 
 
 def _members(cluster: Cluster) -> list[str]:
-    return [cluster.representative, *(member.page_id for member in cluster.members)]
+    return [cluster.canonical, *(member.page_id for member in cluster.members)]
 
 
 def _ask(output: Output, dedup: Deduplicator, pairs: list[Uncertain], target: Path, chars: int) -> int:

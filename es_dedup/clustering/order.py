@@ -53,7 +53,7 @@ def sort_key(config: ClusterConfig) -> Callable[[PageKey], tuple[int, int, int, 
 
 
 def canonical_order(pages: Iterable[PageKey], config: ClusterConfig) -> list[PageKey]:
-    """Pages, first choice for a representative first.
+    """Pages, first choice for a canonical document first.
 
     Raises:
         ValueError: a page id occurs twice.

@@ -4,11 +4,11 @@ A cluster's partition follows from its edges alone; its id also has a history. T
 
 - A page alone has its own id.
 - The id of a page that is still stored goes where that page goes; the id of a page that is gone stays with
-  the largest remaining part (tie: the part whose representative comes first in canonical order).
+  the largest remaining part (tie: the part whose canonical document comes first in canonical order).
 - Where clusters merge, the smaller id wins and the others are retired.
 
 So an id is in use only by the cluster that holds the page of that name, or after that page was deleted. A new
-id, the representative's own, is therefore always free.
+id, the canonical document's own, is therefore always free.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ class Change:
 def place(page_id: str, near: Neighbourhood, config: ClusterConfig) -> Change | None:
     """Place one new page by its direct neighbours alone, if that equals a full run; else None.
 
-    It does when the page joins a representative that comes before it, or becomes a representative and no
-    neighbour would rather have it than the representative it has. Otherwise the page's component has to be
+    It does when the page joins a canonical document that comes before it, or becomes a canonical document and no
+    neighbour would rather have it than the canonical document it has. Otherwise the page's component has to be
     repaired.
 
     Args:
         page_id: a stored page without assignment.
-        near: the page, all pages it has an exact or duplicate edge to, and their representatives; ``current``
+        near: the page, all pages it has an exact or duplicate edge to, and their canonical documents; ``current``
             also has the members of a cluster that bears the page's id (left behind by a deleted page of that
             name).
         config: the canonical order.
@@ -77,10 +77,10 @@ def place(page_id: str, near: Neighbourhood, config: ClusterConfig) -> Change | 
     beside = same_neighbours(near.edges, {page_id})
     if page_id in near.current or not beside <= keys.keys() or not beside <= near.current.keys():
         return None
-    stars = {name for name in beside if near.current[name].representative == name}
+    stars = {name for name in beside if near.current[name].canonical == name}
     before = {star for star in stars if keys[star] < keys[page_id]}
     if not before:
-        chiefs = {near.current[name].representative for name in beside}
+        chiefs = {near.current[name].canonical for name in beside}
         if stars or not chiefs <= keys.keys() or any(keys[chief] > keys[page_id] for chief in chiefs):
             return None
         after = {
@@ -92,7 +92,7 @@ def place(page_id: str, near: Neighbourhood, config: ClusterConfig) -> Change | 
         return None
     others = {page_id} | (
         stars - before
-    )  # a representative after the page takes no page that comes before it
+    )  # a canonical document after the page takes no page that comes before it
     reachable = tuple(edge for edge in near.edges if not {edge.left, edge.right} <= others)
     return repair(replace(near, edges=reachable), config, loose={page_id})
 
@@ -127,8 +127,8 @@ def repair(near: Neighbourhood, config: ClusterConfig, *, loose: Collection[str]
     Args:
         near: the neighbourhood.
         config: the canonical order.
-        loose: pages to place anew, in canonical order, each at the representative it agrees with most,
-            among the present ones and those that have become one. All other pages stay where they are. None of the loose pages may be the representative of a page that is not loose. ``current``
+        loose: pages to place anew, in canonical order, each at the canonical document it agrees with most,
+            among the present ones and those that have become one. All other pages stay where they are. None of the loose pages may be the canonical document of a page that is not loose. ``current``
             has to hold all pages of each cluster that a loose page is in or gives its name to.
 
     Raises:
@@ -140,10 +140,10 @@ def repair(near: Neighbourhood, config: ClusterConfig, *, loose: Collection[str]
         raise ValueError(
             "a page that is to stay where it is has no assignment: name it among the loose pages"
         )
-    present = [name for name in ordered if name not in free and near.current[name].representative == name]
+    present = [name for name in ordered if name not in free and near.current[name].canonical == name]
     names = present + [name for name in ordered if name in free]
     stars = join_stars(names, near.edges if loose is None else _touching(near.edges, free))
-    star_of = dict(zip(names, stars.representative, strict=True))
+    star_of = dict(zip(names, stars.canonical, strict=True))
     titles, retired = _titles(star_of, near.current, free)
     fresh = [
         Assignment(name, titles[star_of[name]], star_of[name], relation, score)
@@ -151,7 +151,7 @@ def repair(near: Neighbourhood, config: ClusterConfig, *, loose: Collection[str]
         if name in free
     ]
     stay = [each for name, each in near.current.items() if name not in free]
-    fresh += [replace(each, cluster_id=titles.get(each.representative, each.cluster_id)) for each in stay]
+    fresh += [replace(each, cluster_id=titles.get(each.canonical, each.cluster_id)) for each in stay]
     changed = [each for each in fresh if near.current.get(each.page_id) != each]
     return Change(tuple(sorted(changed, key=lambda each: each.page_id)), retired)
 
@@ -169,20 +169,18 @@ def same_neighbours(edges: Iterable[Edge], page_ids: Collection[str]) -> set[str
 
 
 def _touching(edges: Iterable[Edge], free: Collection[str]) -> list[Edge]:
-    """Edges with a loose end: two present representatives never join each other."""
+    """Edges with a loose end: two present canonical documents never join each other."""
     return [edge for edge in edges if edge.left in free or edge.right in free]
 
 
 def _titles(
     star_of: Mapping[str, str], current: Mapping[str, Assignment], free: Collection[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Cluster id by representative, and the retired ids with their successors."""
-    keepers = {each.cluster_id: each.representative for name, each in current.items() if name not in free}
+    """Cluster id by canonical document, and the retired ids with their successors."""
+    keepers = {each.cluster_id: each.canonical for name, each in current.items() if name not in free}
     owner = _owners(star_of, current, keepers)
     sizes = Counter(star_of.values())
-    sizes.update(
-        each.representative for name, each in current.items() if name not in free and name not in star_of
-    )
+    sizes.update(each.canonical for name, each in current.items() if name not in free and name not in star_of)
     left = {each.cluster_id for name, each in current.items() if name in free}
     claims: dict[str, list[str]] = {}
     for title, star in owner.items():
@@ -201,7 +199,7 @@ def _titles(
 def _owners(
     star_of: Mapping[str, str], current: Mapping[str, Assignment], keepers: Mapping[str, str]
 ) -> dict[str, str]:
-    """For each cluster id in use, the representative of the star that has the first claim on it."""
+    """For each cluster id in use, the canonical document of the star that has the first claim on it."""
     rank = {star: at for at, star in enumerate(dict.fromkeys(star_of.values()))}
     parts: dict[str, dict[str, int]] = {}
     for name, each in current.items():

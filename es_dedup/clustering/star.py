@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stars:
-    """Pages joined to representatives, as parallel lists in the order the pages were given.
+    """Pages joined to canonical documents, as parallel lists in the order the pages were given.
 
     Attributes:
-        representative: page id of each page's representative; its own for a representative.
-        relation: to the representative; ``exact`` for itself.
-        score: of the edge to the representative, in [0, 1]; 1.0 for itself.
+        canonical: page id of each page's canonical document; its own for a canonical document.
+        relation: to the canonical document; ``exact`` for itself.
+        score: of the edge to the canonical document, in [0, 1]; 1.0 for itself.
     """
 
-    representative: list[str]
+    canonical: list[str]
     relation: list[Relation]
     score: list[float]
 
@@ -39,9 +39,9 @@ def cluster_all(
 ) -> dict[str, Assignment]:
     """The one partition that these pages and edges have, in any input order.
 
-    In canonical order, a page joins one of the representatives before it that it has an exact or duplicate
+    In canonical order, a page joins one of the canonical documents before it that it has an exact or duplicate
     edge to: the one it agrees with most (exact before duplicate, then the higher score, then the earlier). A
-    page without such an edge becomes a representative.
+    page without such an edge becomes a canonical document.
 
     Args:
         pages: each page once; may be empty.
@@ -50,36 +50,36 @@ def cluster_all(
         config: the canonical order.
 
     Returns:
-        One assignment per page, in canonical order; a cluster's id is its representative's page id.
+        One assignment per page, in canonical order; a cluster's id is its canonical document's page id.
 
     Raises:
         ValueError: a page id occurs twice.
     """
     names = [page.page_id for page in canonical_order(pages, config)]
     stars = join_stars(names, edges)
-    stands_for = stars.representative
+    stands_for = stars.canonical
     return dict(
         zip(names, map(Assignment, names, stands_for, stands_for, stars.relation, stars.score), strict=True)
     )
 
 
 def join_stars(names: Sequence[str], edges: Iterable[Edge]) -> Stars:
-    """Stars over pages that are in order already: each joins the best representative before it, if any.
+    """Stars over pages that are in order already: each joins the best canonical document before it, if any.
 
     Args:
-        names: page ids, distinct, first choice for a representative first.
+        names: page ids, distinct, first choice for a canonical document first.
         edges: as for ``cluster_all``.
     """
     same, order, late, early = _sorted_edges(names, edges)
-    representative = list(range(len(names)))
+    canonical = list(range(len(names)))
     relation = [Relation.EXACT] * len(names)
     score = [1.0] * len(names)
-    # Edges come by their later page: whether the earlier one is a representative is known by then.
+    # Edges come by their later page: whether the earlier one is a canonical document is known by then.
     for at, page, other in zip(order, late, early, strict=True):
-        if representative[other] == other and representative[page] == page and other != page:
-            representative[page] = other
+        if canonical[other] == other and canonical[page] == page and other != page:
+            canonical[page] = other
             relation[page], score[page] = same[at].relation, same[at].score
-    return Stars([names[place] for place in representative], relation, score)
+    return Stars([names[place] for place in canonical], relation, score)
 
 
 def weakness(relation: Relation, score: float) -> float:
@@ -105,9 +105,9 @@ def _sorted_edges(
 
 
 def containment(edges: Iterable[Edge], assignments: Mapping[str, Assignment]) -> dict[str, tuple[str, ...]]:
-    """Pointers between clusters: for each, the ids of those whose representative contains its own.
+    """Pointers between clusters: for each, the ids of those whose canonical document contains its own.
 
-    Only edges between two representatives count. Pointers may form a cycle when texts nearly contain each
+    Only edges between two canonical documents count. Pointers may form a cycle when texts nearly contain each
     other; whoever follows them has to remember where it has been.
 
     Returns:
@@ -131,7 +131,7 @@ def build_clusters(assignments: Iterable[Assignment], edges: Iterable[Edge] = ()
 
     Args:
         assignments: all assignments of each cluster that is touched.
-        edges: those between the representatives; others are passed over.
+        edges: those between the canonical documents; others are passed over.
     """
     by_page = {each.page_id: each for each in assignments}
     pointers = containment(edges, by_page)
@@ -143,8 +143,8 @@ def build_clusters(assignments: Iterable[Assignment], edges: Iterable[Edge] = ()
 
 def _cluster(name: str, group: Sequence[Assignment], contained_in: tuple[str, ...]) -> Cluster:
     members = tuple(Member(each.page_id, each.relation, each.score) for each in group if not _stands(each))
-    return Cluster(name, group[0].representative, members, contained_in)
+    return Cluster(name, group[0].canonical, members, contained_in)
 
 
 def _stands(assignment: Assignment) -> bool:
-    return assignment.page_id == assignment.representative
+    return assignment.page_id == assignment.canonical

@@ -32,8 +32,8 @@ def update_clusters(
     """The assignments to write after edges have changed; reads the store, writes nothing.
 
     The result is that of a full run, as long as no touched page is in a component of more than ``limit``
-    pages. In a larger one only the touched pages are placed, each at the present representative it agrees
-    with most; all clusters stay stars, but a better representative may be passed over until reclustering
+    pages. In a larger one only the touched pages are placed, each at the present canonical document it agrees
+    with most; all clusters stay stars, but a better canonical document may be passed over until reclustering
     (``repair`` of everything).
 
     Args:
@@ -105,7 +105,7 @@ def _place_one(store: ClusterUpdates, keys_of: KeysOf, page_id: str, config: Clu
     edges = store.edges_of([page_id])
     names = {page_id, *same_neighbours(edges, {page_id})}
     current = store.assignments(names)
-    chiefs = {each.representative for each in current.values()} - names
+    chiefs = {each.canonical for each in current.values()} - names
     current.update(store.assignments(chiefs))
     names |= chiefs
     current.update((each.page_id, each) for group in store.members([page_id]).values() for each in group)
@@ -125,6 +125,6 @@ def _place_loose(
     current = store.assignments({*touched, *same_neighbours(edges, touched)})
     groups = store.members({*touched, *(each.cluster_id for each in current.values())})
     current.update((each.page_id, each) for group in groups.values() for each in group)
-    loose = touched - {each.representative for name, each in current.items() if name not in touched}
+    loose = touched - {each.canonical for name, each in current.items() if name not in touched}
     names = {*loose, *same_neighbours(edges, loose)}
     return repair(Neighbourhood(tuple(keys_of(names).values()), tuple(edges), current), config, loose=loose)

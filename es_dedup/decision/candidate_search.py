@@ -223,7 +223,7 @@ class CandidateSearch:
         else:
             known = self._index.assignments(some) if some else {}
         for row in more:
-            standing = dict.fromkeys(known[name].representative for name in names[row] if name in known)
+            standing = dict.fromkeys(known[name].canonical for name in names[row] if name in known)
             names[row].update(standing)
             every.update(dict.fromkeys(name for name in standing if name not in payloads))
         if every:

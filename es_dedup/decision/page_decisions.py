@@ -35,7 +35,7 @@ def decide(
         notes: what else there is to say of the candidates.
 
     Returns:
-        A duplicate names the representative it matches directly, if it matches one, else the page it matches best; it
+        A duplicate names the canonical document it matches directly, if it matches one, else the page it matches best; it
         then would start a cluster of its own.
     """
     same = [pair for pair in related if pair.relation.same]
@@ -44,7 +44,7 @@ def decide(
     stars = [
         pair.right
         for pair in same
-        if pair.right not in assigned or assigned[pair.right].representative == pair.right
+        if pair.right not in assigned or assigned[pair.right].canonical == pair.right
     ]
     star = assigned.get(stars[0]) if stars else None
     duplicate_of = stars[0] if stars else same[0].right if same else None
@@ -75,7 +75,7 @@ def stored_decision(
         assignment: its own.
         edges: all that touch it.
         earlier: the best match among the pages that were stored before it; named as what the page duplicates when the
-            page itself has become the representative.
+            page itself has become the canonical document.
         inconclusive: candidates were cut and none was related.
     """
     inside: list[str] = []
@@ -87,7 +87,7 @@ def stored_decision(
             inside.append(other)
         elif relation is Relation.CONTAINS:
             outside.append(other)
-    duplicate_of = earlier if assignment.representative == page_id else assignment.representative
+    duplicate_of = earlier if assignment.canonical == page_id else assignment.canonical
     outcome = _outcome(duplicate_of, inside, outside, inconclusive=inconclusive)
     return Decision(
         page_id=page_id,

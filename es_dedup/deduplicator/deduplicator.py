@@ -238,7 +238,7 @@ class Deduplicator(IndexReader):
 
     def _canonical(self) -> dict[str, str]:
         """The canonical document of each clustered page, by page id."""
-        return {each.page_id: each.representative for group in self._index.clusters() for each in group}
+        return {each.page_id: each.canonical for group in self._index.clusters() for each in group}
 
     def _heal(self) -> None:
         """Recluster when a writer was stopped half-way or the statistics cannot be read; not beside a writer at work."""
@@ -308,7 +308,7 @@ class Deduplicator(IndexReader):
 
 
 def _compared(before: Mapping[str, str], assigned: Collection[Assignment]) -> ReclusterReport:
-    now = {each.page_id: each.representative for each in assigned}
+    now = {each.page_id: each.canonical for each in assigned}
     changed = sum(before.get(page_id) != canonical for page_id, canonical in now.items())
     return ReclusterReport(len(now), changed, _several(before), _several(now))
 

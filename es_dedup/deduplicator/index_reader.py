@@ -292,7 +292,7 @@ class IndexReader(Closing):
         return shown[0] if shown else Cluster(page_id, page_id)  # else another process has just dissolved it
 
     def clusters(self, *, min_size: int = 1) -> Iterator[Cluster]:
-        """All clusters of at least ``min_size`` pages, by id, each member with the evidence against the representative."""
+        """All clusters of at least ``min_size`` pages, by id, each member with the evidence against the canonical document."""
         self._warn()
         waiting: list[list[Assignment]] = []
         for group in self._index.clusters(min_size=min_size):

@@ -227,7 +227,7 @@ def _clusters(dedup: IndexReader, pages: Iterable[str]) -> dict[str, str]:
     wanted = set(pages)
     cluster_of: dict[str, str] = {}
     for cluster in dedup.clusters():
-        for page in (cluster.representative, *(member.page_id for member in cluster.members)):
+        for page in (cluster.canonical, *(member.page_id for member in cluster.members)):
             if page in wanted:
                 cluster_of[page] = cluster.id
     return cluster_of

@@ -43,7 +43,7 @@ def dedup_fields_of_groups(
 
 def dedup_field_of(assignment: Assignment, size: int, inside: Sequence[str] = ()) -> DedupField:
     """The ``dedup`` field of one page of a cluster of ``size`` pages; ``inside``: pages that contain it."""
-    canonical = assignment.page_id == assignment.representative
+    canonical = assignment.page_id == assignment.canonical
     relation = str(assignment.relation)
     if canonical:
         relation = str(Relation.CONTAINED) if inside else "unique"
@@ -51,7 +51,7 @@ def dedup_field_of(assignment: Assignment, size: int, inside: Sequence[str] = ()
         assignment.cluster_id,
         canonical=canonical,
         relation=relation,
-        duplicate_of="" if canonical else assignment.representative,
+        duplicate_of="" if canonical else assignment.canonical,
         contained_in=tuple(sorted(inside)),
         cluster_size=size,
     )

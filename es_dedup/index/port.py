@@ -26,14 +26,14 @@ class Assignment:
     Attributes:
         page_id: the page.
         cluster_id: never empty; a singleton's own page id.
-        representative: page id of the cluster's representative; the page's own when it is the representative.
-        relation: to the representative; ``exact`` for the representative itself.
-        score: agreement with the representative, in [0, 1]; 1.0 for the representative itself.
+        canonical: page id of the cluster's canonical document; the page's own when it is the canonical document.
+        relation: to the canonical document; ``exact`` for the canonical document itself.
+        score: agreement with the canonical document, in [0, 1]; 1.0 for the canonical document itself.
     """
 
     page_id: str
     cluster_id: str
-    representative: str
+    canonical: str
     relation: Relation
     score: float
 
@@ -135,7 +135,7 @@ class FeatureIndex(Protocol):
     def delete_many(self, page_ids: Iterable[str]) -> int:
         """Remove pages with their terms, texts, edges and assignments; unknown ids are no error.
 
-        Other pages' assignments that name a removed page as cluster or representative stay; repairing them is
+        Other pages' assignments that name a removed page as cluster or canonical document stay; repairing them is
         the caller's part.
 
         Returns:

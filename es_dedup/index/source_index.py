@@ -168,9 +168,9 @@ class DedupField:
     Attributes:
         cluster_id: never empty.
         canonical: the page stands for its cluster.
-        relation: ``exact`` or ``duplicate`` to ``duplicate_of``; of a canonical page ``contained`` when another page
+        relation: ``exact`` or ``duplicate`` to ``duplicate_of``; of a canonical document ``contained`` when another page
             contains it, else ``unique``.
-        duplicate_of: page id of the representative; empty for the representative itself.
+        duplicate_of: page id of the canonical document; empty for the canonical document itself.
         contained_in: pages that contain this one, by id.
         cluster_size: pages in the cluster, at least 1.
         waiting: the document, as it is now, waits for a decision; False leaves as it is what the document says.

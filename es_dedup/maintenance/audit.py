@@ -139,8 +139,8 @@ def _look_at_clusters(
 
 
 def _has_canonical(group: Sequence[Assignment]) -> bool:
-    heads = {each.page_id for each in group if each.page_id == each.representative}
-    return len(heads) == 1 and all(each.representative in heads for each in group)
+    heads = {each.page_id for each in group if each.page_id == each.canonical}
+    return len(heads) == 1 and all(each.canonical in heads for each in group)
 
 
 def agrees(dedup: Mapping[str, Any], dedup_field: DedupField) -> bool:

@@ -337,7 +337,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Member(WithShares):
-    """A page in a cluster, with its relation to the representative (``exact`` or ``duplicate``)."""
+    """A page in a cluster, with its relation to the canonical document (``exact`` or ``duplicate``)."""
 
     page_id: str
     relation: Relation
@@ -347,23 +347,23 @@ class Member(WithShares):
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Pages that each match one representative directly.
+    """Pages that each match one canonical document directly.
 
     Attributes:
-        id: stable id; the representative's page id at birth.
-        representative: page id of the page that stands for the cluster.
+        id: stable id; the canonical document's page id at birth.
+        canonical: page id of the page that stands for the cluster.
         members: the other pages, by page id.
-        contained_in: ids of clusters whose representative contains this one's (pointers, not membership).
+        contained_in: ids of clusters whose canonical document contains this one's (pointers, not membership).
     """
 
     id: str
-    representative: str
+    canonical: str
     members: tuple[Member, ...] = ()
     contained_in: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
-        """Number of pages, the representative included; at least 1."""
+        """Number of pages, the canonical document included; at least 1."""
         return 1 + len(self.members)
 
 
@@ -375,8 +375,8 @@ class Decision:
         page_id: the page.
         outcome: the strongest relation found.
         cluster_id: the cluster the page is in, or would join; its own id when unique.
-        duplicate_of: page id of the representative it duplicates, or None. A page that has itself become the
-            representative of pages stored before it names the one of them it matches best.
+        duplicate_of: page id of the canonical document it duplicates, or None. A page that has itself become the
+            canonical document of pages stored before it names the one of them it matches best.
         contained_in, contains: related pages that are not duplicates.
         verdicts: the decided pairs, strongest first, seen from this page.
         notes: why a decision is inconclusive, what was skipped or capped, in plain words.

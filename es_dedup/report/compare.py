@@ -1,4 +1,4 @@
-"""A member beside its representative: the evidence by method, and both texts."""
+"""A member beside its canonical document: the evidence by method, and both texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from es_dedup.report.data import MemberComparison, PageView
 
 
-def comparison(representative: PageView, each: MemberComparison, chars: int) -> str:
+def comparison(canonical: PageView, each: MemberComparison, chars: int) -> str:
     """Evidence and texts of one pair; at most ``chars`` characters of each text."""
     left = [(clause.left_start, clause.left_end, clause.weight) for clause in each.clauses]
     right = [(clause.right_start, clause.right_end, clause.weight) for clause in each.clauses]
@@ -27,7 +27,7 @@ def comparison(representative: PageView, each: MemberComparison, chars: int) -> 
         _fields(each),
         element(
             "div",
-            _text(representative, "representative", left, chars),
+            _text(canonical, "canonical", left, chars),
             _text(each.page, "member", right, chars),
             class_="pair",
         ),
@@ -45,7 +45,7 @@ def _fields(each: MemberComparison) -> str:
         )
         for pair in each.fields
     )
-    heads = ("Feature", "Both pages", "Representative only", "Member only")
+    heads = ("Feature", "Both pages", "Canonical only", "Member only")
     return element("details", element("summary", "Features by name"), table(heads, cells))
 
 

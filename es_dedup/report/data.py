@@ -59,7 +59,7 @@ class PageView:
 
 @dataclass(frozen=True, slots=True)
 class MemberComparison:
-    """A member beside its representative; ``fields``: their named features, the representative's on the left."""
+    """A member beside its canonical document; ``fields``: their named features, the canonical document's on the left."""
 
     page: PageView
     decision: PairDecision
@@ -72,7 +72,7 @@ class ClusterView:
     """One cluster with texts."""
 
     cluster: Cluster
-    representative: PageView
+    canonical: PageView
     comparisons: Sequence[MemberComparison]
 
 
@@ -109,7 +109,7 @@ def gather(
         detailed.append(_view(source, cluster, limits))
         if progress is not None:
             progress(done + 1, min(limits.clusters, len(largest)))
-    listed = [(cluster, source.record(cluster.representative)) for cluster in largest[: limits.listed]]
+    listed = [(cluster, source.record(cluster.canonical)) for cluster in largest[: limits.listed]]
     return ReportData(source.stats(), totals, listed, detailed, limits, run or {})
 
 
@@ -146,17 +146,17 @@ class _Last(str):
 
 def _view(source: IndexReader, cluster: Cluster, limits: ReportLimits) -> ClusterView:
     chosen = sorted(cluster.members, key=lambda member: (member.score, member.page_id))[: limits.members]
-    ours = source.features(cluster.representative)
+    ours = source.features(cluster.canonical)
     comparisons = [
         MemberComparison(
             _page(source, member.page_id),
-            source.explain(cluster.representative, member.page_id),
-            source.shared_clauses(cluster.representative, member.page_id),
+            source.explain(cluster.canonical, member.page_id),
+            source.shared_clauses(cluster.canonical, member.page_id),
             compared_fields(ours, source.features(member.page_id)),
         )
         for member in chosen
     ]
-    return ClusterView(cluster, _page(source, cluster.representative), comparisons)
+    return ClusterView(cluster, _page(source, cluster.canonical), comparisons)
 
 
 def _page(source: IndexReader, page_id: str) -> PageView:

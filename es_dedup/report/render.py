@@ -131,7 +131,7 @@ def _details(data: ReportData) -> str:
 
 
 def _cluster(view: ClusterView, place: int, chars: int) -> str:
-    cluster, record = view.cluster, view.representative.record
+    cluster, record = view.cluster, view.canonical.record
     summary = element(
         "summary",
         element("span", f"{cluster.size}", class_="size"),
@@ -155,7 +155,7 @@ def _cluster(view: ClusterView, place: int, chars: int) -> str:
         if cluster.contained_in
         else ""
     )
-    compared = (comparison(view.representative, each, chars) for each in view.comparisons)
+    compared = (comparison(view.canonical, each, chars) for each in view.comparisons)
     left = cluster.size - 1 - len(view.comparisons)
     note = element("p", f"{left:,} further members are not compared here.", class_="note") if left > 0 else ""
     members = element("ul", *listed, more, class_="members")

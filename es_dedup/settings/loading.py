@@ -119,7 +119,7 @@ class IndexConfig(Section):
 
 
 class ClusterConfig(Section):
-    """Choice of the representative."""
+    """Choice of the canonical document."""
 
     order: Literal["earliest", "longest", "shortest-url"] = Field(
         "earliest", description="which page stands for a cluster"

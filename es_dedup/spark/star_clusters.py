@@ -61,7 +61,7 @@ def _clustered(config: ClusterConfig, pages: pd.DataFrame, edges: pd.DataFrame) 
     covers |= {(right, left): cover[::-1] for (left, right), cover in covers.items()}
     rows: list[tuple[Any, ...]] = []
     for each in cluster_all(keys, related, config).values():
-        chief = each.representative
+        chief = each.canonical
         if chief == each.page_id:
             rows.append((each.page_id, each.cluster_id, chief, None, None, None, None, None, ""))
         else:

@@ -107,7 +107,7 @@ def test_one_command_finds_the_duplicates_and_writes_the_report(folder: Path) ->
     assert re.search(r"stored +5", done.stdout)
     found = lines(run("clusters", "--json", folder=folder))
     grouped = sorted(
-        sorted([c["representative"]["page_id"], *(m["page_id"] for m in c["members"])]) for c in found
+        sorted([c["canonical"]["page_id"], *(m["page_id"] for m in c["members"])]) for c in found
     )
     assert grouped == [["en/a.html", "en/b.html"], ["zh/a.html", "zh/b.html"]]
     report = (folder / "out.html").read_text(encoding="utf-8")

@@ -53,7 +53,7 @@ def stored(place: str) -> set[str]:
         return {
             name
             for cluster in dedup.clusters()
-            for name in (cluster.representative, *(member.page_id for member in cluster.members))
+            for name in (cluster.canonical, *(member.page_id for member in cluster.members))
         }
 
 

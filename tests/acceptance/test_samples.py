@@ -64,11 +64,11 @@ def dedup(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deduplicator]:
 
 @pytest.fixture(scope="module")
 def clusters(dedup: Deduplicator) -> dict[str, str]:
-    """The representative of each page."""
+    """The canonical document of each page."""
     return {
-        name: cluster.representative
+        name: cluster.canonical
         for cluster in dedup.clusters()
-        for name in (cluster.representative, *(member.page_id for member in cluster.members))
+        for name in (cluster.canonical, *(member.page_id for member in cluster.members))
     }
 
 
@@ -108,17 +108,17 @@ def test_pages_that_are_no_duplicates_share_no_cluster(clusters: dict[str, str])
 def test_a_duplicate_pair_is_apart_only_where_star_clustering_parts_it(
     dedup: Deduplicator, clusters: dict[str, str]
 ) -> None:
-    """The rule: a page joins the first representative it has an edge to.
+    """The rule: a page joins the first canonical document it has an edge to.
 
-    So two duplicates are apart only if one of them is with a representative that the other one has no edge to; they
-    are never two representatives.
+    So two duplicates are apart only if one of them is with a canonical document that the other one has no edge to; they
+    are never two canonical documents.
     """
     apart = [
         label for label in labels() if label.label == "dup" and clusters[label.left] != clusters[label.right]
     ]
     for label in apart:
         left_star, right_star = clusters[label.left], clusters[label.right]
-        assert (left_star, right_star) != (label.left, label.right), "two representatives with an edge"
+        assert (left_star, right_star) != (label.left, label.right), "two canonical documents with an edge"
         crossed = [
             dedup.explain(right_star, label.left).relation.same,
             dedup.explain(left_star, label.right).relation.same,
@@ -127,11 +127,11 @@ def test_a_duplicate_pair_is_apart_only_where_star_clustering_parts_it(
     assert len(apart) <= 1
 
 
-def test_members_have_a_direct_edge_to_their_representative(dedup: Deduplicator) -> None:
+def test_members_have_a_direct_edge_to_their_canonical_document(dedup: Deduplicator) -> None:
     for cluster in dedup.clusters(min_size=2):
         for member in cluster.members:
             assert member.relation.same
-            assert dedup.explain(cluster.representative, member.page_id).relation == member.relation
+            assert dedup.explain(cluster.canonical, member.page_id).relation == member.relation
 
 
 @pytest.mark.parametrize("truth", truths(), ids=lambda truth: truth.page_id)

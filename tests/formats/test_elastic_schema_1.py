@@ -62,9 +62,7 @@ def behind(address: str) -> set[str]:
 
 def clusters(address: str) -> list[Any]:
     with Deduplicator.open(address, read_only=True) as dedup:
-        return [
-            [each.id, each.representative, [one.page_id for one in each.members]] for each in dedup.clusters()
-        ]
+        return [[each.id, each.canonical, [one.page_id for one in each.members]] for each in dedup.clusters()]
 
 
 def test_it_is_refused_with_the_command(old: str) -> None:
@@ -197,7 +195,7 @@ def test_what_0_1_writes_and_removes_meanwhile_is_taken_over(
         assert {
             page
             for each in dedup.clusters()
-            for page in (each.representative, *(one.page_id for one in each.members))
+            for page in (each.canonical, *(one.page_id for one in each.members))
         } == (PAGES - {"page-05"} | {"page-99"})
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 METHODS: Final = ("char_frequency", "dwdcs")
 NEAR: Final = (
-    0.01  # of recall: an index adds copies, and representatives of those found, to a list that was cut
+    0.01  # of recall: an index adds copies, and canonical documents of those found, to a list that was cut
 )
 
 

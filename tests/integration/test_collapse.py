@@ -78,7 +78,7 @@ def test_collapse_shows_the_best_match_of_each_group(
 
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("first", [0, 7])
-def test_canonical_shows_representatives_that_match(
+def test_canonical_shows_canonical_pages_that_match(
     client: Elasticsearch, corpus: Corpus, name: str, first: int
 ) -> None:
     body = BODIES[name] | {"track_total_hits": True}

@@ -54,7 +54,7 @@ def corpus(client: Elasticsearch) -> Iterator[Corpus]:
     pages = []
     for number, (name, row) in enumerate(zip(names, every, strict=True)):
         own = next(each for each in found[name] if each.page_id == name)
-        canonical = own.representative == name
+        canonical = own.canonical == name
         source = {
             "n": number,
             "body": row["text"],

@@ -80,7 +80,7 @@ def test_all_pages_together_are_all_groups(
     pages = list(search.pages(body | {"size": 23}, mode=mode, group_total="exact"))
     shown = [group.hit["_id"] for page in pages for group in page.groups]
     wanted = [hit["_id"] for hit in expected]
-    if name == "kNN" and mode == "canonical":  # k of the representatives, not those of k that are
+    if name == "kNN" and mode == "canonical":  # k of the canonical documents, not those of k that are
         assert len(shown) == len(set(shown))
         assert set(shown) >= set(wanted)
         assert len(shown) == pages[0].total_groups.value  # type: ignore[union-attr]

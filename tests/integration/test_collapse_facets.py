@@ -110,7 +110,7 @@ def test_buckets_are_ordered_by_groups(
         assert [bucket["doc_count"] for bucket in facets["few"]["buckets"]] == most[:4]
 
 
-def test_canonical_counts_representatives(
+def test_canonical_counts_canonical_documents(
     client: Elasticsearch, corpus: Corpus, found: list[dict[str, Any]]
 ) -> None:
     facets = DedupSearch(client, corpus.index).search(QUERY | {"aggs": AGGS}).facets

@@ -101,7 +101,7 @@ def test_collapse_keeps_the_nearest_neighbours(client: Elasticsearch, corpus: Co
 
 
 @pytest.mark.parametrize("name", ["knn", "filtered knn", "retriever"])
-def test_canonical_looks_for_its_neighbours_among_representatives(
+def test_canonical_looks_for_its_neighbours_among_canonical_documents(
     client: Elasticsearch, corpus: Corpus, name: str
 ) -> None:
     needs_elasticsearch("dense_vector")

@@ -48,7 +48,7 @@ class TestAdd:
         assert (decision.outcome, decision.cluster_id, decision.verdicts) == ("unique", "story-50", ())
         assert dedup.text("story-50") == story(50).text
 
-    def test_a_copy_names_its_representative_with_all_verdicts(self, dedup: Deduplicator) -> None:
+    def test_a_copy_names_its_canonical_document_with_all_verdicts(self, dedup: Deduplicator) -> None:
         decision = dedup.add(story(1, "again", day=3))
         assert (decision.outcome, decision.duplicate_of, decision.cluster_id) == (
             "duplicate",
@@ -71,14 +71,14 @@ class TestAdd:
         assert dedup.add(longer(3, "long")).contains == ("story-3",)
         assert dedup.add(short(4, "short")).contained_in == ("story-4",)
         assert dedup.cluster("story-3").contained_in == ("long",)
-        assert dedup.cluster("short").representative == "short", "containment is no membership"
+        assert dedup.cluster("short").canonical == "short", "containment is no membership"
 
-    def test_an_earlier_page_becomes_the_representative_and_says_what_it_duplicates(
+    def test_an_earlier_page_becomes_the_canonical_document_and_says_what_it_duplicates(
         self, dedup: Deduplicator
     ) -> None:
         decision = dedup.add(story(5, "first", published="2020-01-01"))
         assert (decision.outcome, decision.duplicate_of) == ("duplicate", "story-5")
-        assert dedup.cluster("story-5").representative == "first"
+        assert dedup.cluster("story-5").canonical == "first"
 
     def test_the_same_again_changes_nothing(self, dedup: Deduplicator) -> None:
         before = edges(dedup), partition(dedup)
@@ -139,7 +139,7 @@ class TestAddMany:
         assert (report.read, report.stored) == (2, 1)
         assert report.failed == {"twice": "given again later in the same call"}
         assert dedup.text("twice") == story(1).text
-        assert dedup.cluster("twice").representative == "story-1"
+        assert dedup.cluster("twice").canonical == "story-1"
 
     def test_progress_is_told(self, dedup: Deduplicator) -> None:
         seen: list[Progress] = []
@@ -204,7 +204,7 @@ class TestPolicies:
     def test_skip_leaves_out_a_duplicate_that_would_come_first(self, dedup: Deduplicator) -> None:
         report = dedup.add_many([story(1, "d", published="2020-01-01")], policy=WritePolicy.SKIP)
         assert (report.stored, report.left_out) == (0, 1)
-        assert dedup.cluster("story-1").representative == "story-1"
+        assert dedup.cluster("story-1").canonical == "story-1"
 
     def test_skip_leaves_out_a_page_only_for_one_that_stays(self, dedup: Deduplicator) -> None:
         """Of a chain of pages, each much like its neighbour only, every second one has to stay."""

@@ -121,7 +121,7 @@ class TestKill:
             with pytest.raises(KeyboardInterrupt):
                 remove_and_stop(dedup, "story-1")
         with Deduplicator.open(path, settings=ALONE) as dedup:
-            assert dedup.cluster("copy-2").representative == "copy"
+            assert dedup.cluster("copy-2").canonical == "copy"
 
     def test_at_any_moment_of_many_small_calls(self, path: Path) -> None:
         process = subprocess.Popen(
@@ -192,7 +192,7 @@ class TestInterruption:
         assert note(path)
         with Deduplicator.open(path, settings=ALONE) as dedup:
             assert sum(map(len, partition(dedup))) == 301
-            assert dedup.cluster("page-0002").representative == "page-0001"
+            assert dedup.cluster("page-0002").canonical == "page-0001"
         assert not note(path)
 
     def test_the_same_object_clusters_them_at_its_next_call(self, path: Path) -> None:
@@ -202,7 +202,7 @@ class TestInterruption:
                 dedup.add_many(failing(60, LookupError))
             dedup.add_many([story(3_000)])
             assert sum(map(len, partition(dedup))) == 461
-            assert dedup.cluster("page-0002").representative == "page-0001"
+            assert dedup.cluster("page-0002").canonical == "page-0001"
 
     def test_a_progress_listener_that_raises(self, path: Path) -> None:
         def stop(_: object) -> None:
@@ -280,7 +280,7 @@ class TestDamagedStatistics:
             assert dedup._statistics().pages == PAGES
             assert dedup.check(story(1, "x")).duplicate_of == "page-0001"
         with Deduplicator.open(whole, read_only=True) as dedup:
-            assert dedup.cluster("page-0002").representative == "page-0001"
+            assert dedup.cluster("page-0002").canonical == "page-0001"
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ class TestVeryMany:
                 assert dedup.add(more).duplicate_of == "copy-0000"
             dedup.remove("copy-0000")
             assert len(partition(dedup)) == 1
-            assert dedup.cluster("more-3").representative == "copy-0001"
+            assert dedup.cluster("more-3").canonical == "copy-0001"
 
     def test_one_page(self) -> None:
         with Deduplicator.open(":memory:", settings=ALONE) as dedup:

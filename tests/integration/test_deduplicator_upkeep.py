@@ -44,14 +44,14 @@ class TestReplace:
         assert dedup.cluster("story-0").size == 4
         assert partition(dedup) == swept(dedup)
 
-    def test_a_representative_that_changes_leaves_the_others_together(self, dedup: Deduplicator) -> None:
+    def test_a_canonical_document_that_changes_leaves_the_others_together(self, dedup: Deduplicator) -> None:
         dedup.update(story(50, "story-0"))
-        assert dedup.cluster("copy-2").representative == "copy-0"
+        assert dedup.cluster("copy-2").canonical == "copy-0"
         assert dedup.cluster("copy-2").size == 4
         assert dedup.cluster("story-0").size == 1
         assert partition(dedup) == swept(dedup)
 
-    def test_a_representative_that_joins_another_cluster(self, dedup: Deduplicator) -> None:
+    def test_a_canonical_document_that_joins_another_cluster(self, dedup: Deduplicator) -> None:
         decision = dedup.update(story(1, "story-0", day=9))
         assert decision.duplicate_of == "story-1"
         assert {frozenset(("story-0", "story-1")), frozenset(f"copy-{n}" for n in range(4))} <= partition(
@@ -59,9 +59,9 @@ class TestReplace:
         )
         assert partition(dedup) == swept(dedup)
 
-    def test_a_new_time_alone_moves_the_representative(self, dedup: Deduplicator) -> None:
+    def test_a_new_time_alone_moves_the_canonical_document(self, dedup: Deduplicator) -> None:
         dedup.update(story(0, "copy-3", published="2001-01-01"))
-        assert dedup.cluster("story-0").representative == "copy-3"
+        assert dedup.cluster("story-0").canonical == "copy-3"
         assert partition(dedup) == swept(dedup)
 
     def test_the_same_id_in_two_batches_of_one_call(
@@ -83,7 +83,7 @@ class TestReplace:
         bad = story(50, "copy-1", url="https://example.org/\ud800")
         report = dedup.add_many([bad])
         assert list(report.failed) == ["copy-1"]
-        assert dedup.cluster("copy-1").representative == "story-0"
+        assert dedup.cluster("copy-1").canonical == "story-0"
         assert partition(dedup) == swept(dedup)
 
     def test_an_unknown_page_is_not_updated(self, dedup: Deduplicator) -> None:
@@ -92,10 +92,10 @@ class TestReplace:
 
 
 class TestRemove:
-    def test_a_representative(self, dedup: Deduplicator) -> None:
+    def test_a_canonical_document(self, dedup: Deduplicator) -> None:
         report = dedup.remove(["story-0", "nobody", "story-0"])
         assert (report.removed, report.unknown, report.repaired_clusters >= 1) == (1, ("nobody",), True)
-        assert dedup.cluster("copy-1").representative == "copy-0"
+        assert dedup.cluster("copy-1").canonical == "copy-0"
         assert partition(dedup) == swept(dedup)
 
     def test_the_only_page_of_a_cluster(self, dedup: Deduplicator) -> None:
@@ -120,7 +120,9 @@ class TestRemove:
             assert len(partition(many)) == 1
             assert partition(many) == swept(many)
 
-    def test_a_copy_comes_back_under_the_name_of_a_removed_representative(self, dedup: Deduplicator) -> None:
+    def test_a_copy_comes_back_under_the_name_of_a_removed_canonical_document(
+        self, dedup: Deduplicator
+    ) -> None:
         dedup.remove(["story-0"])
         dedup.add(story(60, "story-0"))
         assert dedup.cluster("story-0").size == 1
@@ -131,13 +133,13 @@ class TestRemove:
 class TestBrowse:
     def test_clusters_show_evidence_of_each_member(self, dedup: Deduplicator) -> None:
         (cluster,) = dedup.clusters(min_size=2)
-        assert (cluster.representative, cluster.size) == ("story-0", 5)
+        assert (cluster.canonical, cluster.size) == ("story-0", 5)
         assert all(member.evidence["left_cover"] == 1.0 for member in cluster.members)
         assert [each.id for each in dedup.clusters()] == sorted(each.id for each in dedup.clusters())
         assert len(list(dedup.clusters())) == 10
         assert dedup.cluster("copy-2") == cluster
 
-    def test_a_representative_that_is_gone_is_no_error(self, dedup: Deduplicator) -> None:
+    def test_a_canonical_document_that_is_gone_is_no_error(self, dedup: Deduplicator) -> None:
         dedup._index.delete_many(["story-0"])  # what a reader sees while another process removes pages
         assert {member.page_id for member in dedup.cluster("copy-1").members} >= {"copy-0"}
         assert len(list(dedup.clusters())) == 10

@@ -88,8 +88,7 @@ def real_pages(count: int) -> list[Page]:
 
 def clusters_of(dedup: Deduplicator) -> list[Any]:
     return [
-        (cluster.id, cluster.representative, cluster.members, cluster.contained_in)
-        for cluster in dedup.clusters()
+        (cluster.id, cluster.canonical, cluster.members, cluster.contained_in) for cluster in dedup.clusters()
     ]
 
 

@@ -209,7 +209,7 @@ class TestPolicies:
 
 
 class TestChanges:
-    def test_a_deleted_representative_hands_over(
+    def test_a_deleted_canonical_document_hands_over(
         self, hook: DedupHook, client: Elasticsearch, name: str
     ) -> None:
         dedup_bulk(client, five(name), hook=hook)

@@ -134,5 +134,5 @@ class TestEqual:
         assert len(made) >= 0.98 * len(expected)
         assert not report.inconclusive
         said = {page_id: each for page_id, each in report.decisions.items() if each.duplicate_of}
-        assert len(said) >= len(samples) - len(found) - 5  # representatives that came later say so too
+        assert len(said) >= len(samples) - len(found) - 5  # canonical documents that came later say so too
         assert all(each.verdicts for each in said.values())

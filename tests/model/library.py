@@ -187,10 +187,10 @@ class Library:
         equal("pages", self._stored(), self._model.live)
         found, ids = {}, {}
         for cluster in self._dedup.clusters():
-            pages = {cluster.representative: "exact"} | {m.page_id: str(m.relation) for m in cluster.members}
+            pages = {cluster.canonical: "exact"} | {m.page_id: str(m.relation) for m in cluster.members}
             for name, relation in pages.items():
                 demand(name not in found, "in two clusters", name)
-                found[name] = (cluster.representative, sorted(pages), relation)
+                found[name] = (cluster.canonical, sorted(pages), relation)
                 ids[name] = (cluster.id, set(pages))
         cluster_ids(ids, self._model.live.keys())
         if reclustered or not self._templates:

@@ -377,7 +377,7 @@ class SiteSystem:
         self._place.site.index.refresh()  # searches see what another object wrote within a second, or after this
         self._place.site.index.refresh_clusters()
         for cluster in self._place.site.dedup.clusters():
-            pages = {cluster.representative: "exact"} | {m.page_id: str(m.relation) for m in cluster.members}
+            pages = {cluster.canonical: "exact"} | {m.page_id: str(m.relation) for m in cluster.members}
             for name, relation in pages.items():
                 demand(
                     dedup_fields[name]["cluster_id"] == cluster.id,
@@ -386,7 +386,7 @@ class SiteSystem:
                     dedup_fields[name],
                     cluster.id,
                 )
-                found[name] = (cluster.representative, sorted(pages), relation)
+                found[name] = (cluster.canonical, sorted(pages), relation)
         equal("clusters", found, partition(expected))
 
     def _compare_totals(self, expected: Mapping[str, Expected]) -> None:

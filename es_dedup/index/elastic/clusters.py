@@ -68,7 +68,7 @@ def assignment_writes(assignments: Iterable[Assignment], index: str) -> Iterator
         body = {
             "page_id": each.page_id,
             "cluster_id": each.cluster_id,
-            "representative": each.representative,
+            "representative": each.canonical,
             "relation": str(each.relation),
             "score": each.score,
         }

@@ -69,11 +69,9 @@ def edges_of(connection: sqlite3.Connection, page_ids: Iterable[str]) -> list[Ed
 def assign_many(connection: sqlite3.Connection, kept: Sequence[Assignment]) -> None:
     """Store assignments; a page's earlier one is replaced."""
     docs = names.give_numbers(
-        connection, (page_id for a in kept for page_id in (a.page_id, a.cluster_id, a.representative))
+        connection, (page_id for a in kept for page_id in (a.page_id, a.cluster_id, a.canonical))
     )
-    rows = (
-        (docs[a.page_id], docs[a.cluster_id], docs[a.representative], str(a.relation), a.score) for a in kept
-    )
+    rows = ((docs[a.page_id], docs[a.cluster_id], docs[a.canonical], str(a.relation), a.score) for a in kept)
     connection.executemany("INSERT OR REPLACE INTO assignments VALUES (?, ?, ?, ?, ?)", rows)
 
 

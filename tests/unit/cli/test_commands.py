@@ -232,7 +232,7 @@ class TestExport:
         assert run("export", "-o", "out.csv").exit_code == 0
         with Path("out.csv").open(encoding="utf-8", newline="") as stream:
             rows = list(csv.DictReader(stream))
-        assert [(row["page_id"], row["representative"]) for row in rows] == [("a", "True"), ("b", "False")]
+        assert [(row["page_id"], row["canonical"]) for row in rows] == [("a", "True"), ("b", "False")]
 
     def test_parquet_needs_a_file(self, scanned: None) -> None:
         pq = pytest.importorskip("pyarrow.parquet")

@@ -47,26 +47,26 @@ def random_edges(draw: random.Random, pages: list[PageKey], count: int) -> list[
 
 
 def slow_partition(pages: Iterable[PageKey], edges: Iterable[Edge], config: ClusterConfig) -> dict[str, str]:
-    """Page id to representative, by the definition: look at the pages one by one."""
+    """Page id to canonical document, by the definition: look at the pages one by one."""
     linked: dict[frozenset[str], tuple[bool, float]] = {}
     for edge in edges:
         if edge.relation.same:
             pair, strength = frozenset((edge.left, edge.right)), (edge.relation is Relation.EXACT, edge.score)
             linked[pair] = max(strength, linked.get(pair, strength))
-    representatives: list[str] = []
+    stars: list[str] = []
     result: dict[str, str] = {}
     for page in sorted(pages, key=sort_key(config)):
-        chosen = [star for star in representatives if frozenset((star, page.page_id)) in linked]
+        chosen = [star for star in stars if frozenset((star, page.page_id)) in linked]
         # of several as strong, max gives the first
         best = max(chosen, key=lambda star: linked[frozenset((star, page.page_id))], default=page.page_id)
         result[page.page_id] = best
         if not chosen:
-            representatives.append(page.page_id)
+            stars.append(page.page_id)
     return result
 
 
 def partition(assignments: Mapping[str, Assignment]) -> dict[str, str]:
-    return {name: each.representative for name, each in assignments.items()}
+    return {name: each.canonical for name, each in assignments.items()}
 
 
 @dataclass
@@ -158,13 +158,13 @@ class Store:
         titles: dict[str, str] = {}
         sizes: dict[str, int] = {}
         for name, each in self.stored.items():
-            star = each.representative
-            assert self.stored[star].representative == star, (name, star)
+            star = each.canonical
+            assert self.stored[star].canonical == star, (name, star)
             assert titles.setdefault(each.cluster_id, star) == star, "one id, two clusters"
             sizes[star] = sizes.get(star, 0) + 1
             edge = self.edges.get((min(name, star), max(name, star)))
             if name != star:
-                assert edge is not None, "a member without an edge to its representative"
+                assert edge is not None, "a member without an edge to its canonical document"
                 assert edge.relation.same
                 assert (edge.relation, edge.score) == (each.relation, each.score)
             if each.cluster_id in self.stored:

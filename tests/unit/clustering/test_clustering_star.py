@@ -134,19 +134,19 @@ def test_the_partition_is_that_of_the_definition_in_any_input_order(seed: int) -
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_every_member_has_its_own_edge_to_the_representative(seed: int) -> None:
+def test_every_member_has_its_own_edge_to_the_canonical_document(seed: int) -> None:
     print("seed", seed)
     draw = random.Random(seed)
     pages = random_pages(draw, 50)
     edges = random_edges(draw, pages, 150)
     verified = {(edge.left, edge.right): edge for edge in edges if edge.relation.same}
     for name, each in cluster_all(pages, edges, EARLIEST).items():
-        if name == each.representative:
+        if name == each.canonical:
             assert (each.relation, each.score) == (Relation.EXACT, 1.0)
         else:
-            edge = verified[min(name, each.representative), max(name, each.representative)]
+            edge = verified[min(name, each.canonical), max(name, each.canonical)]
             assert (each.relation, each.score) == (edge.relation, edge.score)
-        assert each.cluster_id == each.representative
+        assert each.cluster_id == each.canonical
 
 
 def test_two_pages_are_not_joined_by_a_third() -> None:
@@ -155,14 +155,14 @@ def test_two_pages_are_not_joined_by_a_third() -> None:
     assert partition(cluster_all(pages, edges, EARLIEST)) == {"a": "a", "b": "a", "c": "c"}
 
 
-def test_a_page_joins_the_representative_it_agrees_with_most() -> None:
+def test_a_page_joins_the_canonical_document_it_agrees_with_most() -> None:
     pages = [PageKey(name) for name in "abcx"]
     edges = [Edge("a", "x", Relation.DUPLICATE, 0.9), Edge("b", "x", Relation.EXACT, 0.5)]
-    assert cluster_all(pages, edges, EARLIEST)["x"].representative == "b"
+    assert cluster_all(pages, edges, EARLIEST)["x"].canonical == "b"
     edges = [Edge("a", "x", Relation.DUPLICATE, 0.7), Edge("b", "x", Relation.DUPLICATE, 0.8)]
-    assert cluster_all(pages, edges, EARLIEST)["x"].representative == "b"
+    assert cluster_all(pages, edges, EARLIEST)["x"].canonical == "b"
     edges = [Edge("b", "x", Relation.DUPLICATE, 0.8), Edge("a", "x", Relation.DUPLICATE, 0.8)]
-    assert cluster_all(pages, edges, EARLIEST)["x"].representative == "a"
+    assert cluster_all(pages, edges, EARLIEST)["x"].canonical == "a"
 
 
 def test_of_several_edges_between_two_pages_the_strongest_counts() -> None:
@@ -177,7 +177,7 @@ def test_edges_to_pages_that_are_gone_and_to_oneself_are_passed_over() -> None:
     edges = [Edge("a", "x", Relation.EXACT, 1.0), Edge("a", "a", Relation.EXACT, 1.0)]
     assert partition(cluster_all([PageKey("a")], edges, EARLIEST)) == {"a": "a"}
     assert cluster_all([], edges, EARLIEST) == {}
-    assert join_stars((), ()).representative == []
+    assert join_stars((), ()).canonical == []
 
 
 def test_a_page_given_twice_is_refused() -> None:

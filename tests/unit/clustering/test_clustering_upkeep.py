@@ -115,7 +115,7 @@ def test_an_earlier_page_takes_over_and_the_id_stays() -> None:
     assert ids(store) == {"a": "b", "b": "b", "c": "b"}
 
 
-def test_when_the_representative_goes_the_largest_part_keeps_the_id() -> None:
+def test_when_the_canonical_document_goes_the_largest_part_keeps_the_id() -> None:
     store = filled("abcde", "ab", "ac", "ad", "ae", "bd", "ce", "cd")
     change = store.remove("a")
     assert partition(store.stored) == {"b": "b", "c": "c", "d": "b", "e": "c"}
@@ -156,13 +156,13 @@ def test_placing_needs_no_more_than_the_direct_neighbours() -> None:
     keys = tuple(PageKey(name) for name in "abd")
     change = place("d", Neighbourhood(keys, (edge,), store.assignments("ab")), EARLIEST)
     assert change is not None
-    assert [(each.page_id, each.representative) for each in change.assignments] == [("d", "d")]
+    assert [(each.page_id, each.canonical) for each in change.assignments] == [("d", "d")]
 
 
 @pytest.mark.parametrize(
     ("page", "edges", "keys", "known"),
     [
-        ("a", ("ab",), "ab", "b"),  # an earlier page pushes a representative off its place
+        ("a", ("ab",), "ab", "b"),  # an earlier page pushes a canonical document off its place
         ("c", ("ac",), "c", "a"),  # the neighbour's key is missing
         ("c", ("ac",), "ac", ""),  # the neighbour's assignment is missing
         ("b", ("ab",), "ab", "ab"),  # the page is placed already

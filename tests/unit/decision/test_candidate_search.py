@@ -39,7 +39,7 @@ class TestCommonTerms:
     def test_are_asked_again_when_the_rare_ones_find_nothing(self, narrow: Deduplicator) -> None:
         narrow.add_many([reprint(number) for number in range(30)])
         decision = narrow.check(reprint(99))
-        assert decision.duplicate_of == narrow.cluster("reprint-000").representative
+        assert decision.duplicate_of == narrow.cluster("reprint-000").canonical
         looked = narrow._lookup().of_stored([f"reprint-{number:03}" for number in range(30)])
         assert looked.truncated > 0, "of some all terms that are rare are their own"
         assert looked.inconclusive == frozenset(), "a duplicate is conclusive"
@@ -58,12 +58,14 @@ class TestCopies:
         assert {pair.relation for pair in decision.verdicts} == {Relation.EXACT}
         assert decision.duplicate_of == "copy-000"
 
-    def test_their_representative_is_among_them_though_the_list_is_cut(self, narrow: Deduplicator) -> None:
+    def test_their_canonical_document_is_among_them_though_the_list_is_cut(
+        self, narrow: Deduplicator
+    ) -> None:
         copies = [story(1, f"copy-{number:03}", day=2) for number in range(60)]
         narrow.add_many([*copies, story(1, "zz-first", day=1)])
         assert narrow.check(story(1, "again")).duplicate_of == "zz-first"
         narrow.add(story(1, "later", day=3))
-        assert narrow.cluster("later").representative == "zz-first"
+        assert narrow.cluster("later").canonical == "zz-first"
 
     def test_a_page_is_never_compared_with_itself(self, narrow: Deduplicator) -> None:
         narrow.add_many([story(1, "a"), story(1, "b")])

@@ -57,8 +57,8 @@ def test_scan_and_check_go_by_it(name: str) -> None:
         dedup.scan(some_pages())
         for cluster in dedup.clusters(min_size=2):
             for member in cluster.members:
-                if member.page_id != cluster.representative:
-                    pair = dedup.explain(cluster.representative, member.page_id)
+                if member.page_id != cluster.canonical:
+                    pair = dedup.explain(cluster.canonical, member.page_id)
                     assert pair.relation is member.relation
                     assert pair.relation.same
         for page in some_pages():

@@ -91,7 +91,7 @@ class FakeIndex:
 
 
 def clusters_of(count: int, members: int = 2) -> list[Cluster]:
-    """Clusters with ``members`` members beside the representative."""
+    """Clusters with ``members`` members beside the canonical document."""
     return [
         Cluster(
             f"c{i}",
