@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows = measured(f"{given.url}/{name}", name, found, given.workers)
         finally:
             client.indices.delete(index=f"{name}*", expand_wildcards="all", ignore_unavailable=True)
-            client.cluster.delete_component_template(name=f"{name}-dedup-host")
+            client.cluster.delete_component_template(name=f"{name}-dedup-source")
     title = f"backfill of {len(found):,} broadcast items by {given.workers} processes"
     report(title, rows, given.json, {"goals": GOALS})
     return 0

@@ -67,8 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "set": each.name,
                 "language": each.language,
                 "related pairs": len(same),
-                "probe": share(len(same & candidate_query), len(same)),
-                "probe missed": len(same - candidate_query),
+                "query": share(len(same & candidate_query), len(same)),
+                "query missed": len(same - candidate_query),
                 "join": share(len(same & whole), len(same)),
                 "join missed": len(same - whole),
                 "pages": len(each.pages),
@@ -77,14 +77,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         for pair in sorted(same - (candidate_query & whole)) if given.missed else ():
             print(
-                each.name, *pair, "" if pair in candidate_query else "probe", "" if pair in whole else "join"
+                each.name, *pair, "" if pair in candidate_query else "query", "" if pair in whole else "join"
             )
     report("Recall of candidates before verification", rows, given.json, {"goal": GOAL})
     return 0
 
 
 def candidates(pairs: PairSet) -> tuple[set[Pair], set[Pair], int]:
-    """Wanted pairs that probes find, those that the join finds, and how many pairs the join gives in all."""
+    """Wanted pairs that candidate queries find, those that the join finds, and how many pairs the join gives in all."""
     scanned = scan(pairs.pages)
     with scanned.dedup as dedup:
         asked = {name: set(dedup.candidates(name)) for name in {name for pair in pairs.same for name in pair}}

@@ -1,6 +1,6 @@
 """How good is each method alone on the labelled sets, and how do their times compare?
 
-Every registered method and the decision rules, as ``es-dedup compare`` runs them: candidates by a method's own probe, its best
+Every registered method and the decision rules, as ``es-dedup compare`` runs them: candidates by a method's own candidate query, its best
 threshold by cross-validation (best F1), figures out of fold. ``edits-zh`` has no labels; its pairs of one article stand
 against the pairs across two articles, which are coupled so that the folds stay many. ``x ccdet`` is the time from main text to verified pairs over that of CCDet.
 """

@@ -126,7 +126,7 @@ def measured(name: str, edited: Edited, settings: Settings) -> Row:
         decisions = compare(pages, left, pages, right, scanned.statistics, limits).decisions
         false, tried = false_pairs(scanned, settings, set(edited.mutants))
     found = decisions.rule == 0
-    expect(len(found) == len(edited.mutants), "a copy was not judged")
+    expect(len(found) == len(edited.mutants), "a copy was not compared")
     kept = np.array([edited.mutants[copy].kept for _, copy in pairs])
     whole = kept >= 0.75
     same = np.array([rules.RELATIONS[each].same for each in decisions.relation.tolist()])
@@ -152,7 +152,7 @@ def original_of(page_id: str) -> str:
 def false_pairs(scanned: Scanned, settings: Settings, copies: set[str]) -> tuple[list[tuple[str, str]], int]:
     """Accepted pairs of a copy with a page that has nothing of its original; and how many pairs with other pages there are.
 
-    All candidate pairs of the scan are judged. What a copy shares with others through a passage of its original is
+    All candidate pairs of the scan are decided. What a copy shares with others through a passage of its original is
     no mistake: a page that is cut to a passage is contained wherever that passage stands.
     """
     found = joined(scanned, settings)

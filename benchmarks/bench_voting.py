@@ -1,4 +1,4 @@
-"""How do the published methods decide together, by each rule, against each alone and against our judge?
+"""How do the published methods decide together, by each rule, against each alone and against the decision rules?
 
 The preset ``papers`` on the labelled sets: a pair counts as found when the scan makes it a candidate and the rule accepts it. ``relation``
 is the share of pairs whose relation is the reader's, where partial pairs should be different.
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     table: list[Row] = []
     for pairs in pair_sets(given.data, given.sets):
         table += rows_of(pairs)
-        table.append({"set": pairs.name, "decides": "rules"} | of_judge(measured([pairs])[0].score(BALANCED)))
+        table.append({"set": pairs.name, "decides": "rules"} | of_rules(measured([pairs])[0].score(BALANCED)))
     report("The published methods together, by rule", table, given.json)
     return 0
 
@@ -105,7 +105,7 @@ def figures(labels: Sequence[Label], said: Sequence[Label]) -> Row:
     }
 
 
-def of_judge(score: Score) -> Row:
+def of_rules(score: Score) -> Row:
     """The decision rules' figures of the same form."""
     related = sum(count for (label, _), count in score.table.items() if label in (Label.DUP, Label.CONTAIN))
     return {

@@ -1,7 +1,7 @@
 """What do the segmenter and the synonyms change? Words, parts of speech and time, then verdicts on labelled sets.
 
 The first table compares the words that each segmenter gives with those of the first one named. The second has each method by its own
-limits, without the decision rules: pairs are accepted that its own probe finds and its own verdict accepts.
+limits, without the decision rules: pairs are accepted that its own candidate query finds and its own verdict accepts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Labelled pairs measured once and judged under any limits, for the benchmarks of the decision rules."""
+"""Labelled pairs measured once and decided under any limits, for the benchmarks of the decision rules."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LABEL_OF: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How a set is judged; shares in [0, 1], None of no pairs.
+    """How a set is decided; shares in [0, 1], None of no pairs.
 
     Attributes:
         recall: duplicate and containing pairs that are accepted.
@@ -88,9 +88,9 @@ class Measured:
     ) -> Score:
         """The decision rules' answers under these limits, with the corpus's statistics or without any; of chosen pairs only."""
         measures = self.measures if learned else self.measures_of_nothing
-        judged = decide_rows(measures, self.pages, self.left, self.pages, self.right, limits)
-        said = np.array([LABEL_OF[RELATIONS[each]] for each in judged.relation.tolist()], dtype=object)
-        labels, accepted = self.labels, judged.rule == 0
+        decided = decide_rows(measures, self.pages, self.left, self.pages, self.right, limits)
+        said = np.array([LABEL_OF[RELATIONS[each]] for each in decided.relation.tolist()], dtype=object)
+        labels, accepted = self.labels, decided.rule == 0
         if chosen is not None:
             labels, accepted, said = labels[chosen], accepted[chosen], said[chosen]
         positive, partial = np.isin(labels, (Label.DUP, Label.CONTAIN)), labels == Label.PARTIAL

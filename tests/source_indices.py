@@ -71,7 +71,7 @@ def source_index(
             yield client, name
         finally:
             client.indices.delete(index=f"{name}*", expand_wildcards="all", ignore_unavailable=True)
-            remove_templates(client, f"{name}-dedup-host")
+            remove_templates(client, f"{name}-dedup-source")
 
 
 def remove_templates(client: Elasticsearch, name: str) -> None:

@@ -121,17 +121,17 @@ class IndexReader(Closing):
 
     def _check_some(self, pages: list[Page]) -> list[Decision]:
         asked, _ = self._featurise(pages)
-        looked = self._lookup().of(asked, assigned=True)
-        related = [looked.related(row) for row in range(len(asked.ids))]
+        compared = self._lookup().of(asked, assigned=True)
+        related = [compared.related(row) for row in range(len(asked.ids))]
         decisions = []
         row = 0
         for page in pages:
             if problem := problem_of(page):
                 decisions.append(decide(name_of(page), [], {}, problem=problem))
                 continue
-            cut = row in looked.inconclusive
-            notes = looked.use[row].notes()
-            decisions.append(decide(page.id, related[row], looked.assigned, inconclusive=cut, notes=notes))
+            cut = row in compared.inconclusive
+            notes = compared.use[row].notes()
+            decisions.append(decide(page.id, related[row], compared.assigned, inconclusive=cut, notes=notes))
             row += 1
         return decisions
 
@@ -217,8 +217,8 @@ class IndexReader(Closing):
             UnknownPage: the id is not stored.
         """
         self.record(page_id)
-        looked = self._lookup().of_stored([page_id])
-        return list(looked.comparison.right.ids)
+        compared = self._lookup().of_stored([page_id])
+        return list(compared.comparison.right.ids)
 
     def shared_clauses(self, left: str, right: str) -> list[SharedClause]:
         """Clauses that two stored pages have in common, with their places in both texts and what they count.

@@ -85,7 +85,7 @@ class ComparedBatch:
 
 @dataclass(frozen=True, slots=True)
 class PrefetchedBatch:
-    """What ``DedupHook.look`` has found, or why it has not; and the seconds it took."""
+    """What ``DedupHook.prefetch`` has found, or why it has not; and the seconds it took."""
 
     seen: ComparedBatch | None = None
     problem: IndexError_ | None = None
@@ -155,10 +155,10 @@ def distinct(edges: Iterable[Edge]) -> list[Edge]:
     return list({(edge.left, edge.right): edge for edge in edges}.values())
 
 
-def replaced_meanwhile(looked: CandidateSearchResult, index: Index) -> set[str]:
+def replaced_meanwhile(candidates: CandidateSearchResult, index: Index) -> set[str]:
     """Pages of which the store now holds something else than what was compared, or nothing."""
     compared: dict[str, bytes] = {}
-    for pages in (looked.comparison.right, looked.pages):
+    for pages in (candidates.comparison.right, candidates.pages):
         compared.update(zip(pages.ids, pack(pages.table), strict=True))
     now = index.payloads(compared)
     return {name for name, payload in compared.items() if name not in now or now[name][0] != payload}
@@ -177,13 +177,13 @@ def take(chunk: Chunk, rows: list[int]) -> Chunk:
     return replace(chunk, records=chunk.records.take(rows), table=table)
 
 
-def add_evidence(decisions: dict[str, Decision], looked: CandidateSearchResult) -> None:
+def add_evidence(decisions: dict[str, Decision], compared: CandidateSearchResult) -> None:
     """Give decisions their strongest accepted pairs, at most ``EVIDENCE``."""
-    related = set(looked.comparison.left_rows[looked.comparison.decisions.rule == 0].tolist())
+    related = set(compared.comparison.left_rows[compared.comparison.decisions.rule == 0].tolist())
     for row in related:
-        name = looked.pages.ids[row]
+        name = compared.pages.ids[row]
         if name in decisions:
-            strongest = tuple(looked.related(row, verdicts=False)[:EVIDENCE])
+            strongest = tuple(compared.related(row, verdicts=False)[:EVIDENCE])
             decisions[name] = replace(decisions[name], verdicts=strongest)
 
 

@@ -107,16 +107,16 @@ def _one_by_one(client: Elasticsearch, run: Run, actions: Iterable[Action]) -> I
 def _overlapping(client: Elasticsearch, run: Run, actions: Iterable[Action]) -> Iterator[Result]:
     """Batch after batch; while a thread writes one, the next one is read and looked at."""
     coming = batches(actions, run)
-    items, ahead = next(coming, None), None
+    items, prefetched = next(coming, None), None
     with ThreadPoolExecutor(1, thread_name_prefix="es-dedup-hook") as pool:
         while items is not None:
-            batch = run.prepare(items, ahead=ahead)
+            batch = run.prepare(items, prefetched=prefetched)
             writing = pool.submit(lambda *given: list(_written(client, run, *given)), items, batch)
-            following, ahead, problem = None, None, None
+            following, prefetched, problem = None, None, None
             try:
                 following = next(coming, None)
                 if following is not None and run.independent(following, items):
-                    ahead = run.look(following)
+                    prefetched = run.prefetch(following)
             except BaseException as error:  # noqa: BLE001 - an interrupt too: raised when what came before it is written
                 problem = error
             try:

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 
 class BatchDecider:
-    """Stores batches of pages in one index and decides on them; for one thread at a time, except ``look``."""
+    """Stores batches of pages in one index and decides on them; for one thread at a time, except ``compare``."""
 
     def __init__(
         self, index: Index, settings: Settings, window: Window | None = None, claims: Claims | None = None
@@ -111,7 +111,7 @@ class BatchDecider:
         failed = {name: reason for name, reason in chunk.failed.items() if name in page_ids}
         return replace(take(chunk, rows), failed=failed)
 
-    def settle(
+    def decide(
         self, chunk: Chunk, policy: WritePolicy = WritePolicy.MARK, *, again: bool = False
     ) -> BatchDecisions:
         """Store the pages of a batch, and say what they are.
@@ -124,10 +124,10 @@ class BatchDecider:
         Raises:
             IndexError_: the store failed; features may be kept, and to repeat the call is safe.
         """
-        return self.conclude(self.look(chunk, again=again), policy)
+        return self.conclude(self.compare(chunk, again=again), policy)
 
-    def look(self, chunk: Chunk, *, again: bool = False) -> ComparedBatch:
-        """The first part of ``settle``, most of the work: store features, find and compare; clusters stay as they are.
+    def compare(self, chunk: Chunk, *, again: bool = False) -> ComparedBatch:
+        """The first part of ``decide``, most of the work: store features, find and compare; clusters stay as they are.
 
         Another thread may meanwhile do what follows on the batch before.
         """
@@ -142,32 +142,35 @@ class BatchDecider:
             todo = take(todo, [row for row, name in enumerate(todo.records.ids) if name not in failed])
         same = [name for name in ids if name not in failed and name not in set(todo.records.ids)]
         lookup = self.lookup(notes[STATISTICS])
-        looked = self._look(todo, lookup)
+        compared = self._compare(todo, lookup)
         order = [name for name in ids if name not in failed]
-        return ComparedBatch(todo, (looked, lookup), stored, assigned, failed, same, order, held)
+        return ComparedBatch(todo, (compared, lookup), stored, assigned, failed, same, order, held)
 
     def conclude(self, seen: ComparedBatch, policy: WritePolicy) -> BatchDecisions:
         """The second part: edges, clusters and decisions, while no other process changes clusters."""
         index, todo = self._index, seen.todo
         if seen.found is None:
             return BatchDecisions(failed=seen.failed, session=self._session)
-        looked, lookup = seen.found
+        compared, lookup = seen.found
         with self._writing() as alone:
             if not alone and (latest := self.lookup()).settings != lookup.settings:
-                looked, lookup = self._look(todo, latest), latest  # reclustered with other settings meanwhile
+                compared, lookup = (
+                    self._compare(todo, latest),
+                    latest,
+                )  # reclustered with other settings meanwhile
             as_seen = alone and seen.held == self._held - 1
-            other = set() if as_seen else replaced_meanwhile(looked, index)
+            other = set() if as_seen else replaced_meanwhile(compared, index)
             cache = ClusterCache(index)
             if as_seen:
                 cache.learn({}, {}, (name for name in todo.records.ids if name not in seen.assigned))
             with index.together():
-                settled = self._settle(
+                decided = self._decide(
                     replace(seen, todo=without(todo, other)),
-                    (looked, other),
+                    (compared, other),
                     (cache, lookup),
                     policy,
                 )
-        return replace(settled, failed=seen.failed)
+        return replace(decided, failed=seen.failed)
 
     @contextmanager
     def _writing(self) -> Iterator[bool]:
@@ -179,7 +182,7 @@ class BatchDecider:
                 self._session += 1
             yield alone
 
-    def _settle(
+    def _decide(
         self,
         seen: ComparedBatch,
         found: tuple[CandidateSearchResult, Collection[str]],
@@ -188,23 +191,23 @@ class BatchDecider:
     ) -> BatchDecisions:
         todo, same, stored = seen.todo, seen.same, seen.stored
         new = list(todo.records.ids)
-        (looked, other), (cache, lookup) = found, around
+        (compared, other), (cache, lookup) = found, around
         index = cache
         replaced = {name for name in new if name in stored}
         before = index.edges_of(replaced) if replaced else []
         touched = same_neighbours(before, replaced)
         if before:
             index.drop_edges(replaced)
-        edges = [edge for edge in distinct(looked.edges()) if not {edge.left, edge.right} & set(other)]
+        edges = [edge for edge in distinct(compared.edges()) if not {edge.left, edge.right} & set(other)]
         alone = self._place(todo.records, touched, edges, cache, lookup) if new else []
-        cut = {looked.pages.ids[row] for row in looked.inconclusive}
+        cut = {compared.pages.ids[row] for row in compared.inconclusive}
         stored_now = StoredBatch(new, replaced, cut)
         of_same = index.edges_of(same) if same else []
         decisions = decisions_of(index, stored_now, edges, (same, of_same))
         gone = left_out(new, edges) if policy is WritePolicy.SKIP else {}
         decisions.update(stored_now.without(gone, edges, index.assignments(new)) if gone else {})
-        add_evidence(decisions, looked)
-        for name in set(looked.pages.ids).intersection(other):
+        add_evidence(decisions, compared)
+        for name in set(compared.pages.ids).intersection(other):
             decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
         others = {name for edge in (*edges, *before) for name in (edge.left, edge.right)}
         dedup_fields = dedup_fields_of_groups([[each] for each in alone], edges)
@@ -224,13 +227,13 @@ class BatchDecider:
             left_out=gone,
             replaces=replaced_by(policy, seen, edges, of_same),
             unanswered=[
-                *(looked.pages.ids[row] for row in looked.unanswered),
+                *(compared.pages.ids[row] for row in compared.unanswered),
                 *other,
                 *(name for name in same if MEANWHILE in decisions[name].notes),
             ],
             session=self._session,
-            pairs=looked.pairs,
-            truncated=looked.truncated,
+            pairs=compared.pairs,
+            truncated=compared.truncated,
         )
 
     def remove(self, page_ids: Collection[str]) -> tuple[int, Mapping[str, DedupField]]:
@@ -279,7 +282,7 @@ class BatchDecider:
             warnings.warn(SettingsDiffer("the index", (), found.differences), stacklevel=2)
         return CandidateSearch(self._index, found.settings, found.statistics, day_of)
 
-    def _look(self, todo: Chunk, lookup: CandidateSearch) -> CandidateSearchResult:
+    def _compare(self, todo: Chunk, lookup: CandidateSearch) -> CandidateSearchResult:
         days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
         asked = Pages(list(todo.records.ids), todo.table, days, todo.records.named)
         if not asked.ids:
@@ -326,7 +329,7 @@ class BatchDecider:
             cache.learn(stored, assigned, further)
         related = same_neighbours(edges, touched)
         known = index.assignments({*touched, *related})
-        # A page that another process has stored, and that it has not yet come to settle, is settled with ours.
+        # A page that another process has stored, and that it has not yet decided on, is decided on with ours.
         touched |= {name for name in related if name not in known}
         linked = {name for edge in edges if edge.relation.same for name in (edge.left, edge.right)} & touched
         linked |= {name for name in touched if name in known} | index.members(touched).keys() & touched

@@ -96,7 +96,7 @@ class DedupHook(Closing):
         """
         settings = settings_in_force(settings)
         checked_fields(fields)
-        index = factory.open_index(address, settings, fresh_probes=window is None)
+        index = factory.open_index(address, settings, fresh_candidates=window is None)
         try:
             source_index = factory.open_source_index(address, settings)
             claims = factory.open_claims(address, settings) if claim else None
@@ -189,7 +189,7 @@ class DedupHook(Closing):
             for part in documents.in_parts(items, stored, changed)
         ]
 
-    def look(
+    def prefetch(
         self, items: Sequence[Item], features: Chunk | None = None, *, creates: bool = True
     ) -> PrefetchedBatch:
         """Find what is related to documents, ahead of ``prepare``; another thread may do so while the batch before is written.
@@ -209,7 +209,7 @@ class DedupHook(Closing):
         features = features or self.featurise(whole)
         made = time.perf_counter()
         try:
-            seen, problem = self._decider.look(features), None
+            seen, problem = self._decider.compare(features), None
         except IndexError_ as error:
             seen, problem = None, error
         return PrefetchedBatch(
@@ -233,7 +233,7 @@ class DedupHook(Closing):
         report: HookReport,
         *,
         features: Chunk | None = None,
-        ahead: PrefetchedBatch | None = None,
+        prefetched: PrefetchedBatch | None = None,
         creates: bool = True,
     ) -> Batch:
         """Decide on documents with distinct ``_id``; does not raise when the store does not answer.
@@ -243,7 +243,7 @@ class DedupHook(Closing):
             policy: for ``index`` and ``create``.
             report: counts are added to it.
             features: what ``featurise`` made of the same documents; None: they are made now.
-            ahead: what ``look`` gave for the same documents; None: they are looked at now.
+            prefetched: what ``prefetch`` gave for the same documents; None: they are prefetched now.
             creates: an index that is not there is made by the write.
 
         Raises:
@@ -260,12 +260,12 @@ class DedupHook(Closing):
         try:
             self._targets.resolve(items, creates=creates, again=True)
         except REFUSALS:
-            if ahead:
+            if prefetched:
                 self._take_back(names, report)
             raise
-        if (features or ahead) and names != [item.page_id for item in whole]:  # a rollover since then
+        if (features or prefetched) and names != [item.page_id for item in whole]:  # a rollover since then
             self._take_back(names, report)
-            features = ahead = None
+            features = prefetched = None
         batch = Batch(list(items))
         report.pages += len(items)
         report.failed.update({item.page_id: item.problem for item in items if item.problem})
@@ -276,7 +276,9 @@ class DedupHook(Closing):
                 item.dedup_field = waiting_field(item.page_id, PENDING)
         elif whole:
             try:
-                self._decide(batch, policy, report, ahead or self.look(items, features, creates=creates))
+                self._decide(
+                    batch, policy, report, prefetched or self.prefetch(items, features, creates=creates)
+                )
             except IndexError_ as error:
                 documents.undecided(whole, str(error), report)
         try:
@@ -379,16 +381,18 @@ class DedupHook(Closing):
 
     # Inner workings
 
-    def _decide(self, batch: Batch, policy: WritePolicy, report: HookReport, ahead: PrefetchedBatch) -> None:
+    def _decide(
+        self, batch: Batch, policy: WritePolicy, report: HookReport, prefetched: PrefetchedBatch
+    ) -> None:
         whole = [item for item in batch.items if item.whole]
-        for stage, seconds in ahead.seconds.items():
+        for stage, seconds in prefetched.seconds.items():
             report.seconds[stage] += seconds
-        if ahead.problem is not None:
-            raise ahead.problem
-        if ahead.seen is None:
+        if prefetched.problem is not None:
+            raise prefetched.problem
+        if prefetched.seen is None:
             return
         with report.timed("decide"):
-            batch.decided = self._decider.conclude(ahead.seen, policy)
+            batch.decided = self._decider.conclude(prefetched.seen, policy)
         report.pairs_compared += batch.decided.pairs
         report.truncated += batch.decided.truncated
         if policy is WritePolicy.FAIL:
@@ -465,7 +469,7 @@ class DedupHook(Closing):
             self._write_dedup_fields(self._decider.remove(gone)[1], report)
         if found:
             pages = [self._fields.page(name, each.source) for name, each in found.items()]
-            decided = self._decider.settle(self._decider.featurise(pages), again=again)
+            decided = self._decider.decide(self._decider.featurise(pages), again=again)
             report.pairs_compared += decided.pairs
             report.truncated += decided.truncated
             for decision in decided.decisions.values():

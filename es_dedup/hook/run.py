@@ -175,7 +175,7 @@ class Run:
         return self._hook.parts(items, self._policy)
 
     def prepare(
-        self, items: Items, features: Features | None = None, ahead: PrefetchedBatch | None = None
+        self, items: Items, features: Features | None = None, prefetched: PrefetchedBatch | None = None
     ) -> Batch:
         """Decide on a batch.
 
@@ -183,12 +183,12 @@ class Run:
             DuplicatePage: see ``DedupHook.prepare``.
         """
         return self._hook.prepare(
-            items, self._policy, self.report, features=features, ahead=ahead, creates=self._creates
+            items, self._policy, self.report, features=features, prefetched=prefetched, creates=self._creates
         )
 
-    def look(self, items: Items) -> PrefetchedBatch:
-        """See ``DedupHook.look``."""
-        return self._hook.look(items, creates=self._creates)
+    def prefetch(self, items: Items) -> PrefetchedBatch:
+        """See ``DedupHook.prefetch``."""
+        return self._hook.prefetch(items, creates=self._creates)
 
     def independent(self, items: Items, before: Items) -> bool:
         """Whether a batch can be looked at while the one before is written: that one only brings other, whole documents.

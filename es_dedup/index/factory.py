@@ -54,7 +54,7 @@ _READERS: Final[dict[str, Callable[[str], object]]] = {"idf": idf.load, "synonym
 
 
 def open_index(
-    path: str | Path, settings: Settings, *, read_only: bool = False, fresh_probes: bool = True
+    path: str | Path, settings: Settings, *, read_only: bool = False, fresh_candidates: bool = True
 ) -> Index:
     """The index at an address, at a path, or in memory.
 
@@ -62,7 +62,7 @@ def open_index(
         path: ``http://host:9200/name`` (or https) for one on Elasticsearch; a file for an embedded one, or ``:memory:``.
         settings: all settings.
         read_only: it must exist and is never written; then its feature settings need not be these, see ``fitted``.
-        fresh_probes: on Elasticsearch, see ``Options``.
+        fresh_candidates: on Elasticsearch, see ``Options``.
 
     Raises:
         ConfigError: the settings name an unknown detector, or the address is none.
@@ -77,7 +77,7 @@ def open_index(
             parse_address(str(path)),
             features=features,
             segment=_segment_as(lambda: index),
-            options=replace(elastic_options(settings), fresh_probes=fresh_probes),
+            options=replace(elastic_options(settings), fresh_candidates=fresh_candidates),
             read_only=read_only,
             fields=lambda recorded: _fields_of(with_recorded(settings, recorded)),
         )

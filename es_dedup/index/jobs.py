@@ -43,7 +43,7 @@ class Job:
         stage: place in the plan of the stage that is worked on.
         plans, parts: of each stage that has begun, under which name its parts are kept, and how many they are.
         options: what the command was called with; never a secret.
-        created, changed, begun: milliseconds since 1970; ``begun`` of the stage.
+        created, changed: milliseconds since 1970.
         counts: what was done, by name, of finished stages.
         note: why it failed, or what a person should know.
     """
@@ -54,7 +54,6 @@ class Job:
     options: Mapping[str, Any]
     created: int
     changed: int
-    begun: int
     stage: int = 0
     plans: tuple[str, ...] = ()
     parts: tuple[int, ...] = ()
@@ -74,10 +73,10 @@ class Job:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
-        """What ``as_dict`` gave."""
+        """What ``as_dict`` gave, in this version or an earlier one."""
         return cls(
             **{
-                **given,
+                **{name: given[name] for name in cls.__slots__ if name in given},
                 "state": JobState(given["state"]),
                 "plans": tuple(given["plans"]),
                 "parts": tuple(given["parts"]),

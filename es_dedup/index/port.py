@@ -107,14 +107,14 @@ class FeatureIndex(Protocol):
         """Features by field name by page id, where kept; unknown ids are absent."""
 
     def candidates_many(self, candidate_queries: Sequence[CandidateQuery]) -> list[CandidateResult]:
-        """One answer per probe, in order.
+        """One answer per candidate query, in order.
 
         A distinct term that a page shares weighs one part in ``min_shared`` of its group (in several groups: where it
         weighs most), and half of it where more pages than ``common_df`` of that group carry it. A page answers if the terms it shares weigh 1 or more together, so if it has ``min_shared`` of any
         one group. Candidates are ordered by weight, most first, then page id ascending, at most ``limit``;
         ``truncated`` tells that more answered. Terms carried by more than ``max_df`` pages are left out and
-        counted, also towards ``min_shared``. A probe to
-        which a part of the index gave no answer has its ``problem`` set, the other probes are answered. A probe
+        counted, also towards ``min_shared``. A candidate query to
+        which a part of the index gave no answer has its ``problem`` set, the other candidate queries are answered. A candidate query
         without terms has no candidates. ``exclude`` is never returned, nor does it make an answer truncated.
         ``scope`` leaves out other pages before the limit is applied: its bounds are inclusive, times are
         compared as ISO text, an upper bound of less precision covers all that begins with it (``2024-05`` all

@@ -25,7 +25,7 @@ class FeatureRecord:
         page_id: the caller's key.
         length: characters of the normalised main text.
         content_hash: 64-bit hash of the normalised main text; 0 when the page has no features.
-        terms: probe terms, each an unsigned 48-bit number whose top 8 bits name the detector; distinct.
+        terms: candidate terms, each an unsigned 48-bit number whose top 8 bits name the detector; distinct.
         payload: the detectors' features, packed; opaque to the index.
         url, site, title, published: metadata; ``published`` is ISO 8601 or empty.
         language: ``zh``, ``en`` or ``und``.

@@ -1,4 +1,4 @@
-"""What sharing a term counts: how much of an answer to a probe each of its terms is."""
+"""What sharing a term counts: how much of an answer to a candidate query each of its terms is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENOUGH: Final = 2_520
 
 
 def weights_of(candidate_query: CandidateQuery) -> dict[int, int]:
-    """For each distinct term of a probe its part of ``ENOUGH``, rounded up; of several groups the one where it counts most."""
+    """For each distinct term of a candidate query its part of ``ENOUGH``, rounded up; of several groups the one where it counts most."""
     weights: dict[int, int] = {}
     for group in sorted(
         candidate_query.groups, key=lambda group: -group.min_shared
@@ -46,7 +46,7 @@ def by_frequency(
     """Weights with those of common terms halved.
 
     Args:
-        weights, common: of one probe, see ``weights_of`` and ``common_of``.
+        weights, common: of one candidate query, see ``weights_of`` and ``common_of``.
         counts: number of pages that carry each term; absent: none.
     """
     halved = {term: weights[term] // 2 for term, most in common.items() if counts.get(term, 0) > most}

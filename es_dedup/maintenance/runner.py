@@ -57,7 +57,6 @@ class Runner:
             {"settings": decision_settings(self._site.settings), **options},
             now,
             now,
-            now,
         )
         job = self._planned(replace(job, stage=-1))
         self._site.jobs.create(job)
@@ -207,7 +206,6 @@ class Runner:
                 stage=number,
                 plans=(*job.plans, plan),
                 parts=(*job.parts, len(shares)),
-                begun=now,
                 changed=now,
             )
         return replace(job, state=JobState.DONE, changed=now)

@@ -200,7 +200,7 @@ def test_the_jobs_of_the_parallel_algorithm_find_what_the_detector_finds(data: P
 def test_figures_of_small_sets_are_right(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
     importlib.import_module("bench_candidates").main(["--data", str(data), "--json", str(out)])
-    assert {row["probe missed"] for row in json.loads(out.read_text(encoding="utf-8"))["rows"]} == {0}
+    assert {row["query missed"] for row in json.loads(out.read_text(encoding="utf-8"))["rows"]} == {0}
     importlib.import_module("bench_versions").main(["--data", str(data), "--json", str(out)])
     statutes = json.loads(out.read_text(encoding="utf-8"))["rows"][1]
     assert (statutes["groups of 2+"], statutes["neighbours"]) == (25, 25)

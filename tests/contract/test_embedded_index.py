@@ -86,7 +86,7 @@ GROUPS = st.lists(
     ),
     max_size=3,
 )
-PROBES = st.builds(
+QUERIES = st.builds(
     CandidateQuery,
     GROUPS.map(tuple),
     limit=st.integers(1, 6),
@@ -118,12 +118,12 @@ def answer_by_counting(pages: Mapping[str, set[int]], candidate_query: Candidate
     return CandidateResult(candidates, truncated=len(found) > candidate_query.limit, capped=frozenset(capped))
 
 
-class TestProbesAgainstCounting:
+class TestCandidateQueriesAgainstCounting:
     @given(
         first=PAGES,
         second=PAGES,
         deleted=st.sets(st.sampled_from("ab"), max_size=2),
-        candidate_queries=st.lists(PROBES, max_size=4),
+        candidate_queries=st.lists(QUERIES, max_size=4),
     )
     @settings(max_examples=150, deadline=None)
     def test_same_answers(

@@ -34,7 +34,7 @@ ERRORS: Final = (
     (404, "index_not_found_exception"), (404, "search_context_missing_exception"), (409, "version_conflict_engine_exception"),
     (413, "too_large"), (429, "es_rejected_execution_exception"), (500, "null_pointer_exception"), (503, "unavailable_shards_exception"),
 )  # fmt: skip
-JOB: Final = Job("j1", "backfill", JobState.RUNNING, {"target": "i"}, 1, 2, 3, 0, ("a",), (2,), {"done": 1})
+JOB: Final = Job("j1", "backfill", JobState.RUNNING, {"target": "i"}, 1, 2, 0, ("a",), (2,), {"done": 1})
 DEAD: Final = DeadLetter("p1", "t", "e", 1, 2)
 PART: Final = Partition("j1", "a", 0, {"index": "i"}, 5)
 

@@ -42,7 +42,7 @@ INDEX: Final[Mapping[str, Callable[[Any], object]]] = {
     "known": lambda index: index.known(IDS, ("a",)),
     "both": lambda index: index.payloads_with_assignments(IDS),
     "texts": lambda index: index.texts(IDS),
-    "probe": lambda index: index.candidates_with_copies(
+    "candidate_query": lambda index: index.candidates_with_copies(
         [candidate_query(1, 2), candidate_query(2, 3, limit=1)], [5, 6], limit=2
     ),
     "put": lambda index: index.put_many([record("p1", (1, 2)), record("p2", (2,))]),

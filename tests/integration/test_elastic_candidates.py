@@ -1,4 +1,4 @@
-"""Probes on Elasticsearch where statistics of terms are not the whole truth: several shards, deleted pages, other answers beside."""
+"""Candidate queries on Elasticsearch where statistics of terms are not the whole truth: several shards, deleted pages, other answers beside."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def opened(own_address: str, shards: int = 1) -> ElasticIndex:
 
 
 def asked(seed: int) -> list[CandidateQuery]:
-    """Probes with terms that are rare, common and unknown, in groups of which some overlap."""
+    """Candidate queries with terms that are rare, common and unknown, in groups of which some overlap."""
     records = random_records(30, seed=seed)
     return [
         CandidateQuery(

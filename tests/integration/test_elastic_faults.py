@@ -194,7 +194,7 @@ class TestParts:
             with pytest.raises((IndexUnavailable, IndexRefused)):
                 index.count()
             needs_elasticsearch("answer for each read of a closed index; it refuses them all")
-            # A probe that gets an error object says so.
+            # A candidate query that gets an error object says so.
             assert index.candidates_many([candidate_query(1)])[0].problem
             client.indices.open(index=f"{index._of['features']}", expand_wildcards="all")
             client.cluster.health(wait_for_status="yellow", timeout="10s")

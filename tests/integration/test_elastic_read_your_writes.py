@@ -32,7 +32,7 @@ def shown(own_address: str) -> int:
 
 
 def asked(names: list[str]) -> list[CandidateQuery]:
-    """Probes of which each asks for what a page has, so that itself and others answer."""
+    """Candidate queries of which each asks for what a page has, so that itself and others answer."""
     every = {each.page_id: each.terms for each in random_records(300, seed=4)}
     return [
         CandidateQuery(
@@ -107,7 +107,7 @@ def test_a_page_that_searches_come_to_see_after_terms_were_counted_is_found(
         index.candidates_many([candidate_query(1)])
         index.put_many([record("b", [2])])
         assert shown(own_address) == 1
-        count, counted = index._prober._most, iter((True, False))
+        count, counted = index._searcher._most, iter((True, False))
 
         def shown_meanwhile(terms: Mapping[int, Value]) -> tuple[dict[int, int], str]:
             found = count(terms)
@@ -119,7 +119,7 @@ def test_a_page_that_searches_come_to_see_after_terms_were_counted_is_found(
                 assert len(index._recent) == 0
             return found
 
-        monkeypatch.setattr(index._prober, "_most", shown_meanwhile)
+        monkeypatch.setattr(index._searcher, "_most", shown_meanwhile)
         assert [each.page_id for each in index.candidates_many([candidate_query(2)])[0].candidates] == ["b"]
 
 

@@ -89,7 +89,7 @@ class TestClaims:
 @contextmanager
 def blind(address: str) -> Iterator[DedupHook]:
     """A hook that no search shows anything to: its features are never refreshed, and there is no window."""
-    index = factory.open_index(address, NEVER, fresh_probes=False)
+    index = factory.open_index(address, NEVER, fresh_candidates=False)
     source_index, claims = factory.open_source_index(address, NEVER), factory.open_claims(address, NEVER)
     with DedupHook(index, source_index, FIELDS, NEVER, claims=claims) as hook:
         yield hook

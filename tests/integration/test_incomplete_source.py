@@ -77,7 +77,7 @@ def name(client: Elasticsearch) -> Iterator[str]:
     name = fresh_name()
     yield name
     client.indices.delete(index=f"{name}*", expand_wildcards="all")
-    remove_templates(client, f"{name}-dedup-host")
+    remove_templates(client, f"{name}-dedup-source")
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def name(client: Elasticsearch) -> Iterator[str]:
     yield name
     client.indices.delete(index=f"{name}*", expand_wildcards="all")
     client.options(ignore_status=404).indices.delete_index_template(name=f"{name}-own")
-    remove_templates(client, f"{name}-dedup-host")
+    remove_templates(client, f"{name}-dedup-source")
 
 
 def first(client: Elasticsearch, name: str, dynamic: str, *, template: bool = True) -> None:
@@ -159,7 +159,7 @@ def test_attach_gives_the_templates_behind_an_alias_the_mapping(
     first(client, name, dynamic)
     with open_context(f"{url_of('es8')}/{name}", settings()) as site:
         said = attach(site, name, FIELDS).template
-        assert said == f"component template {name}-dedup-host in index template {name}-own"
+        assert said == f"component template {name}-dedup-source in index template {name}-own"
         with DedupHook.open(site.place, FIELDS) as hook:
             dedup_bulk(client, [action_of(story(0), name), action_of(story(1), name)], hook=hook)
             Rolling.alias = name
@@ -175,7 +175,7 @@ def test_attach_gives_the_templates_behind_an_alias_the_mapping(
 def test_a_rolled_over_alias_without_a_template_gets_one(client: Elasticsearch, name: str) -> None:
     first(client, name, "true", template=False)
     with open_context(f"{url_of('es8')}/{name}", settings()) as site:
-        assert attach(site, name, FIELDS).template == f"index template {name}-dedup-host for {name}-*"
+        assert attach(site, name, FIELDS).template == f"index template {name}-dedup-source for {name}-*"
         client.indices.rollover(alias=name)
         assert is_prepared(client, f"{name}-000002")
 
@@ -206,11 +206,11 @@ def test_templates_that_the_user_applies_from_code_are_left_alone(client: Elasti
         said = attach(site, name, FIELDS, own_templates=True).template
         assert (
             said
-            == f"component template {name}-dedup-host: name it in composed_of of your index templates ({name}-own)"
+            == f"component template {name}-dedup-source: name it in composed_of of your index templates ({name}-own)"
         )
         for _ in range(2):
             client.indices.put_index_template(
-                name=f"{name}-own", composed_of=[f"{name}-dedup-host"], template=template, **own
+                name=f"{name}-own", composed_of=[f"{name}-dedup-source"], template=template, **own
             )
             client.indices.rollover(alias=name)
         assert is_prepared(client, f"{name}-000003")
@@ -219,5 +219,5 @@ def test_templates_that_the_user_applies_from_code_are_left_alone(client: Elasti
         assert client.indices.get_index_template(name=f"{name}-own").body == before
         client.indices.put_index_template(name=f"{name}-own", template=template, **own)
         attach(site, name, FIELDS, own_templates=True)
-        assert detach(site, name, force=True).templates == (f"{name}-dedup-host",)
+        assert detach(site, name, force=True).templates == (f"{name}-dedup-source",)
         assert not site.source_index.installed()

@@ -329,7 +329,7 @@ class SiteSystem:
         client, name = self._place.client, self._place.name
         client.indices.delete(index=f"{name}*", expand_wildcards="all", ignore_unavailable=True)
         client.options(ignore_status=404).indices.delete_index_template(name=f"{name}-own")
-        remove_templates(client, f"{name}-dedup-host")
+        remove_templates(client, f"{name}-dedup-source")
         self._place.close()
 
     # What is compared

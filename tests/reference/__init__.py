@@ -5,7 +5,7 @@ package under test, and no regard for speed.
 
 Modules:
     ccdet: period signatures, index pruning, containment similarity, decision.
-    simhash: weighted 64-bit fingerprint, Hamming distance, band keys and radius-1 probes.
+    simhash: weighted 64-bit fingerprint, Hamming distance, band keys and radius-1 candidate queries.
     multi_simhash: word weights, keyword windows, two fingerprints, the rule.
     char_frequency: GB 2312 numbering, main and auxiliary strings, edit distance.
     dwdcs: merging of concepts, network, path lengths without a node, both similarities.

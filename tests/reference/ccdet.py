@@ -33,7 +33,7 @@ DEFAULT_LIMITS: Final = Limits()
 class Decision(NamedTuple):
     """Outcome for one pair and the numbers it came from.
 
-    ``undecided`` means that a guard failed and another detector has to judge; ``left_in_right`` that the
+    ``undecided`` means that a guard failed and another detector has to decide; ``left_in_right`` that the
     left page has fewer features and is inside the right one. ``ccs`` and ``clr`` are in [0, 1].
     """
 

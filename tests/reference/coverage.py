@@ -187,8 +187,8 @@ def sketch_cover(
     1. A zero denominator gives 0.0.
 
     Settled:
-        A weight discounts a hash whether it is shared or not: furniture that is known as template must not
-        count as missing content when the other page has other furniture.
+        A weight discounts a hash whether it is shared or not: boilerplate that is known as template must not
+        count as missing content when the other page has other boilerplate.
     """
     thresholds = [t for t in (left.threshold, right.threshold) if t is not None]
     cut = min(thresholds) if thresholds else None

@@ -1,4 +1,4 @@
-"""Reference of SimHash: weighted fingerprint, distance, bands and probes.
+"""Reference of SimHash: weighted fingerprint, distance, bands and candidate queries.
 
 Source: algorithms note, sections 6.1 and 6.2 and reading 20 of section 9.
 
@@ -49,8 +49,8 @@ def band_keys(value: int, bands: int = 4, width: int = 16) -> list[BandKey]:
     return [(band, (value >> (band * width)) % (1 << width)) for band in range(bands)]
 
 
-def probe_radii(k: int, bands: int = 4) -> list[int]:
-    """Radius ``t_i`` of each band so that any two values within ``k`` bits share a probed key.
+def query_radii(k: int, bands: int = 4) -> list[int]:
+    """Radius ``t_i`` of each band so that any two values within ``k`` bits share a queried key.
 
     For ``k < bands`` every radius is 0. Above, as many bands as needed, the low ones first, get radius 1,
     so that the sum of ``t_i + 1`` is ``k + 1``.
@@ -64,14 +64,14 @@ def probe_radii(k: int, bands: int = 4) -> list[int]:
     return [1 if band < widened else 0 for band in range(bands)]
 
 
-def probe_keys(value: int, k: int, bands: int = 4, width: int = 16) -> set[BandKey]:
+def query_keys(value: int, k: int, bands: int = 4, width: int = 16) -> set[BandKey]:
     """All keys to look up for a query ``value``: each band's own, and with radius 1 its one-bit flips.
 
     Raises:
-        ValueError: see ``probe_radii``.
+        ValueError: see ``query_radii``.
     """
     keys: set[BandKey] = set()
-    for (band, key), radius in zip(band_keys(value, bands, width), probe_radii(k, bands), strict=True):
+    for (band, key), radius in zip(band_keys(value, bands, width), query_radii(k, bands), strict=True):
         keys.add((band, key))
         if radius == 1:
             keys.update((band, key ^ (1 << j)) for j in range(width))
@@ -79,9 +79,9 @@ def probe_keys(value: int, k: int, bands: int = 4, width: int = 16) -> set[BandK
 
 
 def is_candidate(query: int, stored: int, k: int, bands: int = 4, width: int = 16) -> bool:
-    """Whether a probed key of ``query`` equals an exact key of ``stored``; symmetric in the two."""
-    probed = probe_keys(query, k, bands, width)
-    return any(key in probed for key in band_keys(stored, bands, width))
+    """Whether a queried key of ``query`` equals an exact key of ``stored``; symmetric in the two."""
+    queried = query_keys(query, k, bands, width)
+    return any(key in queried for key in band_keys(stored, bands, width))
 
 
 def within(query: int, stored: Sequence[int], k: int) -> list[int]:

@@ -97,7 +97,7 @@ class ElasticIndex(Store, Closing):
         self._keeping = NoteStore(
             self._server, self._of[META], self._options, lambda place: self._watch.seen(META, [place])
         )
-        self._prober = CandidateSearcher(self._server, self._of[FEATURES], self._recent, self._schema)
+        self._searcher = CandidateSearcher(self._server, self._of[FEATURES], self._recent, self._schema)
         try:
             with reading(self._server.name):
                 self._server.must_be_supported()
@@ -159,7 +159,7 @@ class ElasticIndex(Store, Closing):
         results = self._write(FEATURES, pages)
         written = [place for place, result in zip(places, results, strict=True) if result.done]
         whole_ = self._recent.add(batch, written, [result for result in results if result.done])
-        if clean and whole_ and self._prober.one_shard:
+        if clean and whole_ and self._searcher.one_shard:
             with self._guard:
                 self._dirty.discard(FEATURES)
         return results
@@ -274,10 +274,10 @@ class ElasticIndex(Store, Closing):
             self._show(FEATURES)
         self._catch_up(FEATURES)
         searches = [json.dumps(search) for search in records.hash_searches(hashes)]
-        several, unseen = not self._prober.one_shard, len(self._recent)
+        several, unseen = not self._searcher.one_shard, len(self._recent)
         recent = self._recent.copies(hashes)
-        answers, found = self._prober.ask(candidate_queries, searches)
-        if not several and not self._prober.one_shard and unseen:  # found out just now
+        answers, found = self._searcher.ask(candidate_queries, searches)
+        if not several and not self._searcher.one_shard and unseen:  # found out just now
             self._show(FEATURES)
             return self.candidates_with_copies(candidate_queries, hashes, limit=limit)
         copies = records.pages_with_hash(self._server, self._of[FEATURES], hashes, found, limit)
@@ -342,7 +342,7 @@ class ElasticIndex(Store, Closing):
         self._refresh(KINDS)
 
     def compact(self, segments: int = 1) -> None:
-        """Merge features into few segments: probes become several times cheaper, and what recovery kept is let go of.
+        """Merge features into few segments: candidate queries become several times cheaper, and what recovery kept is let go of.
 
         For use after a large load; takes about a minute for a million pages, and room for one more copy meanwhile.
 

@@ -1,6 +1,6 @@
-"""Answers probes: about how many pages carry each term, then one query per probe, many in one request.
+"""Answers candidate queries: about how many pages carry each term, then one search per candidate query, many in one request.
 
-A probe is a ``bool`` of constant scores, each as great as its term weighs, so that a page's score is what it shares. No filter
+A candidate query is a ``bool`` of constant scores, each as great as its term weighs, so that a page's score is what it shares. No filter
 stands beside them: pages that share too little are passed over by ``min_score``, which leaves the server its quickest way of
 adding up (one term after the other). Searches are written as text: most of a client's time went into making JSON of them.
 """
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     Answer = Mapping[str, Any]
 
 TERMS_AT_A_TIME: Final = 2_000  # counted in one request
-PROBES_AT_A_TIME: Final = 50  # in one request; 10 to 100 were measured alike
+QUERIES_AT_A_TIME: Final = 50  # in one request; 10 to 100 were measured alike
 AT_ONCE: Final = 2  # requests; while one is answered, the next is written and the one before is read
 REPEATS: Final = 3  # of searches that failed: a busy server is waited for, a lost shard is not
-MAX_WINDOW: Final = 10_000  # candidates of one probe
+MAX_WINDOW: Final = 10_000  # candidates of one candidate query
 LAST_CHARACTER: Final = "\U0010ffff"
 NOTHING: Final = '{"query":{"match_none":{}},"size":0}'
 STATISTICS_ONLY: Final = {
@@ -52,7 +52,7 @@ ONLY_SORTED: Final = '"_source":false,"stored_fields":"_none_","track_total_hits
 
 
 class CandidateSearcher:
-    """Answers the probes of one index; threads may share it.
+    """Answers the candidate queries of one index; threads may share it.
 
     Args:
         server: where to.
@@ -69,21 +69,21 @@ class CandidateSearcher:
     def ask(
         self, candidate_queries: Sequence[CandidateQuery], beside: Sequence[str] = ()
     ) -> tuple[list[CandidateResult], list[Answer]]:
-        """One answer per probe, in order; see ``FeatureIndex.candidates_many``.
+        """One answer per candidate query, in order; see ``FeatureIndex.candidates_many``.
 
         Args:
-            probes: what is asked.
+            candidate_queries: what is asked.
             beside: other searches, sent in the same requests; their answers come second.
         """
         parts = [
-            candidate_queries[at : at + PROBES_AT_A_TIME]
-            for at in range(0, len(candidate_queries), PROBES_AT_A_TIME)
+            candidate_queries[at : at + QUERIES_AT_A_TIME]
+            for at in range(0, len(candidate_queries), QUERIES_AT_A_TIME)
         ]
         if not parts:
             return [], self._search(beside)
         if len(parts) == 1:
             return self._answer(candidate_queries, beside)
-        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="es-dedup-probes") as pool:
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="es-dedup-candidates") as pool:
             told = list(pool.map(self._answer, parts, [beside, *[()] * (len(parts) - 1)]))
         return list(chain.from_iterable(some for some, _ in told)), told[0][1]
 
@@ -104,7 +104,7 @@ class CandidateSearcher:
         postings = postings_of(held, distinct)
         made = _Asked(candidate_queries, asked, most, values, postings)
         sure = not self.one_shard
-        # What seems common may be rare, when pages were deleted: it is counted beside the probes that take it for that.
+        # What seems common may be rare, when pages were deleted: it is counted beside the candidate queries that take it for that.
         doubtful = [] if sure else sorted(made.common())
         counting = _counts([values[term] for term in doubtful])
         bodies = [body for body in made.bodies if body is not None]
@@ -205,7 +205,7 @@ class CandidateSearcher:
 
 
 class _Asked:
-    """Searches for some probes, by what is known of how many pages carry each term."""
+    """Searches for some candidate queries, by what is known of how many pages carry each term."""
 
     def __init__(
         self,
@@ -217,7 +217,7 @@ class _Asked:
         *,
         counted: bool = False,
     ) -> None:
-        self._probes, self._carriers = candidate_queries, postings
+        self._queries, self._carriers = candidate_queries, postings
         more = {} if counted else postings.counts()
         every = {**counts, **{term: counts[term] + count for term, count in more.items()}}
         self._halved = [
@@ -248,12 +248,12 @@ class _Asked:
         ]
 
     def common(self) -> set[int]:
-        """Terms that were left out of any probe, or count half, because many pages carry them."""
+        """Terms that were left out of any candidate query, or count half, because many pages carry them."""
         return set().union(*self._common, *self._halved)
 
     def mistaken(self, counts: Mapping[int, int]) -> list[int]:
-        """Places of probes with a term that is not that common after all."""
-        kinds = zip(self._probes, self._limits, self._common, self._halved, strict=True)
+        """Places of candidate queries with a term that is not that common after all."""
+        kinds = zip(self._queries, self._limits, self._common, self._halved, strict=True)
         return [
             place
             for place, (candidate_query, limits, common, halved) in enumerate(kinds)
@@ -262,13 +262,13 @@ class _Asked:
         ]
 
     def answers(self, told: Sequence[Answer]) -> list[CandidateResult]:
-        """One answer per probe, out of those of the searches that were sent."""
+        """One answer per candidate query, out of those of the searches that were sent."""
         waiting = iter(told)
         recent = self._carriers.answers(self._weights, self._common)
         return [
             _cut(None if body is None else next(waiting), candidate_query, frozenset(common), own)
             for body, candidate_query, common, own in zip(
-                self.bodies, self._probes, self._common, recent, strict=True
+                self.bodies, self._queries, self._common, recent, strict=True
             )
         ]
 
@@ -304,10 +304,10 @@ def _counted(distinct: Sequence[int], answers: Iterable[Answer]) -> tuple[dict[i
 
 
 def query_of(candidate_query: CandidateQuery, weights: Mapping[str, int]) -> str | None:
-    """The search for one probe, as JSON; None when nothing can answer it.
+    """The search for one candidate query, as JSON; None when nothing can answer it.
 
     Args:
-        probe: what is asked.
+        candidate_query: what is asked.
         weights: of each term that counts, see ``Value.query``.
     """
     if sum(weights.values()) < ENOUGH:

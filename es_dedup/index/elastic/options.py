@@ -20,7 +20,7 @@ class Options:
         lock_seconds: how long a write session waits for another writer.
         fresh_reads: searches see all earlier writes of the same object, at the cost of a refresh where these are not at hand;
             without it they see what was written about ``refresh`` ago.
-        fresh_probes: the same for searches of features alone; of use only with ``fresh_reads``.
+        fresh_candidates: the same for searches of features alone; of use only with ``fresh_reads``.
     """
 
     user: str = ""
@@ -37,4 +37,4 @@ class Options:
     named_fields: bool = True
     lock_seconds: float = 10.0
     fresh_reads: bool = True
-    fresh_probes: bool = True
+    fresh_candidates: bool = True

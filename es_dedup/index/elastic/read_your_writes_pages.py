@@ -59,11 +59,11 @@ class WrittenPostings:
     def answers(
         self, weights: Sequence[Mapping[int, int]], left_out: Sequence[Collection[int]]
     ) -> list[dict[str, int]]:
-        """For each probe the pages that answer it, and what they weigh.
+        """For each candidate query the pages that answer it, and what they weigh.
 
         Args:
-            weights: of each probe's terms.
-            left_out: of each probe the terms that do not count.
+            weights: of each candidate query's terms.
+            left_out: of each candidate query the terms that do not count.
         """
         found: list[dict[str, int]] = [{} for _ in weights]
         if not len(self.terms):

@@ -165,7 +165,7 @@ class Store:
         if kind == CLUSTERS and not self._lock.inside() and self._changes.stamp != self._shown:
             with self._guard:
                 self._dirty.add(CLUSTERS)
-        if not self._options.fresh_reads or (kind == FEATURES and not self._options.fresh_probes):
+        if not self._options.fresh_reads or (kind == FEATURES and not self._options.fresh_candidates):
             return
         with self._guard:
             behind = kind in self._dirty

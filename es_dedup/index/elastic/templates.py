@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from es_dedup.index.elastic.server import Server
 
-SUFFIX: Final = "dedup-host"
+SUFFIX: Final = "dedup-source"
 OWN_TEMPLATES: Final = "own_templates"
 _ROLLED_OVER: Final = re.compile(r"-\d{6}$")
 KEPT: Final = (

@@ -1,4 +1,4 @@
-"""Answers probes: weighs shared terms per page, applies the scope, ranks and cuts."""
+"""Answers candidate queries: weighs shared terms per page, applies the scope, ranks and cuts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from es_dedup.model import CandidateQuery, Scope
 
 _Weighed: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
-PROBES_PER_LOOKUP: Final = 256  # bounds memory; postings of a lookup are held at once
+QUERIES_PER_LOOKUP: Final = 256  # bounds memory; postings of a lookup are held at once
 
 _EMPTY: Final = np.empty(0, dtype=np.int64)
 _DOCS_WHERE: Final = "SELECT p.doc FROM json_each(?2) AS d CROSS JOIN pages AS p ON p.doc = d.value WHERE "
@@ -31,7 +31,7 @@ _DOCS_WHERE: Final = "SELECT p.doc FROM json_each(?2) AS d CROSS JOIN pages AS p
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """Pages that answer one probe and may be among its candidates; ``total`` counts all that answer."""
+    """Pages that answer one candidate query and may be among its candidates; ``total`` counts all that answer."""
 
     docs: NDArray[np.int64]
     weights: NDArray[np.int64]
@@ -42,10 +42,10 @@ class _Ranked:
 def candidates_many(
     connection: sqlite3.Connection, candidate_queries: Sequence[CandidateQuery], trees: EditDistanceTrees
 ) -> list[CandidateResult]:
-    """One answer per probe, in order; see ``FeatureIndex.candidates_many``."""
+    """One answer per candidate query, in order; see ``FeatureIndex.candidates_many``."""
     answers: list[CandidateResult] = []
-    for start in range(0, len(candidate_queries), PROBES_PER_LOOKUP):
-        answers += _answer(connection, candidate_queries[start : start + PROBES_PER_LOOKUP], trees)
+    for start in range(0, len(candidate_queries), QUERIES_PER_LOOKUP):
+        answers += _answer(connection, candidate_queries[start : start + QUERIES_PER_LOOKUP], trees)
     return answers
 
 
@@ -100,7 +100,7 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """In how many pages the terms of one probe may be found: some have a limit of their own."""
+    """In how many pages the terms of one candidate query may be found: some have a limit of their own."""
 
     general: int
     own: Mapping[int, int]
@@ -120,7 +120,7 @@ class _Limits:
 
 
 class _Lookup:
-    """The postings of all terms of several probes, fetched at once."""
+    """The postings of all terms of several candidate queries, fetched at once."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ def _joined(parts: Sequence[_Weighed]) -> _Weighed:
 def _asked(
     lookup: _Lookup, candidate_query: CandidateQuery, limits: _Limits
 ) -> tuple[Mapping[int, int], frozenset[int]]:
-    """What each term of a probe weighs, and the terms that were left out."""
+    """What each term of a candidate query weighs, and the terms that were left out."""
     asked, common = weights_of(candidate_query), common_of(candidate_query)
     asked = by_frequency(asked, common, lookup.counts(common, limits)) if common else asked
     return asked, lookup.capped(asked, limits)

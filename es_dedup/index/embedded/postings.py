@@ -1,4 +1,4 @@
-"""Which pages carry a term, and how many of a probe's terms a page shares."""
+"""Which pages carry a term, and how many of a candidate query's terms a page shares."""
 
 from __future__ import annotations
 

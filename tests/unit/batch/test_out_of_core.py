@@ -1,4 +1,4 @@
-"""A corpus settled piece by piece: the same as at once, and never more of it in memory than was asked for."""
+"""A corpus clustered out of core: the same as at once, and never more of it in memory than was asked for."""
 
 from __future__ import annotations
 

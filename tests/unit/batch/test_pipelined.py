@@ -1,4 +1,4 @@
-"""A corpus judged in a thread of its own: the same result, told of in the caller's thread, and dropped when not wanted."""
+"""A corpus decided in a thread of its own: the same result, told of in the caller's thread, and dropped when not wanted."""
 
 from __future__ import annotations
 
@@ -90,13 +90,13 @@ def test_a_record_that_was_not_stored_is_in_no_cluster(monkeypatch: pytest.Monke
 def test_a_failed_write_is_raised_and_ends_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = threading.Event()
     ended = threading.Event()
-    judge = recluster.decide_corpus
+    decide = recluster.decide_corpus
 
     def slow(*given: object) -> ClusteringResult:
         begun.set()
         try:
             time.sleep(0.2)
-            return judge(*given)  # type: ignore[arg-type]
+            return decide(*given)  # type: ignore[arg-type]
         finally:
             ended.set()
 
@@ -115,12 +115,12 @@ def test_a_failed_write_is_raised_and_ends_the_thread(monkeypatch: pytest.Monkey
 
 def test_what_went_wrong_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> ClusteringResult:
-        raise ValueError("judge")
+        raise ValueError("decide")
 
     monkeypatch.setattr(pipelined, "decide_corpus", fail)
     with Deduplicator.open(":memory:") as dedup:
         dedup.scan(pages(4))
         corpus = load_corpus(dedup._index)
-    judged = PipelinedDecisions([corpus.keys], [corpus.pages.table], Settings())
-    with pytest.raises(ValueError, match="judge"):
-        judged.result(lambda _: None)
+    decided = PipelinedDecisions([corpus.keys], [corpus.pages.table], Settings())
+    with pytest.raises(ValueError, match="decide"):
+        decided.result(lambda _: None)

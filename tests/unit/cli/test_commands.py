@@ -208,7 +208,7 @@ class TestBrowse:
         assert "1 of 1 groups (clusters and unique pages), 2 pages" in run("search", "同一").stderr
 
 
-class TestUnsettled:
+class TestPendingClusters:
     def test_commands_say_so_and_export_ends(
         self, scanned: None, fake_pipeline: type, monkeypatch: pytest.MonkeyPatch
     ) -> None:

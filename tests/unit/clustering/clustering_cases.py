@@ -126,20 +126,20 @@ class Store:
         touched = self._cut(page.page_id)
         self.keys[page.page_id] = page
         self.put_edges(edges)
-        return self._settle(touched)
+        return self._update(touched)
 
     def put_all(self, pages: Iterable[PageKey], edges: Iterable[Edge]) -> Change:
         """Add many new pages at once."""
         fresh = {page.page_id: page for page in pages}
         self.keys.update(fresh)
         self.put_edges(edges)
-        return self._settle(set(fresh))
+        return self._update(set(fresh))
 
     def remove(self, page_id: str) -> Change:
         touched = self._cut(page_id)
         del self.keys[page_id]
         del self.stored[page_id]
-        return self._settle(touched)
+        return self._update(touched)
 
     def _cut(self, page_id: str) -> set[str]:
         touched = {page_id, *same_neighbours(self.edges_of([page_id]), {page_id})}
@@ -147,7 +147,7 @@ class Store:
             del self.edges[ends]
         return touched
 
-    def _settle(self, touched: set[str]) -> Change:
+    def _update(self, touched: set[str]) -> Change:
         change = update_clusters(self, self.keys_of, touched, self.config, limit=self.limit)
         self.assign_many(change.assignments)
         return change

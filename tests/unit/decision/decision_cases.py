@@ -1,4 +1,4 @@
-"""Small pages to judge: sentences from a seed, titles and days, and the decision rules on a pair of them."""
+"""Small pages to compare: sentences from a seed, titles and days, and the decision rules on a pair of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SETTINGS = Settings()
 
 @dataclass(frozen=True)
 class Small:
-    """A page to judge: sentences, a title, and the day it was published, 0 for unknown."""
+    """A page to compare: sentences, a title, and the day it was published, 0 for unknown."""
 
     lines: tuple[str, ...]
     title: str = ""
@@ -57,10 +57,10 @@ def rows_of(pages: Sequence[Small]) -> Pages:
     return Pages([f"page-{row}" for row in range(len(pages))], table_of(pages), days)
 
 
-def judge(
+def decide_pair(
     left: Small, right: Small, statistics: Statistics | None = None, limits: Thresholds = BALANCED
 ) -> PairDecision:
-    """The pair judged."""
+    """The decision on the pair."""
     known = statistics or Statistics.empty()
     pages = rows_of([left, right])
     comparison = compare(pages, np.array([0]), pages, np.array([1]), known, limits)

@@ -40,15 +40,15 @@ class TestCommonTerms:
         narrow.add_many([reprint(number) for number in range(30)])
         decision = narrow.check(reprint(99))
         assert decision.duplicate_of == narrow.cluster("reprint-000").canonical
-        looked = narrow._lookup().of_stored([f"reprint-{number:03}" for number in range(30)])
-        assert looked.truncated > 0, "of some all terms that are rare are their own"
-        assert looked.inconclusive == frozenset(), "a duplicate is conclusive"
-        assert looked.pairs <= 30 * 6, "candidates, and who stands for them"
+        found = narrow._lookup().of_stored([f"reprint-{number:03}" for number in range(30)])
+        assert found.truncated > 0, "of some all terms that are rare are their own"
+        assert found.inconclusive == frozenset(), "a duplicate is conclusive"
+        assert found.pairs <= 30 * 6, "candidates, and who stands for them"
 
     def test_rare_terms_are_enough_where_there_are_some(self, narrow: Deduplicator) -> None:
         narrow.add_many([story(seed) for seed in range(30)])
-        looked = narrow._lookup().of_stored(["story-3"])
-        assert (looked.pairs, looked.capped_terms, looked.truncated) == (0, 0, 0)
+        found = narrow._lookup().of_stored(["story-3"])
+        assert (found.pairs, found.capped_terms, found.truncated) == (0, 0, 0)
 
 
 class TestCopies:

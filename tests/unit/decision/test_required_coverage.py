@@ -9,12 +9,12 @@ import pytest
 
 from es_dedup.decision.pair_context import PairContext
 from es_dedup.decision.required_coverage import required_coverage
-from es_dedup.decision.rules import apply_rules as judge_measures
+from es_dedup.decision.rules import apply_rules
 from es_dedup.decision.thresholds import BALANCED, PRESETS
 from es_dedup.detectors.coverage_pairs import PairMeasures, Side
 from es_dedup.model import Relation
 from tests.reference.required_coverage import demand
-from tests.unit.decision.decision_cases import Small, judge, lines
+from tests.unit.decision.decision_cases import Small, decide_pair, lines
 
 if TYPE_CHECKING:
     from es_dedup.model import PairDecision
@@ -84,9 +84,9 @@ def test_as_written_down(seed: int) -> None:
 def test_nothing_below_the_least_cover_is_accepted(preset: str) -> None:
     limits = PRESETS[preset]
     measures, known = random_pairs(5)
-    judged = judge_measures(measures, known, limits)
-    better = np.maximum(judged.left_cover, judged.right_cover)
-    accepted = judged.rule == 0
+    decided = apply_rules(measures, known, limits)
+    better = np.maximum(decided.left_cover, decided.right_cover)
+    accepted = decided.rule == 0
     assert accepted.any()
     assert better[accepted].min() >= limits.least_cover
 
@@ -106,21 +106,24 @@ class TestScatteredLosses:
     PART: Final = Small(LONG, TITLE, 100)
 
     def test_edits_all_over_are_asked_less_than_a_missing_block(self) -> None:
-        cut = judge(self.PART, Small((*LONG[:26], *lines(3, 60)), TITLE, 100))
-        touched = judge(self.PART, Small((*map(edited, LONG[:20]), *LONG[20:], *lines(3, 60)), TITLE, 100))
+        cut = decide_pair(self.PART, Small((*LONG[:26], *lines(3, 60)), TITLE, 100))
+        touched = decide_pair(
+            self.PART, Small((*map(edited, LONG[:20]), *LONG[20:], *lines(3, 60)), TITLE, 100)
+        )
         assert needed(cut) == pytest.approx(0.64, abs=0.005)
         assert 0.59 < needed(touched) < 0.63
 
     def test_but_not_of_like_pages_of_another_day(self) -> None:
         form = tuple(edited(line) for line in LONG[:20]) + LONG[20:]
-        assert needed(judge(self.PART, Small(form, TITLE, 100))) <= 0.63
-        assert needed(judge(self.PART, Small(form, TITLE, 101))) > 0.64
+        assert needed(decide_pair(self.PART, Small(form, TITLE, 100))) <= 0.63
+        assert needed(decide_pair(self.PART, Small(form, TITLE, 101))) > 0.64
 
 
 def test_like_pages_are_asked_more_the_later_though_neither_has_half_of_the_other() -> None:
     page = Small((*LONG[:10], *lines(3, 14)), TITLE, 100)
     asked = [
-        needed(judge(page, Small((*LONG[:10], *lines(4, 12)), TITLE, 100 + days))) for days in (0, 1, 30)
+        needed(decide_pair(page, Small((*LONG[:10], *lines(4, 12)), TITLE, 100 + days)))
+        for days in (0, 1, 30)
     ]
     assert asked[0] < asked[1] < asked[2]
 
@@ -132,16 +135,16 @@ class TestNotes:
 
     def note(self, title: str) -> PairDecision:
         page = Small((*self.NOTE, *lines(6, 30)), "山村小学换了校车，海港上众人都在等着下雨")
-        return judge(Small(self.NOTE, title), page)
+        return decide_pair(Small(self.NOTE, title), page)
 
     def test_with_words_of_both_headlines_it_is_contained(self) -> None:
-        judged = self.note("雨后田野里麦苗长得很高，大家一起观看新船")
-        assert float(judged.evidence["about_title"] or 0) < BALANCED.about_title
-        assert judged.relation is Relation.CONTAINED
+        decided = self.note("雨后田野里麦苗长得很高，大家一起观看新船")
+        assert float(decided.evidence["about_title"] or 0) < BALANCED.about_title
+        assert decided.relation is Relation.CONTAINED
 
     def test_without_it_is_furniture(self) -> None:
-        judged = self.note("雨后田野里麦苗长得很高，人人都说今年丰收")
-        assert judged.reason == "shared text is not what the titles are about"
+        decided = self.note("雨后田野里麦苗长得很高，人人都说今年丰收")
+        assert decided.reason == "shared text is not what the titles are about"
 
 
 @pytest.mark.parametrize(
@@ -151,6 +154,6 @@ def test_what_a_page_has_more_on_another_day_makes_it_contain_the_other(
     days: int, relation: Relation
 ) -> None:
     longer = Small((*LONG[:24], *lines(3, 17)), TITLE, 100 + days)
-    judged = judge(Small((*LONG[:24], *lines(4, 6)), TITLE, 100), longer)
-    assert BALANCED.same_cover < float(judged.evidence["right_cover"] or 0) < BALANCED.late_same_cover
-    assert judged.relation is relation
+    decided = decide_pair(Small((*LONG[:24], *lines(4, 6)), TITLE, 100), longer)
+    assert BALANCED.same_cover < float(decided.evidence["right_cover"] or 0) < BALANCED.late_same_cover
+    assert decided.relation is relation

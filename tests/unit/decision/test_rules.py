@@ -14,7 +14,7 @@ from es_dedup.decision.rules import ACCEPTED
 from es_dedup.decision.thresholds import BALANCED, LOOSE, PRESETS, STRICT
 from es_dedup.model import Relation
 from es_dedup.settings import Settings
-from tests.unit.decision.decision_cases import Small, judge, lines, numbered
+from tests.unit.decision.decision_cases import Small, decide_pair, lines, numbered
 
 STORY: Final = lines(1, 12)
 LONG: Final = lines(2, 36)
@@ -150,51 +150,54 @@ CASES: Final = (
 
 
 def test_untitled_pages_with_menus_in_words_need_more_in_common() -> None:
-    judged = judge(Small((MENU, *own_sentences(1, 12))), Small((MENU, *own_sentences(2, 12))))
-    assert judged.reason == "too little covered for pages without titles"
-    cover = float(judged.evidence["left_cover"] or 0)
+    decided = decide_pair(Small((MENU, *own_sentences(1, 12))), Small((MENU, *own_sentences(2, 12))))
+    assert decided.reason == "too little covered for pages without titles"
+    cover = float(decided.evidence["left_cover"] or 0)
     assert BALANCED.untitled_cover[-1] <= cover < BALANCED.words_cover[0]
-    assert judged.evidence["opening_overlap"] == 1.0
+    assert decided.evidence["opening_overlap"] == 1.0
 
 
 def test_menus_with_a_line_for_each_item_are_known_too() -> None:
     menu = tuple(f"{WORDS[at % 12][:6]}{at}" for at in range(72))
-    judged = judge(Small((*menu, *own_sentences(1, 12))), Small((*menu, *own_sentences(2, 12))))
-    assert judged.reason == "too little covered for pages without titles"
-    assert float(judged.evidence["left_cover"] or 0) >= BALANCED.untitled_cover[-1]
+    decided = decide_pair(Small((*menu, *own_sentences(1, 12))), Small((*menu, *own_sentences(2, 12))))
+    assert decided.reason == "too little covered for pages without titles"
+    assert float(decided.evidence["left_cover"] or 0) >= BALANCED.untitled_cover[-1]
 
 
 def test_untitled_prose_in_words_needs_no_more_than_chinese() -> None:
     shared = own_sentences(3, 24)
-    judged = judge(Small((*shared, *own_sentences(1, 20))), Small((*shared, *own_sentences(2, 20))))
-    assert judged.relation is Relation.DUPLICATE
-    assert float(judged.evidence["left_cover"] or 0) < BALANCED.words_cover[0]
+    decided = decide_pair(Small((*shared, *own_sentences(1, 20))), Small((*shared, *own_sentences(2, 20))))
+    assert decided.relation is Relation.DUPLICATE
+    assert float(decided.evidence["left_cover"] or 0) < BALANCED.words_cover[0]
 
 
 def test_a_short_post_without_title_needs_less_text() -> None:
     post = Small((STORY[0][:15],))
-    assert judge(post, post).relation is Relation.EXACT
-    assert judge(replace(post, title=TITLE), replace(post, title=TITLE)).reason == "too little text in common"
+    assert decide_pair(post, post).relation is Relation.EXACT
+    assert (
+        decide_pair(replace(post, title=TITLE), replace(post, title=TITLE)).reason
+        == "too little text in common"
+    )
 
 
 def test_a_note_quoted_in_a_long_page_is_contained_whatever_that_page_is_called() -> None:
     title = "海港清晨迎来新船" + STORY[0][:2]
     note = Small(("海港清晨迎来新船。", *STORY[:6]), title)
     digest = Small((*STORY[:6], "山村小学换了校车。", *lines(7, 24)), "山村小学换了校车")
-    assert judge(note, digest).relation is Relation.CONTAINED
-    furniture = Small(STORY[:6], title)
-    assert judge(furniture, digest).reason == "shared text is not what the titles are about"
+    assert decide_pair(note, digest).relation is Relation.CONTAINED
+    boilerplate = Small(STORY[:6], title)
+    assert decide_pair(boilerplate, digest).reason == "shared text is not what the titles are about"
 
 
 def test_a_large_passage_of_an_article_is_contained_whatever_the_titles_name() -> None:
     own, other = "海港清晨迎来新船。", "山村小学换了校车。"
     article = Small((own, *LONG[:16]), own[:-1])
     longer = Small((other, *LONG[:16], *lines(7, 16)), other[:-1])
-    assert judge(article, longer).relation is Relation.CONTAINED
-    furniture = Small(LONG[:16], "市场上午开了新的店")
-    assert judge(furniture, longer).reason == "shared text is not what the titles are about"
+    assert decide_pair(article, longer).relation is Relation.CONTAINED
+    boilerplate = Small(LONG[:16], "市场上午开了新的店")
+    assert decide_pair(boilerplate, longer).reason == "shared text is not what the titles are about"
     form = Small((other, *LONG[:16]), other[:-1])
-    assert judge(article, form).reason == "shared text is not what the titles are about"
+    assert decide_pair(article, form).reason == "shared text is not what the titles are about"
 
 
 def test_an_update_that_tells_of_the_same_figures_is_no_other_issue() -> None:
@@ -203,27 +206,27 @@ def test_an_update_that_tells_of_the_same_figures_is_no_other_issue() -> None:
         Small((*same, *numbered(3, 2, 100)), TITLE, 100),
         Small((*same, *numbered(4, 2, 200)), TITLE, 101),
     )
-    assert judge(today, tomorrow).reason == ACCEPTED
+    assert decide_pair(today, tomorrow).reason == ACCEPTED
     other = Small((*STORY, *numbered(5, 4, 60), *numbered(4, 2, 200)), TITLE, 101)
-    assert judge(today, other).reason == "numbers differ throughout"
+    assert decide_pair(today, other).reason == "numbers differ throughout"
 
 
 def test_notices_without_titles_are_told_apart_by_their_numbers() -> None:
     form = (*STORY[:8], *numbered(5, 1, 10))
     left, right = Small((*form, *numbered(3, 3, 100))), Small((*form, *numbered(4, 3, 200)))
-    assert judge(left, right).reason == "numbers differ throughout"
-    assert judge(left, replace(right, lines=(*form, *numbered(4, 2, 200)))).reason == ACCEPTED
+    assert decide_pair(left, right).reason == "numbers differ throughout"
+    assert decide_pair(left, replace(right, lines=(*form, *numbered(4, 2, 200)))).reason == ACCEPTED
     article = (*LONG, *lines(5, 12))
-    assert judge(Small((*article, *left.lines)), Small((*article, *right.lines))).reason == ACCEPTED
+    assert decide_pair(Small((*article, *left.lines)), Small((*article, *right.lines))).reason == ACCEPTED
 
 
 def test_a_form_about_another_place_is_different_where_a_number_differs_too() -> None:
     warning = "山市气象台发布大风蓝色预警信号"
     left = Small((f"江{warning}，阵风可达7级。", *STORY[:7], *lines(5, 1)), "江" + warning)
     right = Small((f"陕{warning}，阵风可达9级。", *STORY[:7], *lines(3, 3)), "陕" + warning)
-    assert judge(left, right).reason == "titles nearly alike, numbers differ"
+    assert decide_pair(left, right).reason == "titles nearly alike, numbers differ"
     calm = Small((f"陕{warning}，阵风可达7级。", *STORY[:7], *lines(3, 3)), "陕" + warning)
-    assert judge(left, calm).reason == ACCEPTED
+    assert decide_pair(left, calm).reason == ACCEPTED
 
 
 class TestPresets:
@@ -241,7 +244,7 @@ class TestPresets:
 
     @pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
     def test_strict_rejects_whatever_balanced_rejects(self, each: Case) -> None:
-        assert judge(each.left, each.right, limits=STRICT).relation is Relation.DIFFERENT
+        assert decide_pair(each.left, each.right, limits=STRICT).relation is Relation.DIFFERENT
 
     @pytest.mark.parametrize(
         ("rule", "preset"),
@@ -252,15 +255,15 @@ class TestPresets:
     )
     def test_a_rule_that_is_left_out_rejects_nothing(self, rule: str, preset: str) -> None:
         rejected = next(each for each in CASES if each.rule == rule)
-        assert judge(rejected.left, rejected.right, limits=PRESETS[preset]).reason == ACCEPTED
+        assert decide_pair(rejected.left, rejected.right, limits=PRESETS[preset]).reason == ACCEPTED
 
     def test_strict_asks_more_and_loose_less(self) -> None:
         left, right = PAGE, Small((*STORY[:8], *lines(3, 4)), TITLE)
-        assert judge(left, right, limits=STRICT).reason == "too little covered"
-        assert judge(left, right).relation.same
+        assert decide_pair(left, right, limits=STRICT).reason == "too little covered"
+        assert decide_pair(left, right).relation.same
         less = Small((*STORY[:5], *lines(3, 6)), TITLE)
-        assert judge(left, less, limits=BALANCED).relation is Relation.DIFFERENT
-        assert judge(left, less, limits=LOOSE).relation is not Relation.DIFFERENT
+        assert decide_pair(left, less, limits=BALANCED).relation is Relation.DIFFERENT
+        assert decide_pair(left, less, limits=LOOSE).relation is not Relation.DIFFERENT
 
 
 def test_the_document_has_each_rule_in_its_place_with_its_reason() -> None:
@@ -293,52 +296,52 @@ def test_every_rule_has_a_case() -> None:
 @pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
 def test_the_rule_decides(each: Case) -> None:
     for left, right in ((each.left, each.right), (each.right, each.left)):
-        judged = judge(left, right)
-        assert (judged.reason, judged.relation) == (each.rule, Relation.DIFFERENT), judged.evidence
-        assert 0 <= judged.score <= 0.5
+        decided = decide_pair(left, right)
+        assert (decided.reason, decided.relation) == (each.rule, Relation.DIFFERENT), decided.evidence
+        assert 0 <= decided.score <= 0.5
 
 
 @pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
 def test_without_its_cause_the_pair_is_accepted(each: Case) -> None:
-    judged = judge(each.cured_left, each.cured_right)
-    assert judged.reason == ACCEPTED, judged.evidence
-    assert judged.relation is not Relation.DIFFERENT
-    assert judge(each.cured_right, each.cured_left).relation == judged.relation.reversed
+    decided = decide_pair(each.cured_left, each.cured_right)
+    assert decided.reason == ACCEPTED, decided.evidence
+    assert decided.relation is not Relation.DIFFERENT
+    assert decide_pair(each.cured_right, each.cured_left).relation == decided.relation.reversed
 
 
 class TestRelations:
     def test_equal_but_for_white_space_is_exact(self) -> None:
         recut = replace(PAGE, lines=("".join(STORY),))
-        assert judge(PAGE, recut).relation is Relation.EXACT
+        assert decide_pair(PAGE, recut).relation is Relation.EXACT
 
     def test_most_of_both_is_a_duplicate(self) -> None:
-        assert judge(PAGE, Small((*STORY[2:], *lines(3, 2)), TITLE)).relation is Relation.DUPLICATE
+        assert decide_pair(PAGE, Small((*STORY[2:], *lines(3, 2)), TITLE)).relation is Relation.DUPLICATE
 
     def test_long_pages_of_like_size_need_less_than_a_passage_in_a_longer_one(self) -> None:
         text = (*LONG, *lines(7, 36))
         edited = Small((*text[:42], *lines(3, 30)), LONG[0][:10])
         longer = Small((*text[:42], *lines(3, 100)), LONG[0][:10])
         original = Small(text, LONG[0][:10])
-        assert judge(original, edited).relation is Relation.DUPLICATE
-        assert judge(original, longer).reason == "too little covered"
+        assert decide_pair(original, edited).relation is Relation.DUPLICATE
+        assert decide_pair(original, longer).reason == "too little covered"
 
     def test_a_page_with_half_as_much_again_contains_the_other(self) -> None:
         longer = Small((*STORY, *lines(3, 8)), TITLE)
-        judged = judge(PAGE, longer)
-        assert judged.relation is Relation.CONTAINED
-        assert float(judged.evidence["right_cover"] or 0) >= BALANCED.same_cover
+        decided = decide_pair(PAGE, longer)
+        assert decided.relation is Relation.CONTAINED
+        assert float(decided.evidence["right_cover"] or 0) >= BALANCED.same_cover
 
     def test_a_part_of_a_longer_page_is_contained_in_it(self) -> None:
         part = Small(LONG[:10], LONG[0][:10])
         whole = Small(LONG, LONG[0][:10])
-        assert judge(part, whole).relation is Relation.CONTAINED
-        assert judge(whole, part).relation is Relation.CONTAINS
+        assert decide_pair(part, whole).relation is Relation.CONTAINED
+        assert decide_pair(whole, part).relation is Relation.CONTAINS
 
     def test_a_page_without_words_is_different_from_its_copy(self) -> None:
-        assert judge(Small(("……",)), Small(("……",))).relation is Relation.DIFFERENT
+        assert decide_pair(Small(("……",)), Small(("……",))).relation is Relation.DIFFERENT
 
     def test_evidence_names_the_numbers_and_their_limits(self) -> None:
-        evidence = judge(PAGE, Small((*STORY[:4], *lines(3, 8)), TITLE)).evidence
+        evidence = decide_pair(PAGE, Small((*STORY[:4], *lines(3, 8)), TITLE)).evidence
         assert evidence["left_cover"] == pytest.approx(4 / 12, abs=0.12)
         assert isinstance(evidence["min_cover"], float)
         assert evidence["shared_clauses"] == 8
@@ -349,11 +352,11 @@ class TestRelations:
     )
     def test_evidence_names_the_cover_that_makes_a_duplicate(self, days: tuple[int, int], least: str) -> None:
         left, right = (replace(PAGE, day=day) for day in days)
-        assert judge(left, right).evidence["min_both"] == getattr(BALANCED, least)
+        assert decide_pair(left, right).evidence["min_both"] == getattr(BALANCED, least)
         assert BALANCED.same_cover < BALANCED.late_same_cover
 
     def test_each_enabled_detector_gives_its_own_verdict(self) -> None:
-        verdicts = judge(PAGE, PAGE).verdicts
+        verdicts = decide_pair(PAGE, PAGE).verdicts
         assert {verdict.detector: verdict.relation.same for verdict in verdicts} == {
             "ccdet": True,
             "simhash": True,

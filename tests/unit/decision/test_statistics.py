@@ -16,7 +16,7 @@ from es_dedup.decision.statistics import LEAST_WEIGHT, MIN_POSTINGS, Statistics,
 from es_dedup.errors import DamagedData
 from es_dedup.text.hashing import hash64
 from tests.texts import article
-from tests.unit.decision.decision_cases import SETTINGS, Small, judge, learned, lines, table_of
+from tests.unit.decision.decision_cases import SETTINGS, Small, decide_pair, learned, lines, table_of
 
 pytestmark = pytest.mark.usefixtures("both_paths")
 
@@ -71,9 +71,9 @@ class TestWeights:
     def test_two_pages_of_one_template_are_told_apart_by_it(self) -> None:
         left, right = template_pages(12)[:2]
         left, right = replace(left, lines=left.lines[2:]), replace(right, lines=right.lines[2:])
-        judged = judge(left, right, learned(template_pages(12)))
-        assert not judged.relation.same
-        assert judged.evidence["discounted_clauses"] == 2 * len(NOTICE)
+        decided = decide_pair(left, right, learned(template_pages(12)))
+        assert not decided.relation.same
+        assert decided.evidence["discounted_clauses"] == 2 * len(NOTICE)
 
     def test_a_wire_story_reprinted_under_like_titles_is_content(self) -> None:
         assert min(clause_weights(learned(reprints(30)), WIRE)) > 0.9

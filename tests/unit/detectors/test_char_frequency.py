@@ -286,7 +286,7 @@ def test_both_searches_find_the_same_on_real_pages() -> None:
     assert tree.visited < len(found) * (len(found) - 1) / 2
 
 
-def test_the_probe_finds_all_that_a_scan_finds_and_nothing_else() -> None:
+def test_the_query_finds_all_that_a_scan_finds_and_nothing_else() -> None:
     method = CharFrequency(CONFIG)
     found = [
         page

@@ -155,18 +155,18 @@ def test_parts_and_wholes_find_each_other() -> None:
 
 
 @pytest.mark.parametrize("sentences", [1, 5, 40, 400])
-def test_selections_are_the_smallest_hashes_and_what_is_probed_covers_what_is_stored(sentences: int) -> None:
+def test_selections_are_the_smallest_hashes_and_what_is_queried_covers_what_is_stored(sentences: int) -> None:
     table = build(article(sentences, sentences=sentences))
-    for column, stored, probed in (
+    for column, stored, queried in (
         (table.grams, coverage.stored_grams(table), coverage.query_grams(table)),
         (table.clauses, coverage.stored_clauses(table), coverage.query_clauses(table)),
     ):
-        for chosen in (stored, probed):
+        for chosen in (stored, queried):
             values = chosen.values.tolist()
             assert chosen.offsets.tolist() == [0, len(values)]
             assert values == sorted(set(values) & set(column.tolist()))
             assert int(chosen.bound[0]) == int(COMPLETE) or values[-1] <= int(chosen.bound[0])
-        assert set(stored.values.tolist()) <= set(probed.values.tolist())
+        assert set(stored.values.tolist()) <= set(queried.values.tolist())
     assert stored_limit_holds(table)
 
 
@@ -176,7 +176,7 @@ def stored_limit_holds(table: CoverageTable) -> bool:
     return min(12, len(table.grams)) <= grams <= 48 and clauses <= coverage.STORED_CLAUSES
 
 
-def test_short_clauses_are_not_probed_for() -> None:
+def test_short_clauses_are_not_queried() -> None:
     table = build("短句，短句二，这一个小句超过了八个字。")
     assert len(coverage.query_clauses(table).values) == 1
     assert len(table.clauses) == 3

@@ -310,7 +310,7 @@ def test_both_similarities_equal_the_reference(
 
 @settings(max_examples=150, deadline=None)
 @given(PLACES, st.sets(st.integers(0, 8), max_size=3), st.sampled_from([0.5, 0.9, 0.99]))
-def test_the_complete_probe_finds_all_that_can_be_accepted(
+def test_the_complete_query_finds_all_that_can_be_accepted(
     places: dict[int, list[int]], dropped: set[int], similarity: float
 ) -> None:
     detector = Dwdcs(DwdcsConfig(min_similarity=similarity, max_position_variance=1.0))

@@ -56,7 +56,7 @@ METHODS: Final[dict[str, Detector[Any]]] = {
 
 
 def answers(method: str) -> dict[str, Any]:
-    """All that must never change of one method: payloads, terms, probes, and one verdict."""
+    """All that must never change of one method: payloads, terms, candidate queries, and one verdict."""
     detector = METHODS[method]
     found = dict(zip(CASES, detector.featurise_many([Content(text) for text in CASES.values()]), strict=True))
     cases: dict[str, Any] = {}
@@ -68,7 +68,7 @@ def answers(method: str) -> dict[str, Any]:
         cases[name] = {
             "payload": detector.pack(features).hex(),
             "terms": [f"{term:x}" for term in detector.terms(features)[:8]],
-            "probe": [
+            "candidate_query": [
                 [len(group.terms), group.min_shared]
                 for group in (candidate_query.groups if candidate_query else ())
             ],

@@ -141,7 +141,7 @@ VALUES: Final = st.integers(0, (1 << 64) - 1)
 
 @settings(max_examples=300, deadline=None)
 @given(VALUES, VALUES, st.sets(st.integers(0, 63), max_size=7), st.sets(st.integers(0, 63), max_size=7))
-def test_every_accepted_pair_shares_a_probed_term(
+def test_every_accepted_pair_shares_a_queried_term(
     text: int, keywords: int, first: set[int], second: set[int]
 ) -> None:
     detector = MultiSimhash(MultiSimhashConfig(max_bits=3, max_text_bits=7))

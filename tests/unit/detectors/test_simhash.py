@@ -1,4 +1,4 @@
-"""SimHash: fingerprints, bands and the guarantee of its probes, against the slow reference."""
+"""SimHash: fingerprints, bands and the guarantee of its candidate queries, against the slow reference."""
 
 from __future__ import annotations
 
@@ -85,10 +85,10 @@ def test_bands_equal_the_reference(values: list[int]) -> None:
 
 
 @given(VALUES, st.integers(0, 7))
-def test_probed_terms_equal_the_reference(value: int, max_bits: int) -> None:
+def test_queried_term_equal_the_reference(value: int, max_bits: int) -> None:
     terms = query_terms(value, max_bits)
     assert len(set(terms)) == len(terms)
-    assert set(terms) == {((TAG + band) << 40) | key for band, key in slow.probe_keys(value, max_bits)}
+    assert set(terms) == {((TAG + band) << 40) | key for band, key in slow.query_keys(value, max_bits)}
 
 
 @pytest.mark.parametrize("max_bits", range(4))
@@ -104,7 +104,7 @@ def test_every_difference_within_the_limit_is_found(max_bits: int) -> None:
 
 @pytest.mark.parametrize("max_bits", range(4, 8))
 def test_every_spread_of_differing_bits_over_the_bands_is_found(max_bits: int) -> None:
-    """Whether a probe finds depends on the bits of each band alone: all spreads, with bits drawn inside the bands."""
+    """Whether a candidate query finds depends on the bits of each band alone: all spreads, with bits drawn inside the bands."""
     print(f"seed {SEED}")
     rng = random.Random(SEED)
     value = rng.getrandbits(64)

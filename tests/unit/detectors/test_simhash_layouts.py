@@ -19,7 +19,7 @@ from es_dedup.testing.detector_contract import DetectorContract
 from tests.reference import simhash as slow
 
 SEED: Final = 20261121
-# name, guaranteed distance, tables, probes, candidates as a share of all pages
+# name, guaranteed distance, tables, candidate queries, candidates as a share of all pages
 KNOWN: Final = (
     ("3x21", 2, 3, 3, 1.2e-6),
     ("4x16", 3, 4, 4, 6.1e-5),
@@ -62,7 +62,7 @@ def test_blocks_cover_the_fingerprint(layout: Layout) -> None:
 
 @pytest.mark.parametrize(("layout", "bits"), CASES, ids=lambda each: getattr(each, "name", str(each)))
 def test_nothing_within_the_guarantee_is_missed(layout: Layout, bits: int) -> None:
-    """Whether a probe finds depends on the bits of each block alone: bits are spread over the blocks as evenly as can be."""
+    """Whether a candidate query finds depends on the bits of each block alone: bits are spread over the blocks as evenly as can be."""
     print(f"seed {SEED}")
     rng = random.Random(SEED)
     value = rng.getrandbits(64)

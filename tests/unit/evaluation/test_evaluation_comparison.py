@@ -1,4 +1,4 @@
-"""Methods side by side: the join of probe terms, costs, curves, thresholds, and where one stands alone."""
+"""Methods side by side: the join of candidate terms, costs, curves, thresholds, and where one stands alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FREE: Final = Cost(1.0, 8.0, 4.0, 2.0, 0.5, 100.0)
 
 
 class Plan:
-    """A method whose features are its probe plan: groups of (terms, least) to ask, and terms to store."""
+    """A method whose features are its candidate query plan: groups of (terms, least) to ask, and terms to store."""
 
     name, version = "plan", 1
 
@@ -77,7 +77,7 @@ def slow_join(pages: Sequence[Any], max_df: int) -> tuple[set[tuple[int, int]], 
 
 @settings(max_examples=300, deadline=None)
 @given(CORPUS, st.sampled_from([1, 2, 1000]))
-def test_the_join_gives_what_each_probe_would_be_answered(pages: list[Any], max_df: int) -> None:
+def test_the_join_gives_what_each_query_would_be_answered(pages: list[Any], max_df: int) -> None:
     join = self_join(Plan(max_df), pages)  # type: ignore[arg-type]
     expected, answers = slow_join(pages, max_df)
     assert set(zip(join.left.tolist(), join.right.tolist(), strict=True)) == expected

@@ -181,9 +181,9 @@ def test_a_page_that_breaks_an_extractor_does_not_stop_the_others() -> None:
         def extract(self, html: object, **_: object) -> object:
             raise RecursionError(str(html)[:10])
 
-    settling = BatchDecider(EmbeddedIndex(":memory:", features={}), Settings())
-    settling._extractor = Brittle()  # type: ignore[assignment]
-    made = settling.featurise([Page("a", text="one. two."), Page("bad", html="<p>"), Page("c", text="x")])
+    decider = BatchDecider(EmbeddedIndex(":memory:", features={}), Settings())
+    decider._extractor = Brittle()  # type: ignore[assignment]
+    made = decider.featurise([Page("a", text="one. two."), Page("bad", html="<p>"), Page("c", text="x")])
     assert made.records.ids == ["a", "c"]
     assert list(made.failed) == ["bad"]
-    assert settling.featurise([Page("bad", html="<p>")]).failed.keys() == {"bad"}
+    assert decider.featurise([Page("bad", html="<p>")]).failed.keys() == {"bad"}

@@ -101,9 +101,8 @@ def test_fields_of_a_document_make_a_page() -> None:
 
 
 def test_a_job_is_read_as_it_was_written() -> None:
-    job = Job(
-        "1", "backfill", JobState.PAUSED, {"target": None}, 1, 2, 3, 1, ("0.a", "1.b"), (2, 1), {"n": 1}
-    )
+    job = Job("1", "backfill", JobState.PAUSED, {"target": None}, 1, 2, 1, ("0.a", "1.b"), (2, 1), {"n": 1})
     assert Job.from_dict(job.as_dict()) == job
+    assert Job.from_dict(job.as_dict() | {"begun": 3}) == job, "stored by 0.1"
     part = Partition("1", "0.a", 0, {"index": "x"}, 5, 17, counts={"stored": 3})
     assert Partition(**part.as_dict()) == part

@@ -190,6 +190,6 @@ def test_clause_cover_with_weights() -> None:
     outer = [("甲", "乙"), ("丙",)]
     # shared: 2 * 0.5 + 1 * 1 = 2; not shared: 3 * 0.5
     assert coverage.clause_cover(inner, outer, {("甲", "乙"): 0.5, ("abc",): 0.5}) == 2 / 3.5
-    # furniture that is known as template is no missing content
+    # boilerplate that is known as template is no missing content
     assert coverage.clause_cover(inner, outer, {("abc",): 0.0}) == 1.0
     assert coverage.clause_cover(outer, inner, {("甲", "乙"): 0.0, ("丙",): 0.0}) == 0.0

@@ -1,4 +1,4 @@
-"""SimHash reference against examples worked by hand, and the guarantee of the probes."""
+"""SimHash reference against examples worked by hand, and the guarantee of the candidate queries."""
 
 import random
 from itertools import combinations
@@ -63,9 +63,9 @@ def test_band_keys_start_at_the_low_end() -> None:
         (7, [1, 1, 1, 1], 68),
     ],
 )
-def test_radii_and_number_of_probes(k: int, radii: list[int], candidate_queries: int) -> None:
-    assert simhash.probe_radii(k) == radii
-    assert len(simhash.probe_keys(0x0123_4567_89AB_CDEF, k)) == candidate_queries
+def test_radii_and_number_of_queries(k: int, radii: list[int], candidate_queries: int) -> None:
+    assert simhash.query_radii(k) == radii
+    assert len(simhash.query_keys(0x0123_4567_89AB_CDEF, k)) == candidate_queries
     if k >= 3:
         assert sum(radius + 1 for radius in radii) == k + 1
 
@@ -73,11 +73,11 @@ def test_radii_and_number_of_probes(k: int, radii: list[int], candidate_queries:
 @pytest.mark.parametrize("k", [-1, 8])
 def test_radius_one_serves_up_to_seven(k: int) -> None:
     with pytest.raises(ValueError, match="k must be 0 to 7"):
-        simhash.probe_radii(k)
+        simhash.query_radii(k)
 
 
-def test_probe_keys_by_hand() -> None:
-    assert simhash.probe_keys(0b01_10, k=2, bands=2, width=2) == {(0, 0b10), (0, 0b11), (0, 0b00), (1, 0b01)}
+def test_query_keys_by_hand() -> None:
+    assert simhash.query_keys(0b01_10, k=2, bands=2, width=2) == {(0, 0b10), (0, 0b11), (0, 0b00), (1, 0b01)}
 
 
 @pytest.mark.parametrize("k", range(8))
@@ -89,7 +89,7 @@ def test_guarantee_holds_for_every_difference_of_16_bits(k: int) -> None:
 @pytest.mark.parametrize("k", range(3, 8))
 def test_guarantee_is_tight(k: int) -> None:
     """One flip more than each radius, in each band, makes k + 1 flips and is not found."""
-    difference = sum(((1 << (t + 1)) - 1) << (16 * band) for band, t in enumerate(simhash.probe_radii(k)))
+    difference = sum(((1 << (t + 1)) - 1) << (16 * band) for band, t in enumerate(simhash.query_radii(k)))
     assert simhash.hamming(0, difference) == k + 1
     assert not simhash.is_candidate(0, difference, k)
 

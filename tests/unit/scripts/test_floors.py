@@ -72,13 +72,13 @@ def test_one_pair_more_judged_right_never_worsens_a_figure(found: int, wrong: in
             better = -figure.one_better if name.startswith("max_") else figure.one_better
             value = -figure.value if name.startswith("max_") else figure.value
             assert better >= value
-    judge = figures(report(found, wrong))["rules"]
+    rules = figures(report(found, wrong))["rules"]
     for name in ("precision", "f1"):
         best = max(
             figures(report(found + 1, wrong))["rules"][name].value,
             figures(report(found, wrong - 1))["rules"][name].value,
         )
-        assert judge[name].one_better == pytest.approx(best)
+        assert rules[name].one_better == pytest.approx(best)
 
 
 def test_figures_of_no_pairs_are_not_pinned() -> None:

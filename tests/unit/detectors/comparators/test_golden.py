@@ -33,7 +33,7 @@ TEXTS: Final = {
 
 
 def _plan(candidate_query: CandidateQuery | None) -> list[list[int]]:
-    """Terms and needed terms of each group of a probe."""
+    """Terms and needed terms of each group of a candidate query."""
     return (
         [[len(group.terms), group.min_shared] for group in candidate_query.groups] if candidate_query else []
     )
@@ -53,7 +53,7 @@ def answers(name: str) -> dict[str, Any]:
             "bytes": len(payload),
             "sha256": hashlib.sha256(payload).hexdigest()[:32],
             "terms": [f"{term:x}" for term in sorted(method.terms(each))[:4]],
-            "probe": _plan(method.candidate_query(each)),
+            "candidate_query": _plan(method.candidate_query(each)),
             "score": round(method.verify(each, made[0]).score, 6),
         }
     return found
