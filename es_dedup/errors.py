@@ -1,13 +1,13 @@
 """One tree of errors; each says what to do next and whether the same call may be tried again.
 
-Data is passed as positional arguments, so that errors survive pickling between processes.
+Each is made again from its fields when it was pickled, as between processes.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,22 +18,33 @@ def wrong_type(what: str, wanted: str, given: object, advice: str = "") -> TypeE
     return TypeError(f"{what} must be {wanted}, not {type(given).__name__}{advice and ': '}{advice}")
 
 
+@dataclass_transform(eq_default=False)
 class DedupError(Exception):
-    """Root of all errors of this package.
+    """Root of all errors of this package; subclasses are dataclasses, whose fields are the data of the error.
 
     Attributes:
         retryable: True when repeating the same call later may succeed.
+        message: what the error says; names its fields in braces.
     """
 
-    retryable: bool = False
+    retryable: ClassVar[bool] = False
+    message: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(eq=False, repr=False)(cls)
+
+    def __post_init__(self) -> None:
+        self.args = tuple(vars(self).values())  # of which an error is made again when it was pickled
+
+    def __str__(self) -> str:
+        return self.message.format_map(vars(self))
 
 
 class ConfigError(DedupError):
     """Settings are wrong; all problems are named at once."""
 
-    def __init__(self, problems: tuple[str, ...], source: str = "settings") -> None:
-        super().__init__(problems, source)
-        self.problems, self.source = problems, source
+    problems: tuple[str, ...]
+    source: str = "settings"
 
     def __str__(self) -> str:
         lines = "\n".join(f"  - {problem}" for problem in self.problems)
@@ -43,20 +54,17 @@ class ConfigError(DedupError):
 class MissingExtra(DedupError):
     """An optional package is not installed."""
 
-    def __init__(self, package: str, extra: str, needed_by: str) -> None:
-        super().__init__(package, extra, needed_by)
-        self.package, self.extra, self.needed_by = package, extra, needed_by
-
-    def __str__(self) -> str:
-        return f"{self.needed_by} needs {self.package}: pip install 'es-dedup[{self.extra}]'"
+    package: str
+    extra: str
+    needed_by: str
+    message = "{needed_by} needs {package}: pip install 'es-dedup[{extra}]'"
 
 
 class MissingJava(DedupError):
     """No Java was found for Spark."""
 
-    def __init__(self, needed_by: str, home: str) -> None:
-        super().__init__(needed_by, home)
-        self.needed_by, self.home = needed_by, home
+    needed_by: str
+    home: str
 
     def __str__(self) -> str:
         where = f"JAVA_HOME is {self.home}, where none is" if self.home else "there is none on PATH"
@@ -79,9 +87,9 @@ class SparkUnavailable(DedupError):
 class InputError(DedupError):
     """Input that cannot be read as pages; names file and line."""
 
-    def __init__(self, source: str, line: int | None, problem: str) -> None:
-        super().__init__(source, line, problem)
-        self.source, self.line, self.problem = source, line, problem
+    source: str
+    line: int | None
+    problem: str
 
     def __str__(self) -> str:
         place = self.source if self.line is None else f"{self.source}:{self.line}"
@@ -92,12 +100,20 @@ class IndexError_(DedupError):  # noqa: N801 - Python has an IndexError
     """Root of what an index can raise (the name avoids Python's own IndexError)."""
 
 
+class WriteFailed(IndexError_):
+    """Single writes that the server refused, or that met too many other writers."""
+
+    index: str
+    problem: str
+    message = "{index}: {problem}"
+
+
 class SchemaMismatch(IndexError_):
     """The stored format is not the one this version reads."""
 
-    def __init__(self, index: str, expected: int, found: int) -> None:
-        super().__init__(index, expected, found)
-        self.index, self.expected, self.found = index, expected, found
+    index: str
+    expected: int
+    found: int
 
     def __str__(self) -> str:
         problem = f"{self.index} holds format {self.found}, this version needs {self.expected}"
@@ -124,9 +140,8 @@ class Difference:
 class SettingsMismatch(IndexError_):
     """The stored features were made with other settings; comparing them with new ones would be wrong."""
 
-    def __init__(self, index: str, differences: tuple[Difference, ...]) -> None:
-        super().__init__(index, differences)
-        self.index, self.differences = index, differences
+    index: str
+    differences: tuple[Difference, ...]
 
     def __str__(self) -> str:
         return (
@@ -196,26 +211,20 @@ def _shown(value: Any) -> str:
 class NotAnIndex(IndexError_):
     """The file exists but is no es-dedup index, or is damaged."""
 
-    def __init__(self, index: str, problem: str) -> None:
-        super().__init__(index, problem)
-        self.index, self.problem = index, problem
-
-    def __str__(self) -> str:
-        return f"{self.index} is not a readable es-dedup index ({self.problem}): name another file, or restore a copy"
+    index: str
+    problem: str
+    message = "{index} is not a readable es-dedup index ({problem}): name another file, or restore a copy"
 
 
 class DamagedData(IndexError_, ValueError):
     """Stored bytes that cannot be read: features, a text, terms or statistics."""
 
-    def __init__(self, what: str, problem: str) -> None:
-        super().__init__(what, problem)
-        self.what, self.problem = what, problem
-
-    def __str__(self) -> str:
-        return (
-            f"stored {self.what} are damaged ({self.problem}): restore a copy of the index, or rebuild it "
-            f"(scan the pages again; on Elasticsearch, `es-dedup reindex`)"
-        )
+    what: str
+    problem: str
+    message = (
+        "stored {what} are damaged ({problem}): restore a copy of the index, or rebuild it "
+        "(scan the pages again; on Elasticsearch, `es-dedup reindex`)"
+    )
 
 
 @contextmanager
@@ -238,15 +247,12 @@ class IndexLocked(IndexError_):
 
     retryable = True
 
-    def __init__(self, index: str, seconds: float) -> None:
-        super().__init__(index, seconds)
-        self.index, self.seconds = index, seconds
-
-    def __str__(self) -> str:
-        return (
-            f"{self.index} is being written by another process (waited {self.seconds:g} s): "
-            f"try again when it has finished; reading is possible meanwhile"
-        )
+    index: str
+    seconds: float
+    message = (
+        "{index} is being written by another process (waited {seconds:g} s): "
+        "try again when it has finished; reading is possible meanwhile"
+    )
 
 
 class RootsChanged(IndexError_):
@@ -254,12 +260,8 @@ class RootsChanged(IndexError_):
 
     retryable = True
 
-    def __init__(self, index: str) -> None:
-        super().__init__(index)
-        self.index = index
-
-    def __str__(self) -> str:
-        return f"{self.index}: another process has recorded input folders in the meantime; nothing was stored: run the command again"
+    index: str
+    message = "{index}: another process has recorded input folders in the meantime; nothing was stored: run the command again"
 
 
 class IndexUnavailable(IndexError_):
@@ -267,40 +269,32 @@ class IndexUnavailable(IndexError_):
 
     retryable = True
 
-    def __init__(self, index: str, problem: str) -> None:
-        super().__init__(index, problem)
-        self.index, self.problem = index, problem
-
-    def __str__(self) -> str:
-        return f"{self.index}: {self.problem}; this call stored nothing, earlier data is intact"
+    index: str
+    problem: str
+    message = "{index}: {problem}; this call stored nothing, earlier data is intact"
 
 
 class IndexInterrupted(IndexUnavailable):
     """A write to a server got no good answer: a part of it may be kept. To repeat the call is safe."""
 
-    def __str__(self) -> str:
-        return f"{self.index}: {self.problem}; part of this call may have been stored: repeat the call, which is safe"
+    message = "{index}: {problem}; part of this call may have been stored: repeat the call, which is safe"
 
 
 class ServerUnreachable(IndexUnavailable):
     """Nobody listens at the server's address; nothing was sent."""
 
-    def __str__(self) -> str:
-        return f"cannot connect to {self.index} ({self.problem}): start the server, or name another address with --db"
+    message = "cannot connect to {index} ({problem}): start the server, or name another address with --db"
 
 
 class UnreadableAnswer(IndexError_):
     """An answer that is none of Elasticsearch's: parts are missing, or of other types."""
 
-    def __init__(self, index: str, problem: str) -> None:
-        super().__init__(index, problem)
-        self.index, self.problem = index, problem
-
-    def __str__(self) -> str:
-        return (
-            f"{self.index}: the response of the server cannot be read ({self.problem}): check that it is Elasticsearch and "
-            f"that no proxy changes its answers; repeating the call is safe"
-        )
+    index: str
+    problem: str
+    message = (
+        "{index}: the response of the server cannot be read ({problem}): check that it is Elasticsearch and "
+        "that no proxy changes its answers; repeating the call is safe"
+    )
 
 
 class IndexReadOnly(IndexError_):
@@ -308,156 +302,124 @@ class IndexReadOnly(IndexError_):
 
     retryable = True
 
-    def __init__(self, index: str, problem: str) -> None:
-        super().__init__(index, problem)
-        self.index, self.problem = index, problem
-
-    def __str__(self) -> str:
-        return (
-            f"{self.index} takes no writes ({self.problem}): free disk space on the server, or lift the block "
-            f"(index.blocks.*), then repeat the call; reading is possible meanwhile"
-        )
+    index: str
+    problem: str
+    message = (
+        "{index} takes no writes ({problem}): free disk space on the server, or lift the block "
+        "(index.blocks.*), then repeat the call; reading is possible meanwhile"
+    )
 
 
 class IndexRefused(IndexError_):
     """The server does not allow the request: credentials, privileges, certificates, or a wrong request."""
 
-    def __init__(self, index: str, problem: str) -> None:
-        super().__init__(index, problem)
-        self.index, self.problem = index, problem
-
-    def __str__(self) -> str:
-        return (
-            f"{self.index}: the server refuses ({self.problem}): check the settings of section 'elastic' "
-            f"and the role of the user; repeating the call does not help"
-        )
+    index: str
+    problem: str
+    message = (
+        "{index}: the server refuses ({problem}): check the settings of section 'elastic' "
+        "and the role of the user; repeating the call does not help"
+    )
 
 
 class OtherCluster(DedupError):
     """The bulk helper's client writes to another cluster than the one that holds the hook's features."""
 
-    def __init__(self, found: str, expected: str) -> None:
-        super().__init__(found, expected)
-        self.found, self.expected = found, expected
-
-    def __str__(self) -> str:
-        return (
-            f"the client writes to cluster {self.found}, the hook reads and updates documents in cluster {self.expected}: nothing "
-            f"was written; open the hook with an address of the cluster that holds the documents, where the features are kept too"
-        )
+    found: str
+    expected: str
+    message = (
+        "the client writes to cluster {found}, the hook reads and updates documents in cluster {expected}: nothing "
+        "was written; open the hook with an address of the cluster that holds the documents, where the features are kept too"
+    )
 
 
 class MappingConflict(IndexRefused):
     """Fields of ``dedup`` have other types in an index than they need."""
 
-    def __str__(self) -> str:
-        return (
-            f"{self.index} has a wrong mapping ({self.problem}): searches and grouping by cluster would be wrong. Nothing was "
-            f"written. Create an index with the mapping of `dedup` (`es-dedup attach` adds it to the templates of an alias or "
-            f"a pattern), copy the documents without their field `dedup`, and run `es-dedup backfill`"
-        )
+    message = (
+        "{index} has a wrong mapping ({problem}): searches and grouping by cluster would be wrong. Nothing was "
+        "written. Create an index with the mapping of `dedup` (`es-dedup attach` adds it to the templates of an alias or "
+        "a pattern), copy the documents without their field `dedup`, and run `es-dedup backfill`"
+    )
 
 
 class SourceIncomplete(IndexError_):
     """Marking documents of an index would delete data, as its ``_source`` does not hold whole documents."""
 
-    def __init__(self, index: str, problem: str) -> None:
-        super().__init__(index, problem)
-        self.index, self.problem = index, problem
-
-    def __str__(self) -> str:
-        return (
-            f"documents of {self.index} cannot be updated: its _source is not the whole document ({self.problem}), and an "
-            f"update of a document would permanently delete what _source leaves out; no document was changed: index the "
-            f"pages from their origin into an index that stores the whole _source, and attach that index; to stop "
-            f"maintaining an index that is attached already, run `es-dedup detach --keep-fields`"
-        )
+    index: str
+    problem: str
+    message = (
+        "documents of {index} cannot be updated: its _source is not the whole document ({problem}), and an "
+        "update of a document would permanently delete what _source leaves out; no document was changed: index the "
+        "pages from their origin into an index that stores the whole _source, and attach that index; to stop "
+        "maintaining an index that is attached already, run `es-dedup detach --keep-fields`"
+    )
 
 
 class ServerTooOld(IndexError_):
     """The server is of a version that is not supported."""
 
-    def __init__(self, index: str, found: str, needed: str) -> None:
-        super().__init__(index, found, needed)
-        self.index, self.found, self.needed = index, found, needed
-
-    def __str__(self) -> str:
-        return (
-            f"{self.index}: {self.found} is not supported: upgrade the server to {self.needed} or later, or keep "
-            f"the index in a file"
-        )
+    index: str
+    found: str
+    needed: str
+    message = (
+        "{index}: {found} is not supported: upgrade the server to {needed} or later, or keep "
+        "the index in a file"
+    )
 
 
 class SearchRefused(IndexError_):
     """A search that is not possible with these options."""
 
-    def __init__(self, problem: str, advice: str) -> None:
-        super().__init__(problem, advice)
-        self.problem, self.advice = problem, advice
-
-    def __str__(self) -> str:
-        return f"this search is not possible ({self.problem}): {self.advice}"
+    problem: str
+    advice: str
+    message = "this search is not possible ({problem}): {advice}"
 
 
 class CursorLost(IndexError_):
     """The point in time that a cursor of a search rests on is gone."""
 
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return (
-            f"this cursor has expired ({self.problem}): start again at the first page; "
-            f"if readers need more time between pages, set a longer keep_alive"
-        )
+    problem: str
+    message = (
+        "this cursor has expired ({problem}): start again at the first page; "
+        "if readers need more time between pages, set a longer keep_alive"
+    )
 
 
 class UnknownPage(DedupError):
     """A page id that is not stored."""
 
-    def __init__(self, page_id: str) -> None:
-        super().__init__(page_id)
-        self.page_id = page_id
-
-    def __str__(self) -> str:
-        return f"no page {self.page_id!r} is stored: check the id, or add the page first"
+    page_id: str
+    message = "no page {page_id!r} is stored: check the id, or add the page first"
 
 
 class DuplicatePage(DedupError):
     """Raised by the write policy ``fail``."""
 
-    def __init__(self, page_id: str, duplicate_of: str) -> None:
-        super().__init__(page_id, duplicate_of)
-        self.page_id, self.duplicate_of = page_id, duplicate_of
-
-    def __str__(self) -> str:
-        return (
-            f"page {self.page_id!r} duplicates {self.duplicate_of!r} and the write policy is 'fail': "
-            f"use policy 'mark' or 'skip' to continue"
-        )
+    page_id: str
+    duplicate_of: str
+    message = (
+        "page {page_id!r} duplicates {duplicate_of!r} and the write policy is 'fail': "
+        "use policy 'mark' or 'skip' to continue"
+    )
 
 
 class MassChange(DedupError):
     """A maintenance command would change more than its limit; nothing was changed."""
 
-    def __init__(self, what: str, changes: int, limit: int) -> None:
-        super().__init__(what, changes, limit)
-        self.what, self.changes, self.limit = what, changes, limit
-
-    def __str__(self) -> str:
-        return (
-            f"{self.what} would change {self.changes:,} documents, the limit is {self.limit:,}: check with a dry run, "
-            f"then use --force, or raise the setting maintenance.max_change_share"
-        )
+    what: str
+    changes: int
+    limit: int
+    message = (
+        "{what} would change {changes:,} documents, the limit is {limit:,}: check with a dry run, "
+        "then use --force, or raise the setting maintenance.max_change_share"
+    )
 
 
 class PreflightFailed(DedupError):
     """Sampled documents of a target do not hold what its fields name."""
 
-    def __init__(self, target: str, problems: tuple[str, ...]) -> None:
-        super().__init__(target, problems)
-        self.target, self.problems = target, problems
+    target: str
+    problems: tuple[str, ...]
 
     def __str__(self) -> str:
         lines = "\n".join(f"  - {problem}" for problem in self.problems)
@@ -472,32 +434,31 @@ class QueueUnavailable(DedupError):
 
     retryable = True
 
-    def __init__(self, queue: str, problem: str, advice: str = "") -> None:
-        super().__init__(queue, problem, advice)
-        self.queue, self.problem, self.advice = queue, problem, advice
+    queue: str
+    problem: str
+    advice: str = ""
 
     def __str__(self) -> str:
         advice = self.advice or "start Redis or set maintenance.broker, or use --inline, which needs no Redis"
         return f"{self.queue}: Redis does not answer ({self.problem}): {advice}"
 
 
+class JobContended(DedupError):
+    """Others change a job all the time."""
+
+    job_id: str
+    message = "job {job_id} is being changed by too many at once; try again"
+
+
 class UnknownJob(DedupError):
     """No job of that id."""
 
-    def __init__(self, job_id: str) -> None:
-        super().__init__(job_id)
-        self.job_id = job_id
-
-    def __str__(self) -> str:
-        return f"there is no job {self.job_id!r}: `es-dedup jobs` lists them"
+    job_id: str
+    message = "there is no job {job_id!r}: `es-dedup jobs` lists them"
 
 
 class NotAttached(DedupError):
     """A source index that is not attached."""
 
-    def __init__(self, target: str) -> None:
-        super().__init__(target)
-        self.target = target
-
-    def __str__(self) -> str:
-        return f"{self.target} is not attached: `es-dedup attach {self.target} --content-field …` attaches it"
+    target: str
+    message = "{target} is not attached: `es-dedup attach {target} --content-field …` attaches it"

@@ -59,13 +59,8 @@ class WindowUnavailable(DedupError):
     """Redis did not answer; the hook goes on without it."""
 
     retryable = True
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"the window of recent pages does not answer ({self.problem}): check Redis"
+    problem: str
+    message = "the window of recent pages does not answer ({problem}): check Redis"
 
 
 @dataclass(frozen=True, slots=True)

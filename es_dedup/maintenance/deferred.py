@@ -72,3 +72,5 @@ class AttemptFailed(DedupError):
     """An unexpected error while documents were decided on; it is tried again, a few times."""
 
     retryable = True
+    problem: str
+    message = "{problem}"

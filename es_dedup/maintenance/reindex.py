@@ -47,12 +47,8 @@ TRIES: Final = 5  # to find as many pages as documents, while others write docum
 class NotVerified(DedupError):
     """The new generation is not what the source indices say; the old one is still in use."""
 
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"{self.problem}; nothing was swapped: call reindex again, or reindex --abandon"
+    problem: str
+    message = "{problem}; nothing was swapped: call reindex again, or reindex --abandon"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import ConfigError, DedupError, UnknownJob
+from es_dedup.errors import ConfigError, DedupError, JobContended, UnknownJob
 from es_dedup.index.jobs import Job, JobState, Partition, Version
 from es_dedup.maintenance.lease import Lease, LeaseLost
 from es_dedup.maintenance.plans import PLANS
@@ -222,7 +222,7 @@ class Runner:
             wanted = replace(wanted, changed=_now())
             if self._site.jobs.change(wanted, version) is not None:
                 return wanted  # type: ignore[no-any-return]
-        raise DedupError(f"job {job_id} is being changed by too many at once; try again")
+        raise JobContended(job_id)
 
     def _job(self, job_id: str) -> Job:
         found = self._site.jobs.job(job_id)

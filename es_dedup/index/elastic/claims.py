@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.errors import IndexError_, IndexUnavailable
+from es_dedup.errors import IndexUnavailable, WriteFailed
 from es_dedup.index.claims import Claim
 from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.mappings import META, alias_of
@@ -57,7 +57,7 @@ class ElasticClaims:
                 elif result.done and result.condition is not None:
                     found[content_hash] = Claim(content_hash, page_id, result.condition)
                 else:
-                    raise IndexError_(f"{self._server.name}: a content could not be claimed: {result.reason}")
+                    raise WriteFailed(self._server.name, f"a content could not be claimed: {result.reason}")
             found |= self._held(taken)
             waiting = {
                 content_hash: wanted[content_hash] for content_hash in taken if content_hash not in found

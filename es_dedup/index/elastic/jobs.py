@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import IndexError_
+from es_dedup.errors import WriteFailed
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write, write_all
 from es_dedup.index.elastic.mappings import JOBS, alias_of, concrete_of
 from es_dedup.index.elastic.reading import documents, pages_of_hits, whole
@@ -113,7 +113,7 @@ class ElasticJobs:
             )
             if self._change(write) is not None:
                 return int(count)
-        raise IndexError_(f"{self._server.name}: {name} is counted by too many at once")
+        raise WriteFailed(self._server.name, f"{name} is counted by too many at once")
 
     def forget_attempts(self, name: str) -> None:
         """See ``JobStore.forget_attempts``."""
@@ -204,7 +204,7 @@ class ElasticJobs:
     def _must(self, results: Iterable[Result]) -> None:
         problems = [result.reason for result in results if not result.done]
         if problems:
-            raise IndexError_(f"{self._server.name}: {len(problems)} writes failed: {problems[0]}")
+            raise WriteFailed(self._server.name, f"{len(problems)} writes failed: {problems[0]}")
 
 
 _DEAD: Final = {"bool": {"filter": [{"term": {"kind": "dead"}}]}}

@@ -6,7 +6,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.errors import IndexError_, IndexUnavailable
+from es_dedup.errors import IndexUnavailable, WriteFailed
 from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.generation_watch import GenerationWatch
 from es_dedup.index.elastic.locking import WriterLock
@@ -121,7 +121,7 @@ class Store:
     def _must_all(self, results: Iterable[Result]) -> None:
         problems = [result.reason for result in results if not result.done]
         if problems:
-            raise IndexError_(f"{self._server.name}: {len(problems)} writes failed: {problems[0]}")
+            raise WriteFailed(self._server.name, f"{len(problems)} writes failed: {problems[0]}")
 
     def _deletes(self, kind: str, page_ids: Iterable[str]) -> list[Write]:
         return [Write("delete", self._of[kind], key_of(page_id)) for page_id in page_ids]
