@@ -29,7 +29,7 @@ def scanned(some: Iterable[Page]) -> dict[str, tuple[str, str | None]]:
         dedup.scan(some)
         assigned = dedup._index.assignments([page.id for page in some])
     return {
-        name: (each.representative, None if each.representative == name else str(each.relation))
+        name: (each.canonical, None if each.canonical == name else str(each.relation))
         for name, each in assigned.items()
     }
 

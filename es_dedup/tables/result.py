@@ -116,15 +116,13 @@ class DeduplicationResult:
         """
         given = {name: self._ids[page_id] for name, page_id in self._names.items()}
         members = {member.page_id: member for cluster in self.clusters for member in cluster.members}
-        cluster_of = {
-            self._names[cluster.representative]: cluster for cluster in self.clusters
-        } | self._originals
+        cluster_of = {self._names[cluster.canonical]: cluster for cluster in self.clusters} | self._originals
         rows: list[tuple[Any, ...]] = []
         for page_id, own in self._ids.items():
             if (cluster := cluster_of.get(page_id)) is None:
                 rows.append((own, own, own, None, None, None, None, None))
                 continue
-            group = (own, given[cluster.id], given[cluster.representative])
+            group = (own, given[cluster.id], given[cluster.canonical])
             if (member := members.get(str(own))) is None:
                 rows.append((*group, None, None, None, None, None))
             else:
@@ -157,7 +155,7 @@ class DeduplicationResult:
         return replace(
             cluster,
             id=self._name(cluster.id),
-            representative=self._name(cluster.representative),
+            canonical=self._name(cluster.canonical),
             members=members,
             contained_in=contained_in,
         )
@@ -169,11 +167,11 @@ class DeduplicationResult:
         """The largest clusters as a table of HTML, for notebooks."""
         largest = sorted(self.clusters, key=lambda cluster: -cluster.size)[:SHOWN_CLUSTERS]
         position = {page_id: row for row, page_id in enumerate(self._ids)}
-        at = [position[self._names[cluster.representative]] for cluster in largest]
+        at = [position[self._names[cluster.canonical]] for cluster in largest]
         shown = [self._columns[name] for name in ("title", "text", "html") if name in self._columns]
         texts = list(rows_of(self._rows.take(at)).read(shown)) if at else []
         body = "".join(
-            f"<tr><td>{_escaped(cluster.representative)}</td><td>{cluster.size}</td><td>{_escaped(_start(text))}</td>"
+            f"<tr><td>{_escaped(cluster.canonical)}</td><td>{cluster.size}</td><td>{_escaped(_start(text))}</td>"
             f"<td>{_escaped(_listed([member.page_id for member in cluster.members]))}</td></tr>"
             for cluster, text in zip(largest, texts, strict=True)
         )

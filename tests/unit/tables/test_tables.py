@@ -78,7 +78,7 @@ def test_a_list_of_texts_keeps_the_first_of_equal_ones() -> None:
         *[FERRY] * 12,
     ]
     result = deduplicate(texts, settings=SETTINGS)
-    assert [cluster.representative for cluster in result.clusters if cluster.size == 12] == ["9"]
+    assert [cluster.canonical for cluster in result.clusters if cluster.size == 12] == ["9"]
     table = result.to_dict()
     assert table["canonical"][9:] == [9] * 12
     assert table["relation"][9:11] == [None, "exact"]
