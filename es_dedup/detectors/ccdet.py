@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
+from es_dedup.detectors.port import Detector
 from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, mix64, tagged_terms
@@ -209,7 +210,7 @@ def clr(left: int, right: int) -> float:
     return min(left, right) / more if more else 0.0
 
 
-class Ccdet:
+class Ccdet(Detector[PeriodFeatures]):
     """The detector.
 
     Args:
@@ -234,10 +235,6 @@ class Ccdet:
     def table(self, batch: TextBatch) -> PeriodTable:
         """Signatures of normalised texts."""
         return period_table(batch, self._config.window)
-
-    def featurise(self, content: Content) -> PeriodFeatures | Skipped:
-        """Signatures of one page, or ``Skipped`` when it has fewer than ``min_features``."""
-        return self.featurise_many([content])[0]
 
     def featurise_many(self, contents: Sequence[Content]) -> list[PeriodFeatures | Skipped]:
         """Signatures of several pages."""

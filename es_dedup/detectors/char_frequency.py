@@ -23,6 +23,7 @@ from es_dedup.detectors.char_frequency_features import (
     unit_names,
 )
 from es_dedup.detectors.labels import labels_in_order
+from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.normalise import normalise_many
@@ -89,7 +90,7 @@ def _follower_keys(page: FrequentUnits, common: NDArray[np.uint32]) -> NDArray[n
     return (units[keep].astype(np.uint64) << np.uint64(32)) | page.followers[keep]
 
 
-class CharFrequency:
+class CharFrequency(Detector[FrequentUnits]):
     """The detector."""
 
     name = "char_frequency"
@@ -109,10 +110,6 @@ class CharFrequency:
         return frequent_units(
             batch, config.count_above, _LIMITS[config.characters], adjacent=config.followers == "adjacent"
         )
-
-    def featurise(self, content: Content) -> FrequentUnits | Skipped:
-        """Both strings of one page, or ``Skipped`` when too few characters are frequent."""
-        return self.featurise_many([content])[0]
 
     def featurise_many(self, contents: Sequence[Content]) -> list[FrequentUnits | Skipped]:
         """Both strings of several pages."""

@@ -14,6 +14,7 @@ import numpy as np
 from es_dedup.detectors import coverage_codec
 from es_dedup.detectors.coverage_features import COMPLETE, CoverageTable, build
 from es_dedup.detectors.coverage_pairs import PairMeasures, measure, uniform_weights
+from es_dedup.detectors.port import Detector
 from es_dedup.model import NO_WORDS, CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.ragged import heads, take
@@ -127,7 +128,7 @@ def _sampled(
     return Sampled(offsets, values, bound, places)
 
 
-class Coverage:
+class Coverage(Detector[CoverageFeatures]):
     """The detector; verdicts of its own use no corpus statistics (the decision rules do)."""
 
     name = "coverage"
@@ -139,10 +140,6 @@ class Coverage:
 
     def __init__(self, config: CoverageConfig) -> None:
         self._config = config
-
-    def featurise(self, content: Content) -> CoverageFeatures | Skipped:
-        """Features of one page, or ``Skipped`` when it has no word."""
-        return self.featurise_many([content])[0]
 
     def featurise_many(self, contents: Sequence[Content]) -> list[CoverageFeatures | Skipped]:
         """Features of several pages."""

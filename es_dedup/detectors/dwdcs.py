@@ -16,6 +16,7 @@ import numpy as np
 
 from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts, Merger, key_concepts
 from es_dedup.detectors.labels import labels_in_order
+from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.settings.sections import ROUNDING
 from es_dedup.text.hashing import tagged_terms
@@ -113,7 +114,7 @@ def relative_positions(page: KeyConcepts) -> list[dict[str, Any]]:
     ]
 
 
-class Dwdcs:
+class Dwdcs(Detector[KeyConcepts]):
     """The detector.
 
     Args:
@@ -133,10 +134,6 @@ class Dwdcs:
         self._segmenter = segmenter
         phrases = self.merges and bool(config.min_phrase_occurrences)
         self._merger = Merger(synonyms, config.senses, config.min_overlap, phrases=phrases)
-
-    def featurise(self, content: Content) -> KeyConcepts | Skipped:
-        """Key concepts of one page, or ``Skipped`` when its network is too small."""
-        return self.featurise_many([content])[0]
 
     def featurise_many(self, contents: Sequence[Content]) -> list[KeyConcepts | Skipped]:
         """Key concepts of several pages."""

@@ -21,6 +21,7 @@ from es_dedup.detectors.fingerprint import (
     fingerprints,
     hamming_distance,
 )
+from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
 from es_dedup.text.idf import chosen
@@ -121,7 +122,7 @@ def band_terms(value: int, which: int) -> tuple[int, ...]:
     )
 
 
-class MultiSimhash:
+class MultiSimhash(Detector[TwoFingerprints]):
     """The detector.
 
     Args:
@@ -186,10 +187,6 @@ class MultiSimhash:
             if code is not None:
                 codes[at] = code
         return codes
-
-    def featurise(self, content: Content) -> TwoFingerprints | Skipped:
-        """Both fingerprints of one page, or ``Skipped`` when it has no content word."""
-        return self.featurise_many([content])[0]
 
     def featurise_many(self, contents: Sequence[Content]) -> list[TwoFingerprints | Skipped]:
         """Both fingerprints of several pages."""

@@ -14,7 +14,7 @@ G_contra = TypeVar("G_contra", contravariant=True)
 
 
 class Detector(Protocol[F]):
-    """One method; ``F`` is its feature type.
+    """One method; ``F`` is its feature type. Those of this package inherit from the port.
 
     A detector does no I/O, reads no clock and uses no unseeded randomness. Knowledge of the corpus is given at
     construction as an immutable snapshot.
@@ -29,9 +29,10 @@ class Detector(Protocol[F]):
 
     def featurise(self, content: Content) -> F | Skipped:
         """Features of one page, or ``Skipped`` when the page gives the method nothing to compare."""
+        return self.featurise_many([content])[0]
 
     def featurise_many(self, contents: Sequence[Content]) -> list[F | Skipped]:
-        """The same as ``featurise`` for each content, in order, faster."""
+        """The same for each of several contents, in order."""
 
     def candidate_query(self, features: F) -> CandidateQuery | None:
         """The question that finds candidates; None when the method only verifies."""

@@ -20,6 +20,7 @@ from es_dedup.detectors.fingerprint import (
     fingerprints,
     hamming_distance,
 )
+from es_dedup.detectors.port import Detector
 from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.model import NO_WORDS, CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import TERM_BITS, mix64
@@ -84,7 +85,7 @@ def query_terms(value: int, max_bits: int) -> tuple[int, ...]:
     return (*exact, *near)
 
 
-class Simhash:
+class Simhash(Detector[Fingerprint]):
     """The detector.
 
     Args:
@@ -139,10 +140,6 @@ class Simhash:
         count = len(batch)
         has = np.bincount(owners, minlength=count) > 0
         return fingerprints(hashes, owners, count, weights), has
-
-    def featurise(self, content: Content) -> Fingerprint | Skipped:
-        """Fingerprint of one page, or ``Skipped`` when it has no words."""
-        return self.featurise_many([content])[0]
 
     def featurise_many(self, contents: Sequence[Content]) -> list[Fingerprint | Skipped]:
         """Fingerprints of several pages."""

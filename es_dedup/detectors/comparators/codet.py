@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.detectors.comparators import hashsets
 from es_dedup.detectors.comparators.collection import Collection
-from es_dedup.detectors.comparators.hashsets import HashBag, bags, common
+from es_dedup.detectors.comparators.hashsets import BagDetector, HashBag, bags, common
 from es_dedup.detectors.comparators.words import words_of
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import mix64, tagged_terms
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from es_dedup.settings.comparators import CodetConfig
 
 TAG: Final = 59
-PAYLOAD: Final = 1
 MIN_SENTENCE_WORDS: Final = 2  # distinct; a path of one word says nothing of a sentence
 _STEP: Final = np.uint64(0x9E3779B185EBCA87)
 
@@ -77,7 +75,7 @@ def tree_nodes(
     return nodes[row, column], owner[row], column + 1
 
 
-class CodetLike:
+class CodetLike(BagDetector):
     """The detector.
 
     Args:
@@ -96,10 +94,6 @@ class CodetLike:
         words = words_of(normalise_many([content.text for content in contents]))
         _, once = np.unique(mix64(words.hashes ^ mix64(words.pages.astype(np.uint64))), return_index=True)
         return CodetLike(self._config, Collection.count(words.hashes[once], len(contents)))
-
-    def featurise(self, content: Content) -> HashBag | Skipped:
-        """Nodes of one page, or ``Skipped`` when it has fewer than ``min_sentences`` usable sentences."""
-        return self.featurise_many([content])[0]
 
     def featurise_many(self, contents: Sequence[Content]) -> list[HashBag | Skipped]:
         """Nodes of several pages, each with its depth."""
@@ -149,11 +143,3 @@ class CodetLike:
             "right_nodes": len(right),
         }
         return Verdict(self.name, relation, score, evidence)
-
-    def pack(self, features: HashBag) -> bytes:
-        """Six bytes a node (its hash, its depth), after a head of five."""
-        return hashsets.pack(features, PAYLOAD, with_counts=True)
-
-    def unpack(self, payload: bytes) -> HashBag:
-        """Nodes from ``pack``; raises ``ValueError`` on damaged bytes."""
-        return hashsets.unpack(payload, PAYLOAD, with_counts=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
+from es_dedup.detectors.port import Detector
+from es_dedup.model import Relation, Verdict
 from es_dedup.text.ragged import offsets_of
 
 if TYPE_CHECKING:
@@ -112,6 +114,29 @@ def jaccard(shared: int, left: int, right: int) -> float:
     return shared / union if union else 0.0
 
 
+def similarity_verdict(
+    name: str, score: float, limit: float, shared: int, pages: tuple[HashBag, HashBag]
+) -> Verdict:
+    """Duplicate iff a similarity is at least its limit.
+
+    Args:
+        name: of the method.
+        score: similarity of the pages, in [0, 1].
+        limit: of the score.
+        shared: number of shared distinct hashes.
+        pages: the left and the right one.
+    """
+    left, right = map(len, pages)
+    evidence = {
+        "similarity": round(score, 4),
+        "min_similarity": limit,
+        "common": shared,
+        "left_signatures": left,
+        "right_signatures": right,
+    }
+    return Verdict(name, Relation.DUPLICATE if score >= limit else Relation.DIFFERENT, score, evidence)
+
+
 def pack(bag: HashBag, version: int, *, with_counts: bool) -> bytes:
     """A head of five bytes, five bytes a hash and, where wanted, one byte a count."""
     raw = bag.values.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :HASH_BYTES].tobytes()
@@ -137,3 +162,23 @@ def unpack(payload: bytes, version: int, *, with_counts: bool) -> HashBag:
     if (values[1:] <= values[:-1]).any() or not counts.all():
         raise ValueError("hashes out of order, or counted 0 times")
     return HashBag(values, counts)
+
+
+class BagDetector(Detector[HashBag]):
+    """A method whose features are hashes, packed as a head of five bytes and five bytes a hash.
+
+    Attributes:
+        with_counts: the weights are packed, too, in a byte each.
+        payload: version of packed features.
+    """
+
+    with_counts: ClassVar[bool] = True
+    payload: ClassVar[int] = 1
+
+    def pack(self, features: HashBag) -> bytes:
+        """See ``pack`` of this module."""
+        return pack(features, self.payload, with_counts=self.with_counts)
+
+    def unpack(self, payload: bytes) -> HashBag:
+        """Features from ``pack``; raises ``ValueError`` on damaged bytes."""
+        return unpack(payload, self.payload, with_counts=self.with_counts)

@@ -16,6 +16,7 @@ from es_dedup.detectors.comparators.hashsets import bags
 from es_dedup.detectors.comparators.periods import period_sets
 from es_dedup.detectors.comparators.spots import spot_bags
 from es_dedup.detectors.comparators.words import words_of
+from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import mix64, tagged_terms
 from es_dedup.text.normalise import normalise_many
@@ -79,7 +80,7 @@ def _random_lexicons(terms: NDArray[np.uint64], lexicons: int, kept: float) -> l
     return [mix64(terms ^ seed) < np.uint64(min(kept * _LARGEST, _LARGEST - 2048)) for seed in seeds]
 
 
-class Imatch:
+class Imatch(Detector[Signatures]):
     """I-Match over words with one lexicon.
 
     Args:
@@ -118,10 +119,6 @@ class Imatch:
         """Distinct terms of several texts, as hashes."""
         words = words_of(normalise_many(texts))
         return [bag.values for bag in bags(words.hashes, words.pages, len(texts))]
-
-    def featurise(self, content: Content) -> Signatures | Skipped:
-        """Signatures of one page, or ``Skipped`` when too few of its terms are in the lexicon."""
-        return self.featurise_many([content])[0]
 
     def featurise_many(self, contents: Sequence[Content]) -> list[Signatures | Skipped]:
         """Signatures of several pages."""

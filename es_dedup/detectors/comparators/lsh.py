@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from es_dedup.detectors.comparators import hashsets
-from es_dedup.detectors.comparators.hashsets import HashBag, jaccard, shared_count
+from es_dedup.detectors.comparators.hashsets import (
+    BagDetector,
+    HashBag,
+    jaccard,
+    shared_count,
+    similarity_verdict,
+)
 from es_dedup.detectors.comparators.minima import band_hashes, candidate_chance, permuted
 from es_dedup.detectors.comparators.periods import period_sets
 from es_dedup.detectors.comparators.spots import spot_bags
-from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import mix64, tagged_terms
 
 if TYPE_CHECKING:
@@ -26,15 +31,15 @@ if TYPE_CHECKING:
 
 SPOT_TAG: Final = 57
 PERIOD_TAG: Final = 58
-PAYLOAD: Final = 1
 MIN_PERIODS: Final = 3  # signatures, as in CCDet
 
 
-class LshPeriods:
+class LshPeriods(BagDetector):
     """LSH-P."""
 
     name = "lsh_p"
     version = 1
+    with_counts = False
     tag: ClassVar[int] = PERIOD_TAG
     skipped: ClassVar[str] = "few-full-stops"
 
@@ -53,10 +58,6 @@ class LshPeriods:
     def sets(self, texts: Sequence[str]) -> list[HashBag]:
         """Period signatures of several texts."""
         return [HashBag(part, np.ones(len(part), dtype=np.uint8)) for part in period_sets(texts)]
-
-    def featurise(self, content: Content) -> HashBag | Skipped:
-        """Signatures of one page, or ``Skipped`` when it has too few."""
-        return self.featurise_many([content])[0]
 
     def featurise_many(self, contents: Sequence[Content]) -> list[HashBag | Skipped]:
         """Signatures of several pages; the minima are made of them when terms are needed."""
@@ -79,24 +80,7 @@ class LshPeriods:
         """Duplicate iff the Jaccard similarity of the signatures is at least ``min_similarity``."""
         shared = shared_count(left, right)
         score = jaccard(shared, len(left), len(right))
-        limit = self._config.min_similarity
-        relation = Relation.DUPLICATE if score >= limit else Relation.DIFFERENT
-        evidence = {
-            "similarity": round(score, 4),
-            "min_similarity": limit,
-            "common": shared,
-            "left_signatures": len(left),
-            "right_signatures": len(right),
-        }
-        return Verdict(self.name, relation, score, evidence)
-
-    def pack(self, features: HashBag) -> bytes:
-        """Five bytes a signature, after a head of five."""
-        return hashsets.pack(features, PAYLOAD, with_counts=False)
-
-    def unpack(self, payload: bytes) -> HashBag:
-        """Signatures from ``pack``; raises ``ValueError`` on damaged bytes."""
-        return hashsets.unpack(payload, PAYLOAD, with_counts=False)
+        return similarity_verdict(self.name, score, self._config.min_similarity, shared, (left, right))
 
 
 class LshSpots(LshPeriods):

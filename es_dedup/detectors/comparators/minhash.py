@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.detectors.comparators.minima import band_hashes, candidate_chance, one_permutation
+from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.normalise import normalise_many
@@ -53,7 +54,7 @@ def minima_table(
     return (table & _MASK).astype(np.uint16), np.bincount(owners, minlength=pages)
 
 
-class Minhash:
+class Minhash(Detector[MinimaOfPage]):
     """The detector."""
 
     name = "minhash"
@@ -65,10 +66,6 @@ class Minhash:
     def candidate_chance(self, score: float) -> float:
         """Chance that the bands bring together two pages whose estimated similarity is this."""
         return candidate_chance(score, self._config.bands, self._config.rows)
-
-    def featurise(self, content: Content) -> MinimaOfPage | Skipped:
-        """Minima of one page, or ``Skipped`` when it has fewer than ``min_shingles`` shingles."""
-        return self.featurise_many([content])[0]
 
     def featurise_many(self, contents: Sequence[Content]) -> list[MinimaOfPage | Skipped]:
         """Minima of several pages."""

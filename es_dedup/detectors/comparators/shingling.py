@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.detectors.comparators import hashsets
-from es_dedup.detectors.comparators.hashsets import HashBag, bags, jaccard, shared_count
+from es_dedup.detectors.comparators.hashsets import BagDetector, HashBag, bags, jaccard, shared_count
 from es_dedup.detectors.comparators.minima import band_hashes, permuted
+from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
 from es_dedup.text.normalise import normalise_many
@@ -60,19 +61,16 @@ def sampled(hashes: NDArray[np.uint64], modulus: int) -> NDArray[np.bool_]:
     return kept
 
 
-class Shingling:
+class Shingling(BagDetector):
     """Resemblance of sampled shingles: shared over all."""
 
     name = "shingling"
     version = 1
+    with_counts = False
     tag = RESEMBLANCE_TAG
 
     def __init__(self, config: ShinglingConfig) -> None:
         self._config = config
-
-    def featurise(self, content: Content) -> HashBag | Skipped:
-        """Sketch of one page, or ``Skipped`` when fewer than ``min_shingles`` are in it."""
-        return self.featurise_many([content])[0]
 
     def featurise_many(self, contents: Sequence[Content]) -> list[HashBag | Skipped]:
         """Sketches of several pages."""
@@ -106,14 +104,6 @@ class Shingling:
             "min_resemblance": self._config.min_resemblance,
         }
         return Verdict(self.name, relation, score, evidence)
-
-    def pack(self, features: HashBag) -> bytes:
-        """Five bytes a shingle of the sketch, after a head of five."""
-        return hashsets.pack(features, PAYLOAD, with_counts=False)
-
-    def unpack(self, payload: bytes) -> HashBag:
-        """The sketch from ``pack``; raises ``ValueError`` on damaged bytes."""
-        return hashsets.unpack(payload, PAYLOAD, with_counts=False)
 
 
 class ShinglingContainment(Shingling):
@@ -155,7 +145,7 @@ class SuperShingles:
     groups: tuple[int, ...]
 
 
-class Supershingles:
+class Supershingles(Detector[SuperShingles]):
     """Hashes of groups of minima: two pages are equal in one of them only when all its 14 minima agree.
 
     Source:
@@ -167,10 +157,6 @@ class Supershingles:
 
     def __init__(self, config: ShinglingConfig) -> None:
         self._config = config
-
-    def featurise(self, content: Content) -> SuperShingles | Skipped:
-        """Super-shingles of one page, or ``Skipped`` when it has fewer than ``min_shingles`` shingles."""
-        return self.featurise_many([content])[0]
 
     def featurise_many(self, contents: Sequence[Content]) -> list[SuperShingles | Skipped]:
         """Super-shingles of several pages."""

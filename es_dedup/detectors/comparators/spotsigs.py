@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.detectors.comparators import hashsets
 from es_dedup.detectors.comparators.collection import Collection
-from es_dedup.detectors.comparators.hashsets import HashBag, common, jaccard
+from es_dedup.detectors.comparators.hashsets import BagDetector, HashBag, common, jaccard, similarity_verdict
 from es_dedup.detectors.comparators.spots import spot_bags
-from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import tagged_terms
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from es_dedup.settings.comparators import SpotsigsConfig
 
 TAG: Final = 52
-PAYLOAD: Final = 1
 _SLACK: Final = 1e-9
 
 
@@ -44,7 +42,7 @@ def fewest_shared(bag: HashBag, min_similarity: float) -> int:
     return int(np.searchsorted(heaviest, min_similarity * bag.size - _SLACK)) + 1 if len(bag) else 1
 
 
-class Spotsigs:
+class Spotsigs(BagDetector):
     """The detector.
 
     Args:
@@ -66,10 +64,6 @@ class Spotsigs:
         return Spotsigs(
             self._config, Collection.count(np.concatenate([none, *(bag.values for bag in found)]), len(found))
         )
-
-    def featurise(self, content: Content) -> HashBag | Skipped:
-        """Signatures of one page, or ``Skipped`` when it has fewer than ``min_signatures``."""
-        return self.featurise_many([content])[0]
 
     def featurise_many(self, contents: Sequence[Content]) -> list[HashBag | Skipped]:
         """Signatures of several pages; those the collection refuses are taken out when pages are compared."""
@@ -99,22 +93,5 @@ class Spotsigs:
     def verify(self, left: HashBag, right: HashBag) -> Verdict:
         """Duplicate iff the multiset Jaccard similarity is at least ``min_similarity``."""
         ours, theirs = self.useful(left), self.useful(right)
-        score = multiset_jaccard(ours, theirs)
-        limit = self._config.min_similarity
-        relation = Relation.DUPLICATE if score >= limit else Relation.DIFFERENT
-        evidence = {
-            "similarity": round(score, 4),
-            "min_similarity": limit,
-            "common": len(common(ours, theirs)[0]),
-            "left_signatures": len(ours),
-            "right_signatures": len(theirs),
-        }
-        return Verdict(self.name, relation, score, evidence)
-
-    def pack(self, features: HashBag) -> bytes:
-        """Six bytes a signature (its hash, its count), after a head of five."""
-        return hashsets.pack(features, PAYLOAD, with_counts=True)
-
-    def unpack(self, payload: bytes) -> HashBag:
-        """Signatures from ``pack``; raises ``ValueError`` on damaged bytes."""
-        return hashsets.unpack(payload, PAYLOAD, with_counts=True)
+        score, shared = multiset_jaccard(ours, theirs), len(common(ours, theirs)[0])
+        return similarity_verdict(self.name, score, self._config.min_similarity, shared, (ours, theirs))

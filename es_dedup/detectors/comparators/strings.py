@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.detectors.comparators.subsequence import common_subsequence
+from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import mix64, tagged_terms
 from es_dedup.text.normalise import encode
@@ -58,7 +59,7 @@ def _window_hashes(
     return segment_hashes(mix64(codes[places].astype(np.uint64)), edges[:-1], edges[1:], _BASE)
 
 
-class StringComparator(ABC):
+class StringComparator(Detector[Text], ABC):
     """A method that keeps one string a page and compares two by their longest common subsequence.
 
     Args:
@@ -78,10 +79,6 @@ class StringComparator(ABC):
     @abstractmethod
     def terms(self, features: Text) -> tuple[int, ...]:
         """Terms to store: grams of the string."""
-
-    def featurise(self, content: Content) -> Text | Skipped:
-        """String of one page; see ``featurise_many``."""
-        return self.featurise_many([content])[0]
 
     def candidate_query(self, features: Text) -> CandidateQuery:
         """Pages that share a quarter of the terms; the source compares every pair of pages instead."""
