@@ -68,6 +68,6 @@ def _unlisted(dedup: Deduplicator, page_id: str, report: AddReport) -> Decision:
         return Decision(page_id, Outcome.INCONCLUSIVE, page_id, notes=(report.failed[page_id],))
     if report.unchanged:
         cluster = dedup.cluster(page_id)
-        if cluster.representative != page_id:
-            return Decision(page_id, Outcome.DUPLICATE, cluster.id, duplicate_of=cluster.representative)
+        if cluster.canonical != page_id:
+            return Decision(page_id, Outcome.DUPLICATE, cluster.id, duplicate_of=cluster.canonical)
     return Decision(page_id, Outcome.UNIQUE, page_id)

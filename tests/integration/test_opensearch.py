@@ -50,7 +50,7 @@ def name(client: OpenSearch) -> Iterator[str]:
     yield name
     own: Elasticsearch = as_elasticsearch(client)
     client.indices.delete(index=f"{name}*", params={"expand_wildcards": "all", "ignore_unavailable": "true"})
-    remove_templates(own, f"{name}-dedup-host")
+    remove_templates(own, f"{name}-dedup-source")
 
 
 def command(place: str, *words: str) -> list[dict[str, Any]]:

@@ -61,9 +61,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def clusters_of(dedup: Deduplicator) -> list[set[str]]:
     """The ids of each cluster."""
-    return [
-        {cluster.representative, *(each.page_id for each in cluster.members)} for cluster in dedup.clusters()
-    ]
+    return [{cluster.canonical, *(each.page_id for each in cluster.members)} for cluster in dedup.clusters()]
 
 
 @pytest.fixture(scope="module")
