@@ -14,7 +14,10 @@ from es_dedup.tables.documents import decided
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.integrations
+pytestmark = [
+    pytest.mark.integrations,
+    pytest.mark.filterwarnings("ignore"),  # other packages warn of their own code
+]
 FERRY = (
     "The ferry ran aground at noon on Monday near the old lighthouse. All 214 passengers were taken off safely by evening. "
     "The captain told reporters that a rudder had failed in the strong current."

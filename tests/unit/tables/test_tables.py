@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,9 @@ SETTINGS = Settings(workers=1)
 
 def library(name: str) -> Any:
     """An optional library."""
-    return pytest.importorskip(name, exc_type=ImportError)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what it does when it is imported
+        return pytest.importorskip(name, exc_type=ImportError)
 
 
 KINDS: dict[str, tuple[Callable[[dict[str, list[Any]]], Any], Callable[[Any], list[str]]]] = {
@@ -55,7 +58,6 @@ KINDS: dict[str, tuple[Callable[[dict[str, list[Any]]], Any], Callable[[Any], li
 }
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of datasets, when it is imported
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_of_each_kind_are_divided_into_rows_of_the_same_kind(kind: str) -> None:
     make, keys = KINDS[kind]
