@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from es_dedup.detectors.port import Detector
-from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, mix64, tagged_terms
 from es_dedup.text.normalise import TextBatch, normalise_many
@@ -36,7 +35,7 @@ TOTAL_BYTES: Final = 4  # after the signatures of a page of which not all are ke
 ALL_HASHES: Final = (1 << HASH_BITS_IN_TERM) - 1
 _STOP: Final = 0x3002
 _BASE: Final = 0x8CB92BA72F3D8DD7
-_WHITE: Final = (0x20, 0x0A)
+_SPACE, _NEWLINE = 0x20, 0x0A
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -447,10 +446,5 @@ def learn_noise(table: PeriodTable, sites: Sequence[str], config: CcdetConfig) -
 
 def without_white_space(batch: TextBatch) -> TextBatch:
     """Normalised texts without spaces and newlines."""
-    if worthwhile(len(batch.codes)):
-        from es_dedup.detectors.kernels import periods  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-        return TextBatch(*periods.without_white_space(batch.codes, batch.offsets))
-    keep = ~np.isin(batch.codes, _WHITE)
-    lengths = np.concatenate(([0], np.cumsum(keep)))
-    return TextBatch(batch.codes[keep], lengths[batch.offsets])
+    kept = np.flatnonzero((batch.codes != _SPACE) & (batch.codes != _NEWLINE))
+    return TextBatch(batch.codes[kept], np.searchsorted(kept, batch.offsets))

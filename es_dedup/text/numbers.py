@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.characters import PLANE
 from es_dedup.text.hashing import mix64
 from es_dedup.text.tokens import clause_hashes_of, run_starts, segment_hashes, word_hashes
@@ -36,18 +35,14 @@ def number_tokens(batch: TextBatch, tokens: TokenBatch) -> NDArray[np.bool_]:
     count = len(tokens)
     if not count:
         return np.zeros(0, dtype=np.bool_)
-    if worthwhile(count):
-        from es_dedup.text.kernels.numbers import flags_of  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-        tables = _lookup(NUMERALS), _lookup(UNITS)
-        return flags_of(batch.codes, tokens.single, tokens.starts, tokens.ends, tokens.clause, *tables)
-    basic = np.minimum(batch.codes, PLANE - 1)
-    digit = ((basic >= 0x30) & (basic <= 0x39)) | (basic == 0x3007)  # 〇 makes a run, not a token of its own
-    digits = np.concatenate(([0], np.cumsum(digit)))
-    digit_word: NDArray[np.bool_] = ~tokens.single & (
-        digits[tokens.ends] - digits[tokens.starts] == tokens.ends - tokens.starts
-    )
-    first = basic[tokens.starts]
+    first = np.minimum(batch.codes[tokens.starts], PLANE - 1)
+    digit_word = ~tokens.single & _is_digit(first)
+    at = np.flatnonzero(digit_word)
+    lengths = tokens.ends[at] - tokens.starts[at]
+    inside = np.cumsum(lengths) - lengths
+    places = np.repeat(tokens.starts[at] - inside, lengths) + np.arange(int(lengths.sum()))
+    if len(at):
+        digit_word[at] = np.logical_and.reduceat(_is_digit(batch.codes[places]), inside)
     numeral = tokens.single & _lookup(NUMERALS)[first]
     unit = tokens.single & _lookup(UNITS)[first]
     figure = numeral | digit_word
@@ -56,6 +51,12 @@ def number_tokens(batch: TextBatch, tokens: TokenBatch) -> NDArray[np.bool_]:
     beside[:-1] |= joined & (figure[1:] | unit[1:])
     beside[1:] |= joined & figure[:-1]
     return digit_word | (numeral & beside)
+
+
+def _is_digit(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Whether a character is a digit; 〇 makes a run, not a token of its own."""
+    digits: NDArray[np.bool_] = ((codes >= 0x30) & (codes <= 0x39)) | (codes == 0x3007)
+    return digits
 
 
 def masked_clause_hashes(
@@ -87,12 +88,6 @@ def number_runs(
     one number: 488,636 is 488636.
     """
     joined, hashes = _thousands(batch, tokens, numbers)
-    if worthwhile(len(tokens)):
-        from es_dedup.text.kernels.numbers import runs_of  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-        place = tokens.starts, tokens.pages, tokens.clause
-        figures = numbers.astype(np.uint8) + joined
-        return runs_of(batch.codes, hashes, *place, figures, np.uint64(_RUN_BASE))
     if joined.any():
         kept = ~joined
         columns = {

@@ -15,8 +15,6 @@ from es_dedup.text.numbers import masked_clause_hashes, number_runs, number_toke
 from es_dedup.text.tokens import tokenise
 from tests.reference import coverage as slow
 
-pytestmark = pytest.mark.usefixtures("both_paths")
-
 SEED: Final = 20261121
 
 
