@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Batches = Iterable[pa.RecordBatch]
     Made = Iterator[pa.RecordBatch]
 
-POSTINGS: Final = 500_000  # rows of terms joined at a time: some 450 MB with their hits
+POSTINGS: Final = 500_000  # rows of terms joined at a time
 COPIES_ROWS: Final = 100_000  # rows of whole texts ordered at a time
 
 

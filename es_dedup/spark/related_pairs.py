@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from es_dedup.decision.statistics import Statistics
     from es_dedup.settings import Settings
 
-BLOCK: Final = 4_096  # pairs compared at a time, about: 30 MB of arrays
+BLOCK: Final = 4_096  # pairs compared at a time, about
 
 
 def pairs(

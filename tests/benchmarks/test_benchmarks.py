@@ -19,7 +19,9 @@ from es_dedup import Page
 from tests.servers import fresh_name, url_of
 
 BENCHMARKS: Final = sorted(
-    path.stem for path in (Path(__file__).parents[2] / "benchmarks").glob("bench_*.py")
+    path.stem
+    for path in (Path(__file__).parents[2] / "benchmarks").glob("bench_*.py")
+    if path.stem != "bench_spark"  # in tests/spark
 )
 LONG: Final = ("bench_backfill", "bench_leave_out")
 SMALL: Final = {

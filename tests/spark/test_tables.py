@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hypothesis
@@ -22,7 +23,6 @@ from tests.spark_corpora import SETTINGS, corpus, found, scanned, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from es_dedup.settings import Settings
 
@@ -157,3 +157,22 @@ def test_the_command_makes_the_tables_and_says_what_is_wrong(spark: Any, tmp_pat
     without = run(*ours, JAVA_HOME=str(tmp_path))
     assert (without.returncode, without.stdout) == (1, "")
     assert without.stderr.startswith("error: es_dedup.spark needs Java 17 and JAVA_HOME is")
+
+
+def test_the_benchmark_compares_with_a_scan_and_writes_its_figures(spark: Any, tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+    command = [
+        sys.executable,
+        "benchmarks/bench_spark.py",
+        "--pages",
+        "60",
+        "--memory",
+        "1g",
+        "--json",
+        str(out),
+    ]
+    subprocess.run(command, check=True, capture_output=True, cwd=Path(__file__).parents[2])
+    rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
+    assert [row["step"] for row in rows] == ["features", "pairs", "clusters"]
+    assert all(row["stages"] and row["peak MiB"] > 100 for row in rows)
+    assert rows[1]["shuffled MiB"] > 0

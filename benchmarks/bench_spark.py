@@ -1,0 +1,218 @@
+"""What does a run on Spark cost: time, processor time, bytes shuffled, stages, and peak memory of JVM and Python workers?
+
+The steps one after the other over W1 in files, on a session of this machine. Bytes and stages are read from Spark's event log; memory is
+the proportional share (PSS) of this process and its children, looked at twice a second.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from harness import MIB, Row, expect, parser_of, report
+from w1 import documents
+
+from es_dedup import Deduplicator, Page
+from es_dedup.settings import Settings
+from es_dedup.spark import clusters, features, pairs, session
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+PAGES_OF_A_BASE: Final = 1.4115
+BASES: Final = 70_000  # made at a time
+COMPARED: Final = 20_000  # so many pages are also scanned
+TICKS: Final = os.sysconf("SC_CLK_TCK")
+SETTINGS: Final = Settings(workers=1)
+STEPS: Final = ("features", "pairs", "clusters")
+
+
+class Watch(threading.Thread):
+    """Memory and processor time of this process and all its children, Java first.
+
+    Attributes:
+        peak: MiB at the highest moment since ``reset``: all, Java, Python.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.peak = (0.0, 0.0, 0.0)
+        self._used: dict[int, float] = {}
+
+    def run(self) -> None:
+        """Look until the process ends."""
+        while True:
+            self.look()
+            time.sleep(0.5)
+
+    def reset(self) -> None:
+        """Forget the peak."""
+        self.peak = (0.0, 0.0, 0.0)
+
+    def look(self) -> None:
+        """Take the figures of this moment."""
+        java = python = 0.0
+        for pid in _tree(os.getpid()):
+            with suppress(OSError, IndexError, ValueError):
+                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                self._used[pid] = (int(fields[11]) + int(fields[12])) / TICKS
+                rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+                size = int(rollup.partition("Pss:")[2].split()[0]) * 1024 / MIB
+                if "java" in str(Path(f"/proc/{pid}/exe").readlink()):
+                    java += size
+                else:
+                    python += size
+        self.peak = max(self.peak, (java + python, java, python))
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of processor time until now."""
+        return sum(self._used.values())
+
+
+def _tree(root: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(int(entry.name))
+    found = [root]
+    for pid in found:
+        found += children.get(pid, ())
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--pages", type=int, default=10_000, help="about so many")
+    parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--memory", default="2g", help="spark.driver.memory")
+    given = parser.parse_args(arguments)
+    watch = Watch()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        family = _write(folder / "pages.jsonl", given.pages)
+        (folder / "log").mkdir()
+        config = {
+            "spark.driver.memory": given.memory, "spark.ui.enabled": "false", "spark.log.level": "ERROR",
+            "spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{folder}/log", "spark.local.dir": name,
+            "spark.eventLog.compress": "false",
+        }  # fmt: skip
+        spark = session(given.master, config)
+        watch.start()
+        times = [_run(spark, folder, step, watch) for step in STEPS]
+        canonical = {row.page_id: row.canonical for row in spark.read.parquet(f"{folder}/clusters").collect()}
+        spark.stop()
+        _check(canonical, family, folder / "pages.jsonl")
+        rows = [_row(step, at, folder) for step, at in zip(STEPS, times, strict=True)]
+    report(f"Spark, W1, {len(family):,} pages, {given.master}", rows, given.json)
+    return 0
+
+
+def _write(path: Path, pages: int) -> dict[str, int]:
+    """W1 as JSON Lines; the family of each page."""
+    family: dict[str, int] = {}
+    left, seed = round(pages / PAGES_OF_A_BASE), 7
+    with path.open("w", encoding="utf-8") as file:
+        while left:
+            for each in documents(min(left, BASES), seed):
+                name = f"{seed}-{each.id}"
+                family[name] = seed * BASES + each.family
+                file.write(json.dumps({"id": name, "text": each.text}, ensure_ascii=False) + "\n")
+            left, seed = left - min(left, BASES), seed + 1
+    return family
+
+
+def _run(spark: SparkSession, folder: Path, step: str, watch: Watch) -> dict[str, Any]:
+    watch.look()
+    watch.reset()
+    begun, cpu = time.time(), watch.cpu
+    if step == "features":
+        made = features(spark.read.schema("id string, text string").json(f"{folder}/pages.jsonl"), SETTINGS)
+    else:
+        known = spark.read.parquet(f"{folder}/features")
+        made = (
+            pairs(known, SETTINGS)
+            if step == "pairs"
+            else clusters(known, spark.read.parquet(f"{folder}/pairs"), SETTINGS)
+        )
+    made.write.parquet(f"{folder}/{step}")
+    spark.catalog.clearCache()
+    watch.look()
+    return {"begun": begun, "ended": time.time(), "cpu": watch.cpu - cpu, "peak": watch.peak}
+
+
+def _row(step: str, at: dict[str, Any], folder: Path) -> Row:
+    """Figures of a step; its stages are those submitted while it ran."""
+    counts: Counter[str] = Counter()
+    for path in (folder / "log").rglob("*"):
+        for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
+            event = json.loads(line)
+            if event["Event"] != "SparkListenerTaskEnd":
+                if event["Event"] == "SparkListenerStageCompleted":
+                    counts["stages"] += _within(event["Stage Info"]["Submission Time"], at)
+                continue
+            if not _within(event["Task Info"]["Launch Time"], at):
+                continue
+            metrics = event.get("Task Metrics") or {}
+            counts["tasks"] += 1
+            written = metrics.get("Shuffle Write Metrics", {})
+            counts["shuffle"] += written.get("Shuffle Bytes Written", 0)
+            counts["rows"] += written.get("Shuffle Records Written", 0)
+            counts["spilled"] += metrics.get("Disk Bytes Spilled", 0)
+    table = sum(path.stat().st_size for path in (folder / step).rglob("*.parquet"))
+    whole, java, python = at["peak"]
+    return {
+        "step": step,
+        "s": round(at["ended"] - at["begun"], 1),
+        "CPU s": round(at["cpu"], 1),
+        "stages": counts["stages"],
+        "tasks": counts["tasks"],
+        "shuffled MiB": round(counts["shuffle"] / MIB, 1),
+        "rows shuffled": counts["rows"],
+        "spilled MiB": round(counts["spilled"] / MIB, 1),
+        "table MiB": round(table / MIB, 1),
+        "peak MiB": round(whole),
+        "Java": round(java),
+        "Python": round(python),
+    }
+
+
+def _within(milliseconds: int, at: dict[str, Any]) -> bool:
+    return bool(1000 * at["begun"] <= milliseconds <= 1000 * at["ended"])
+
+
+def _check(canonical: dict[str, str], family: dict[str, int], path: Path) -> None:
+    """Duplicates are of one base; of few pages the clusters are those of a scan."""
+    expect(canonical.keys() == family.keys(), "not every page is in a cluster")
+    joined = [(page, other) for page, other in canonical.items() if page != other]
+    expect(bool(joined), "no duplicates were found")
+    strange = sum(family[page] != family[other] for page, other in joined)
+    expect(strange <= 0.001 * len(joined), f"{strange} duplicates are of different bases")
+    if len(family) > COMPARED:
+        return
+    with path.open(encoding="utf-8") as file, Deduplicator.open(":memory:", settings=SETTINGS) as dedup:
+        rows = map(json.loads, file)
+        dedup.scan(Page(row["id"], text=row["text"]) for row in rows)
+        scanned = {
+            name: each.canonical
+            for each in dedup.clusters(min_size=1)
+            for name in (each.canonical, *(member.page_id for member in each.members))
+        }
+    expect(scanned == canonical, "a scan has other clusters")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
