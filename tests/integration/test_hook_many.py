@@ -16,7 +16,7 @@ from es_dedup.hook import DedupHook, HookReport, dedup_bulk
 from es_dedup.settings.recorded import STATISTICS
 from tests.hooked import action_of, clusters, dedup_fields
 from tests.samples import as_text, edges, pages, partition
-from tests.servers import url_of
+from tests.servers import needs_elasticsearch, url_of
 
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_what_the_how_to_shows_works(hook: DedupHook, client: Elasticsearch, address: str, name: str) -> None:
+    needs_elasticsearch("place in this page")
     text = (ROOT / "docs/how-to/put-the-hook-before-the-bulk-writer.md").read_text(encoding="utf-8")
     code = text.split("```python\n")[1].split("```")[0]
     code = code.replace("http://localhost:9200", address.rpartition("/")[0]).replace("pages", name)

@@ -19,7 +19,7 @@ from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.ingest import ingest
 from es_dedup.maintenance.reindex import abandon, reindex
 from es_dedup.maintenance.replay import replay
-from tests.servers import async_client_of, client_of, fresh_name, url_of
+from tests.servers import async_client_of, client_of, fresh_name, needs_elasticsearch, url_of
 from tests.source_indices import canonical_counts, count_with_dedup_field, remove_templates, settings
 from tests.texts import article
 from tests.traffic import run
@@ -68,6 +68,7 @@ def hits(client: Elasticsearch, index: str) -> tuple[int, int]:
 
 @pytest.fixture
 def client() -> Iterator[Elasticsearch]:
+    needs_elasticsearch("dense_vector")
     with client_of(url_of("es8")) as client:
         yield client
 

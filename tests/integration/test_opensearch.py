@@ -20,8 +20,12 @@ from typer.testing import CliRunner
 from es_dedup import Deduplicator, Page
 from es_dedup.cli.main import app
 from es_dedup.collapse import AsyncDedupSearch, DedupSearch
+from es_dedup.errors import SourceIncomplete
 from es_dedup.hook import DedupHook, async_dedup_bulk, dedup_bulk
 from es_dedup.index.opensearch import as_elasticsearch
+from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.context import open_context
+from es_dedup.settings import Settings
 from tests.hooked import FIELDS, STORIES, clusters, five
 from tests.samples import SAMPLES
 from tests.servers import fresh_name, url_of
@@ -123,6 +127,17 @@ def test_the_program_of_the_guide_runs(client: OpenSearch, name: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "1 [] [True]\n"
+
+
+def test_an_index_that_keeps_a_part_of_its_documents_is_refused(client: OpenSearch, name: str) -> None:
+    client.indices.create(index=name, body={"mappings": {"_source": {"excludes": ["raw"]}}})
+    put(as_elasticsearch(client), name, {"a": {"html": "<p>text</p>", "raw": "only here"}})
+    place = f"{url_of('opensearch')}/{name}"
+    with (
+        open_context(place, Settings()) as site,
+        pytest.raises(SourceIncomplete, match=r"_source\.excludes: raw"),
+    ):
+        attach(site, name, FIELDS)
 
 
 def test_a_users_index_is_maintained(client: OpenSearch, name: str) -> None:
