@@ -101,8 +101,10 @@ def _wrapped(client: Any, *, is_async: bool) -> Any:
         raise MissingExtra("elasticsearch", "opensearch", "a client for OpenSearch") from error
     made: Any = AsyncElasticsearch if is_async else Elasticsearch
     transport = client.transport
+    first = next(iter(transport.hosts or ()), {})
+    scheme = "https" if first.get("use_ssl") else "http"
     return made(
-        [NodeConfig("http", "opensearch", 9200)],  # never connected to
+        [NodeConfig(scheme, first.get("host", "localhost"), int(first.get("port", 9200)))],  # for messages
         node_class=_async_node(client) if is_async else _node(client),
         max_retries=transport.max_retries,
         retry_on_status=tuple(transport.retry_on_status),

@@ -16,7 +16,7 @@ from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.detach import detach
 from tests.hooked import FIELDS, action_of, clusters
 from tests.samples import story
-from tests.servers import fresh_name, url_of
+from tests.servers import client_of, fresh_name, url_of
 from tests.source_indices import remove_templates, settings
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def dynamic(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def client() -> Iterator[Elasticsearch]:
-    with Rolling(url_of("es8"), request_timeout=30) as client:
+    with client_of(url_of("es8")) as client:
+        client.__class__ = Rolling
         yield client
 
 
