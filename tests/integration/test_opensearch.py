@@ -165,4 +165,5 @@ def test_a_users_index_is_maintained(client: OpenSearch, name: str) -> None:
     assert found == expected
     assert len(found) > 10
     command(place, "detach", name)
+    client.indices.refresh(index=name)
     assert client.count(index=name, body={"query": {"exists": {"field": "dedup.cluster_id"}}})["count"] == 0
