@@ -101,7 +101,7 @@ def _wrapped(client: Any, *, is_async: bool) -> Any:
         raise MissingExtra("elasticsearch", "opensearch", "a client for OpenSearch") from error
     made: Any = AsyncElasticsearch if is_async else Elasticsearch
     transport = client.transport
-    first = next(iter(transport.hosts or ()), {})
+    first: dict[str, Any] = next(iter(transport.hosts or ()), {})
     scheme = "https" if first.get("use_ssl") else "http"
     return made(
         [NodeConfig(scheme, first.get("host", "localhost"), int(first.get("port", 9200)))],  # for messages
