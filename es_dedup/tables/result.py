@@ -63,11 +63,9 @@ class DeduplicationResult:
 
     @property
     def _summary(self) -> str:
-        kept = len(self) - len(self._originals)
-        return (
-            f"{len(self):,} rows, {kept:,} kept, {len(self._originals):,} duplicates "
-            f"in {len(self.clusters):,} clusters"
-        )
+        duplicates = len(self._originals)
+        counted = f"{_counted(len(self), 'row')}, {len(self) - duplicates:,} kept, {_counted(duplicates, 'duplicate')}"
+        return f"{counted} in {_counted(len(self.clusters), 'cluster')}"
 
     @cached_property
     def clusters(self) -> list[Cluster]:
@@ -177,6 +175,10 @@ class DeduplicationResult:
         )
         head = "<tr><th>canonical</th><th>rows</th><th>text</th><th>duplicates</th></tr>"
         return f"<p>{self._summary}</p>" + (f"<table>{head}{body}</table>" if body else "")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _escaped(text: str) -> str:
