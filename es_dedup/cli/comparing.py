@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from es_dedup.cli.figures import show_decider
-from es_dedup.cli.group import ExitCode
-from es_dedup.cli.inputs import LABELS_HELP, Corpus, Folds, Intake, with_input_options
+from es_dedup.cli.inputs import (
+    LABELS_HELP,
+    Corpus,
+    Folds,
+    Intake,
+    check_labels,
+    end_with_missing,
+    with_input_options,
+)
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
@@ -80,7 +87,7 @@ def compare(
     intake = Intake(corpus, options, session, leave=labels)
     pages = list(intake.pages())
     missing = sorted({page for each in pairs for page in each.pair} - {page.id for page in pages})
-    _check_ground(labels, pairs, missing)
+    check_labels(labels, pairs, missing)
     runs, contents = _run(session, names, pages, pairs)
     found = side_by_side(runs, pairs, len(pages), folds=folds, goal=Goal(max_merged_diff)).as_dict()
     decider = decided_by(session.settings)
@@ -92,12 +99,7 @@ def compare(
         _write(csv_file, _table(found["methods"]))
     if html is not None:
         _write(html, _page(found, pages, contents, title=labels.name))
-    if missing:
-        session.output.warn(
-            f"{len(missing)} labelled pages are not in the corpus; their pairs count as different"
-        )
-    if missing or intake.failed:
-        raise typer.Exit(ExitCode.LEFT_OUT)
+    end_with_missing(session, missing, intake.failed)
 
 
 def _names(methods: str) -> tuple[str, ...]:
@@ -113,17 +115,6 @@ def _names(methods: str) -> tuple[str, ...]:
         named = ", ".join(map(repr, unknown)) or "none"
         raise typer.BadParameter(f"known are {', '.join(known)}, or all; got {named}", param_hint="--methods")
     return names
-
-
-def _check_ground(labels: Path, pairs: Sequence[LabelledPair], missing: Sequence[str]) -> None:
-    from es_dedup.errors import InputError
-
-    if not pairs:
-        raise InputError(str(labels), None, "holds no labelled pair")
-    if len(missing) == len({page for each in pairs for page in each.pair}):
-        raise InputError(
-            str(labels), None, "none of its labelled pages is in the corpus: check --corpus and the page ids"
-        )
 
 
 def _run(

@@ -9,14 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from es_dedup.cli.figures import show_decider, show_pairs, show_report, show_sweep
-from es_dedup.cli.group import ExitCode
-from es_dedup.cli.inputs import LABELS_HELP, Corpus, Folds, Intake, with_input_options
+from es_dedup.cli.inputs import (
+    LABELS_HELP,
+    Corpus,
+    Folds,
+    Intake,
+    check_labels,
+    end_with_missing,
+    with_input_options,
+)
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from es_dedup.evaluation import (
         LabelledPair,
@@ -24,7 +31,6 @@ if TYPE_CHECKING:
     )
     from es_dedup.evaluation.runner import Measured
 
-SHOWN_MISSING: Final = 5
 MAX_VALUES: Final = 40
 """Values tried on one axis: those that pairs have, thinned out evenly."""
 
@@ -92,7 +98,7 @@ def evaluate(
     for name, pairs in changed.items():
         show_pairs(session.output, f"merged by {name}", pairs)
     show_decider(session.output, decider)
-    _end(session, ground)
+    end_with_missing(session, ground.measured.missing, ground.left_out)
 
 
 @with_input_options
@@ -146,7 +152,7 @@ def tune(
             {name: f"{each.value:g} ({name.partition('.')[0]}.{each.key})" for name, each in limits.items()},
         )
     _sweep_rules(session, ground, rule or (), folds, bound)
-    _end(session, ground)
+    end_with_missing(session, ground.measured.missing, ground.left_out)
 
 
 def _sweep_rules(
@@ -190,7 +196,6 @@ def _measure(
     without: Iterable[str] = (),
 ) -> _Ground:
     """What the index says, and what the methods among ``methods`` say that it does not store."""
-    from es_dedup.errors import InputError
     from es_dedup.evaluation import read_labels
     from es_dedup.evaluation.alone import with_methods
     from es_dedup.evaluation.runner import BY_RULES, measure
@@ -202,9 +207,7 @@ def _measure(
         measured = measure(dedup, pairs, lambda at, total: progress.count("verify", at, total), without)
         further = [name for name in methods if name != BY_RULES]
         measured = with_methods(measured, dedup, pairs, further, session.settings)
-    wanted = len({page for each in pairs for page in each.pair})
-    if len(measured.missing) == wanted:
-        raise InputError(str(labels), None, _nothing_to_measure(measured.missing))
+    check_labels(labels, pairs, measured.missing)
     return _Ground(pairs, measured, intake.failed + len(done.failed))
 
 
@@ -243,24 +246,6 @@ def _check_rules(session: Session, names: Iterable[str], option: str) -> None:
         without_rules(thresholds_of(session.settings.decision.preset), names)
     except ConfigError as error:
         raise typer.BadParameter("; ".join(error.problems), param_hint=option) from error
-
-
-def _nothing_to_measure(missing: Sequence[str]) -> str:
-    if not missing:
-        return "holds no labelled pair"
-    some = ", ".join(missing[:SHOWN_MISSING]) + (" …" if len(missing) > SHOWN_MISSING else "")
-    return f"none of its {len(missing):,} labelled pages is in the corpus: check --corpus and the page ids ({some})"
-
-
-def _end(session: Session, ground: _Ground) -> None:
-    missing = ground.measured.missing
-    if missing:
-        some = ", ".join(missing[:SHOWN_MISSING]) + (" …" if len(missing) > SHOWN_MISSING else "")
-        session.output.warn(
-            f"{len(missing)} labelled pages are not in the corpus; their pairs count as different: {some}"
-        )
-    if missing or ground.left_out:
-        raise typer.Exit(ExitCode.LEFT_OUT)
 
 
 def _main_measures(measured: Measured) -> list[tuple[str, ...]]:

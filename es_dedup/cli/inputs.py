@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
+from es_dedup.cli.group import ExitCode
 from es_dedup.cli.output import clean
+from es_dedup.errors import InputError
 from es_dedup.readers import Fields, InputFailure, ReadOptions, read_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.cli.session import Session
+    from es_dedup.evaluation import LabelledPair
     from es_dedup.model import Page
     from es_dedup.readers import Roots
 
@@ -25,6 +28,7 @@ STDIN: Final = "-"
 SHOWN_FAILURES: Final = 20
 KEPT_FAILURES: Final = 1000
 SHOWN_KINDS: Final = 8
+SHOWN_MISSING: Final = 5
 LABELS_HELP: Final = "TSV with a header, or JSONL: id_a, id_b, label (dup, contain, partial, diff)."
 
 Paths = Annotated[
@@ -42,6 +46,29 @@ Corpus = Annotated[
     ),
 ]
 Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")]
+
+
+def check_labels(labels: Path, pairs: Sequence[LabelledPair], missing: Sequence[str]) -> None:
+    """Raise ``InputError`` where no labelled page, of ``pairs`` without the ``missing`` ones, is in the corpus."""
+    if not pairs:
+        raise InputError(str(labels), None, "holds no labelled pair")
+    if len(missing) == len({page for each in pairs for page in each.pair}):
+        problem = f"none of its {len(missing):,} labelled pages is in the corpus: check --corpus and the page ids ({_some(missing)})"
+        raise InputError(str(labels), None, problem)
+
+
+def end_with_missing(session: Session, missing: Sequence[str], left_out: int) -> None:
+    """Name labelled pages that are missing; the command ends with a code that says so, or that input was left out."""
+    if missing:
+        session.output.warn(
+            f"{len(missing)} labelled pages are not in the corpus; their pairs count as different: {_some(missing)}"
+        )
+    if missing or left_out:
+        raise typer.Exit(ExitCode.LEFT_OUT)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN_MISSING]) + (" …" if len(names) > SHOWN_MISSING else "")
 
 
 class Intake:

@@ -166,3 +166,11 @@ def _composes(character: str) -> bool:
         or code in (0x03A3, 0x0130)
         or 0xD800 <= code <= 0xDFFF
     )
+
+
+@cache
+def table_of(characters: str) -> NDArray[np.bool_]:
+    """True for these characters; shape (PLANE,)."""
+    table = np.zeros(PLANE, dtype=np.bool_)
+    table[[ord(each) for each in characters]] = True
+    return table

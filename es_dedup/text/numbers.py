@@ -7,12 +7,11 @@ another day's figures.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.text.characters import PLANE
+from es_dedup.text.characters import PLANE, table_of
 from es_dedup.text.hashing import mix64
 from es_dedup.text.tokens import clause_hashes_of, run_starts, segment_hashes, word_hashes
 
@@ -43,8 +42,8 @@ def number_tokens(batch: TextBatch, tokens: TokenBatch) -> NDArray[np.bool_]:
     places = np.repeat(tokens.starts[at] - inside, lengths) + np.arange(int(lengths.sum()))
     if len(at):
         digit_word[at] = np.logical_and.reduceat(_is_digit(batch.codes[places]), inside)
-    numeral = tokens.single & _lookup(NUMERALS)[first]
-    unit = tokens.single & _lookup(UNITS)[first]
+    numeral = tokens.single & table_of(NUMERALS)[first]
+    unit = tokens.single & table_of(UNITS)[first]
     figure = numeral | digit_word
     beside = np.zeros(count, dtype=np.bool_)
     joined = tokens.clause[1:] == tokens.clause[:-1]
@@ -141,17 +140,10 @@ def _in_dateline(
     """Runs that belong to a date directly before the mark of an agency's dateline."""
     last = len(tokens) - 1
     code = np.minimum(batch.codes[tokens.starts], PLANE - 1)
-    mark = _lookup("电讯")[code]
+    mark = table_of("电讯")[code]
     page, beyond = tokens.pages[first], np.minimum(after + 1, last)
     is_day = (code[after] == ord("日")) & mark[beyond] & (tokens.pages[beyond] == page)
     result: NDArray[np.bool_] = is_day.copy()
     month = (code[after] == ord("月")) & (np.append(first[1:], 0) == after + 1)
     result[:-1] |= month[:-1] & is_day[1:] & (page[1:] == page[:-1])
     return result
-
-
-@cache
-def _lookup(characters: str) -> NDArray[np.bool_]:
-    table = np.zeros(PLANE, dtype=np.bool_)
-    table[[ord(c) for c in characters]] = True
-    return table

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.kernels.dispatch import worthwhile
-from es_dedup.text.characters import CJK, PLANE, SEPARATOR, WORD, kind_of, tables
+from es_dedup.text.characters import CJK, PLANE, SEPARATOR, WORD, kind_of, table_of, tables
 from es_dedup.text.hashing import mix64, powers
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _tokenised_by_kernel(batch: TextBatch) -> TokenBatch:
 
 @cache
 def _mark_kinds() -> NDArray[np.uint8]:
-    return _lookup(_HARD_MARKS).astype(np.uint8) + 2 * _lookup(_SOFT_MARKS).astype(np.uint8)
+    return table_of(_HARD_MARKS).astype(np.uint8) + 2 * table_of(_SOFT_MARKS).astype(np.uint8)
 
 
 def segment_hashes(
@@ -259,8 +259,8 @@ def _clauses(
 
 def _marks(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
     """Clause marks; a point, comma or colon inside a number and a point inside a name or version are none."""
-    mark: NDArray[np.bool_] = _lookup(_HARD_MARKS)[np.minimum(codes, PLANE - 1)]
-    soft: NDArray[np.bool_] = _lookup(_SOFT_MARKS)[np.minimum(codes, PLANE - 1)]
+    mark: NDArray[np.bool_] = table_of(_HARD_MARKS)[np.minimum(codes, PLANE - 1)]
+    soft: NDArray[np.bool_] = table_of(_SOFT_MARKS)[np.minimum(codes, PLANE - 1)]
     if not soft.any():
         return mark
     digit = (codes >= 0x30) & (codes <= 0x39)
@@ -274,13 +274,6 @@ def _between(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
     result = np.zeros(len(flags), dtype=np.bool_)
     result[1:-1] = flags[:-2] & flags[2:]
     return result
-
-
-@cache
-def _lookup(characters: str) -> NDArray[np.bool_]:
-    table = np.zeros(PLANE, dtype=np.bool_)
-    table[[ord(c) for c in characters]] = True
-    return table
 
 
 @cache
