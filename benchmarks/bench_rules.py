@@ -4,8 +4,8 @@ Sets: the labelled ones, those with titles also as text only; the pairs read for
 candidate pairs of a copy and a page that has nothing of its original as different ones; broadcast-zh, whose candidate
 pairs of different days count as different (most are issues of a series; they have no labels), and news-en, whose unlabelled
 candidate pairs count as different where the titles name other companies or the days are a week apart. A rule is left out of its
-place in the order; the rules after it stay. Features and measures of a set are computed once. ``--write`` renews
-docs/benchmarks/rule-effects.md.
+place in the order; the rules after it stay. Of a rule with alternatives each is left out, too. Features and measures of a set are
+computed once. ``--write`` renews docs/benchmarks/rule-effects.md.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
+from unittest import mock
 
 import numpy as np
 from bench_mutants import NOTHING, SETS, original_of, pages_of, with_copies
@@ -23,6 +24,7 @@ from harness import ROOT, Row, data_file, expect, page_of, parser_of, ran_on, re
 from labelled import GRADED, READ, TEXT_ONLY, joined, pair_sets, read_sets, scan, text_only
 from measured_pairs import measured, measured_rows, shown
 
+from es_dedup.decision import rules
 from es_dedup.decision.comparison import BLOCK
 from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.statistics import Statistics
@@ -50,7 +52,13 @@ PAIR_SETS: Final = (
     *(f"{name}{TEXT_ONLY}" for name in ("portal-zh", "news-zh-2025", "news-en")),
 )
 EDITED: Final = tuple(f"{name}, edited copies" for name in SETS)
-ALL_SETS: Final = (*PAIR_SETS, *EDITED, FORMS, f"{FORMS}{TEXT_ONLY}", BROADCAST)
+ALL_SETS: Final = (
+    *PAIR_SETS,
+    *EDITED,
+    *(f"{name}{form}" for name in (FORMS, BROADCAST) for form in ("", TEXT_ONLY)),
+)
+LEARNED: Final = ("statistics of the corpus", "required coverage that grows with the days")
+ALTERNATIVE: Final = ", alternative "
 COMPANY: Final = re.compile(r"<([A-Z.]+)>")
 WEEK: Final = 7
 LEAST_COVER: Final = 0.40  # of the better covered page of pairs without labels: no preset accepts below
@@ -62,8 +70,8 @@ copies edited by a program, and the pairs of a copy with a page that has nothing
 labels: its pairs of different days, so covered, count as different, since most are issues of a series. *Other issues*: pairs of news-en without labels, so covered,
 whose titles name other companies (`<TICKER>`) or whose days are a week or more apart."""
 EFFECTS_IN_WORDS: Final = """\
-*Worse*, *better*: the number of sets on which F1 falls or rises when the rule is left out and all others stay (broadcast-zh: more or fewer pairs accepted). What is
-not named does not change. A pair that two rules reject shows in neither row."""
+*Worse*, *better*: the number of sets on which F1 falls or rises when the rule, or one of its alternatives, is left out and all others stay (sets of different pairs alone: more or fewer of
+them accepted). What is not named does not change. A pair that two rules reject shows in neither row. Alternatives are numbered as in `es_dedup/decision/match_rules.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +124,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name: [Effect(each.name, every[each.name], score) for each, score in zip(sets, scores, strict=True)]
         for name, scores in variants(sets, preset)
     }
-    for rule in RULES:
-        fewer = [each.name for each in effects[rule.name] if each.fewer.merged < each.every.merged]
-        expect(not fewer, f"without the rule {rule.name!r} fewer different pairs are accepted in {fewer}")
+    for left_out, shown_by in effects.items():
+        fewer = [each.name for each in shown_by if each.fewer.merged < each.every.merged]
+        expect(
+            left_out in LEARNED or not fewer,
+            f"without {left_out!r} fewer different pairs are accepted in {fewer}",
+        )
     rows: list[Row] = [
         {"left out": "", "set": name}
         | {"F1": _figure(score.f1), "recall / different / relations": shown(score)}
@@ -149,18 +160,23 @@ def sets_of(
             yield edited_copies(folder, name.removesuffix(", edited copies"), items // 4, originals)
         elif name.removesuffix(TEXT_ONLY) == FORMS:
             yield other_issues(folder, name)
-    if BROADCAST in names and items:
-        yield days_apart(folder, items)
+        elif name.removesuffix(TEXT_ONLY) == BROADCAST and items:
+            yield days_apart(folder, name, items)
 
 
 def variants(sets: Sequence[Measured], preset: Thresholds) -> Iterator[tuple[str, list[Score]]]:
     """Name of each variant, and the score of each set."""
-    yield "statistics of the corpus", [each.score(preset, learned=False) for each in sets]
+    yield LEARNED[0], [each.score(preset, learned=False) for each in sets]
     timeless = replace(preset, late_cover=0.0)
-    yield "required coverage that grows with the days", [each.score(timeless) for each in sets]
-    for rule in RULES:
+    yield LEARNED[1], [each.score(timeless) for each in sets]
+    for at, rule in enumerate(RULES):
         fewer = replace(preset, without=preset.without | {rule.name})
         yield rule.name, [each.score(fewer) for each in sets]
+        for number in range(len(rule.rejects_if) if len(rule.rejects_if) > 1 else 0):
+            alternatives = rule.rejects_if[:number] + rule.rejects_if[number + 1 :]
+            changed = (*RULES[:at], replace(rule, rejects_if=alternatives), *RULES[at + 1 :])
+            with mock.patch.object(rules, "RULES", changed):
+                yield f"{rule.name}{ALTERNATIVE}{number + 1}", [each.score(preset) for each in sets]
 
 
 def edited_copies(folder: Path | None, name: str, items: int, originals: int) -> Measured:
@@ -186,17 +202,20 @@ def edited_copies(folder: Path | None, name: str, items: int, originals: int) ->
         return measured_rows(f"{name}, edited copies", scanned, left, right, labels)
 
 
-def days_apart(folder: Path | None, items: int) -> Measured:
+def days_apart(folder: Path | None, name: str, items: int) -> Measured:
     """Candidate pairs of different days, covered enough to come before the decision rules, as different pages."""
-    rows = rows_of(data_file(folder, f"{BROADCAST}.jsonl.xz"), items)
-    scanned = scan([page_of(row) for row in rows])
+    pages = [page_of(row) for row in rows_of(data_file(folder, f"{BROADCAST}.jsonl.xz"), items)]
+    days = {page.id: str(page.published)[:10] for page in pages}
+    if name != BROADCAST:
+        pages = [replace(page, title="", published=None) for page in pages]
+    scanned = scan(pages)
     with scanned.dedup:
-        days = scanned.corpus.pages.days
+        day = np.array([days[each] for each in scanned.corpus.pages.ids])
         found = joined(scanned)
-        apart = days[found.left] != days[found.right]
+        apart = day[found.left] != day[found.right]
         left, right = found.left[apart], found.right[apart]
         keep = covers(scanned, left, right) >= LEAST_COVER
-        return measured_rows(BROADCAST, scanned, left[keep], right[keep], [Label.DIFF] * int(keep.sum()))
+        return measured_rows(name, scanned, left[keep], right[keep], [Label.DIFF] * int(keep.sum()))
 
 
 def other_issues(folder: Path | None, name: str) -> Measured:

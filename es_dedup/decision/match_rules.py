@@ -170,9 +170,9 @@ RULES: Final = (
         SERIES,
     ),
     Rule(
-        "titles nearly alike, numbers differ",
-        (TITLE_OVERLAP >= 0.6, TITLE_OVERLAP < 1.0, BETTER < NEAR_COPY),
-        ((NUMBERS >= 3, NUMBERS_SHARE >= 0.33, BETTER < 0.8), (RENAMED.yes, NUMBERS >= 1)),
+        "titles differ in a name, and a number differs",
+        (RENAMED.yes, BETTER < NEAR_COPY),
+        ((NUMBERS >= 1,),),
         "the same form about another place",
         SERIES,
     ),
@@ -186,7 +186,7 @@ RULES: Final = (
     Rule(
         "much the same again weeks later",
         (DAYS >= RECURRING_DAYS, DUPLICATES.yes, EXACT.no),
-        ((UNITS < LONG_UNITS,), (NUMBERS >= 1,)),
+        ((UNITS < LONG_UNITS,),),
         "what comes again every month",
         SERIES,
     ),
@@ -200,7 +200,16 @@ RULES: Final = (
     Rule(
         "title-distinguishing terms occur only in unshared text, and numbers differ",
         (TITLED.yes, NOTE.no),
-        ((DISTINGUISHED >= 0.6, NUMBERS >= 3, NUMBERS_SHARE >= 0.15),),
+        (
+            (DISTINGUISHED >= 0.6, NUMBERS >= 3, NUMBERS_SHARE >= 0.15),
+            (
+                DISTINGUISHED >= 0.3,
+                NUMBERS >= 3,
+                NUMBERS_SHARE >= 0.15,
+                TITLE_OVERLAP >= 0.6,
+                BETTER < NEAR_COPY,
+            ),
+        ),
         "two reports of one form about two things",
         TITLES,
     ),

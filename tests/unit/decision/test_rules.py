@@ -22,6 +22,7 @@ WORDS: Final = "harbour bridge valley market school winter river garden letter s
 MENU: Final = " ".join(f"{WORDS[(line * 3 + at) % 12]}{line}" for line in range(8) for at in range(9)) + "."
 NAMES: Final = ("Sofa makeup pouch red leather", "Nylon treat holder small dogs")
 TITLE: Final = STORY[0][:10]
+WARNING: Final = "山市气象台发布大风蓝色预警信号"
 
 
 def own_sentences(seed: int, count: int) -> tuple[str, ...]:
@@ -93,13 +94,10 @@ CASES: Final = (
         right_cure=Small((*COMMON, *numbered(4, 2, 200)), TITLE, 100),
     ),
     case(
-        "titles nearly alike, numbers differ",
-        Small((*LONG[:9], *numbered(5, 6, 500), *numbered(3, 4, 100), *lines(3, 3)), LONG[0][:10]),
-        Small(
-            (*LONG[:9], *numbered(5, 6, 500), *numbered(4, 4, 200), *lines(4, 3)), LONG[0][:9] + STORY[0][:2]
-        ),
-        left_cure=Small((*LONG[:9], *numbered(5, 6, 500), *lines(3, 7)), LONG[0][:10]),
-        right_cure=Small((*LONG[:9], *numbered(5, 6, 500), *lines(4, 7)), LONG[0][:9] + STORY[0][:2]),
+        "titles differ in a name, and a number differs",
+        Small((f"江{WARNING}，阵风可达7级。", *STORY[:7], *lines(5, 1)), "江" + WARNING),
+        Small((f"陕{WARNING}，阵风可达9级。", *STORY[:7], *lines(3, 3)), "陕" + WARNING),
+        right_cure=Small((f"陕{WARNING}，阵风可达7级。", *STORY[:7], *lines(3, 3)), "陕" + WARNING),
     ),
     case(
         "short text much alike, on another day",
@@ -220,15 +218,6 @@ def test_notices_without_titles_are_told_apart_by_their_numbers() -> None:
     assert decide_pair(Small((*article, *left.lines)), Small((*article, *right.lines))).reason == ACCEPTED
 
 
-def test_a_form_about_another_place_is_different_where_a_number_differs_too() -> None:
-    warning = "山市气象台发布大风蓝色预警信号"
-    left = Small((f"江{warning}，阵风可达7级。", *STORY[:7], *lines(5, 1)), "江" + warning)
-    right = Small((f"陕{warning}，阵风可达9级。", *STORY[:7], *lines(3, 3)), "陕" + warning)
-    assert decide_pair(left, right).reason == "titles nearly alike, numbers differ"
-    calm = Small((f"陕{warning}，阵风可达7级。", *STORY[:7], *lines(3, 3)), "陕" + warning)
-    assert decide_pair(left, calm).reason == ACCEPTED
-
-
 class TestPresets:
     def test_each_leaves_out_only_rules_that_there_are(self) -> None:
         assert all(
@@ -277,7 +266,8 @@ def test_the_generated_effects_are_those_of_today_s_rules() -> None:
     text = (Path(__file__).parents[3] / "docs/benchmarks/rule-effects.md").read_text(encoding="utf-8")
     table = text.partition("| left out |")[2]
     rows = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
-    assert rows[2:] == [rule.name for rule in RULES], "run benchmarks/bench_rules.py --write"
+    named = [row for row in rows[2:] if ", alternative " not in row]
+    assert named == [rule.name for rule in RULES], "run benchmarks/bench_rules.py --write"
 
 
 def test_the_guide_defines_every_value_that_a_rule_compares() -> None:
