@@ -112,39 +112,40 @@ def _chains(blocks: Blocks, parents: Places, alike: NDArray[np.bool_], odds: Odd
         alike: whether each container holds the same blocks as its parent.
         odds: of tokens of names.
     """
-    named = [odds.of_name(name) for name in blocks.names]
-    labels: dict[tuple[str, int], int] = {}
-    label: list[int] = []
-    chain: list[tuple[float, float, float]] = []
-    kind: list[int] = []
-    kind_ids: dict[tuple[int, int], int] = {}
-    for place in blocks.path_starts:
-        above = blocks.paths[max(blocks.parents[place], 0)]
-        signature = blocks.signatures[place]
-        label.append(labels.setdefault((blocks.tags[place], signature), len(labels)))
-        chain.append(_joined(named[signature], chain[above]) if place else named[signature])
-        kind.append(kind_ids.setdefault((label[-1], label[above]), len(kind_ids)))
-    lists = [named[signature] for signature in blocks.signatures]
-    joined = np.flatnonzero(alike)[1:].tolist()  # the root is its own parent
-    for place in joined:
-        lists[place] = _joined(lists[place], lists[blocks.parents[place]])
-    owns = np.array(lists)
-    places = np.array(blocks.paths, np.int64)
-    chains = np.array(chain)[places]
+    named = np.array([odds.of_name(name) for name in blocks.names])
+    places, signatures = np.array(blocks.paths, np.int64), np.array(blocks.signatures, np.int64)
+    above = places[parents[blocks.path_starts]]
+    chains = _down(named[signatures[blocks.path_starts]], above)[:, places]
     own = ~alike
-    top = _up_to(own, parents)
+    owns = _down(named[signatures], np.where(own, np.arange(parents.size), parents))
+    ids: dict[tuple[str, int], int] = {}
+    labels = np.array([
+        ids.setdefault((blocks.tags[place], blocks.signatures[place]), len(ids)) for place in blocks.path_starts
+    ])  # fmt: skip
+    kinds = np.unique(labels * len(ids) + labels[above], return_inverse=True)[1]
     depth, around = own.astype(np.int64), parents
     while around.any():
         depth, around = depth + depth[around], around[around]
     return {
-        "named": np.array(named), "depth": depth, "wider": parents[top], "kinds": np.array(kind, np.int64)[places], "paths": places,
-        "odds_low": owns[:, 0], "odds_high": owns[:, 1], "odds_sum": owns[:, 2],
-        "chain_low": chains[:, 0], "chain_high": chains[:, 1], "chain_sum": chains[:, 2],
+        "named": named, "depth": depth, "wider": parents[_up_to(own, parents)], "kinds": kinds[places], "paths": places,
+        "odds_low": owns[0], "odds_high": owns[1], "odds_sum": owns[2],
+        "chain_low": chains[0], "chain_high": chains[1], "chain_sum": chains[2],
     }  # fmt: skip
 
 
-def _joined(own: Sequence[float], around: Sequence[float]) -> tuple[float, float, float]:
-    return min(own[0], around[0]), max(own[1], around[1]), own[2] + around[2]
+def _down(odds: Array, above: Places) -> Array:
+    """Smallest, largest and sum of odds from the outermost to each; what stands above nothing is above itself."""
+    low, high, around = odds[:, 0], odds[:, 1], above
+    while True:
+        low, high = np.minimum(low, low[around]), np.maximum(high, high[around])
+        if ((further := around[around]) == around).all():
+            break
+        around = further
+    sums = odds[:, 2].tolist()
+    for place, outer in enumerate(above.tolist()):
+        if outer != place:
+            sums[place] += sums[outer]
+    return np.array((low, high, sums))
 
 
 def grouped(measures: Array, groups: Places, count: int) -> Array:

@@ -144,7 +144,7 @@ class Document:
 
 
 _TAGGED: Final = ("meta", "title", "script", "h1", "h2", "h3", "time")
-_DECLARING: Final = etree.XPath("descendant-or-self::*[@rel or @itemprop]")
+_DECLARING: Final = etree.XPath("descendant-or-self::*[@rel | @itemprop]")
 _CLASSES: Final = etree.XPath("descendant-or-self::*/@class")
 _CLASSES_AND_IDS: Final = etree.XPath("descendant-or-self::*/@*[name() = 'class' or name() = 'id']")
 
