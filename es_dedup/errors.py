@@ -74,14 +74,8 @@ class MissingJava(DedupError):
 class SparkUnavailable(DedupError):
     """No Spark session could be made."""
 
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return (
-            f"no Spark session ({self.problem}): check the master, the configuration and the version of Java"
-        )
+    problem: str
+    message = "no Spark session ({problem}): check the master, the configuration and the version of Java"
 
 
 class InputError(DedupError):
