@@ -52,7 +52,7 @@ class TableFolder:
         self._spark.catalog.clearCache()
 
     def drop(self, *names: str) -> None:
-        """Delete folders within this one; those that are not there are no error."""
+        """Delete folders within this one, in this order; those that are not there are no error."""
         for name in names:
             path, files = _file_system(self._spark, f"{self.path}/{name}")
             files.delete(path, True)  # noqa: FBT003 - with what is in it
@@ -80,18 +80,20 @@ class TableFolder:
         with reading_stored("settings"):
             return dict(json.loads(row.value))
 
-    def record(self, made_with: Mapping[str, Any]) -> None:
-        """Write down what tables are made with.
+    def check(self, made_with: Mapping[str, Any]) -> None:
+        """Check that the tables there were made with these settings; so they were where there are none.
 
         Raises:
-            SettingsMismatch: those there were made with other settings.
+            SettingsMismatch: the tables there were made with other settings.
         """
-        now = json.loads(json.dumps(made_with, sort_keys=True))
         recorded = self.recorded()
-        if recorded and (others := differences(recorded, now)):
+        if recorded and (others := differences(recorded, json.loads(json.dumps(made_with)))):
             raise SettingsMismatch(self.path, others)
-        if not recorded:
-            rows = self._spark.createDataFrame([(json.dumps(now),)], NOTES)
+
+    def record(self, made_with: Mapping[str, Any]) -> None:
+        """Write down what tables are made with, where nothing is written down."""
+        if not self.recorded():
+            rows = self._spark.createDataFrame([(json.dumps(made_with, sort_keys=True),)], NOTES)
             rows.coalesce(1).write.mode("overwrite").parquet(f"{self.path}/settings")
 
     def _finished(self, name: str) -> bool:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from es_dedup.index.port import Index
     from es_dedup.settings import Settings
 
+LOADING: Final = "load"
+"""Value of the note of pending clusters while tables are loaded: other pages of the index have other values."""
 FAILED: Final = "page_id string, reason string"
 NAMED: Final = (
     "the index keeps named features and the tables have none: make them with --named, or an index with "
@@ -70,18 +72,20 @@ def load(spark: SparkSession, tables: str, place: str, settings: Settings | None
         if statistics is None or not days:
             raise InputError(tables, None, "no finished tables: make them with `es-dedup spark`")
         named = bool(recorded["named"])
-        folder.record(made_with(chosen, named=named))
+        folder.check(made_with(chosen, named=named))
         if not factory.is_remote(place):
             raise ConfigError((f"{place} is not on Elasticsearch: http://host:9200/name",), "index")
-        pages = processed(folder.read("features", folder.days("features")))
-        clusters = folder.read("clusters", days[-1:]).where("failed = ''")
-        pairs = folder.read("pairs", folder.days("pairs"))
+        features, pairs = (
+            folder.read(name, [day for day in folder.days(name) if day <= days[-1]])
+            for name in ("features", "pairs")
+        )
+        pages, clusters = processed(features), folder.read("clusters", days[-1:]).where("failed = ''")
         with factory.open_index(place, chosen) as index, write_session(index):
             if index.keeps_named and not named:
                 raise ConfigError((NAMED,), "index")
-            if index.note(CLUSTERS_PENDING) is None and index.count():
+            if index.note(CLUSTERS_PENDING) != LOADING and index.count():
                 raise ConfigError((HOLDS_PAGES,), "index")
-            index.set_note(CLUSTERS_PENDING, "1")
+            index.set_note(CLUSTERS_PENDING, LOADING)
             _put_all(pages, index, place, chosen)
             index.save_statistics(statistics.to_bytes())
             index.set_note(STATISTICS, clustered_with(statistics.version, chosen))

@@ -9,7 +9,7 @@ from es_dedup.errors import ConfigError, InputError
 from es_dedup.index.factory import features_of
 from es_dedup.settings.recorded import decision_settings
 from es_dedup.spark.feature_rows import COLUMNS, checked, features
-from es_dedup.spark.folder import TableFolder, read_pages, readable
+from es_dedup.spark.folder import DAY, TableFolder, read_pages, readable
 from es_dedup.spark.ranking import learned, processed
 from es_dedup.spark.related_pairs import pairs
 from es_dedup.spark.star_clusters import clusters
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 FIRST: Final = "0"
 """The day of tables that no day was given for: before any date."""
-DERIVED: Final = ("statistics", "pairs", "clusters")
+DERIVED: Final = ("clusters", "pairs", "statistics")
+"""Each is made from those after it: dropped in this order, what is left of a stopped call is finished by the next one."""
+PATTERN: Final = frozenset("{}[]*?\\")
+"""Characters that Spark reads as those of a pattern in a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +84,34 @@ def update_tables(
         options: the day, and what is made again.
 
     Raises:
-        ConfigError: settings or columns are wrong, or a later day is there already.
+        ConfigError: settings or columns are wrong, a later day is there already, or ``day`` is empty, or it or ``output`` has a
+            character that Spark reads as one of a pattern, or ``day`` a slash or colon.
         InputError: the input or a table cannot be read, or a page id occurs twice.
         SettingsMismatch: the tables there were made with other settings.
     """
     chosen, folder, day = checked(settings), TableFolder(spark, output), options.day
+    recorded = made_with(chosen, named=options.named)
+    if PATTERN & set(output) or not day or (PATTERN | {"/", ":"}) & set(day):
+        raise ConfigError(
+            (f"day {day!r} or the folder has a character that paths of tables must not have",), output
+        )
     with readable(output):
         days = folder.days("features")
         if days and days[-1] > day:
             raise ConfigError((f"day {day} comes before day {days[-1]}, which is there",), output)
         alone = not days or days == [day]
+        remade = options.overwrite or day not in days
+        pages = read_pages(spark, inputs, COLUMNS) if remade else None
+        if not (options.overwrite and alone):
+            folder.check(recorded)
         if options.overwrite:
-            folder.drop(*(f"{name}/day={day}" for name in ("features", "pairs", "clusters")))
+            folder.drop(*(f"{name}/{DAY}{day}" for name in ("clusters", "pairs", "features")))
             folder.drop(*(("statistics", "settings") if alone else ()))
         if options.renew:
             folder.drop(*DERIVED)
-        folder.record(made_with(chosen, named=options.named))
+        folder.record(recorded)
         made: list[str] = []
-        if day not in folder.days("features"):
-            pages = read_pages(spark, inputs, COLUMNS)
+        if pages is not None:
             with readable(inputs[0]):
                 folder.write("features", day, features(pages, chosen, named=options.named))
             made.append("features")
@@ -129,7 +141,7 @@ def _derive(folder: TableFolder, day: str, settings: Settings) -> list[str]:
         try:
             found = pairs(folder.read("features", new), settings, known=known, statistics=statistics)
         except ValueError as error:
-            raise InputError(folder.path, None, str(error)) from error
+            raise InputError(folder.path, None, f"{error}, and make day {day} again (overwrite)") from error
         folder.write("pairs", day, found)
         made.append("pairs")
     if day not in folder.days("clusters"):

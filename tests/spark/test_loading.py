@@ -16,6 +16,7 @@ from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.runner import Runner
+from es_dedup.spark.loading import LOADING
 from tests.servers import fresh_name, remove, url_of
 from tests.source_indices import (
     FIELDS,
@@ -100,7 +101,13 @@ def test_a_load_that_was_stopped_is_repeated_and_unfit_tables_are_refused(
     made = tables(spark, pages, tmp_path, named=True)
     assert es_dedup.spark.load(spark, made, place, settings()).pages == 6
     with Deduplicator.open(place, settings=settings()) as dedup:
-        dedup._index.set_note(CLUSTERS_PENDING, "1")  # as if it had been stopped
+        dedup._index.set_note(CLUSTERS_PENDING, "1")  # of other pages: a scan that was stopped
+    with pytest.raises(ConfigError, match="holds pages that did not come from these tables"):
+        es_dedup.spark.load(spark, made, place, settings())
+    with Deduplicator.open(place, settings=settings()) as dedup:
+        dedup._index.set_note(CLUSTERS_PENDING, LOADING)  # as if it had been stopped
+    tables(spark, [FIELDS.page("later", documents(made_up=7)["made-00006"])], tmp_path, named=True, day="1")
+    (tmp_path / "tables/clusters/day=1/_SUCCESS").unlink()  # a day that is not finished is not loaded
     strict = settings().model_copy(
         update={"decision": settings().decision.model_copy(update={"preset": "strict"})}
     )

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import es_dedup.spark
 from es_dedup import Page
 from es_dedup.errors import ConfigError, InputError, SettingsMismatch
+from es_dedup.spark.folder import TableFolder
 from tests.samples import story
 from tests.spark_corpora import SETTINGS, corpus, found, scanned, table
 
@@ -113,6 +114,49 @@ def test_renewed_statistics_give_the_clusters_of_a_scan_again(spark: Any, tmp_pa
     assert found(spark.read.parquet(f"{folder}/clusters/day=2")) == scanned(some)
     with pytest.raises(ConfigError, match="day 1 comes before day 2"):
         update(spark, later, folder, day="1")
+
+
+def test_what_is_refused_leaves_the_tables(spark: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "tables"
+    first, later = written(corpus(4, 6), tmp_path / "a.jsonl"), written([story(900, "x")], tmp_path / "b.jsonl")
+    update(spark, first, folder, day="1")
+    update(spark, later, folder, day="2")
+    strict = SETTINGS.model_copy(
+        update={"decision": SETTINGS.decision.model_copy(update={"preset": "strict"})}
+    )
+    with pytest.raises(SettingsMismatch):
+        update(spark, later, folder, strict, day="2", overwrite=True)
+    with pytest.raises(SettingsMismatch):
+        update(spark, later, folder, strict, day="2", renew=True)
+    with pytest.raises(InputError, match="no such file"):
+        update(spark, str(tmp_path / "nowhere"), folder, day="2", overwrite=True)
+    for day in ("", "3/4", "12:00", "{x}"):
+        with pytest.raises(ConfigError, match="a character that paths of tables must not have"):
+            update(spark, later, folder, day=day)
+    with pytest.raises(ConfigError, match="a character that paths of tables must not have"):
+        update(spark, later, tmp_path / "out [1]")
+    assert update(spark, later, folder, day="2").made == ()
+    with pytest.raises(InputError, match=r"page ids occur twice.* make day 3 again"):
+        update(spark, later, folder, day="3")
+
+
+def test_tables_of_a_call_that_was_stopped_while_it_dropped_them_are_made_again(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some, folder = corpus(5, 8), tmp_path / "tables"
+    inputs = written(some, tmp_path / "a.jsonl")
+    update(spark, inputs, folder)
+    drop = TableFolder.drop
+
+    def stopped(self: TableFolder, *names: str) -> None:
+        drop(self, names[0])
+        raise KeyboardInterrupt
+
+    for how in ("overwrite", "renew"):
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(TableFolder, "drop", stopped)
+            update(spark, inputs, folder, **{how: True})
+        assert update(spark, inputs, folder).made == ("clusters",)
 
 
 def test_input_that_cannot_be_used_is_named(spark: Any, tmp_path: Path) -> None:
