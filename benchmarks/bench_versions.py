@@ -107,7 +107,7 @@ def measure(name: str, rows: Sequence[Row], *, timed: bool = True, preset: str =
             "groups of 2+": len(several),
             "whole groups": share(whole, len(several)),
             "neighbours": len(neighbours),
-            "judged related": share(related, len(neighbours)),
+            "related": share(related, len(neighbours)),
             "in one cluster": share(together, len(neighbours)),
             "clusters of 2+": mixed.total(),
             "with other groups": mixed[True],

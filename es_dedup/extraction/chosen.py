@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 RULE: Final = "block model"
 WHOLE: Final = "the whole page"
 MAX_BLOCKS: Final = 20_000
-"""Of a page that is judged; time and memory for its numbers grow with them."""
+"""Of a page whose blocks are classified; time and memory for its numbers grow with them."""
 
 NOTICE: Final = "a notice of rights or consent at the edge of the text"
 _LITTLE_CHARS: Final = 300  # of main text; then the page's data are looked at
@@ -69,7 +69,7 @@ def block_choice(document: Document, config: ExtractionConfig) -> Choice:
     if not blocks.texts:
         return _or_data(document, Choice((), PageKind.EMPTY, rule="no text in the blocks"))
     if len(blocks.texts) > MAX_BLOCKS:
-        doubt = f"more than {MAX_BLOCKS} blocks: none was judged"
+        doubt = f"more than {MAX_BLOCKS} blocks: none was classified"
         return Choice((), rule=WHOLE, text=plain_text(document, config), doubt=doubt)
     page = page_of(document)
     model = load_model(config.model)

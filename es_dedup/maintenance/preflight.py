@@ -51,7 +51,7 @@ def check_fields(
     force: bool,
     external_versions: bool = False,
 ) -> tuple[str, ...]:
-    """Judge the fields of a target by a sample of the documents of each of its indices.
+    """Check the fields of a target by a sample of the documents of each of its indices.
 
     Returns:
         Warnings; with ``force`` the problems too.

@@ -41,15 +41,15 @@ def test_every_form_of_the_result_says_the_same(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert list(found["methods"]) == ["ccdet", "minhash", "rules"]
     assert (found["pages"], found["pairs"]) == (200, 236)
-    judge, minhash = found["methods"]["rules"], found["methods"]["minhash"]
-    assert judge["own"]["merged_positive"]["hits"] == 148
-    assert judge["own"]["merged_diff"]["hits"] <= 1, "two lists of the same links"
+    rules, minhash = found["methods"]["rules"], found["methods"]["minhash"]
+    assert rules["own"]["merged_positive"]["hits"] == 148
+    assert rules["own"]["merged_diff"]["hits"] <= 1, "two lists of the same links"
     assert minhash["tuned"]["out_of_fold"]["merged_positive"]["hits"] > 90
     assert any(pairs for _, pairs, _, _ in minhash["chances"])
     with (tmp_path / "c.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["method"] for row in rows] == ["ccdet", "minhash", "rules"]
-    assert float(rows[2]["own_limits_recall"]) == judge["own"]["recall"]
+    assert float(rows[2]["own_limits_recall"]) == rules["own"]["recall"]
     assert float(rows[1]["threshold"]) == pytest.approx(minhash["threshold"], abs=1e-4)
     page = (tmp_path / "c.html").read_text(encoding="utf-8")
     assert all(name in page for name in found["methods"])

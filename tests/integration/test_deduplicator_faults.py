@@ -108,7 +108,7 @@ class TestKill:
         while not process.stdout.readline().startswith("join"):
             pass
         hasty = Settings(index=IndexConfig(lock_seconds=0.2), workers=1)
-        with Deduplicator.open(path, settings=hasty) as dedup:  # the note is there, the writer will settle it
+        with Deduplicator.open(path, settings=hasty) as dedup:  # the note is there, the writer will recluster
             assert dedup._index.count() == PAGES
             assert list(dedup.clusters()) == []
         process.communicate("\n" * 10)

@@ -31,7 +31,7 @@ def dedup() -> Iterator[Deduplicator]:
 
 
 def swept(dedup: Deduplicator) -> set[frozenset[str]]:
-    """Clusters after everything was judged anew; ids are left aside."""
+    """Clusters after everything was compared anew; ids are left aside."""
     dedup.recluster()
     return partition(dedup)
 

@@ -245,12 +245,12 @@ def test_methods_that_are_only_stored_are_shown_and_decide_nothing(own_address: 
     pages = list(sample_pages())
     with Deduplicator.open(own_address, settings=stored) as dedup:
         dedup.scan(pages)
-        features, judged = dedup.features(LEFT), dedup.explain(LEFT, REPRINT)
+        features, decision = dedup.features(LEFT), dedup.explain(LEFT, REPRINT)
         clusters = [(each.id, each.members) for each in dedup.clusters()]
         found = dedup.candidates(LEFT)
     assert features.origin == STORED
     assert sources(own_address)[LEFT]["key_concepts"] == features.fields["key_concepts"]
-    assert [verdict.detector for verdict in judged.verdicts] == ["ccdet", "simhash", "coverage", "dwdcs"]
+    assert [verdict.detector for verdict in decision.verdicts] == ["ccdet", "simhash", "coverage", "dwdcs"]
     with Deduplicator.open(":memory:", settings=bare) as plain:
         plain.scan(pages)
         assert [(each.id, each.members) for each in plain.clusters()] == clusters

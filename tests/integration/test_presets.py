@@ -1,4 +1,4 @@
-"""A preset holds wherever pairs are judged: scan, add, check and explain say the same."""
+"""A preset holds wherever pairs are decided on: scan, add, check and explain say the same."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def within(query: int, stored: Sequence[int], k: int) -> list[int]:
 
 
 def missed_pairs(values: Sequence[int], k: int, bands: int = 4, width: int = 16) -> list[tuple[int, int]]:
-    """Ordered pairs of positions ``(query, stored)`` within ``k`` bits that probing does not connect.
+    """Ordered pairs of positions ``(query, stored)`` within ``k`` bits that no candidate query connects.
 
     The guarantee of the layout is that this list is empty.
     """
