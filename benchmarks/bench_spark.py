@@ -77,7 +77,7 @@ class Watch(threading.Thread):
     @property
     def cpu(self) -> float:
         """Seconds of processor time until now."""
-        return sum(self._used.values())
+        return sum(tuple(self._used.values()))  # copied at once: the thread may add a process meanwhile
 
 
 def _tree(root: int) -> list[int]:

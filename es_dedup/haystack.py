@@ -11,7 +11,7 @@ from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import MissingExtra
 from es_dedup.model import Outcome, Page
 from es_dedup.settings import Settings
-from es_dedup.tables.documents import decided, grouped
+from es_dedup.tables.documents import decided, grouped, row_of
 
 try:
     from haystack import Document, component
@@ -59,9 +59,10 @@ class DocumentDeduplicator:
             IndexLocked, IndexUnavailable: see ``errors``.
         """
         kept = self._among(documents) if self.index is None else self._against(self.index, documents)
+        rows = set(kept)
         return {
-            "documents": [documents[row] for row in kept][: self.top_k],
-            "duplicates": [each for row, each in enumerate(documents) if row not in set(kept)],
+            "documents": [documents[row] for row in kept[: self.top_k]],
+            "duplicates": [each for row, each in enumerate(documents) if row not in rows],
         }
 
     def _among(self, documents: list[Document]) -> list[int]:
@@ -76,6 +77,4 @@ class DocumentDeduplicator:
 
 
 def _row(document: Document) -> dict[str, Any]:
-    """Attributes of ``Page``."""
-    named = {name: document.meta.get(name) for name in ("title", "url", "published")}
-    return {"text": document.content or "", **named}
+    return row_of(document.content, document.meta, "url")

@@ -12,7 +12,7 @@ from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import MissingExtra
 from es_dedup.model import Outcome, Page
 from es_dedup.settings import Settings
-from es_dedup.tables.documents import decided, document_id, grouped
+from es_dedup.tables.documents import address_of, decided, document_id, grouped, row_of
 
 try:
     from langchain_core.documents import BaseDocumentTransformer, Document
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DedupRetriever", "DedupTransformer"]
 
+ADDRESSES: Final = ("source", "url")
+"""Metadata that may hold the address of a document."""
 COLLAPSED: Final = "near_duplicates"
 """Metadata of a document that a retriever returns: ids or sources of the documents that were left out for it."""
 
@@ -89,24 +91,11 @@ class DedupRetriever(BaseRetriever):  # type: ignore[misc]
         groups = grouped(list(map(_row, documents)), self.settings, keep_first=True)
         kept = []
         for row, others in list(groups.items())[: self.k]:
-            names = [documents[at].id or _address(documents[at].metadata) or "" for at in others]
+            names = [documents[at].id or address_of(documents[at].metadata, *ADDRESSES) or "" for at in others]
             metadata = {**documents[row].metadata, COLLAPSED: names}
             kept.append(documents[row].model_copy(update={"metadata": metadata}))
         return kept
 
 
-def _address(metadata: dict[str, Any]) -> str | None:
-    address = metadata.get("source") or metadata.get("url")
-    return str(address) if address else None
-
-
 def _row(document: Document) -> dict[str, Any]:
-    """Attributes of ``Page``."""
-    metadata = document.metadata
-    title = metadata.get("title")
-    return {
-        "text": document.page_content,
-        "title": str(title) if title else None,
-        "url": _address(metadata),
-        "published": metadata.get("published"),
-    }
+    return row_of(document.page_content, document.metadata, *ADDRESSES)

@@ -68,9 +68,10 @@ class _Decider:
         self._store = settings.getbool("DEDUP_STORE", default=True)
         self._limit = max(1, settings.getint("DEDUP_BATCH_PAGES", BATCH_PAGES))
         self._follow = settings.getbool("DEDUP_FOLLOW", default=True)
-        self._fields = dict(zip(ATTRIBUTES, ATTRIBUTES, strict=True), id="") | settings.getdict(
-            "DEDUP_FIELDS"
-        )
+        given = settings.getdict("DEDUP_FIELDS")
+        if unknown := given.keys() - set(ATTRIBUTES):
+            raise ValueError(f"DEDUP_FIELDS names {min(unknown)!r}, which is none of {', '.join(ATTRIBUTES)}")
+        self._fields = dict(zip(ATTRIBUTES, ATTRIBUTES, strict=True), id="") | given
         self._stats = crawler.stats
         self._waiting: deque[tuple[Page, asyncio.Future[Decision | None]]] = deque()
         self._task: asyncio.Task[None] | None = None
@@ -157,7 +158,7 @@ class DedupPipeline(_Decider):
     def _page(self, item: Mapping[str, Any]) -> Page | None:
         values = {name: item.get(field) for name, field in self._fields.items() if field}
         page_id = values.pop("id", None) or values.get("url")
-        if page_id is None or (values["text"] is None and values["html"] is None):
+        if page_id is None or (values.get("text") is None and values.get("html") is None):
             return None
         return Page(str(page_id), **values)
 

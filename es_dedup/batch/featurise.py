@@ -28,6 +28,7 @@ from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.dates import parse_moment
 from es_dedup.index.records import RecordBatch
+from es_dedup.index.validation import MAX_ID_CHARS
 from es_dedup.kernels.dispatch import warm_up
 from es_dedup.model import NO_WORDS, Content, Page, Skipped
 
@@ -353,8 +354,10 @@ def _size(page: Page) -> int:
 
 def _id_problem(page_id: str) -> str:
     if not page_id:
-        return "a page needs an id, a string of 1-512 characters"
-    return "" if len(page_id) <= 512 else f"page id has {len(page_id)} characters, at most 512 are kept"  # noqa: PLR2004
+        return f"a page needs an id, a string of 1-{MAX_ID_CHARS} characters"
+    if len(page_id) > MAX_ID_CHARS:
+        return f"page id has {len(page_id)} characters, at most {MAX_ID_CHARS} are kept"
+    return ""
 
 
 def page_groups(pages: Iterator[Page]) -> Iterator[list[Page]]:

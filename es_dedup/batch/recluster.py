@@ -46,9 +46,8 @@ if TYPE_CHECKING:
     ProgressListener = Callable[[Progress], None]
     Rows = NDArray[np.int64]
 
-CLUSTERS_PENDING: Final = (
-    "clusters_pending"  # note: pages were stored or removed whose clusters are not made yet
-)
+CLUSTERS_PENDING: Final = "clusters_pending"
+"""Note: pages were stored or removed whose clusters are not made yet."""
 SESSION: Final = "session"  # note: the last write session that changed pages or clusters
 PAIRS: Final = 1_024  # of a corpus in files verified at a time, in each of some threads: some 10 MB
 LOOKUP_PAGES: Final = 64  # pages queried and compared at a time in a partial run

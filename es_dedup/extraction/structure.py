@@ -195,10 +195,11 @@ class Columns:
     """Named columns of equal length.
 
     Attributes:
+        count: number of blocks.
         names: of the columns.
         values: rows of numbers, one number for each block, or one for all.
         structure: containers of the page.
-        total: sums over all blocks before each place.
+        total: sums over all blocks before each place; a row for each measure, ``count`` + 1 columns.
     """
 
     def __init__(self, count: int) -> None:

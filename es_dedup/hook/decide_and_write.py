@@ -154,10 +154,8 @@ class BatchDecider:
         compared, lookup = seen.found
         with self._writing() as alone:
             if not alone and (latest := self.lookup()).settings != lookup.settings:
-                compared, lookup = (
-                    self._compare(todo, latest),
-                    latest,
-                )  # reclustered with other settings meanwhile
+                # reclustered with other settings meanwhile
+                compared, lookup = self._compare(todo, latest), latest
             as_seen = alone and seen.held == self._held - 1
             other = set() if as_seen else replaced_meanwhile(compared, index)
             cache = ClusterCache(index)

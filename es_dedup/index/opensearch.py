@@ -54,7 +54,7 @@ def connect(hosts: tuple[str, ...], user: str, password: str, ca_certs: str, sec
 
 
 def answers(client: Any) -> bool:
-    """Whether it is OpenSearch that answers; whoever may not ask (privilege ``cluster:monitor/main``) takes it for that."""
+    """Whether the server is OpenSearch; so is one that refuses to say it (403, privilege ``cluster:monitor/main``)."""
     from elasticsearch import ApiError, TransportError  # noqa: PLC0415 - of an extra
 
     try:
@@ -153,9 +153,8 @@ def _async_node(client: Any) -> Any:
             request_timeout: Any = None,
         ) -> Any:
             given = _request(method, target, body, headers, request_timeout)
-            await (
-                client.__aenter__()
-            )  # its connections are made in a running loop; a second call does nothing
+            # its connections are made in a running loop; a second call does nothing
+            await client.__aenter__()
             with _connection(client.transport) as connection:
                 answer = await connection.perform_request(**given)
             return _answer(self.config, given["url"], *answer)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote, unquote
 
 from es_dedup.errors import wrong_type
+from es_dedup.index.validation import MAX_ID_CHARS
 from es_dedup.model import Page
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 DEDUP: Final = "dedup"
 """Name of the field that es-dedup writes into a document."""
-MAX_PAGE_ID_CHARS: Final = 512
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,8 +43,8 @@ class DocumentKey:
     @property
     def problem(self) -> str:
         """Why the document cannot be a page; empty when it can."""
-        if len(self.page_id) > MAX_PAGE_ID_CHARS:
-            return f"index name and _id have more than {MAX_PAGE_ID_CHARS - 1} characters together"
+        if len(self.page_id) > MAX_ID_CHARS:
+            return f"index name and _id have more than {MAX_ID_CHARS - 1} characters together"
         return ""
 
 

@@ -1,8 +1,9 @@
 """Near-duplicates among the rows of a Spark DataFrame, with the clusters that ``Deduplicator.scan`` gives.
 
-Main names: ``deduplicate`` runs the whole flow; ``update_tables`` runs it over tables in a folder, day after day, and ``load`` loads them into Elasticsearch; ``features``, ``pairs`` and ``clusters`` are its steps, each from tables to a table
-with the schema in ``tables``; ``session`` makes a session with what the steps need. The first use of a name imports pyspark, and raises
-``MissingExtra`` where it is not installed.
+Main names: ``deduplicate`` runs the whole flow; ``features``, ``pairs`` and ``clusters`` are its steps, each from tables to a table with
+the schema in ``tables``; ``update_tables`` runs them over tables in a folder, day after day, and ``load`` loads these into Elasticsearch;
+``session`` makes a session with what the steps need. The first use of a name imports pyspark, and raises ``MissingExtra`` where it is not
+installed.
 
 Traps:
     - A step reads its input more than once: persist it, or write it as Parquet and read it back.

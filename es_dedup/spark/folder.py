@@ -153,10 +153,10 @@ def readable(source: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise InputError(source, None, told(error)) from error
+        raise InputError(source, None, _cause(error)) from error
 
 
-def told(error: BaseException) -> str:
+def _cause(error: BaseException) -> str:
     """The line of an error of Spark that says most."""
     java = getattr(error, "java_exception", None)
     while java is not None and java.getCause() is not None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from datetime import date, datetime
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
+from es_dedup.index.validation import MAX_ID_CHARS
 from es_dedup.model import Page
 from es_dedup.settings.loading import settings_in_force
 from es_dedup.tables.kinds import rows_of
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from es_dedup.settings import Settings
     from es_dedup.tables.kinds import Rows
-
-MAX_ID_CHARS: Final = 512
 
 
 def deduplicate(  # noqa: PLR0913 - one for each column

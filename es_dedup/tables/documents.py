@@ -36,6 +36,22 @@ def grouped(
     return {row: [each for each in kept[row] if each != row] for row in sorted(kept)}
 
 
+def row_of(text: str | None, metadata: Mapping[str, Any], *addresses: str) -> dict[str, Any]:
+    """Attributes of ``Page`` of a document; the address is the first one that its metadata has under these names."""
+    title = metadata.get("title")
+    return {
+        "text": text or "",
+        "title": str(title) if title else None,
+        "url": address_of(metadata, *addresses),
+        "published": metadata.get("published"),
+    }
+
+
+def address_of(metadata: Mapping[str, Any], *names: str) -> str | None:
+    """The first value that there is under some names, as text."""
+    return next((str(metadata[name]) for name in names if metadata.get(name)), None)
+
+
 def document_id(text: str) -> str:
     """An id of a document that has none, from its text."""
     return f"text-{xxhash.xxh3_128_hexdigest(text.encode('utf-8', 'surrogatepass'))}"

@@ -90,7 +90,8 @@ def test_a_retriever_collapses_hits_and_names_those_left_out(langchain: Any) -> 
 
 
 def test_a_component_divides_documents(haystack: Any) -> None:
-    documents = [haystack.Document(content=text) for text in (FERRY, MAYOR, LONGER, None)]
+    contents = (FERRY, MAYOR, LONGER, None)
+    documents = [haystack.Document(content=text, meta={"title": 7}) for text in contents]
     made = haystack.DocumentDeduplicator().run(documents=documents)
     assert made == {"documents": [documents[0], documents[1], documents[3]], "duplicates": [documents[2]]}
     made = haystack.DocumentDeduplicator("canonical", top_k=2).run(documents=documents)

@@ -33,7 +33,7 @@ ROOT: Final = Path(__file__).parents[2]
 FOLDERS: Final = ("zhportal", "hkdaily", "ennews")
 PIPELINE: Final[dict[str, Any]] = {
     "ITEM_PIPELINES": {"es_dedup.scrapy.DedupPipeline": 300},
-    "DEDUP_FIELDS": {"html": "body"},
+    "DEDUP_FIELDS": {"html": "body", "text": ""},  # no field of an item is its text
 }
 MIDDLEWARE: Final[dict[str, Any]] = {"SPIDER_MIDDLEWARES": {"es_dedup.scrapy.DedupSpiderMiddleware": 300}}
 SETTINGS: Final = Settings(workers=1)
@@ -148,6 +148,10 @@ def test_no_item_is_lost_while_the_index_is_locked(
         (
             {"DEDUP_INDEX": ":memory:", "DEDUP_MODE": "skip"},
             "DEDUP_MODE must be one of annotate, mark, drop, not 'skip'",
+        ),
+        (
+            {"DEDUP_INDEX": ":memory:", "DEDUP_FIELDS": {"body": "text"}},
+            "DEDUP_FIELDS names 'body', which is none of id, text, html, url, title, published, site",
         ),
     ],
 )

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 MEMORY: Final = ":memory:"
-CACHE_KIB: Final = (
-    64 * 1024
-)  # holds the postings of some 90,000 pages, so that a warm candidate query reads no file
+CACHE_KIB: Final = 64 * 1024
+"""Holds the postings of some 90,000 pages, so that a warm candidate query reads no file."""
 CHECKPOINT_PAGES: Final = 4096  # 32 MiB: a large batch is copied into the file once, not every few megabytes
 KEPT_LOG_BYTES: Final = 64 * 1024 * 1024
 MIN_BUSY_SECONDS: Final = (
