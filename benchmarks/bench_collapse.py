@@ -217,9 +217,9 @@ def check(client: Elasticsearch, search: DedupSearch, book: Book, body: dict[str
     about = search.search(counted, mode="collapse").total_groups
     expect(about is not None and abs(about.value - len(best)) <= 0.002 * len(best) + 1, f"estimate {about}")
     other_hits = search.search(counted, mode="group", window=WINDOW)
-    piles = Counter(book.cluster[hit["_id"]] for hit in hits[:WINDOW])
+    groups = Counter(book.cluster[hit["_id"]] for hit in hits[:WINDOW])
     total = other_hits.total_groups
-    expect(total is not None and total.value == len(piles), f"fold: {total} of {len(piles)}")
+    expect(total is not None and total.value == len(groups), f"group: {total} of {len(groups)}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How fast is a whole scan, and does its cost per page stay the same as the pile grows?
+"""How fast is a whole scan, and does its cost per page stay the same as the corpus grows?
 
 From raw texts of broadcast-zh in memory to clusters in a file on disk. Every size runs in a process of its own, one
 after the other, on the first so many items. Memory: the high-water mark of the main process and of its largest worker,

@@ -110,15 +110,15 @@ class FeatureIndex(Protocol):
         """One answer per candidate query, in order.
 
         A distinct term that a page shares weighs one part in ``min_shared`` of its group (in several groups: where it
-        weighs most), and half of it where more pages than ``common_df`` of that group carry it. A page answers if the terms it shares weigh 1 or more together, so if it has ``min_shared`` of any
-        one group. Candidates are ordered by weight, most first, then page id ascending, at most ``limit``;
-        ``truncated`` tells that more answered. Terms carried by more than ``max_df`` pages are left out and
-        counted, also towards ``min_shared``. A candidate query to
-        which a part of the index gave no answer has its ``problem`` set, the other candidate queries are answered. A candidate query
-        without terms has no candidates. ``exclude`` is never returned, nor does it make an answer truncated.
-        ``scope`` leaves out other pages before the limit is applied: its bounds are inclusive, times are
-        compared as ISO text, an upper bound of less precision covers all that begins with it (``2024-05`` all
-        of May), and a page without time lies outside any bound on time.
+        weighs most), and half of it where more pages than ``common_df`` of that group have it. A page answers if the
+        terms it shares weigh 1 or more together, so if it has ``min_shared`` of any one group. Candidates are ordered
+        by weight, most first, then page id ascending, at most ``limit``; ``truncated`` tells that more answered. Terms
+        of more than ``max_df`` pages are left out and counted, also towards ``min_shared``. A query to which a part of
+        the index gave no answer has its ``problem`` set, the others are answered. A query without terms has no
+        candidates. ``exclude`` is never returned, nor does it make an answer truncated. ``scope`` leaves out other
+        pages before the limit is applied: its bounds are inclusive, times are compared as ISO text, an upper bound of
+        less precision covers all that begins with it (``2024-05`` all of May), and a page without time lies outside
+        any bound on time.
         """
 
     def candidates_with_copies(

@@ -16,9 +16,8 @@ ENOUGH: Final = 2_520
 def weights_of(candidate_query: CandidateQuery) -> dict[int, int]:
     """For each distinct term of a candidate query its part of ``ENOUGH``, rounded up; of several groups the one where it counts most."""
     weights: dict[int, int] = {}
-    for group in sorted(
-        candidate_query.groups, key=lambda group: -group.min_shared
-    ):  # where it weighs most comes last
+    # where a term weighs most comes last
+    for group in sorted(candidate_query.groups, key=lambda group: -group.min_shared):
         weights |= dict.fromkeys(group.terms, -(-ENOUGH // max(1, group.min_shared)))
     return weights
 

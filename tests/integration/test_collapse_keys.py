@@ -8,6 +8,7 @@ import pytest
 
 from es_dedup.collapse import START, DedupSearch, Expansion, GroupPage
 from es_dedup.errors import IndexUnavailable, SearchRefused
+from es_dedup.index.opensearch import is_opensearch
 from tests.collapsing import Corpus, create, fill, invented
 from tests.servers import client_of, fresh_name, needs_elasticsearch, url_of
 
@@ -100,8 +101,10 @@ def test_a_key_is_supported(corpus: tuple[DedupSearch, Corpus, Elasticsearch], k
     ("key", "mode"), [(key, mode) for key, (_, modes) in REFUSED.items() for mode in modes]
 )
 def test_a_key_is_refused(corpus: tuple[DedupSearch, Corpus, Elasticsearch], key: str, mode: str) -> None:
-    with pytest.raises((SearchRefused, IndexUnavailable) if key == "slice" else SearchRefused):
-        corpus[0].search({"query": QUERY} | REFUSED[key][0], mode=mode)
+    search, _, client = corpus
+    unavailable = key == "slice" and is_opensearch(client)  # some modes send it, and the answer has status 500
+    with pytest.raises((SearchRefused, IndexUnavailable) if unavailable else SearchRefused):
+        search.search({"query": QUERY} | REFUSED[key][0], mode=mode)
 
 
 @pytest.mark.parametrize("mode", ["canonical", "collapse", "off"])

@@ -1,6 +1,6 @@
-"""Answers candidate queries: about how many pages carry each term, then one search per candidate query, many in one request.
+"""Answers candidate queries: about how many pages have each term, then one search per query, many in one request.
 
-A candidate query is a ``bool`` of constant scores, each as great as its term weighs, so that a page's score is what it shares. No filter
+A search is a ``bool`` of constant scores, each as great as its term weighs, so that a page's score is what it shares. No filter
 stands beside them: pages that share too little are passed over by ``min_score``, which leaves the server its quickest way of
 adding up (one term after the other). Searches are written as text: most of a client's time went into making JSON of them.
 """
@@ -217,7 +217,7 @@ class _Asked:
         *,
         counted: bool = False,
     ) -> None:
-        self._queries, self._carriers = candidate_queries, postings
+        self._queries, self._postings = candidate_queries, postings
         more = {} if counted else postings.counts()
         every = {**counts, **{term: counts[term] + count for term, count in more.items()}}
         self._halved = [
@@ -264,7 +264,7 @@ class _Asked:
     def answers(self, told: Sequence[Answer]) -> list[CandidateResult]:
         """One answer per candidate query, out of those of the searches that were sent."""
         waiting = iter(told)
-        recent = self._carriers.answers(self._weights, self._common)
+        recent = self._postings.answers(self._weights, self._common)
         return [
             _cut(None if body is None else next(waiting), candidate_query, frozenset(common), own)
             for body, candidate_query, common, own in zip(

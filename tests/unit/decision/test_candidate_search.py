@@ -1,4 +1,4 @@
-"""Looking stored pages up: common terms, copies by hash, who stands for many, and lists that were cut."""
+"""Looking stored pages up: common terms, copies by hash, canonical documents of many, and lists that were cut."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TestCommonTerms:
         found = narrow._lookup().of_stored([f"reprint-{number:03}" for number in range(30)])
         assert found.truncated > 0, "of some all terms that are rare are their own"
         assert found.inconclusive == frozenset(), "a duplicate is conclusive"
-        assert found.pairs <= 30 * 6, "candidates, and who stands for them"
+        assert found.pairs <= 30 * 6, "candidates, and their canonical documents"
 
     def test_rare_terms_are_enough_where_there_are_some(self, narrow: Deduplicator) -> None:
         narrow.add_many([story(seed) for seed in range(30)])
