@@ -153,16 +153,16 @@ def readable(source: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise InputError(source, None, _cause(error)) from error
+        raise InputError(source, None, cause(error)) from error
 
 
-def _cause(error: BaseException) -> str:
+def cause(error: BaseException) -> str:
     """The line of an error of Spark that says most."""
     java = getattr(error, "java_exception", None)
     while java is not None and java.getCause() is not None:
         java = java.getCause()
     said = java.getMessage() or java.toString() if java is not None else str(error)
     lines = [line.strip() for line in str(said).splitlines() if line.strip()]
-    if lines and lines[0].startswith("Traceback"):  # of a Python worker
+    if any(line.startswith("Traceback") for line in lines):  # of a Python worker
         lines = lines[-1:]
     return lines[0] if lines else type(error).__name__

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from pyspark.errors import PythonException
+
 from es_dedup.batch.recluster import CLUSTERS_PENDING, write_session
 from es_dedup.detectors.features import stored_terms, unpack
 from es_dedup.errors import ConfigError, IndexInterrupted, InputError
@@ -16,7 +18,7 @@ from es_dedup.model import Edge, Relation
 from es_dedup.settings.recorded import STATISTICS, clustered_with
 from es_dedup.spark.batches import batch_of, mapped
 from es_dedup.spark.feature_rows import checked
-from es_dedup.spark.folder import TableFolder, readable
+from es_dedup.spark.folder import TableFolder, cause, readable
 from es_dedup.spark.ranking import processed
 from es_dedup.spark.updating import made_with
 
@@ -95,7 +97,10 @@ def load(spark: SparkSession, tables: str, place: str, settings: Settings | None
 
 
 def _put_all(pages: DataFrame, index: Index, place: str, settings: Settings) -> None:
-    failed = mapped(pages, _put, FAILED, place, settings).collect()
+    try:
+        failed = mapped(pages, _put, FAILED, place, settings).collect()
+    except PythonException as error:  # of a worker
+        raise IndexInterrupted(factory.shown(place), cause(error)) from error
     if failed:
         said = f"{len(failed)} pages were not stored, as {failed[0].page_id}: {failed[0].reason}"
         raise IndexInterrupted(factory.shown(place), said)

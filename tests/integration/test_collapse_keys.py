@@ -102,7 +102,8 @@ def test_a_key_is_supported(corpus: tuple[DedupSearch, Corpus, Elasticsearch], k
 )
 def test_a_key_is_refused(corpus: tuple[DedupSearch, Corpus, Elasticsearch], key: str, mode: str) -> None:
     search, _, client = corpus
-    unavailable = key == "slice" and is_opensearch(client)  # some modes send it, and the answer has status 500
+    # some modes send it, and the answer of OpenSearch has status 500
+    unavailable = key == "slice" and is_opensearch(client)
     with pytest.raises((SearchRefused, IndexUnavailable) if unavailable else SearchRefused):
         search.search({"query": QUERY} | REFUSED[key][0], mode=mode)
 

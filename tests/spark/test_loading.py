@@ -11,12 +11,12 @@ import pytest
 import es_dedup.spark
 from es_dedup import Deduplicator
 from es_dedup.batch.recluster import CLUSTERS_PENDING
-from es_dedup.errors import ConfigError, InputError, SettingsMismatch
+from es_dedup.errors import ConfigError, IndexInterrupted, InputError, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.runner import Runner
-from es_dedup.spark.loading import LOADING
+from tests.samples import story
 from tests.servers import fresh_name, remove, url_of
 from tests.source_indices import (
     FIELDS,
@@ -26,6 +26,7 @@ from tests.source_indices import (
     settings,
     source_index,
 )
+from tests.spark_corpora import SETTINGS, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,6 +88,19 @@ def test_loaded_tables_are_what_a_scan_stores_and_the_hook_goes_on(
             es_dedup.spark.load(spark, made, ours, settings())
 
 
+def test_a_server_that_workers_do_not_reach_is_no_fault_of_the_tables(spark: Any) -> None:
+    from es_dedup.spark import loading  # noqa: PLC0415 - imports what an extra brings
+
+    hasty = SETTINGS.model_copy(
+        update={"elastic": SETTINGS.elastic.model_copy(update={"retry_seconds": 0.1})}
+    )
+    made = es_dedup.spark.features(table(spark, [story(1, "a")]), hasty)
+    with pytest.raises(IndexInterrupted, match="repeat the call") as caught:
+        loading._put_all(made, None, "http://127.0.0.1:1/pages", hasty)  # type: ignore[arg-type] # it is not reached
+    assert "errors." in caught.value.problem
+    assert "\n" not in caught.value.problem
+
+
 def test_a_load_that_was_stopped_is_repeated_and_unfit_tables_are_refused(
     spark: Any, place: str, tmp_path: Path
 ) -> None:
@@ -105,7 +119,7 @@ def test_a_load_that_was_stopped_is_repeated_and_unfit_tables_are_refused(
     with pytest.raises(ConfigError, match="holds pages that did not come from these tables"):
         es_dedup.spark.load(spark, made, place, settings())
     with Deduplicator.open(place, settings=settings()) as dedup:
-        dedup._index.set_note(CLUSTERS_PENDING, LOADING)  # as if it had been stopped
+        dedup._index.set_note(CLUSTERS_PENDING, es_dedup.spark.loading.LOADING)  # as if it had been stopped
     tables(spark, [FIELDS.page("later", documents(made_up=7)["made-00006"])], tmp_path, named=True, day="1")
     (tmp_path / "tables/clusters/day=1/_SUCCESS").unlink()  # a day that is not finished is not loaded
     strict = settings().model_copy(

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 import es_dedup.spark
 from es_dedup import Page
 from es_dedup.errors import ConfigError, InputError, SettingsMismatch
-from es_dedup.spark.folder import TableFolder
 from tests.samples import story
 from tests.spark_corpora import SETTINGS, corpus, found, scanned, table
 
@@ -118,7 +117,8 @@ def test_renewed_statistics_give_the_clusters_of_a_scan_again(spark: Any, tmp_pa
 
 def test_what_is_refused_leaves_the_tables(spark: Any, tmp_path: Path) -> None:
     folder = tmp_path / "tables"
-    first, later = written(corpus(4, 6), tmp_path / "a.jsonl"), written([story(900, "x")], tmp_path / "b.jsonl")
+    first = written(corpus(4, 6), tmp_path / "a.jsonl")
+    later = written([story(900, "x")], tmp_path / "b.jsonl")
     update(spark, first, folder, day="1")
     update(spark, later, folder, day="2")
     strict = SETTINGS.model_copy(
@@ -146,16 +146,18 @@ def test_tables_of_a_call_that_was_stopped_while_it_dropped_them_are_made_again(
     some, folder = corpus(5, 8), tmp_path / "tables"
     inputs = written(some, tmp_path / "a.jsonl")
     update(spark, inputs, folder)
-    drop = TableFolder.drop
+    folders = es_dedup.spark.folder.TableFolder
+    drop = folders.drop
 
-    def stopped(self: TableFolder, *names: str) -> None:
+    def stopped(self: Any, *names: str) -> None:
         drop(self, names[0])
         raise KeyboardInterrupt
 
     for how in ("overwrite", "renew"):
-        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-            patched.setattr(TableFolder, "drop", stopped)
+        monkeypatch.setattr(folders, "drop", stopped)
+        with pytest.raises(KeyboardInterrupt):
             update(spark, inputs, folder, **{how: True})
+        monkeypatch.setattr(folders, "drop", drop)
         assert update(spark, inputs, folder).made == ("clusters",)
 
 
