@@ -91,7 +91,8 @@ class DedupRetriever(BaseRetriever):  # type: ignore[misc]
         groups = grouped(list(map(_row, documents)), self.settings, keep_first=True)
         kept = []
         for row, others in list(groups.items())[: self.k]:
-            names = [documents[at].id or address_of(documents[at].metadata, *ADDRESSES) or "" for at in others]
+            left_out = (documents[at] for at in others)
+            names = [each.id or address_of(each.metadata, *ADDRESSES) or "" for each in left_out]
             metadata = {**documents[row].metadata, COLLAPSED: names}
             kept.append(documents[row].model_copy(update={"metadata": metadata}))
         return kept

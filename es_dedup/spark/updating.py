@@ -105,8 +105,8 @@ def update_tables(
         if not (options.overwrite and alone):
             folder.check(recorded)
         if options.overwrite:
-            folder.drop(*(f"{name}/{DAY}{day}" for name in ("clusters", "pairs", "features")))
-            folder.drop(*(("statistics", "settings") if alone else ()))
+            dropped = [f"{name}/{DAY}{day}" for name in ("clusters", "pairs", "features")]
+            folder.drop(*([*dropped[:2], "statistics", dropped[2], "settings"] if alone else dropped))
         if options.renew:
             folder.drop(*DERIVED)
         folder.record(recorded)

@@ -153,10 +153,11 @@ def test_tables_of_a_call_that_was_stopped_while_it_dropped_them_are_made_again(
         drop(self, names[0])
         raise KeyboardInterrupt
 
-    for how in ("overwrite", "renew"):
+    ways: tuple[dict[str, Any], ...] = ({"overwrite": True}, {"renew": True})
+    for how in ways:
         monkeypatch.setattr(folders, "drop", stopped)
         with pytest.raises(KeyboardInterrupt):
-            update(spark, inputs, folder, **{how: True})
+            update(spark, inputs, folder, **how)
         monkeypatch.setattr(folders, "drop", drop)
         assert update(spark, inputs, folder).made == ("clusters",)
 
