@@ -100,8 +100,9 @@ def update_tables(
         if days and days[-1] > day:
             raise ConfigError((f"day {day} comes before day {days[-1]}, which is there",), output)
         alone = not days or days == [day]
-        remade = options.overwrite or day not in days
-        pages = read_pages(spark, inputs, COLUMNS) if remade else None
+        fresh = None
+        if options.overwrite or day not in days:
+            fresh = features(read_pages(spark, inputs, COLUMNS), chosen, named=options.named)
         if not (options.overwrite and alone):
             folder.check(recorded)
         if options.overwrite:
@@ -111,9 +112,9 @@ def update_tables(
             folder.drop(*DERIVED)
         folder.record(recorded)
         made: list[str] = []
-        if pages is not None:
+        if fresh is not None:
             with readable(inputs[0]):
-                folder.write("features", day, features(pages, chosen, named=options.named))
+                folder.write("features", day, fresh)
             made.append("features")
         made += _derive(folder, day, chosen)
         return _report(folder, day, tuple(made))

@@ -130,6 +130,9 @@ def test_what_is_refused_leaves_the_tables(spark: Any, tmp_path: Path) -> None:
         update(spark, later, folder, strict, day="2", renew=True)
     with pytest.raises(InputError, match="no such file"):
         update(spark, str(tmp_path / "nowhere"), folder, day="2", overwrite=True)
+    (tmp_path / "other.jsonl").write_text('{"name": "a"}\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match="columns id and text or html"):
+        update(spark, str(tmp_path / "other.jsonl"), folder, day="2", overwrite=True)
     for day in ("", "3/4", "12:00", "{x}"):
         with pytest.raises(ConfigError, match="a character that paths of tables must not have"):
             update(spark, later, folder, day=day)
