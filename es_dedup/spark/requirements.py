@@ -34,7 +34,7 @@ def session(master: str | None = None, config: Mapping[str, str] | None = None) 
         config: further configuration.
 
     Raises:
-        MissingJava: no Java was found, and no cluster to connect to is named.
+        MissingJava: no Java was found, which the driver needs on a cluster, too.
         SparkUnavailable: no session could be made.
     """
     home = os.environ.get("JAVA_HOME")
